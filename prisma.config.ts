@@ -1,0 +1,11 @@
+// Where Prisma's command line finds the schema, the migrations and the database. Bursar itself does not read this file.
+import { defineConfig } from 'prisma/config'
+
+const url = process.env.DATABASE_URL
+
+export default defineConfig({
+  schema: 'prisma/schema.prisma',
+  migrations: { path: 'prisma/migrations' },
+  // `prisma generate` needs no database, so none is demanded here; `prisma migrate status` does.
+  ...(url === undefined ? {} : { datasource: { url } }),
+})

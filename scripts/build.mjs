@@ -1,0 +1,88 @@
+// Builds src/ and workers/ into dist/, with the files beside them that run time reads (SQL, JSON, package.json).
+// Does nothing while no source changed, so it can stand before every start and every test run.
+
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { filesBelow, fingerprint } from './fingerprint.mjs'
+import { generatePrisma, readStamp } from './generate-prisma.mjs'
+
+const require = createRequire(import.meta.url)
+
+/** What the build reads. */
+const SOURCES = [
+  'src',
+  'workers',
+  'prisma',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+]
+/** What is laid into dist/ as it is, so that a path relative to a module means the same in both trees. */
+const CARRIED = /^(src|workers|prisma)\/.*(?<!\.ts)$|^package\.json$/
+
+/**
+ * @param {string} root the project's folder
+ * @returns {boolean} whether anything was built
+ * @throws {Error} when the client cannot be made or the sources do not type-check; dist/ is then as it was
+ */
+export function build(root) {
+  const dist = join(root, 'dist')
+  const stamp = join(dist, '.fingerprint')
+  const generated = generatePrisma(root)
+  const sources = filesBelow(root, SOURCES)
+  const wanted = fingerprint(root, sources, process.version)
+  if (!generated && readStamp(stamp) === wanted) return false
+  // Without its own stamp a half-made dist/ is never taken for a finished one.
+  rmSync(stamp, { force: true })
+  compile(root)
+  for (const path of sources) if (CARRIED.test(path)) copyInto(dist, root, path)
+  removeOrphans(root, dist)
+  writeFileSync(stamp, wanted)
+  return true
+}
+
+/** @param {string} root */
+function compile(root) {
+  const args = [require.resolve('typescript/bin/tsc'), '-p', 'tsconfig.build.json', '--pretty', 'false']
+  const run = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+  if (run.status !== 0) throw new Error(`the sources do not compile:\n${run.stdout}${run.stderr}`)
+}
+
+/**
+ * @param {string} dist
+ * @param {string} root
+ * @param {string} path
+ */
+function copyInto(dist, root, path) {
+  const target = join(dist, path)
+  mkdirSync(dirname(target), { recursive: true })
+  copyFileSync(join(root, path), target)
+}
+
+/**
+ * Removes what an earlier build made from sources that are gone: a deleted module must not stay importable.
+ *
+ * @param {string} root
+ * @param {string} dist
+ */
+function removeOrphans(root, dist) {
+  for (const path of filesBelow(dist, ['src', 'workers'])) {
+    const source = path.replace(/\.js(\.map)?$/, '')
+    const known = [path, `${source}.ts`, `${source}.js`].some((candidate) => existsSync(join(root, candidate)))
+    if (!known) rmSync(join(dist, path))
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    const built = build(fileURLToPath(new URL('..', import.meta.url)))
+    console.log(built ? 'Built dist/' : 'dist/ is up to date')
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = 1
+  }
+}

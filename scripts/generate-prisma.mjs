@@ -1,0 +1,57 @@
+// Makes the Prisma client in src/generated/prisma from prisma/schema.prisma, without downloading anything: `generate`
+// only wants the schema engine to exist, it never runs it. Does nothing while the schema is unchanged.
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { fingerprint } from './fingerprint.mjs'
+
+const require = createRequire(import.meta.url)
+
+/**
+ * @param {string} root the project's folder
+ * @returns {boolean} whether the client was made anew
+ * @throws {Error} when Prisma refuses the schema; the message is Prisma's own
+ */
+export function generatePrisma(root) {
+  const output = join(root, 'src/generated/prisma')
+  const stamp = join(output, '.fingerprint')
+  const { version } = require('prisma/package.json')
+  const wanted = fingerprint(root, ['prisma/schema.prisma'], version)
+  if (readStamp(stamp) === wanted) return false
+  rmSync(output, { recursive: true, force: true })
+  const run = spawnSync(process.execPath, [require.resolve('prisma/build/index.js'), 'generate'], {
+    cwd: root,
+    encoding: 'utf8',
+    env: {
+      ...process.env,
+      // Any existing file will do; the check for updates is a request to a third party that nobody asked for.
+      PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+      CHECKPOINT_DISABLE: '1',
+      PRISMA_HIDE_UPDATE_MESSAGE: '1',
+    },
+  })
+  if (run.status !== 0) throw new Error(`prisma generate failed:\n${run.stdout}${run.stderr}`)
+  mkdirSync(output, { recursive: true })
+  writeFileSync(stamp, wanted)
+  return true
+}
+
+/**
+ * @param {string} path a file that may not exist
+ * @returns {string | undefined} what it holds
+ */
+export function readStamp(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined // Never built, or swept away: both mean "build".
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const made = generatePrisma(fileURLToPath(new URL('..', import.meta.url)))
+  console.log(made ? 'Prisma client made in src/generated/prisma' : 'Prisma client is up to date')
+}

@@ -1,0 +1,30 @@
+// Runs one built entry point, after building what changed: `node scripts/run.mjs workers/signer …arguments`.
+
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from './build.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/**
+ * Same process, so that signals and the exit code need no forwarding. The entry sees its own name as `argv[1]`.
+ *
+ * @param {string} entry path below the project, without extension
+ * @param {readonly string[]} args what the entry reads after its name
+ */
+export async function runBuilt(entry, args) {
+  try {
+    build(root)
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(1)
+  }
+  const path = `${root}dist/${entry}.js`
+  process.argv = [process.execPath, path, ...args]
+  await import(pathToFileURL(path).href)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [entry, ...args] = process.argv.slice(2)
+  if (entry === undefined) throw new Error('usage: node scripts/run.mjs <entry> […arguments]')
+  await runBuilt(entry, args)
+}

@@ -1,0 +1,42 @@
+// Writes the table of settings into README.md, between its two marks, from the schema that checks them.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from './build.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const BEGIN = '<!-- settings: made by npm run settings -->'
+const END = '<!-- end of settings -->'
+
+/**
+ * @param {readonly { name: string, type: string, default: string, description: string }[]} settings
+ * @returns {string}
+ */
+export function settingsTable(settings) {
+  const cell = (/** @type {string} */ text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+  const rows = settings.map(
+    ({ name, type, default: value, description }) =>
+      `| \`${name}\` | ${cell(type)} | ${cell(value)} | ${cell(description)} |`,
+  )
+  return ['| setting | what it must be | default | what it does |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+/**
+ * @param {string} readme
+ * @param {string} table
+ * @returns {string} the README with the table in its place
+ */
+export function withTable(readme, table) {
+  const [before, rest] = readme.split(BEGIN)
+  const after = rest?.split(END)[1]
+  if (before === undefined || after === undefined)
+    throw new Error(`README.md has no place for the table: ${BEGIN} … ${END}`)
+  return `${before}${BEGIN}\n\n${table}\n\n${END}${after}`
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  build(root)
+  const { SETTINGS } = await import(pathToFileURL(`${root}dist/src/config/settings.js`).href)
+  const path = `${root}README.md`
+  writeFileSync(path, withTable(readFileSync(path, 'utf8'), settingsTable(SETTINGS)))
+}

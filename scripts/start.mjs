@@ -1,0 +1,6 @@
+// `npm start`: the sandbox when no DATABASE_URL names a database, the API alone when one does. The image does not use
+// this file: there each process is started from dist/ by its own command.
+
+import { runBuilt } from './run.mjs'
+
+await runBuilt(process.env.DATABASE_URL ? 'src/main' : 'src/sandbox/start', process.argv.slice(2))
