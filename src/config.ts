@@ -1,0 +1,178 @@
+/**
+ * The configuration of a process: read once from the environment, checked whole, handed to whoever needs a part. Nothing
+ * else reads the environment. A bad setting stops the start with one line that names it.
+ */
+import { join, resolve } from 'node:path'
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { ChainSettings } from './chain/settings.ts'
+import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
+import { readSetting } from './config/read-setting.ts'
+import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
+import { closest } from './core/closest.ts'
+import { ValidationFailed } from './core/errors.ts'
+import type { LogLevel } from './logging.ts'
+
+export type Environ = Readonly<Record<string, string | undefined>>
+
+export type Config = {
+  /** Local chains that the sandbox runs: answers say so, and the faucet is there. */
+  readonly sandbox: boolean
+  readonly dataDir: string
+  /** Null where the sandbox has to run a database of its own. */
+  readonly databaseUrl: string | null
+  readonly databasePoolSize: number
+  /** Null for queues in PostgreSQL. */
+  readonly redisUrl: string | null
+  readonly api: { readonly host: string; readonly port: number }
+  readonly metricsPort: number | null
+  readonly logLevel: LogLevel
+  readonly http: {
+    readonly bodyLimitBytes: number
+    readonly rateLimitPerSecond: number
+    readonly logRequests: boolean
+    readonly sandbox: boolean
+    readonly trustedProxies: readonly string[]
+  }
+  readonly signWaitMs: number
+  readonly shutdownGraceMs: number
+  /** `key` is base64; null for one that is kept in the directory. Only signers use it. */
+  readonly keystore: {
+    readonly kind: 'directory' | 'postgres'
+    readonly directory: string
+    readonly key: string | null
+  }
+  /** The configured chains. */
+  readonly chains: readonly ChainSettings[]
+  readonly rpcTimeoutMs: number
+  readonly maxInFlightPerLane: number
+  readonly replaceAfterMs: number
+  readonly rebroadcastAfterMs: number
+  readonly sweepIntervalMs: number
+  readonly leaseMs: number
+  /** Names in the environment that look like misspelt settings, one line each: to be logged. */
+  readonly warnings: readonly string[]
+}
+
+/** Settings that break a rule. Its message has a line for each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+/** @throws ConfigError */
+export function loadConfig(env: Environ): Config {
+  const problems: string[] = []
+  const general = readAll(GENERAL_SETTINGS, '', env, problems) as General
+  const chains = CHAIN_KEYS.flatMap((key) => {
+    const input = readAll(CHAIN_SETTINGS, settingPrefix(key), env, problems) as ChainInput
+    return chainOrProblem(() => chainSettings(key, input), problems)
+  })
+  problems.push(...contradictions(general, chains))
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { ...configOf(general), chains, warnings: misspelt(env) }
+}
+
+type General = Static<TObject<typeof GENERAL_SETTINGS>>
+
+/** The settings that were made or have defaults; what is unset is absent. Adds a line to `problems` for each bad one. */
+function readAll(schemas: Readonly<Record<string, TSchema>>, prefix: string, env: Environ, problems: string[]): object {
+  const values: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(schemas)) {
+    const reading = readSetting(`${prefix}${name}`, schema, env[`${prefix}${name}`])
+    if ('problem' in reading) problems.push(reading.problem)
+    else if (reading.value !== undefined) values[name] = reading.value
+  }
+  return values
+}
+
+function chainOrProblem(build: () => ChainSettings | null, problems: string[]): ChainSettings[] {
+  try {
+    return [build() ?? []].flat()
+  } catch (error) {
+    if (!(error instanceof ValidationFailed)) throw error
+    problems.push(error.message)
+    return []
+  }
+}
+
+/** Settings that are right by themselves and wrong together. */
+function contradictions(general: General, chains: readonly ChainSettings[]): string[] {
+  const problems: string[] = []
+  const [first] = chains
+  if (first !== undefined && general.DATABASE_URL === undefined && general.SANDBOX !== true) {
+    problems.push(
+      `DATABASE_URL must be set when ${settingPrefix(first)}RPC_URLS is: the sandbox is for local chains only`,
+    )
+  }
+  if (general.KEYSTORE === 'postgres' && general.KEYSTORE_KEY === undefined) {
+    problems.push('KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key')
+  }
+  const twice = chains.find((chain, index) => chains.findIndex(({ chainId }) => chainId === chain.chainId) < index)
+  if (twice !== undefined) {
+    problems.push(`${settingPrefix(twice)}CHAIN_ID must differ from that of every other chain, not ${twice.chainId}`)
+  }
+  for (const chain of chains) {
+    if (chain.minTipWei <= chain.maxFeePerGasWei) continue
+    problems.push(`${settingPrefix(chain)}MIN_TIP_WEI must be at most MAX_FEE_PER_GAS_WEI, not ${chain.minTipWei}`)
+  }
+  return problems
+}
+
+function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
+  const sandbox = general.SANDBOX ?? general.DATABASE_URL === undefined
+  const dataDir = resolve(general.DATA_DIR)
+  return {
+    sandbox,
+    dataDir,
+    databaseUrl: general.DATABASE_URL ?? null,
+    databasePoolSize: general.DATABASE_POOL_SIZE,
+    redisUrl: general.REDIS_URL ?? null,
+    api: { host: general.HOST, port: general.PORT },
+    metricsPort: general.METRICS_PORT ?? null,
+    logLevel: general.LOG_LEVEL,
+    http: {
+      bodyLimitBytes: general.BODY_LIMIT_BYTES,
+      rateLimitPerSecond: general.RATE_LIMIT_PER_SECOND,
+      logRequests: general.LOG_REQUESTS,
+      sandbox,
+      trustedProxies: general.TRUSTED_PROXIES ?? [],
+    },
+    signWaitMs: general.SIGN_WAIT_MS,
+    shutdownGraceMs: general.SHUTDOWN_GRACE_MS,
+    keystore: {
+      kind: general.KEYSTORE,
+      directory: resolve(general.KEYSTORE_DIR ?? join(dataDir, 'keystore')),
+      key: general.KEYSTORE_KEY ?? null,
+    },
+    rpcTimeoutMs: general.RPC_TIMEOUT_MS,
+    maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,
+    replaceAfterMs: general.REPLACE_AFTER_MS,
+    rebroadcastAfterMs: general.REBROADCAST_AFTER_MS,
+    sweepIntervalMs: general.SWEEP_INTERVAL_MS,
+    leaseMs: general.LEASE_MS,
+  }
+}
+
+/** Shorter names are too near to other programs' variables to be called slips. */
+const SHORTEST_COMPARED = 8
+
+/** A misspelt setting would silently leave its default in force, so it is told, with what it was likely meant to be. */
+function misspelt(env: Environ): string[] {
+  const known = new Set([
+    ...Object.keys(GENERAL_SETTINGS),
+    ...CHAIN_KEYS.flatMap((key) => Object.keys(CHAIN_SETTINGS).map((name) => `${settingPrefix(key)}${name}`)),
+  ])
+  const prefixes = CHAIN_KEYS.map(settingPrefix)
+  return Object.keys(env).flatMap((name) => {
+    if (known.has(name)) return []
+    const ours = prefixes.some((prefix) => name.startsWith(prefix))
+    const meant = ours || name.length >= SHORTEST_COMPARED ? closest(name, known) : undefined
+    if (meant !== undefined) return [`${name} is not a setting: did you mean ${meant}?`]
+    return ours ? [`${name} is not a setting`] : []
+  })
+}

@@ -1,0 +1,210 @@
+/** Every setting, with its type, its default and what it means. The README's table and the checks are made from this. */
+import { type StringOptions, Type } from '@sinclair/typebox'
+import { LOG_LEVELS } from '../logging.ts'
+import { ruleOf } from './read-setting.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+const word = <const Words extends readonly string[]>(words: Words, options: StringOptions) =>
+  Type.Unsafe<Words[number]>(
+    Type.String({
+      ...options,
+      pattern: `^(${words.join('|')})$`,
+      'x-rule': `must be ${words.join(', ').replace(/, ([^,]*)$/, ' or $1')}`,
+    }),
+  )
+
+const milliseconds = (range: { minimum: number; maximum: number; default: number }, description: string) =>
+  Type.Integer({ ...range, description: `${description} In milliseconds.` })
+
+const text = (pattern: string, rule: string, options: StringOptions) =>
+  Type.Optional(Type.String({ ...options, pattern, 'x-rule': rule }))
+
+const list = (pattern: string, rule: string, options: StringOptions) =>
+  Type.Optional(Type.Array(Type.String({ pattern }), { ...options, 'x-rule': rule }))
+
+/** Settings of the whole installation. */
+export const GENERAL_SETTINGS = {
+  PORT: Type.Integer({
+    minimum: 0,
+    maximum: 65_535,
+    default: 3_000,
+    description: 'Port of the API; 0 takes a free one.',
+  }),
+  HOST: Type.String({ default: '127.0.0.1', description: 'Address that the API listens on; `0.0.0.0` for all.' }),
+  METRICS_PORT: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description: 'Port where a worker serves `/metrics`, `/healthz` and `/readyz`. The API serves them on `PORT`.',
+    }),
+  ),
+  DATABASE_URL: text('^postgres(ql)?://.+', 'must be a URL such as postgres://user:password@host:5432/bursar', {
+    description: 'PostgreSQL 15 or later. Without it the sandbox runs one of its own.',
+    'x-secret': true,
+  }),
+  DATABASE_POOL_SIZE: Type.Integer({ minimum: 2, maximum: 200, default: 10, description: 'Connections per process.' }),
+  REDIS_URL: text('^rediss?(\\+cluster)?://.+', 'must be a URL such as redis://host:6379', {
+    description: 'Redis 6.2 or later for the queues. Without it they live in PostgreSQL.',
+    'x-secret': true,
+  }),
+  DATA_DIR: Type.String({
+    minLength: 1,
+    default: '.data',
+    description: 'Where the sandbox and the keystore keep their files.',
+  }),
+  SANDBOX: Type.Optional(
+    Type.Boolean({ description: 'Marks the chains as local ones. Set by the sandbox for what it starts.' }),
+  ),
+  LOG_LEVEL: word(LOG_LEVELS, { default: 'info', description: 'The least level that is logged.' }),
+  LOG_REQUESTS: Type.Boolean({ default: true, description: 'One line for each request, at level `info`.' }),
+  BODY_LIMIT_BYTES: Type.Integer({
+    minimum: 1_024,
+    maximum: 16 * 1_024 * 1_024,
+    default: 1_024 * 1_024,
+    description: 'The largest request body.',
+  }),
+  RATE_LIMIT_PER_SECOND: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 100,
+    description: 'Requests per key, second and API process, in a burst too; 0 for no limit.',
+  }),
+  TRUSTED_PROXIES: list(
+    '^([0-9.]+|[0-9a-fA-F:]+)(/[0-9]{1,3})?$|^(loopback|linklocal|uniquelocal)$',
+    'must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8',
+    { description: 'Proxies whose `X-Forwarded-For` is believed.' },
+  ),
+  SIGN_WAIT_MS: milliseconds(
+    { minimum: 0, maximum: MINUTE, default: 2 * SECOND },
+    'How long a transfer waits to be signed before it is answered without a hash.',
+  ),
+  SHUTDOWN_GRACE_MS: milliseconds(
+    { minimum: 0, maximum: 10 * MINUTE, default: 25 * SECOND },
+    'How long a process may take to stop; then it ends at once.',
+  ),
+  KEYSTORE: word(['directory', 'postgres'], {
+    default: 'directory',
+    description: 'Where sealed keys lie: `postgres` when signers run on several machines.',
+  }),
+  KEYSTORE_DIR: Type.Optional(
+    Type.String({ minLength: 1, description: 'Directory of the keystore; `$DATA_DIR/keystore` unless set.' }),
+  ),
+  KEYSTORE_KEY: text('^[A-Za-z0-9+/]{43}=$', 'must be 32 bytes in base64: make one with openssl rand -base64 32', {
+    description:
+      'The key that seals all others. Without it one is made on first start and kept in the keystore directory.',
+    'x-secret': true,
+  }),
+  RPC_TIMEOUT_MS: milliseconds(
+    { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },
+    'How long a node may take to answer.',
+  ),
+  MAX_IN_FLIGHT_PER_LANE: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 64,
+    description: 'Signed transactions of one address that may be unmined at once; nodes drop more.',
+  }),
+  REPLACE_AFTER_MS: milliseconds(
+    { minimum: SECOND, maximum: 60 * MINUTE, default: 2 * MINUTE },
+    'When a transaction that is not mined is sent again with a higher fee.',
+  ),
+  REBROADCAST_AFTER_MS: milliseconds(
+    { minimum: SECOND, maximum: 60 * MINUTE, default: 30 * SECOND },
+    'When the same bytes are sent to the nodes again.',
+  ),
+  SWEEP_INTERVAL_MS: milliseconds(
+    { minimum: 100, maximum: 10 * MINUTE, default: 10 * SECOND },
+    'How often unfinished work is looked for and queued again.',
+  ),
+  LEASE_MS: milliseconds(
+    { minimum: SECOND, maximum: 5 * MINUTE, default: 10 * SECOND },
+    'How long a process that died keeps a lane or a leadership from others.',
+  ),
+}
+
+/** Settings of one chain: `<NET>` is `ETHEREUM`, `POLYGON` or `BINANCE`, with `_TESTNET` behind it for its test network. */
+export const CHAIN_SETTINGS = {
+  RPC_URLS: list('^(https?)://.+', 'must be a comma list of http:// or https:// URLs', {
+    description: 'Nodes of the chain, in order of preference. A chain without them is not configured.',
+    'x-secret': true,
+  }),
+  CHAIN_ID: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 2 ** 40,
+      description: 'For a private chain in the place of the public one. Nothing is then known of its contracts.',
+      'x-default': 'of the public chain',
+    }),
+  ),
+  CONFIRMATIONS: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: 'Blocks, its own included, until a transaction counts as final.',
+      'x-default': '32, 30, 15; 12 on test networks',
+    }),
+  ),
+  MIN_TIP_WEI: text('^[0-9]{1,30}$', 'must be a whole number of wei', {
+    description: 'The least tip per gas that the nodes of the chain take.',
+    'x-default': '100000000, 25000000000, 50000000',
+  }),
+  MAX_FEE_PER_GAS_WEI: text('^[1-9][0-9]{0,29}$', 'must be a whole number of wei, at least 1', {
+    description: 'The hard cap: nothing is signed above it.',
+    'x-default': '500, 5000, 100 gwei',
+  }),
+  POLL_INTERVAL_MS: Type.Optional(
+    Type.Integer({
+      minimum: 50,
+      maximum: MINUTE,
+      description: 'How often a new block is asked for. In milliseconds.',
+      'x-default': '3000, 1000, 750',
+    }),
+  ),
+  MULTICALL3_ADDRESS: text('^0x[0-9a-fA-F]{40}$', 'must be an address', {
+    description: 'The Multicall3 contract, for reading many balances at once.',
+    'x-default': 'the public one',
+  }),
+  PRICE_FEEDS: list('^[A-Za-z0-9.]{1,20}=0x[0-9a-fA-F]{40}$', 'must be a comma list of SYMBOL=0xaddress', {
+    description: 'Chainlink feeds in US dollars, `SYMBOL=0xaddress`. They take the place of the public ones.',
+    'x-default': 'public feeds',
+  }),
+  TOKENS: list(
+    '^[A-Za-z0-9.]{1,20}:0x[0-9a-fA-F]{40}:[0-9]{1,2}$',
+    'must be a comma list of SYMBOL:0xaddress:decimals',
+    {
+      description:
+        'ERC-20 contracts known by symbol, `SYMBOL:0xaddress:decimals`. They take the place of the public ones.',
+      'x-default': 'well-known tokens',
+    },
+  ),
+}
+
+/** A row of the table of settings. */
+export type Setting = {
+  readonly name: string
+  /** What it must be, in words. */
+  readonly type: string
+  /** As text; `unset` where there is none. */
+  readonly default: string
+  readonly description: string
+  /** Its value is never shown. */
+  readonly secret?: boolean
+}
+
+/** All settings, in the order in which they are shown; those of a chain once, with `<NET>` for its name. */
+export const SETTINGS: readonly Setting[] = [
+  ...Object.entries(GENERAL_SETTINGS).map(([name, schema]) => row(name, schema)),
+  ...Object.entries(CHAIN_SETTINGS).map(([name, schema]) => row(`<NET>_${name}`, schema)),
+]
+
+function row(name: string, schema: Readonly<Record<string, unknown>>): Setting {
+  return {
+    name,
+    type: ruleOf(schema).replace(/^must be /, ''),
+    default: String(schema['x-default'] ?? schema.default ?? 'unset'),
+    description: String(schema.description),
+    ...(schema['x-secret'] === true ? { secret: true } : {}),
+  }
+}

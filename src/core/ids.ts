@@ -1,0 +1,28 @@
+/** How identifiers look: a UUIDv7 (RFC 9562) behind a prefix that says what it names. They sort by time of making. */
+
+export const ID_PREFIXES = {
+  wallet: 'wal',
+  transaction: 'tx',
+  apiKey: 'key',
+  asset: 'ast',
+  request: 'req',
+} as const
+export type IdKind = keyof typeof ID_PREFIXES
+
+/** Makes ids; passed in, so that the core stays pure and tests can name what they make. */
+export type NewId = (kind: IdKind) => string
+
+/** A clock that is passed in: milliseconds since the epoch. */
+export type Clock = () => number
+
+/** ISO 8601 UTC with milliseconds. */
+export function toInstant(epochMs: number): string {
+  return new Date(epochMs).toISOString()
+}
+
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
+
+/** A regular expression source for ids of one kind. */
+export function idPattern(kind: IdKind): string {
+  return `^${ID_PREFIXES[kind]}_${UUID}$`
+}

@@ -1,0 +1,54 @@
+/**
+ * Amounts: bigint base units inside (wei for 18 decimals), decimal strings at the edge. Nothing is ever rounded and
+ * `Number()` never touches an amount.
+ */
+import { ValidationFailed } from './errors.ts'
+
+/** What an amount looks like on the wire: no sign, no exponent, no leading zeros, digits after a point. */
+export const AMOUNT_PATTERN = '^(0|[1-9]\\d*)(\\.\\d+)?$'
+const AMOUNT = new RegExp(AMOUNT_PATTERN)
+
+/** 2^256 - 1: the largest amount that a contract can hold. */
+const MAX_UINT256 = (1n << 256n) - 1n
+
+/**
+ * Reads a decimal string as base units, exactly.
+ *
+ * @param text such as `1.5`
+ * @param decimals of the asset: 18 for ETH, 6 for USDC
+ * @param field the request field that an error names
+ * @throws ValidationFailed `invalid_amount`, `too_many_decimals` or `amount_too_large`
+ */
+export function parseAmount(text: string, decimals: number, field = 'amount'): bigint {
+  if (!AMOUNT.test(text)) {
+    throw ValidationFailed.field(
+      field,
+      'invalid_amount',
+      `${field} must be a decimal string such as "1.5": digits, no sign, no exponent, no leading zeros.`,
+    )
+  }
+  const [whole = '0', fraction = ''] = text.split('.')
+  if (fraction.length > decimals) {
+    throw ValidationFailed.field(
+      field,
+      'too_many_decimals',
+      `${field} has ${fraction.length} decimals and the asset has ${decimals}: send at most ${decimals}, nothing is rounded.`,
+    )
+  }
+  const units = BigInt(whole + fraction.padEnd(decimals, '0'))
+  if (units > MAX_UINT256) {
+    throw ValidationFailed.field(field, 'amount_too_large', `${field} is larger than any chain can hold (2^256 - 1).`)
+  }
+  return units
+}
+
+/**
+ * Writes base units as the shortest exact decimal string: `1500000n` at 6 decimals is `1.5`.
+ * A negative amount keeps its sign.
+ */
+export function formatAmount(units: bigint, decimals: number): string {
+  const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return `${units < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+}

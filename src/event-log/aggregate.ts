@@ -1,0 +1,131 @@
+/**
+ * How an aggregate meets the log: its stream, the schema version it writes of each event, the older versions it still
+ * reads, and the read-model rows that follow from its state.
+ */
+import type { Decider, Event, Metadata } from '../core/messages.ts'
+import { canonicalEvent, chainHash } from './hash-chain.ts'
+
+/** Tables that are written in the transaction of the append. `append_commits` names each of them. */
+export type ReadModelTable =
+  | 'wallets'
+  | 'transactions'
+  | 'balances'
+  | 'api_keys'
+  | 'assets'
+  | 'chain_blocks'
+  | 'chain_cursors'
+
+/** A whole row by column name: it replaces the row of the same primary key. Amounts are decimal digits in strings. */
+export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }
+
+/** Base units to hold back of a balance (negative: to give back). `mustFit` refuses the commit when they are not there. */
+export type HoldChange = {
+  readonly walletId: string
+  readonly assetId: string
+  readonly delta: bigint
+  readonly mustFit: boolean
+}
+
+export type ReadModelChanges = { readonly rows: readonly ReadModelRow[]; readonly holds: readonly HoldChange[] }
+
+/** Turns the data of one schema version into the data of the next. */
+export type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>
+
+/** For each event type: the schema version written now, and how versions 1…n-1 are read (`upcasters[0]` reads version 1). */
+export type EventSchemas<Type extends string> = Readonly<
+  Record<Type, { readonly version: number; readonly upcasters: readonly Upcaster[] }>
+>
+
+export type ProjectionContext = {
+  readonly id: string
+  readonly tenantId: string
+  readonly version: number
+  readonly recordedAt: string
+}
+
+/** A decider with a stream and a projection. `project` is pure: rebuilding a read model calls it again. */
+export type Aggregate<State, Command, Evt extends Event> = Decider<State, Command, Evt> & {
+  /** Streams are named `<category>-<id>`. */
+  readonly category: string
+  readonly schemas: EventSchemas<Evt['type']>
+  readonly project: (before: State, after: State, context: ProjectionContext) => ReadModelChanges
+}
+
+/** An aggregate as the log has it at one version. */
+export type Loaded<State> = {
+  readonly id: string
+  readonly state: State
+  /** 0 when the stream does not exist yet. */
+  readonly version: number
+  /** Hash of the newest event, or the empty string. */
+  readonly hash: string
+}
+
+/** New events of one stream, ready to be appended, and what follows from them. */
+export type Change<State = unknown> = {
+  readonly events: readonly {
+    readonly streamId: string
+    readonly streamVersion: number
+    readonly canonical: string
+    readonly hash: string
+  }[]
+  readonly readModels: ReadModelChanges
+  /** The aggregate after the append. */
+  readonly after: Loaded<State>
+}
+
+/**
+ * Decides a command on a loaded aggregate.
+ *
+ * @returns the change to append, or `null` when the command is already fulfilled
+ * @throws BursarError when the command is refused
+ */
+export function change<State, Command, Evt extends Event>(
+  aggregate: Aggregate<State, Command, Evt>,
+  loaded: Loaded<State>,
+  command: Command,
+  context: { readonly metadata: Metadata; readonly now: string },
+): Change<State> | null {
+  const decided = aggregate.decide(command, loaded.state)
+  if (decided.length === 0) return null
+  const streamId = `${aggregate.category}-${loaded.id}`
+  let { state, version, hash } = loaded
+  const events = decided.map((event) => {
+    version += 1
+    const schemaVersion = aggregate.schemas[event.type as Evt['type']].version
+    const canonical = canonicalEvent({
+      streamId,
+      streamVersion: version,
+      type: event.type,
+      schemaVersion,
+      data: event.data,
+      metadata: context.metadata,
+      recordedAt: context.now,
+    })
+    hash = chainHash(hash, canonical)
+    state = aggregate.evolve(state, event)
+    return { streamId, streamVersion: version, canonical, hash }
+  })
+  const projection = { id: loaded.id, tenantId: context.metadata.tenantId, version, recordedAt: context.now }
+  return {
+    events,
+    readModels: aggregate.project(loaded.state, state, projection),
+    after: { id: loaded.id, state, version, hash },
+  }
+}
+
+/** Reads stored data of any schema version as the newest one. Throws when the type or the version is not known. */
+export function upcast<Evt extends Event>(
+  schemas: EventSchemas<Evt['type']>,
+  type: string,
+  schemaVersion: number,
+  data: unknown,
+): Evt {
+  const schema = (schemas as Record<string, { version: number; upcasters: readonly Upcaster[] } | undefined>)[type]
+  if (schema === undefined || schemaVersion < 1 || schemaVersion > schema.version) {
+    throw new Error(`unknown event ${type} version ${schemaVersion}: this Bursar is older than the log`)
+  }
+  let current = data as Record<string, unknown>
+  for (const step of schema.upcasters.slice(schemaVersion - 1)) current = step(current)
+  return { type, data: current } as Evt
+}

@@ -1,0 +1,37 @@
+/**
+ * Appends what opens a resource, once for each idempotency key: the request that comes again is told the resource that
+ * the first one made, for ever.
+ */
+import { IdempotencyKeyReused } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
+import { type Commit, IdempotentReplay } from './commit.ts'
+import type { EventLog } from './log.ts'
+
+export type Opened = {
+  /** The resource that the request made, now or before. */
+  readonly id: string
+  /** True when an earlier request with this key made it; nothing was appended. */
+  readonly replayed: boolean
+}
+
+/**
+ * @param resourceId what the commit makes
+ * @param metadata of the request: holds the client's idempotency key, if it sent one
+ * @throws IdempotencyKeyReused when the key belongs to another request; what the append throws
+ */
+export async function appendOnce(
+  log: Pick<EventLog, 'append'>,
+  commit: Commit,
+  { resourceId, metadata }: { readonly resourceId: string; readonly metadata: Metadata },
+): Promise<Opened> {
+  const { tenantId, idempotency } = metadata
+  const guard = idempotency ? { idempotency: { tenantId, ...idempotency, resourceId } } : {}
+  try {
+    await log.append({ ...commit, guards: { ...commit.guards, ...guard } })
+    return { id: resourceId, replayed: false }
+  } catch (error) {
+    if (!(error instanceof IdempotentReplay)) throw error
+    if (error.fingerprint !== idempotency?.fingerprint) throw new IdempotencyKeyReused()
+    return { id: error.resourceId, replayed: true }
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What is appended at once, and the ways an append is refused. A commit is atomic: all its streams, its holds and its
+ * read-model rows, or nothing.
+ */
+import { BursarError } from '../core/errors.ts'
+import type { Change, HoldChange, ReadModelRow } from './aggregate.ts'
+
+/** Conditions that the database checks in the transaction of the append. */
+export type Guards = {
+  /** The lease under which this is written must not have gone to another holder. */
+  readonly fence?: { readonly name: string; readonly fence: bigint }
+  /** The client's key must be new. */
+  readonly idempotency?: {
+    readonly tenantId: string
+    readonly key: string
+    readonly fingerprint: string
+    readonly resourceId: string
+  }
+  readonly wallet?: { readonly walletId: string; readonly require: 'active' | 'idle' }
+}
+
+export type Commit = {
+  readonly changes: readonly Change[]
+  readonly guards?: Guards
+  /** Rows that belong to no stream: the follower's cursor and the blocks that it walked. */
+  readonly rows?: readonly ReadModelRow[]
+  /** Holds beside those of the changes: a zero hold locks the account. */
+  readonly holds?: readonly HoldChange[]
+}
+
+abstract class AppendRefused extends BursarError {
+  override readonly type = 'conflict'
+}
+
+/** Somebody else wrote the stream since it was loaded: load again and decide again. */
+export class StreamConflict extends AppendRefused {
+  override readonly code = 'stream_conflict'
+  override readonly retryable = true
+  readonly streamId: string
+  constructor(streamId: string) {
+    super(`Stream ${streamId} changed meanwhile.`)
+    this.streamId = streamId
+  }
+}
+
+/** Another process holds the lease now: stop, and leave the work to it. */
+export class FenceLost extends AppendRefused {
+  override readonly code = 'fence_lost'
+  override readonly retryable = true
+  constructor(lease: string) {
+    super(`The lease ${lease} went to another holder.`)
+  }
+}
+
+/** The idempotency key is known: the resource that it made, and the digest of the request that made it. */
+export class IdempotentReplay extends AppendRefused {
+  override readonly code = 'idempotent_replay'
+  readonly resourceId: string
+  readonly fingerprint: string
+  constructor(detail: { resource_id: string; fingerprint: string }) {
+    super('This request was accepted before.')
+    this.resourceId = detail.resource_id
+    this.fingerprint = detail.fingerprint
+  }
+}
+
+/** A hold does not fit into what is available, in base units. */
+export class HoldRefused extends AppendRefused {
+  override readonly code = 'insufficient_funds'
+  readonly assetId: string
+  readonly available: bigint
+  readonly needed: bigint
+  constructor(detail: { asset_id: string; available: string; needed: string }) {
+    super('The balance does not cover this.')
+    this.assetId = detail.asset_id
+    this.available = BigInt(detail.available)
+    this.needed = BigInt(detail.needed)
+  }
+}
+
+/** The wallet was archived, or has pending transactions, against what the commit required. */
+export class WalletGuardRefused extends AppendRefused {
+  override readonly code: 'wallet_not_active' | 'wallet_not_idle'
+  constructor(code: 'wallet_not_active' | 'wallet_not_idle') {
+    super(code === 'wallet_not_active' ? 'The wallet is not active.' : 'The wallet has pending transactions.')
+    this.code = code
+  }
+}
+
+/** A unique index refused a row: the index's name says which rule. */
+export class UniqueRuleBroken extends AppendRefused {
+  override readonly code = 'unique_rule_broken'
+  readonly constraint: string
+  constructor(constraint: string) {
+    super(`The rule ${constraint} is broken.`)
+    this.constraint = constraint
+  }
+}
+
+/** One line of what `append_commits` tells about a commit that it refuses. */
+export type Refusal = { readonly commit: number; readonly outcome: string; readonly detail: Record<string, string> }
+
+/** The error of a refusal, or `null` when the commit is in the log already and all is well. */
+export function refusalError({ outcome, detail }: Refusal): BursarError | null {
+  switch (outcome) {
+    case 'appended_before':
+      return null
+    case 'stream_conflict':
+      return new StreamConflict(detail.stream_id ?? '')
+    case 'fence_lost':
+      return new FenceLost(detail.lease ?? '')
+    case 'idempotent_replay':
+      return new IdempotentReplay(detail as { resource_id: string; fingerprint: string })
+    case 'insufficient_funds':
+      return new HoldRefused(detail as { asset_id: string; available: string; needed: string })
+    case 'wallet_not_active':
+    case 'wallet_not_idle':
+      return new WalletGuardRefused(outcome)
+    default:
+      throw new Error(`append_commits told an outcome that is not known: ${outcome}`)
+  }
+}
+
+/** The three arguments of `append_commits` for a batch. */
+export function encodeBatch(commits: readonly Commit[]): [guards: string, events: string, rows: string] {
+  const guards: Record<string, unknown[]> = {}
+  const add = (kind: string, item: Record<string, unknown>) => {
+    guards[kind] ??= []
+    guards[kind].push(item)
+  }
+  const events: string[] = []
+  const rows: Record<string, unknown[]> = {}
+  commits.forEach((commit, index) => {
+    encodeGuards(commit, index, add)
+    for (const { events: changed } of commit.changes) {
+      // The canonical text is an object already: the two columns that it lacks are put in front.
+      for (const event of changed) events.push(`{"commit":${index},"hash":"${event.hash}",${event.canonical.slice(1)}`)
+    }
+    for (const { table, row } of [
+      ...commit.changes.flatMap((change) => change.readModels.rows),
+      ...(commit.rows ?? []),
+    ]) {
+      rows[table] ??= []
+      rows[table].push(row)
+    }
+  })
+  return [JSON.stringify(guards), `[${events.join(',')}]`, JSON.stringify(rows)]
+}
+
+function encodeGuards(commit: Commit, index: number, add: (kind: string, item: Record<string, unknown>) => void): void {
+  const { fence, idempotency, wallet } = commit.guards ?? {}
+  if (fence) add('fences', { commit: index, name: fence.name, fence: fence.fence.toString() })
+  if (idempotency) {
+    add('idempotency', {
+      commit: index,
+      tenant_id: idempotency.tenantId,
+      key: idempotency.key,
+      fingerprint: idempotency.fingerprint,
+      resource_id: idempotency.resourceId,
+    })
+  }
+  if (wallet) add('wallets', { commit: index, wallet_id: wallet.walletId, require: wallet.require })
+  const holds = commit.changes.flatMap((change) => change.readModels.holds)
+  // What need not fit is applied last: the account is then locked for the end of a long commit only.
+  for (const hold of [...holds.filter(({ mustFit }) => mustFit), ...(commit.holds ?? [])]) {
+    add('holds', encodeHold(hold, index))
+  }
+  for (const hold of holds.filter(({ mustFit }) => !mustFit)) add('releases', encodeHold(hold, index))
+}
+
+function encodeHold({ walletId, assetId, delta, mustFit }: HoldChange, index: number): Record<string, unknown> {
+  return { commit: index, wallet_id: walletId, asset_id: assetId, delta: delta.toString(), must_fit: mustFit }
+}

@@ -1,0 +1,49 @@
+/**
+ * The one place that tells a lost database from a refused statement, by SQLSTATE and by Node's socket codes; for errors
+ * of Prisma, by what its driver said.
+ */
+
+const SOCKET_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  'EHOSTUNREACH',
+])
+/** 57P01–57P03: shut down by an operator, crashed, starting up. 25006: read-only. 53xxx: out of disk, memory or connections. */
+const DOWN_STATES = new Set(['57P01', '57P02', '57P03', '25006', '53000', '53100', '53200', '53300', '58000', '58030'])
+/** A deadlock or a serialization failure: the same statement may succeed at once. */
+const TRANSIENT_STATES = new Set(['40P01', '40001', '55P03', '57014'])
+/** Prisma's words for socket errors, of which it does not pass on the code. */
+const PRISMA_SOCKET_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError'])
+
+/** Whether the database cannot be reached or cannot write now; the outcome of the statement is unknown. */
+export function isConnectionFailure(error: unknown): boolean {
+  const { code, message } = saying(error)
+  if (code !== undefined) return SOCKET_CODES.has(code) || DOWN_STATES.has(code) || code.startsWith('08')
+  return /connection terminated|connection ended|timeout exceeded when trying to connect|client has encountered a connection error|not queryable/i.test(
+    message ?? '',
+  )
+}
+
+/** Whether the same statement may succeed if it is sent again at once. */
+export function isTransient(error: unknown): boolean {
+  return TRANSIENT_STATES.has(saying(error).code ?? '')
+}
+
+type Saying = { readonly code?: string | undefined; readonly message?: string | undefined }
+type PrismaError = {
+  readonly meta?: {
+    readonly driverAdapterError?: { readonly cause?: { readonly kind: string; readonly originalCode?: string } }
+  }
+}
+
+/** What the driver said of it. */
+function saying(error: unknown): Saying {
+  const wrapped = (error as PrismaError | undefined)?.meta?.driverAdapterError?.cause
+  if (wrapped === undefined) return (error ?? {}) as Saying
+  return { code: PRISMA_SOCKET_KINDS.has(wrapped.kind) ? 'ECONNREFUSED' : wrapped.originalCode }
+}

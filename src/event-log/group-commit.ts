@@ -1,0 +1,148 @@
+/**
+ * Coalesces the appends of a process: while one batch commits, the next one gathers. Under load one fsync serves many
+ * commits; with one caller a commit goes out at once. Each commit is told its own outcome.
+ *
+ * Invariant: a commit whose answer was lost is sent again unchanged and lands at most once, because its stream versions
+ * and hashes are its own.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { Unavailable } from '../core/errors.ts'
+import { type Commit, encodeBatch, type Refusal, refusalError, StreamConflict, UniqueRuleBroken } from './commit.ts'
+import { isConnectionFailure, isTransient } from './database-errors.ts'
+
+/** More commits than this wait for the next batch: keeps one statement in the low milliseconds. */
+const MAX_BATCH = 128
+/** How often a commit is sent again when the connection breaks, 50 ms to 1 s apart: a database restart takes about 1 s. */
+const MAX_TRIES = 8
+const FIRST_RETRY_MS = 50
+const LAST_RETRY_MS = 1_000
+
+type Pending = {
+  readonly commit: Commit
+  alone: boolean
+  tries: number
+  resolve: () => void
+  reject: (error: unknown) => void
+}
+
+export type GroupCommit = {
+  /** Resolves once the commit is durable; rejects with the refusal, or `Unavailable` when the database stays away. */
+  readonly append: (commit: Commit) => Promise<void>
+}
+
+export type AppendObserver = (batch: { readonly commits: number; readonly durationMs: number }) => void
+
+export function createGroupCommit(
+  pool: Pool,
+  onAppended: () => void,
+  observe: AppendObserver = () => undefined,
+): GroupCommit {
+  const waiting: Pending[] = []
+  let flushing = false
+
+  function nextBatch(): Pending[] {
+    if (waiting[0]?.alone) return waiting.splice(0, 1)
+    const firstAlone = waiting.findIndex((pending) => pending.alone)
+    return waiting.splice(0, Math.min(MAX_BATCH, firstAlone === -1 ? waiting.length : firstAlone))
+  }
+
+  async function send(batch: readonly Pending[]): Promise<void> {
+    const startedAt = performance.now()
+    try {
+      await pool.query({
+        name: 'append_commits',
+        text: 'SELECT append_commits($1::jsonb, $2::jsonb, $3::jsonb)',
+        values: encodeBatch(batch.map((pending) => pending.commit)),
+      })
+      for (const pending of batch) pending.resolve()
+      observe({ commits: batch.length, durationMs: performance.now() - startedAt })
+      onAppended()
+    } catch (error) {
+      await settle(batch, error as DatabaseError)
+    }
+  }
+
+  async function settle(batch: readonly Pending[], error: DatabaseError): Promise<void> {
+    if (error.code === 'BU001') {
+      waiting.unshift(...answerRefused(batch, JSON.parse(error.detail ?? '[]') as Refusal[]))
+      return
+    }
+    if (isConnectionFailure(error) || (isTransient(error) && batch.length === 1)) {
+      const tries = Math.max(...batch.map((pending) => pending.tries)) + 1
+      for (const pending of batch) pending.tries = tries
+      if (tries > MAX_TRIES)
+        return rejectAll(
+          batch,
+          new Unavailable('database_unavailable', 'The database does not answer: try again.', { cause: error }),
+        )
+      await delay(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries))
+      waiting.unshift(...batch)
+      return
+    }
+    if (batch.length > 1) {
+      // One of them broke the statement for all: each goes alone, so that each is told its own outcome.
+      for (const pending of batch) pending.alone = true
+      waiting.unshift(...batch)
+      return
+    }
+    rejectAll(batch, error.code === '23505' ? uniqueViolation(error, batch[0]?.commit) : error)
+  }
+
+  async function flush(): Promise<void> {
+    flushing = true
+    try {
+      for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) await send(batch)
+    } finally {
+      flushing = false
+    }
+  }
+
+  return {
+    append: (commit) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ commit, alone: false, tries: 0, resolve, reject })
+        // After this turn of the event loop, so that requests that arrived together commit together.
+        if (!flushing) {
+          flushing = true
+          setImmediate(() => void flush())
+        }
+      }),
+  }
+}
+
+type DatabaseError = Error & { readonly code?: string; readonly detail?: string; readonly constraint?: string }
+
+/** Tells the refused commits of a batch that changed nothing. Returns those that are to be sent again. */
+function answerRefused(batch: readonly Pending[], refusals: readonly Refusal[]): Pending[] {
+  const refused = new Map(refusals.map((refusal) => [refusal.commit, refusal]))
+  const promised = new Set(batch.map(({ commit }) => commit.guards?.idempotency?.resourceId))
+  const others: Pending[] = []
+  const replays: Pending[] = []
+  for (const [index, pending] of batch.entries()) {
+    const refusal = refused.get(index)
+    if (refusal === undefined) {
+      others.push(pending)
+    } else if (refusal.outcome === 'idempotent_replay' && promised.has(refusal.detail.resource_id)) {
+      // What it repeats is in this very batch: it is told of that one, alone and later, once that one is in the log.
+      pending.alone = true
+      replays.push(pending)
+    } else {
+      const problem = refusalError(refusal)
+      if (problem === null) pending.resolve()
+      else pending.reject(problem)
+    }
+  }
+  return [...others, ...replays]
+}
+
+function rejectAll(batch: readonly Pending[], error: unknown): void {
+  for (const pending of batch) pending.reject(error)
+}
+
+function uniqueViolation(error: DatabaseError, commit: Commit | undefined): Error {
+  if (error.constraint === 'events_stream_id_stream_version_key') {
+    return new StreamConflict(commit?.changes[0]?.events[0]?.streamId ?? '')
+  }
+  return new UniqueRuleBroken(error.constraint ?? 'unknown')
+}

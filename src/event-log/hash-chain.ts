@@ -1,0 +1,40 @@
+/**
+ * The hash chain of a stream: each event's hash covers the one before it, so that a changed, removed, inserted or
+ * reordered event is provable.
+ */
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../core/canonical-json.ts'
+import type { Metadata } from '../core/messages.ts'
+
+/** What the hash covers: everything about an event that the caller decides. */
+export type HashedEvent = {
+  readonly streamId: string
+  readonly streamVersion: number
+  readonly type: string
+  readonly schemaVersion: number
+  readonly data: unknown
+  readonly metadata: Metadata
+  readonly recordedAt: string
+}
+
+/** The one text of an event, with its keys as the table's columns are named (RFC 8785). */
+export function canonicalEvent(event: HashedEvent): string {
+  return canonicalJson({
+    stream_id: event.streamId,
+    stream_version: event.streamVersion,
+    type: event.type,
+    schema_version: event.schemaVersion,
+    data: event.data,
+    metadata: event.metadata,
+    recorded_at: event.recordedAt,
+  })
+}
+
+/**
+ * SHA-256 (FIPS 180-4) in hex over the previous hash, a line feed and the canonical event.
+ *
+ * @param previousHash hex, or the empty string before the first event of a stream
+ */
+export function chainHash(previousHash: string, canonical: string): string {
+  return createHash('sha256').update(previousHash).update('\n').update(canonical).digest('hex')
+}

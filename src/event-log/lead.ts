@@ -1,0 +1,70 @@
+/**
+ * Leadership: runs a task while this process holds a lease, renews the lease beside it, and stops the task by its signal
+ * when the lease is lost. When the task fails it is started again, here or wherever the lease is taken next.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Lease, Leases } from './leases.ts'
+
+export type LeadSettings = {
+  readonly leases: Leases
+  readonly name: string
+  readonly leaseMs: number
+  readonly signal: AbortSignal
+  readonly onError: (error: unknown) => void
+}
+
+/** Tries for leadership three times in the life of a lease, so that a dead leader is followed soon. */
+const RENEWALS_PER_LEASE = 3
+
+/** Runs until the signal aborts. `task` gets the lease, whose fence its appends must name, and a signal to stop by. */
+export async function lead(
+  settings: LeadSettings,
+  task: (lease: Lease, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { leases, name, leaseMs, signal, onError } = settings
+  const pauseMs = leaseMs / RENEWALS_PER_LEASE
+  while (!signal.aborted) {
+    try {
+      const lease = await leases.acquire(name)
+      if (lease !== null) await hold(lease, pauseMs, signal, task)
+    } catch (error) {
+      onError(error)
+    }
+    await pause(pauseMs, signal)
+  }
+}
+
+async function hold(
+  lease: Lease,
+  pauseMs: number,
+  signal: AbortSignal,
+  task: (lease: Lease, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController()
+  const both = AbortSignal.any([signal, stop.signal])
+  // Caught at once: the task may take long to end, and a rejection that waits for it would end the process. A renewal that
+  // fails is a lease that may be lost.
+  const renewing = keepRenewing(lease, pauseMs, both)
+    .catch(() => undefined)
+    .finally(() => stop.abort())
+  try {
+    await task(lease, both)
+  } finally {
+    stop.abort()
+    await renewing
+    await lease.release({ force: true }).catch(() => undefined) // The database is away: the lease expires by itself.
+  }
+}
+
+async function keepRenewing(lease: Lease, pauseMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(pauseMs, signal)
+    if (!signal.aborted && !(await lease.renew())) return
+  }
+}
+
+/** Waits, or returns early when the signal aborts. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (milliseconds <= 0) return
+  await delay(milliseconds, undefined, { signal }).catch(() => undefined) // The abort is the wanted end of the wait.
+}

@@ -1,0 +1,136 @@
+/**
+ * The event log: loads aggregates, decides on them, appends what was decided, reads it back. The only truth; everything
+ * else can be made again from it.
+ */
+import type { Pool } from 'pg'
+import type { Clock } from '../core/ids.ts'
+import { toInstant } from '../core/ids.ts'
+import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
+import { type Aggregate, type Change, change, type EventSchemas, type Loaded, upcast } from './aggregate.ts'
+import { type Commit, type Guards, StreamConflict } from './commit.ts'
+import { type AppendObserver, createGroupCommit } from './group-commit.ts'
+import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
+import type { WakeUps } from './wake-ups.ts'
+
+/** How often a command is decided anew when somebody else wrote the stream in between. */
+const MAX_CONFLICTS = 10
+
+/** The newest version and hash of a stream, without its events. */
+export type StreamHead = { readonly version: number; readonly hash: string }
+
+export type EventLog = {
+  /** Loads one aggregate; a stream that does not exist gives the initial state at version 0. */
+  readonly load: <S, C, E extends Event>(aggregate: Aggregate<S, C, E>, id: string) => Promise<Loaded<S>>
+  /** Loads many aggregates in one round trip, in the order of `ids`. */
+  readonly loadMany: <S, C, E extends Event>(
+    aggregate: Aggregate<S, C, E>,
+    ids: readonly string[],
+  ) => Promise<Loaded<S>[]>
+  /** Heads of streams whose state is known from elsewhere; streams that do not exist are at version 0. */
+  readonly heads: (streamIds: readonly string[]) => Promise<StreamHead[]>
+  /**
+   * Appends atomically and durably.
+   * @throws StreamConflict, FenceLost, IdempotentReplay, HoldRefused, WalletGuardRefused, UniqueRuleBroken, Unavailable
+   */
+  readonly append: (commit: Commit) => Promise<void>
+  /** Loads, decides and appends one command; decides anew when the stream changed meanwhile. Returns the state after. */
+  readonly execute: <S, C, E extends Event>(
+    aggregate: Aggregate<S, C, E>,
+    id: string,
+    command: C,
+    context: { readonly metadata: Metadata; readonly guards?: Guards },
+  ) => Promise<S>
+  /** Every event of a stream, oldest first, upcast to the newest schema. */
+  readonly readStream: <E extends Event>(
+    aggregate: { readonly category: string; readonly schemas: EventSchemas<E['type']> },
+    id: string,
+  ) => Promise<RecordedEvent<E>[]>
+  readonly now: () => string
+}
+
+export function createEventLog(settings: {
+  readonly pool: Pool
+  readonly wakeUps: WakeUps
+  readonly clock: Clock
+  readonly onBatch?: AppendObserver
+}): EventLog {
+  const { pool, wakeUps, clock } = settings
+  const group = createGroupCommit(pool, wakeUps.announce, settings.onBatch)
+  const now = () => toInstant(clock())
+
+  async function readStreams(streamIds: readonly string[]): Promise<EventRow[]> {
+    const result = await pool.query<EventRow>({
+      name: 'read_streams',
+      // LATERAL with OFFSET: one index look-up for each stream, whatever the statistics of a fast growing table say.
+      text: `SELECT e.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
+               (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id ORDER BY stream_version OFFSET 0) AS e`,
+      values: [streamIds],
+    })
+    return result.rows
+  }
+
+  const loadMany: EventLog['loadMany'] = async (aggregate, ids) => {
+    const rows = await readStreams(ids.map((id) => `${aggregate.category}-${id}`))
+    const loaded = new Map(
+      ids.map((id) => [`${aggregate.category}-${id}`, { id, state: aggregate.initialState, version: 0, hash: '' }]),
+    )
+    for (const row of rows) {
+      const before = loaded.get(row.stream_id)
+      if (before === undefined) continue
+      before.state = aggregate.evolve(before.state, upcast(aggregate.schemas, row.type, row.schema_version, row.data))
+      before.version = row.stream_version
+      before.hash = row.hash.toString('hex')
+    }
+    return [...loaded.values()]
+  }
+
+  const load: EventLog['load'] = async (aggregate, id) => {
+    const [loaded] = await loadMany(aggregate, [id])
+    return loaded ?? { id, state: aggregate.initialState, version: 0, hash: '' }
+  }
+
+  const execute: EventLog['execute'] = async (aggregate, id, command, { metadata, guards }) => {
+    for (let tries = 1; ; tries += 1) {
+      const loaded = await load(aggregate, id)
+      const decided = change(aggregate, loaded, command, { metadata, now: now() })
+      if (decided === null) return loaded.state
+      try {
+        await group.append({ changes: [decided], ...(guards ? { guards } : {}) })
+        return decided.after.state
+      } catch (error) {
+        if (!(error instanceof StreamConflict) || tries >= MAX_CONFLICTS) throw error
+      }
+    }
+  }
+
+  return {
+    load,
+    loadMany,
+    execute,
+    now,
+    append: group.append,
+    async heads(streamIds) {
+      const result = await pool.query<{ version: number | null; hash: Buffer | null }>({
+        name: 'stream_heads',
+        text: `SELECT head.stream_version AS version, head.hash
+                 FROM unnest($1::text[]) WITH ORDINALITY AS wanted(stream_id, n)
+                 LEFT JOIN LATERAL (SELECT e.stream_version, e.hash FROM events e WHERE e.stream_id = wanted.stream_id
+                                     ORDER BY e.stream_version DESC LIMIT 1) AS head ON true
+                ORDER BY wanted.n`,
+        values: [streamIds],
+      })
+      return result.rows.map((row) => ({ version: row.version ?? 0, hash: row.hash?.toString('hex') ?? '' }))
+    },
+    async readStream(aggregate, id) {
+      const rows = await readStreams([`${aggregate.category}-${id}`])
+      return rows.map((row) =>
+        toRecorded(row, upcast<never>(aggregate.schemas, row.type, row.schema_version, row.data)),
+      )
+    },
+  }
+}
+
+/** Every change of a list that decided something. */
+export function decided(changes: readonly (Change | null)[]): Change[] {
+  return changes.filter((item) => item !== null)
+}

@@ -1,0 +1,111 @@
+/**
+ * Reads the log in an order without gaps, from a checkpoint, for ever. A sequence alone would skip an event whose
+ * transaction commits late; so only rows of transactions older than every running one are read, by (transaction, position).
+ *
+ * Invariant: each event is delivered at least once and in the same order to every reader; a batch is delivered again
+ * until it is committed.
+ */
+import type { Pool } from 'pg'
+import type { RecordedEvent } from '../core/messages.ts'
+import { pause } from './lead.ts'
+import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
+import type { WakeUps } from './wake-ups.ts'
+
+/** A place in the reading order. */
+export type Checkpoint = { readonly transactionId: bigint; readonly position: bigint }
+
+export const LOG_START: Checkpoint = { transactionId: 0n, position: 0n }
+
+/** Events as stored: data of the schema version that was current when they were written. */
+export type StoredEvent = RecordedEvent & { readonly schemaVersion: number }
+
+export type Batch = {
+  readonly events: readonly StoredEvent[]
+  readonly checkpoint: Checkpoint
+  readonly commit: () => Promise<void>
+}
+
+/** A hint may be lost: without one the log is looked at this often. */
+const POLL_MS = 1_000
+const BATCH_SIZE = 1_000
+/** Under load batches come at most this often: what follows from a batch costs much the same for one event as for a hundred. */
+const MIN_INTERVAL_MS = 50
+
+/** One batch after a checkpoint; empty when nothing new is safe to read. */
+export async function readAfter(
+  pool: Pool,
+  after: Checkpoint,
+  limit: number,
+): Promise<{ events: StoredEvent[]; checkpoint: Checkpoint }> {
+  const { rows } = await pool.query<EventRow>({
+    name: 'read_log',
+    text: `SELECT ${EVENT_COLUMNS} FROM events
+            WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+            ORDER BY events.transaction_id, position LIMIT $3`,
+    values: [after.transactionId.toString(), after.position.toString(), limit],
+  })
+  const last = rows.at(-1)
+  return {
+    events: rows.map((row) => ({
+      ...toRecorded(row, { type: row.type, data: row.data as Readonly<unknown> }),
+      schemaVersion: row.schema_version,
+    })),
+    checkpoint: last ? { transactionId: BigInt(last.transaction_id), position: BigInt(last.position) } : after,
+  }
+}
+
+/** Where a named subscription continues. */
+export async function loadCheckpoint(pool: Pool, name: string): Promise<Checkpoint> {
+  const { rows } = await pool.query<{ transaction_id: string; position: string }>(
+    'SELECT transaction_id::text, position FROM checkpoints WHERE name = $1',
+    [name],
+  )
+  const [row] = rows
+  return row ? { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) } : LOG_START
+}
+
+/**
+ * Remembers how far a subscription has come; never goes back. Does not wait for the disk: after a crash of the database the
+ * last batches come again, as a subscriber must bear anyway.
+ */
+export async function saveCheckpoint(pool: Pool, name: string, checkpoint: Checkpoint): Promise<void> {
+  await pool.query({
+    name: 'save_checkpoint',
+    text: `WITH hint AS (SELECT set_config('synchronous_commit', 'off', true))
+           INSERT INTO checkpoints (name, transaction_id, position) SELECT $1, $2::xid8, $3 FROM hint
+           ON CONFLICT (name) DO UPDATE SET transaction_id = excluded.transaction_id, position = excluded.position, updated_at = now()
+            WHERE (checkpoints.transaction_id, checkpoints.position) < (excluded.transaction_id, excluded.position)`,
+    values: [name, checkpoint.transactionId.toString(), checkpoint.position.toString()],
+  })
+}
+
+/**
+ * Follows the log from the checkpoint saved under `name` until the signal aborts.
+ *
+ * @throws what the database throws: the caller starts again, from the last committed batch
+ */
+export async function* subscribe(settings: {
+  readonly pool: Pool
+  readonly wakeUps: WakeUps
+  readonly name: string
+  readonly signal: AbortSignal
+}): AsyncGenerator<Batch> {
+  const { pool, wakeUps, name, signal } = settings
+  const watch = wakeUps.watch()
+  try {
+    let checkpoint = await loadCheckpoint(pool, name)
+    while (!signal.aborted) {
+      const batch = await readAfter(pool, checkpoint, BATCH_SIZE)
+      if (batch.events.length === 0) {
+        await watch.wait(POLL_MS, signal)
+        continue
+      }
+      const startedAt = performance.now()
+      yield { ...batch, commit: () => saveCheckpoint(pool, name, batch.checkpoint) }
+      checkpoint = batch.checkpoint
+      if (batch.events.length < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (performance.now() - startedAt), signal)
+    }
+  } finally {
+    watch.stop()
+  }
+}

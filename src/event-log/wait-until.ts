@@ -1,0 +1,69 @@
+/**
+ * Lets requests wait for what a worker will append: many waiters, one query at each wake-up of the log.
+ */
+import type { WakeUps } from './wake-ups.ts'
+
+/** A wake-up may be lost: what is waited for is looked at this often anyway. */
+const RECHECK_MS = 250
+/** Wake-ups within this time share one query. */
+const COALESCE_MS = 8
+
+/** Resolves with what `find` gave for the id, or with `null` after `timeoutMs`. */
+export type WaitUntil<T> = (id: string, timeoutMs: number) => Promise<T | null>
+
+/**
+ * @param find looks at many ids at once and returns those that have come to pass; it may fail: the next look tries again
+ */
+export function createWaitUntil<T>(settings: {
+  readonly wakeUps: WakeUps
+  readonly find: (ids: readonly string[]) => Promise<ReadonlyMap<string, T>>
+}): WaitUntil<T> {
+  const { wakeUps, find } = settings
+  const waiters = new Map<string, Set<(found: T) => void>>()
+  let timer: NodeJS.Timeout | null = null
+  let soon = false
+  let stop: (() => void) | null = null
+
+  /** A look that is due soon is not put off by the next wake-up. */
+  function lookIn(milliseconds: number): void {
+    if (timer !== null && (soon || milliseconds === RECHECK_MS)) return
+    if (timer !== null) clearTimeout(timer)
+    soon = milliseconds === COALESCE_MS
+    timer = setTimeout(() => void look(), milliseconds)
+  }
+
+  async function look(): Promise<void> {
+    try {
+      const found = await find([...waiters.keys()])
+      for (const [id, value] of found) for (const resolve of waiters.get(id) ?? []) resolve(value)
+    } catch {
+      // The database is away: a waiter gives up at its own deadline, and the request was recorded before.
+    } finally {
+      timer = null
+      soon = false
+      if (waiters.size > 0) lookIn(RECHECK_MS)
+    }
+  }
+
+  function leave(id: string, resolve: (found: T) => void): void {
+    const waiting = waiters.get(id)
+    waiting?.delete(resolve)
+    if (waiting?.size === 0) waiters.delete(id)
+    if (waiters.size > 0) return
+    stop?.()
+    stop = null
+  }
+
+  return (id, timeoutMs) =>
+    new Promise((resolve) => {
+      const done = (found: T | null) => {
+        clearTimeout(deadline)
+        leave(id, done)
+        resolve(found)
+      }
+      const deadline = setTimeout(() => done(null), timeoutMs)
+      waiters.set(id, (waiters.get(id) ?? new Set()).add(done))
+      stop ??= wakeUps.listen(() => lookIn(COALESCE_MS))
+      lookIn(COALESCE_MS)
+    })
+}

@@ -1,0 +1,109 @@
+/**
+ * Tells every process that the log has grown, by NOTIFY outside the append: inside it, NOTIFY would serialise commits.
+ * A wake-up is a hint: it may be lost, and every listener also looks on a timer.
+ */
+import pg, { type Pool } from 'pg'
+
+const CHANNEL = 'bursar_events'
+/** Appends within this time share one NOTIFY. */
+const COALESCE_MS = 4
+const RECONNECT_MS = 500
+
+export type WakeUps = {
+  /** Says that this process appended. Cheap: coalesced. */
+  readonly announce: () => void
+  /** Calls back after any process appended. Returns the way to stop. */
+  readonly listen: (callback: () => void) => () => void
+  /** A latch on the wake-ups: one that comes while nobody waits is not lost. */
+  readonly watch: () => Watch
+  readonly close: () => Promise<void>
+}
+
+export type Watch = {
+  /** Resolves when there was a wake-up since the last wait, after `timeoutMs`, or when the signal aborts. */
+  readonly wait: (timeoutMs: number, signal?: AbortSignal) => Promise<void>
+  readonly stop: () => void
+}
+
+export function createWakeUps(pool: Pool, connectionString: string): WakeUps {
+  const callbacks = new Set<() => void>()
+  let client: pg.Client | null = null
+  let closed = false
+  let announceTimer: NodeJS.Timeout | null = null
+  let reconnectTimer: NodeJS.Timeout | null = null
+
+  const wake = () => {
+    for (const callback of callbacks) callback()
+  }
+
+  function connect(): void {
+    const listener = new pg.Client({ connectionString, keepAlive: true })
+    client = listener
+    const again = () => {
+      if (client !== listener) return
+      client = null
+      listener.end().catch(() => undefined) // The connection is gone already: there is nothing left to end.
+      if (!closed) {
+        reconnectTimer = setTimeout(() => {
+          reconnectTimer = null
+          connect()
+        }, RECONNECT_MS)
+      }
+    }
+    listener.on('error', again)
+    listener.on('end', again)
+    listener.on('notification', wake)
+    listener
+      .connect()
+      .then(() => listener.query(`LISTEN ${CHANNEL}`))
+      .then(wake, again)
+  }
+
+  function announce(): void {
+    announceTimer ??= setTimeout(() => {
+      announceTimer = null
+      pool.query(`SELECT pg_notify('${CHANNEL}', '')`).catch(() => undefined) // Lost hints cost a poll interval, no more.
+    }, COALESCE_MS)
+  }
+
+  function listen(callback: () => void): () => void {
+    if (client === null && reconnectTimer === null && !closed) connect()
+    callbacks.add(callback)
+    return () => callbacks.delete(callback)
+  }
+
+  return {
+    announce,
+    listen,
+    watch() {
+      let woken = false
+      let release: () => void = () => undefined
+      const stop = listen(() => {
+        woken = true
+        release()
+      })
+      const wait = (timeoutMs: number, signal?: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          release = () => {
+            clearTimeout(timer)
+            signal?.removeEventListener('abort', release)
+            woken = false
+            release = () => undefined
+            resolve()
+          }
+          const timer = setTimeout(() => release(), timeoutMs)
+          signal?.addEventListener('abort', release, { once: true })
+          if (woken || signal?.aborted) release()
+        })
+      return { wait, stop }
+    },
+    async close() {
+      closed = true
+      if (announceTimer) clearTimeout(announceTimer)
+      if (reconnectTimer) clearTimeout(reconnectTimer)
+      const listener = client
+      client = null
+      await listener?.end()
+    },
+  }
+}
