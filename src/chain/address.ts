@@ -1,0 +1,71 @@
+/**
+ * Addresses at the edge: any single case comes in, the EIP-55 checksum goes out, and a mistyped checksum is refused.
+ */
+import { keccak256 } from 'ethers/crypto'
+import { ValidationFailed } from '../core/errors.ts'
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const LOWER = /^[^A-F]*$/
+const UPPER = /^[^a-f]*$/
+
+const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000'
+
+/** The character code of `8`: EIP-55 writes a letter in upper case where the hash has a digit of 8 or more. */
+const EIGHT = 0x38
+
+/**
+ * Writes an address with its EIP-55 checksum, at the price of one keccak.
+ *
+ * @param address 20 bytes as `0x` and 40 hex digits, of any case: what a node or this file gave, not a user's text
+ */
+export function toChecksumAddress(address: string): string {
+  const digits = address.slice(2).toLowerCase()
+  const hash = keccak256(Buffer.from(digits, 'latin1'))
+  let out = '0x'
+  for (let i = 0; i < 40; i++) {
+    const digit = digits.charAt(i)
+    out += hash.charCodeAt(i + 2) >= EIGHT ? digit.toUpperCase() : digit
+  }
+  return out
+}
+
+/**
+ * Reads an address that a caller wrote.
+ *
+ * @param field the request field that an error names
+ * @returns the address with its EIP-55 checksum
+ * @throws ValidationFailed `invalid_address` when it is not one, `bad_checksum` when its mixed case is wrong
+ */
+export function parseAddress(text: string, field: string): string {
+  if (!ADDRESS.test(text)) {
+    throw ValidationFailed.field(
+      field,
+      'invalid_address',
+      `${field} must be an address: 0x and 40 hexadecimal digits, such as 0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045.`,
+    )
+  }
+  const checksummed = toChecksumAddress(text)
+  const digits = text.slice(2)
+  if (text !== checksummed && !LOWER.test(digits) && !UPPER.test(digits)) {
+    throw ValidationFailed.field(
+      field,
+      'bad_checksum',
+      `${field} has upper and lower case letters that do not fit its EIP-55 checksum: a character is likely mistyped. ` +
+        'Copy the address again; an address all in lower case is taken without a checksum.',
+    )
+  }
+  return checksummed
+}
+
+/**
+ * Reads the address that is to receive something.
+ *
+ * @throws ValidationFailed as `parseAddress`, and `zero_address`: what is sent there is lost
+ */
+export function parseRecipient(text: string, field = 'to'): string {
+  const address = parseAddress(text, field)
+  if (address === ZERO_ADDRESS) {
+    throw ValidationFailed.field(field, 'zero_address', `${field} is the zero address: what is sent there is lost.`)
+  }
+  return address
+}

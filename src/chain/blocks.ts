@@ -1,0 +1,226 @@
+/**
+ * Whole blocks with their receipts, proven to belong together: every receipt names the hash of its block and every block the
+ * hash of the one before. What a reorg tore apart while it was being read is cut off, never mixed.
+ */
+import { readCount, readLower, readQuantity, toQuantity } from './hex.ts'
+import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
+import { isUnsupported } from './rpc-errors.ts'
+
+/** Addresses, hashes and topics are in lower case throughout. */
+export type ChainLogEntry = {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+  /** Place in the block. */
+  readonly logIndex: number
+}
+
+export type BlockTransaction = {
+  readonly hash: string
+  readonly from: string
+  /** `null` for the creation of a contract. */
+  readonly to: string | null
+  readonly nonce: number
+  /** Wei. */
+  readonly value: bigint
+  readonly status: 'success' | 'reverted'
+  readonly gasUsed: bigint
+  /** Wei for one unit of gas, the tip included. */
+  readonly effectiveGasPrice: bigint
+  readonly logs: readonly ChainLogEntry[]
+}
+
+export type BlockRef = { readonly number: number; readonly hash: string }
+
+export type BlockHeader = BlockRef & { readonly parentHash: string }
+
+export type Block = BlockHeader & {
+  /** Seconds since the epoch. */
+  readonly timestamp: number
+  /** Wei for one unit of gas; `null` on a chain without EIP-1559. */
+  readonly baseFeePerGas: bigint | null
+  readonly transactions: readonly BlockTransaction[]
+}
+
+export type BlockRange = {
+  readonly from: number
+  readonly to: number
+  /** Whether to try eth_getBlockReceipts. */
+  readonly blockReceipts: boolean
+}
+
+export type BlocksRead = {
+  /** Consecutive from `from`; fewer than asked for where the chain ended or changed; maybe none. */
+  readonly blocks: readonly Block[]
+  /** The block at which the read was cut because it does not fit its receipts or its parent; `null` when none was. */
+  readonly tornAt: number | null
+  /** The node does not know eth_getBlockReceipts: do not ask again. */
+  readonly lacksBlockReceipts: boolean
+}
+
+type Raw = Readonly<Record<string, unknown>>
+type RawBlock = { readonly block: Raw; readonly receipts: Map<string, Raw> }
+
+/**
+ * Reads a range in one JSON-RPC batch; receipts that the node left out (some leave out the system transactions of polygon) are
+ * asked for one by one.
+ *
+ * @throws Unavailable when not even the first block could be read
+ */
+export async function readBlocks(client: RpcReader, range: BlockRange): Promise<BlocksRead> {
+  const numbers = Array.from({ length: range.to - range.from + 1 }, (_, i) => toQuantity(range.from + i))
+  const width = range.blockReceipts ? 2 : 1
+  const results = await client.batch(
+    numbers.flatMap((number): RpcRequest[] => [
+      { method: 'eth_getBlockByNumber', params: [number, true] },
+      ...(range.blockReceipts ? [{ method: 'eth_getBlockReceipts', params: [number] }] : []),
+    ]),
+  )
+  const raw: RawBlock[] = []
+  for (let i = 0; i < numbers.length; i++) {
+    const block = rawBlock(
+      results[width * i],
+      range.blockReceipts ? results[width * i + 1] : undefined,
+      raw.length === 0,
+    )
+    if (block === null) break
+    raw.push(block)
+  }
+  await completeReceipts(client, raw)
+  const receiptsResult = results[1]
+  const blocks = assemble(raw, range.from)
+  return {
+    blocks,
+    tornAt: blocks.length < raw.length ? range.from + blocks.length : null,
+    lacksBlockReceipts: range.blockReceipts && receiptsResult?.ok === false && isUnsupported(receiptsResult.error),
+  }
+}
+
+/** Headers by number; `null` where the node has no such block. @throws Unavailable */
+export async function readHeaders(client: RpcReader, numbers: readonly number[]): Promise<(BlockHeader | null)[]> {
+  const results = await client.batch(
+    numbers.map((number) => ({ method: 'eth_getBlockByNumber', params: [toQuantity(number), false] })),
+  )
+  return results.map((result) => {
+    const block = resultValue(result, 'eth_getBlockByNumber')
+    return isRaw(block) ? readHeader(block) : null
+  })
+}
+
+/** How many transactions each block of a range has; `null` where the node does not say. */
+export async function readTransactionCounts(client: RpcReader, from: number, to: number): Promise<(number | null)[]> {
+  const method = 'eth_getBlockTransactionCountByNumber'
+  const numbers = Array.from({ length: to - from + 1 }, (_, i) => toQuantity(from + i))
+  const results = await client.batch(numbers.map((number) => ({ method, params: [number] })))
+  return results.map((result) =>
+    result.ok && typeof result.value === 'string' ? readCount(result.value, 'a transaction count') : null,
+  )
+}
+
+/** The newest block. @throws Unavailable */
+export async function readHead(client: RpcReader): Promise<BlockHeader> {
+  const [result] = await client.batch([{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
+  const block = resultValue(result, 'eth_getBlockByNumber')
+  return readHeader(isRaw(block) ? block : {})
+}
+
+function readHeader(block: Raw): BlockHeader {
+  return {
+    number: readCount(block.number, 'a block number'),
+    hash: readLower(block.hash, 'a block hash'),
+    parentHash: readLower(block.parentHash, 'a parent hash'),
+  }
+}
+
+/**
+ * `null`: the range ends here. A first block that nobody could read is an error, not an end. Receipts that a node refused
+ * ("receipts length mismatch") are left to be asked for singly; silence ends the range.
+ */
+function rawBlock(result: RpcResult | undefined, receipts: RpcResult | undefined, isFirst: boolean): RawBlock | null {
+  const unread = [result, receipts].find((part) => part?.ok === false && part.error.kind === 'unavailable')
+  if (unread !== undefined || result?.ok === false) {
+    if (isFirst) resultValue(unread ?? result, 'eth_getBlockByNumber')
+    return null
+  }
+  const block = result?.value
+  if (!isRaw(block)) return null
+  const list: unknown[] = receipts?.ok && Array.isArray(receipts.value) ? receipts.value : []
+  return { block, receipts: new Map(list.filter(isRaw).map((receipt) => [String(receipt.transactionHash), receipt])) }
+}
+
+async function completeReceipts(client: RpcReader, raw: readonly RawBlock[]): Promise<void> {
+  const missing = raw.flatMap((entry) =>
+    rawTransactions(entry.block)
+      .map((transaction) => String(transaction.hash))
+      .filter((hash) => !entry.receipts.has(hash))
+      .map((hash) => ({ entry, hash })),
+  )
+  const results = await client.batch(
+    missing.map(({ hash }) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+  )
+  for (const [i, { entry, hash }] of missing.entries()) {
+    const result = results[i]
+    if (result?.ok && isRaw(result.value)) entry.receipts.set(hash, result.value)
+  }
+}
+
+function assemble(raw: readonly RawBlock[], from: number): Block[] {
+  const blocks: Block[] = []
+  for (const [i, entry] of raw.entries()) {
+    const block = assembleBlock(entry)
+    const before = blocks.at(-1)
+    if (block === null || block.number !== from + i) break
+    if (before !== undefined && block.parentHash !== before.hash) break
+    blocks.push(block)
+  }
+  return blocks
+}
+
+/** `null` when a receipt is missing or of another block. */
+function assembleBlock({ block, receipts }: RawBlock): Block | null {
+  const header = readHeader(block)
+  const transactions: BlockTransaction[] = []
+  for (const raw of rawTransactions(block)) {
+    const receipt = receipts.get(String(raw.hash))
+    if (receipt === undefined || readLower(receipt.blockHash, 'a receipt’s block hash') !== header.hash) return null
+    transactions.push(readTransaction(raw, receipt))
+  }
+  return {
+    ...header,
+    timestamp: readCount(block.timestamp, 'a timestamp'),
+    baseFeePerGas: block.baseFeePerGas == null ? null : readQuantity(block.baseFeePerGas, 'a base fee'),
+    transactions,
+  }
+}
+
+function readTransaction(raw: Raw, receipt: Raw): BlockTransaction {
+  const logs: unknown[] = Array.isArray(receipt.logs) ? receipt.logs : []
+  return {
+    hash: readLower(raw.hash, 'a transaction hash'),
+    from: readLower(raw.from, 'a sender'),
+    to: raw.to == null ? null : readLower(raw.to, 'a recipient'),
+    nonce: readCount(raw.nonce, 'a nonce'),
+    value: readQuantity(raw.value, 'a value'),
+    status: receipt.status === '0x1' ? 'success' : 'reverted',
+    gasUsed: readQuantity(receipt.gasUsed, 'gas used'),
+    effectiveGasPrice: readQuantity(receipt.effectiveGasPrice ?? raw.gasPrice, 'a gas price'),
+    logs: logs.filter(isRaw).map(readLog),
+  }
+}
+
+function readLog(log: Raw): ChainLogEntry {
+  return {
+    address: readLower(log.address, 'a log’s address'),
+    topics: Array.isArray(log.topics) ? log.topics.map((topic) => readLower(topic, 'a topic')) : [],
+    data: readLower(log.data, 'a log’s data'),
+    logIndex: readCount(log.logIndex, 'a log index'),
+  }
+}
+
+function rawTransactions(block: Raw): Raw[] {
+  return Array.isArray(block.transactions) ? block.transactions.filter(isRaw) : []
+}
+
+function isRaw(value: unknown): value is Raw {
+  return typeof value === 'object' && value !== null
+}

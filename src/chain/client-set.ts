@@ -1,0 +1,86 @@
+/** The configured chains, each with its RPC client and its fee oracle; one set for a process. */
+import { ValidationFailed } from '../core/errors.ts'
+import type { ChainKey } from '../core/networks.ts'
+import { type CodeLookup, createCodeLookup } from './code.ts'
+import { createFeeOracle, type FeeOracle } from './fee-oracle.ts'
+import { createRpcClient, type RpcClient } from './rpc-client.ts'
+import type { RpcLog, RpcObservation } from './rpc-endpoint.ts'
+import type { ChainSettings } from './settings.ts'
+
+/** Fees move with blocks; no network here makes them faster than this matters. */
+const FEE_REFRESH_MS = 2_000
+
+/** The doubled base fee of a quote outlives six full blocks: 72 s on ethereum. */
+const FEE_MAX_STALE_MS = 60_000
+
+export type ChainClient = {
+  readonly settings: ChainSettings
+  readonly client: RpcClient
+  readonly fees: FeeOracle
+  readonly code: CodeLookup
+}
+
+export type ChainClients = {
+  readonly all: readonly ChainClient[]
+  readonly find: (key: ChainKey) => ChainClient | undefined
+  readonly byChainId: (chainId: number) => ChainClient | undefined
+  /** @throws ValidationFailed `network_not_configured`, naming the setting */
+  readonly get: (key: ChainKey) => ChainClient
+  readonly close: () => void
+}
+
+export type ChainClientsOptions = {
+  readonly chains: readonly ChainSettings[]
+  /** For one HTTP exchange with one URL. */
+  readonly timeoutMs: number
+  /** A clock, ms. */
+  readonly now: () => number
+  readonly log: RpcLog
+  readonly onExchange?: (chain: ChainSettings, observation: RpcObservation) => void
+}
+
+export function createChainClients(options: ChainClientsOptions): ChainClients {
+  const all = options.chains.map((settings) => createChainClient(settings, options))
+  const find = (key: ChainKey): ChainClient | undefined =>
+    all.find(({ settings }) => settings.network === key.network && settings.environment === key.environment)
+  return {
+    all,
+    find,
+    byChainId: (chainId) => all.find(({ settings }) => settings.chainId === chainId),
+    get: (key) => {
+      const chain = find(key)
+      if (chain !== undefined) return chain
+      throw ValidationFailed.field(
+        'network',
+        'network_not_configured',
+        `${key.network} (${key.environment}) is not configured: set ${rpcSetting(key)}.`,
+      )
+    },
+    close: () => {
+      for (const { client } of all) client.close()
+    },
+  }
+}
+
+/** Name of the setting that holds the RPC URLs of a chain. */
+function rpcSetting(key: ChainKey): string {
+  return `${key.network.toUpperCase()}${key.environment === 'testnet' ? '_TESTNET' : ''}_RPC_URLS`
+}
+
+function createChainClient(settings: ChainSettings, options: ChainClientsOptions): ChainClient {
+  const { now, timeoutMs, onExchange } = options
+  const client = createRpcClient({
+    urls: settings.rpcUrls,
+    chainId: settings.chainId,
+    timeoutMs,
+    now,
+    log: options.log,
+    ...(onExchange ? { onExchange: (observation: RpcObservation) => onExchange(settings, observation) } : {}),
+  })
+  return {
+    settings,
+    client,
+    fees: createFeeOracle({ client, policy: settings, now, refreshMs: FEE_REFRESH_MS, maxStaleMs: FEE_MAX_STALE_MS }),
+    code: createCodeLookup({ client, now }),
+  }
+}

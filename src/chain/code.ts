@@ -1,0 +1,64 @@
+/**
+ * Which addresses are contracts. Contracts are remembered, plain accounts only for a short time, since anyone may deploy to an
+ * address or delegate an account (EIP-7702) at any moment. Memory is bounded.
+ */
+import { readData } from './hex.ts'
+import { type RpcReader, resultValue } from './json-rpc.ts'
+
+/** An account that runs a contract's code as its own: EIP-7702. It can be taken back. */
+const DELEGATION_PREFIX = '0xef0100'
+
+export type CodeLookup = {
+  /**
+   * @returns for each address, in order, whether it has code; a delegated account has
+   * @throws Unavailable when no node answered
+   */
+  readonly haveCode: (addresses: readonly string[]) => Promise<boolean[]>
+}
+
+export type CodeLookupOptions = {
+  readonly client: RpcReader
+  /** A clock, ms. */
+  readonly now: () => number
+  /** How long "no code", or "delegated", is believed, ms. */
+  readonly accountTtlMs?: number
+  readonly maxEntries?: number
+}
+
+type Entry = { readonly hasCode: boolean; readonly until: number }
+
+export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
+  const { client, now, accountTtlMs = 30_000, maxEntries = 20_000 } = options
+  const known = new Map<string, Entry>()
+
+  const recall = (key: string): boolean | undefined => {
+    const entry = known.get(key)
+    if (entry === undefined) return undefined
+    known.delete(key)
+    if (entry.until <= now()) return undefined
+    // Set again: a Map keeps the order of insertion, so the least recently used is its first key.
+    known.set(key, entry)
+    return entry.hasCode
+  }
+
+  const remember = (key: string, code: string): boolean => {
+    const lasting = code !== '0x' && !code.toLowerCase().startsWith(DELEGATION_PREFIX)
+    const oldest = known.keys().next()
+    if (known.size >= maxEntries && !oldest.done) known.delete(oldest.value)
+    known.set(key, { hasCode: code !== '0x', until: lasting ? Number.POSITIVE_INFINITY : now() + accountTtlMs })
+    return code !== '0x'
+  }
+
+  return {
+    haveCode: async (addresses) => {
+      const keys = addresses.map((address) => address.toLowerCase())
+      const answers = new Map<string, boolean | undefined>(keys.map((key) => [key, recall(key)]))
+      const unknown = [...answers].filter(([, answer]) => answer === undefined).map(([key]) => key)
+      const results = await client.batch(unknown.map((key) => ({ method: 'eth_getCode', params: [key, 'latest'] })))
+      for (const [i, key] of unknown.entries()) {
+        answers.set(key, remember(key, readData(resultValue(results[i], 'eth_getCode'), 'a contract code')))
+      }
+      return keys.map((key) => answers.get(key) ?? false)
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/** Why a mined transaction failed: the same call is simulated on the state before its block and its answer decoded. */
+import { Transaction } from 'ethers/transaction'
+import { toQuantity } from './hex.ts'
+import type { RpcReader } from './json-rpc.ts'
+import { classifyCallFailure } from './rpc-errors.ts'
+
+/** Where a failed transaction was included. @param gasUsed decimal digits */
+export type FailedInclusion = { readonly blockNumber: number; readonly gasUsed: string }
+
+/** Always says something: a reason that cannot be found is told as such. */
+export async function explainRevert(
+  client: RpcReader,
+  inclusion: FailedInclusion,
+  rawTransaction: string,
+): Promise<string> {
+  const { from, to, value, data, gasLimit } = Transaction.from(rawTransaction)
+  if (BigInt(inclusion.gasUsed) >= gasLimit) return 'It ran out of gas.'
+  const call = { from, to, value: toQuantity(value), data, gas: toQuantity(gasLimit) }
+  const [answer] = await client.batch([{ method: 'eth_call', params: [call, toQuantity(inclusion.blockNumber - 1)] }])
+  const failure = answer?.ok === false ? classifyCallFailure(answer.error) : null
+  if (failure?.type === 'reverted') return failure.reason ?? 'It reverted without a reason.'
+  return 'It reverted in its block; simulated before that block it does not, so what came before it mattered.'
+}

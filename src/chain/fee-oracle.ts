@@ -1,0 +1,87 @@
+/**
+ * The current fee quote of one chain: read from a node at most once per interval, with one read in flight, and served on for
+ * a bounded time while no node answers.
+ */
+import { Unavailable } from '../core/errors.ts'
+import { type FeePolicy, type FeeQuote, HISTORY_BLOCKS, quoteFees, readFeeHistory, TIP_PERCENTILES } from './fees.ts'
+import { readQuantity, toQuantity } from './hex.ts'
+import { type RpcReader, type RpcResult, resultValue } from './json-rpc.ts'
+import { classifyCallFailure } from './rpc-errors.ts'
+
+export type FeeOracle = {
+  /**
+   * @throws Unavailable `fee_cap_exceeded` while the network asks more than the hard cap; `rpc_unavailable` when no node
+   *   answered for too long
+   */
+  readonly quote: () => Promise<FeeQuote>
+}
+
+export type FeeOracleOptions = {
+  readonly client: RpcReader
+  readonly policy: FeePolicy
+  /** A clock, ms. */
+  readonly now: () => number
+  /** A quote is as good as new for this long, ms. */
+  readonly refreshMs: number
+  /** A quote is better than none for this long, ms; the doubled base fee covers it. */
+  readonly maxStaleMs: number
+}
+
+export function createFeeOracle(options: FeeOracleOptions): FeeOracle {
+  const { client, policy, now } = options
+  let last: { readonly quote: FeeQuote; readonly readAt: number } | null = null
+  let reading: Promise<FeeQuote> | null = null
+
+  const refresh = async (): Promise<FeeQuote> => {
+    const result = quoteFees(await readHistory(client), policy)
+    if (result.type === 'fee_cap_exceeded') {
+      last = null
+      throw new Unavailable(
+        'fee_cap_exceeded',
+        `The network asks ${result.neededWei} wei per gas, above the configured cap of ${result.capWei}: ` +
+          'wait for fees to fall, or raise the cap.',
+      )
+    }
+    last = { quote: result.quote, readAt: now() }
+    return result.quote
+  }
+
+  const refreshOnce = (): Promise<FeeQuote> => {
+    reading ??= refresh().finally(() => {
+      reading = null
+    })
+    return reading
+  }
+
+  return {
+    quote: async () => {
+      const known = last
+      if (known !== null && now() - known.readAt < options.refreshMs) return known.quote
+      try {
+        return await refreshOnce()
+      } catch (error) {
+        const silence = error instanceof Unavailable && error.code === 'rpc_unavailable'
+        if (silence && known !== null && now() - known.readAt < options.maxStaleMs) return known.quote
+        throw error
+      }
+    },
+  }
+}
+
+/** A chain without EIP-1559 history is taken as one with base fee 0 whose tip is the gas price. */
+async function readHistory(client: RpcReader) {
+  const percentiles = Object.values(TIP_PERCENTILES)
+  const [history, gasPrice] = await client.batch([
+    { method: 'eth_feeHistory', params: [toQuantity(HISTORY_BLOCKS), 'latest', percentiles] },
+    { method: 'eth_gasPrice', params: [] },
+  ])
+  if (!lacksHistory(history)) return readFeeHistory(resultValue(history, 'eth_feeHistory'))
+  const price = readQuantity(resultValue(gasPrice, 'eth_gasPrice'), 'the answer to eth_gasPrice')
+  return { baseFeePerGas: 0n, tips: [percentiles.map(() => price)] }
+}
+
+function lacksHistory(result: RpcResult | undefined): boolean {
+  if (result?.ok === false) return classifyCallFailure(result.error).type === 'unsupported'
+  const baseFees = (result?.value as { baseFeePerGas?: unknown } | null | undefined)?.baseFeePerGas
+  return !Array.isArray(baseFees) || baseFees.length === 0
+}

@@ -1,0 +1,115 @@
+/**
+ * What to pay for gas (EIP-1559), from what the last blocks paid. Pure: the history and the policy come in, and no answer
+ * ever exceeds the hard cap of the policy. All fees are wei for one unit of gas.
+ */
+import { readQuantity } from './hex.ts'
+
+export const FEE_PRIORITIES = ['low', 'medium', 'high'] as const
+export type FeePriority = (typeof FEE_PRIORITIES)[number]
+
+/** The share of recent tips, in percent, that a priority outbids. */
+export const TIP_PERCENTILES: Readonly<Record<FeePriority, number>> = { low: 10, medium: 50, high: 90 }
+
+/** Enough to smooth one odd block, few enough to follow a surge within minutes. */
+export const HISTORY_BLOCKS = 20
+
+export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
+
+export type FeeQuote = { readonly baseFeePerGas: bigint } & Readonly<Record<FeePriority, Fees>>
+
+export type FeePolicy = {
+  /** Nodes and block builders of the network ignore less. */
+  readonly minTipWei: bigint
+  /** Never pay more than this, whatever the network asks. */
+  readonly maxFeePerGasWei: bigint
+}
+
+export type FeeHistory = {
+  /** Of the block that comes next. */
+  readonly baseFeePerGas: bigint
+  /** Of each recent block that had transactions: the tips at the percentiles, low to high. */
+  readonly tips: readonly (readonly bigint[])[]
+}
+
+export type FeeQuoteResult =
+  | { readonly type: 'quoted'; readonly quote: FeeQuote }
+  /** Even the lowest possible fee is above the cap: wait, or raise the cap. */
+  | { readonly type: 'fee_cap_exceeded'; readonly neededWei: bigint; readonly capWei: bigint }
+
+/**
+ * Twice the base fee outlives six full blocks in a row, each raising it by an eighth.
+ *
+ * @returns `fee_cap_exceeded` when base fee and tip floor together are above the cap
+ */
+export function quoteFees(history: FeeHistory, policy: FeePolicy): FeeQuoteResult {
+  const { baseFeePerGas } = history
+  const neededWei = baseFeePerGas + policy.minTipWei
+  if (neededWei > policy.maxFeePerGasWei) {
+    return { type: 'fee_cap_exceeded', neededWei, capWei: policy.maxFeePerGasWei }
+  }
+  let floor = policy.minTipWei
+  const level = (priority: FeePriority): Fees => {
+    const column = FEE_PRIORITIES.indexOf(priority)
+    const tip = largest(floor, median(history.tips.map((row) => row[column] ?? 0n)))
+    // A higher priority never offers less than a lower one.
+    floor = tip
+    const maxPriorityFeePerGas = smallest(tip, policy.maxFeePerGasWei - baseFeePerGas)
+    return {
+      maxFeePerGas: smallest(2n * baseFeePerGas + maxPriorityFeePerGas, policy.maxFeePerGasWei),
+      maxPriorityFeePerGas,
+    }
+  }
+  const low = level('low')
+  const medium = level('medium')
+  return { type: 'quoted', quote: { baseFeePerGas, low, medium, high: level('high') } }
+}
+
+/**
+ * Fees for a replacement of the same nonce: nodes ask for 10 % more in both fields; 12.5 % passes all of them.
+ *
+ * @param previous what the transaction to be replaced offers
+ * @param quote what the network asks now, at the priority wanted
+ * @param capWei the hard cap
+ * @returns `null` when the cap forbids a replacement
+ */
+export function bumpFees(previous: Fees, quote: Fees, capWei: bigint): Fees | null {
+  const maxPriorityFeePerGas = largest(raised(previous.maxPriorityFeePerGas), quote.maxPriorityFeePerGas)
+  const needed = largest(raised(previous.maxFeePerGas), quote.maxFeePerGas)
+  const maxFeePerGas = largest(needed, maxPriorityFeePerGas)
+  return maxFeePerGas > capWei ? null : { maxFeePerGas, maxPriorityFeePerGas }
+}
+
+/** An eighth more, rounded up; at least 1 wei more, so that a tip of zero rises too. */
+function raised(fee: bigint): bigint {
+  return largest((fee * 9n + 7n) / 8n, fee + 1n)
+}
+
+/**
+ * Reads the answer to eth_feeHistory.
+ *
+ * @throws Unavailable when it is malformed
+ */
+export function readFeeHistory(answer: unknown): FeeHistory {
+  const { baseFeePerGas, gasUsedRatio, reward } = (answer ?? {}) as Record<string, unknown>
+  const baseFees = Array.isArray(baseFeePerGas) ? baseFeePerGas : []
+  const ratios: unknown[] = Array.isArray(gasUsedRatio) ? gasUsedRatio : []
+  const rewards: unknown[] = Array.isArray(reward) ? reward : []
+  const tips = rewards
+    // An empty block reports tips of zero: nobody paid them.
+    .filter((row, i) => Array.isArray(row) && ratios[i] !== 0)
+    .map((row) => (row as unknown[]).map((tip) => readQuantity(tip, 'a reward of eth_feeHistory')))
+  return { baseFeePerGas: readQuantity(baseFees.at(-1), 'the base fee of eth_feeHistory'), tips }
+}
+
+function median(values: readonly bigint[]): bigint {
+  const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  return sorted[Math.floor(sorted.length / 2)] ?? 0n
+}
+
+function largest(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
+function smallest(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}

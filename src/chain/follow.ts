@@ -1,0 +1,179 @@
+/**
+ * Walks a chain block by block. A step tells what happened since the cursor, and nothing else: a reorg is an answer like any
+ * other, and blocks come only in an unbroken line from the cursor on.
+ */
+import { Unavailable } from '../core/errors.ts'
+import {
+  type Block,
+  type BlockHeader,
+  type BlockRef,
+  readBlocks,
+  readHead,
+  readHeaders,
+  readTransactionCounts,
+} from './blocks.ts'
+import type { RpcReader } from './json-rpc.ts'
+
+/** A step holds no more than a process can take at once: at some 2 kB a transaction, 10 MB of JSON. */
+const MAX_BLOCKS = 100
+const MAX_TRANSACTIONS = 5_000
+
+/** So few blocks are read without asking for their sizes first. */
+const UNMEASURED_BLOCKS = 4
+
+/** Most reorgs are a block or two deep; the search widens as it goes down. */
+const FIRST_SEARCH_BLOCKS = 8
+const MAX_SEARCH_BLOCKS = 64
+
+export type FollowStep =
+  /** Nothing new, or nothing that can be told for certain yet. */
+  | { readonly type: 'idle'; readonly head: BlockRef }
+  /** `blocks` follow the cursor without a gap; the last one is the next cursor. */
+  | { readonly type: 'advance'; readonly blocks: readonly Block[]; readonly head: BlockRef }
+  /**
+   * The chain left the cursor's branch. All above `to` is undone, and `to` is the next cursor: the last common block, or,
+   * with `beyondWindow`, the block from which the chain must be read again since no common one is known.
+   */
+  | {
+      readonly type: 'reorg'
+      readonly from: BlockRef
+      readonly to: BlockRef
+      /** Blocks undone. */
+      readonly depth: number
+      readonly beyondWindow: boolean
+      readonly head: BlockRef
+    }
+  /** The node's chain is ours, but shorter: a stale replica, or a restarted chain. Wait. */
+  | { readonly type: 'behind'; readonly head: BlockRef }
+
+/**
+ * The hashes of the blocks that were followed, by number, for all kept numbers in `from … to` (both included). Keep the hash
+ * of block 0 for ever: it tells a chain that began anew from a node that lags.
+ */
+export type StoredHashes = (
+  from: number,
+  to: number,
+) => ReadonlyMap<number, string> | Promise<ReadonlyMap<number, string>>
+
+export type FollowerOptions = {
+  readonly client: RpcReader
+  readonly storedHashes: StoredHashes
+  readonly maxBlocks?: number
+}
+
+export type Follower = {
+  /**
+   * @param cursor the last block that was followed
+   * @throws Unavailable `rpc_unavailable` when no node answered, `block_inconsistent` when a block does not fit its receipts,
+   *   as happens for a moment during a reorg: nothing was missed, call again
+   */
+  readonly nextStep: (cursor: BlockRef) => Promise<FollowStep>
+}
+
+export function createFollower(options: FollowerOptions): Follower {
+  const maxBlocks = options.maxBlocks ?? MAX_BLOCKS
+  let blockReceipts = true
+
+  async function nextStep(cursor: BlockRef): Promise<FollowStep> {
+    const latest = await readHead(options.client)
+    const head = { number: latest.number, hash: latest.hash }
+    // Four cases: the head is ours, is another one at our height, is below us, or is above us.
+    if (head.number === cursor.number && head.hash === cursor.hash) return { type: 'idle', head }
+    if (head.number <= cursor.number) return rewind(options, cursor, head)
+    const from = cursor.number + 1
+    const to = await fitting(options.client, from, Math.min(head.number, cursor.number + maxBlocks))
+    const read = await readBlocks(options.client, { from, to, blockReceipts })
+    if (read.lacksBlockReceipts) blockReceipts = false
+    const [first] = read.blocks
+    if (first === undefined && read.tornAt !== null) throw torn(read.tornAt)
+    if (first === undefined) return { type: 'idle', head }
+    if (first.parentHash !== cursor.hash) return rewind(options, cursor, head)
+    return { type: 'advance', blocks: read.blocks, head }
+  }
+
+  return { nextStep }
+}
+
+function torn(number: number): Unavailable {
+  return new Unavailable('block_inconsistent', `The node's receipts of block ${number} do not belong to that block.`)
+}
+
+/** The last block of a range, from its start on, whose transactions fit into a step together; at least the first. */
+async function fitting(client: RpcReader, from: number, to: number): Promise<number> {
+  if (to - from < UNMEASURED_BLOCKS) return to
+  const counts = await readTransactionCounts(client, from, to)
+  let sum = counts[0] ?? 0
+  let last = from
+  while (last < to) {
+    sum += counts[last + 1 - from] ?? MAX_TRANSACTIONS
+    if (sum > MAX_TRANSACTIONS) break
+    last += 1
+  }
+  return last
+}
+
+/** Walks down from the cursor, or from the head where that is lower, to the last block that node and store agree on. */
+async function rewind(options: FollowerOptions, cursor: BlockRef, head: BlockRef): Promise<FollowStep> {
+  let to = Math.min(cursor.number, head.number)
+  let width = FIRST_SEARCH_BLOCKS
+  let lowest: BlockHeader | null = null
+  while (to >= 0) {
+    const from = Math.max(0, to - width + 1)
+    const ours = new Map(await options.storedHashes(from, to))
+    if (cursor.number <= to) ours.set(cursor.number, cursor.hash)
+    const numbers = descend(from, to).filter((number) => ours.has(number))
+    const theirs = new Map(zip(numbers, await readHeaders(options.client, numbers)))
+    for (const number of descend(from, to)) {
+      const our = ours.get(number)
+      const their = theirs.get(number) ?? null
+      if (our === undefined) return beyondWindow(options, cursor, head, lowest)
+      // The node went on to another branch while it was being read.
+      if (their === null) return { type: 'idle', head }
+      if (their.hash === our) return agreedAt({ number, hash: our }, cursor, head)
+      lowest = their
+    }
+    to = from - 1
+    width = Math.min(2 * width, MAX_SEARCH_BLOCKS)
+  }
+  return beyondWindow(options, cursor, head, lowest)
+}
+
+function agreedAt(common: BlockRef, cursor: BlockRef, head: BlockRef): FollowStep {
+  if (common.number === cursor.number) return { type: 'idle', head }
+  if (common.number === head.number) return { type: 'behind', head }
+  return reorg(cursor, common, head, false)
+}
+
+/**
+ * No kept hash is on the node's chain. If even block 0 differs, the chain began anew and is read from its start; else it is
+ * read again from the lowest block that was kept.
+ */
+async function beyondWindow(
+  options: FollowerOptions,
+  cursor: BlockRef,
+  head: BlockRef,
+  lowest: BlockHeader | null,
+): Promise<FollowStep> {
+  const genesis = (await options.storedHashes(0, 0)).get(0)
+  const [theirs] = genesis === undefined ? [] : await readHeaders(options.client, [0])
+  if (theirs && theirs.hash !== genesis) return reorg(cursor, { number: 0, hash: theirs.hash }, head, true)
+  // A head below all that was kept, on a chain that may well be ours: there is nothing to compare.
+  if (lowest === null) return { type: 'behind', head }
+  if (lowest.number === 0) return reorg(cursor, { number: 0, hash: lowest.hash }, head, true)
+  return reorg(cursor, { number: lowest.number - 1, hash: lowest.parentHash }, head, true)
+}
+
+function reorg(from: BlockRef, to: BlockRef, head: BlockRef, isBeyondWindow: boolean): FollowStep {
+  return { type: 'reorg', from, to, depth: from.number - to.number, beyondWindow: isBeyondWindow, head }
+}
+
+function descend(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => to - i)
+}
+
+function zip<A, B>(as: readonly A[], bs: readonly B[]): [A, B][] {
+  return as.flatMap((a, i) => {
+    const b = bs[i]
+    return b === undefined ? [] : [[a, b] as [A, B]]
+  })
+}

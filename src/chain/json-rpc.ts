@@ -1,0 +1,127 @@
+/**
+ * JSON-RPC 2.0 on the wire. Every request gets exactly one result, whatever the server sends back: answers out of
+ * order, missing, doubled, or one error for a whole batch.
+ */
+import { ChainRefused, Unavailable } from '../core/errors.ts'
+
+export type RpcRequest = { readonly method: string; readonly params: readonly unknown[] }
+
+/**
+ * Why nobody answered. `too_large`: the same requests in smaller batches may pass. `overloaded`: the server is there but did
+ * not get to this request.
+ */
+export type UnavailableReason =
+  | 'timeout'
+  | 'network'
+  | 'http_status'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'too_large'
+  | 'invalid_response'
+  | 'no_endpoint'
+
+/** `answer`: the node heard the request and returned an error. `unavailable`: no answer to the request came. */
+export type RpcFailure =
+  | { readonly kind: 'answer'; readonly code: number; readonly message: string; readonly data?: unknown }
+  | { readonly kind: 'unavailable'; readonly reason: UnavailableReason; readonly message: string }
+
+export type RpcResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: RpcFailure }
+
+/** What reads a chain: results come in the order of the requests, and nothing is thrown. */
+export type RpcReader = { readonly batch: (requests: readonly RpcRequest[]) => Promise<readonly RpcResult[]> }
+
+export function unavailable(reason: UnavailableReason, message: string): RpcFailure {
+  return { kind: 'unavailable', reason, message }
+}
+
+/** A lone request goes as an object, since some proxies refuse arrays; ids are places in the batch. */
+export function encodeRequests(requests: readonly RpcRequest[]): string {
+  const messages = requests.map((request, id) => ({
+    jsonrpc: '2.0',
+    id,
+    method: request.method,
+    params: request.params,
+  }))
+  return JSON.stringify(messages.length === 1 ? messages[0] : messages)
+}
+
+/**
+ * Pairs what a server sent with what was asked.
+ *
+ * @param text the body of the answer
+ * @param count how many requests the batch had
+ */
+export function decodeResults(text: string, count: number): RpcResult[] {
+  const parsed = parseJson(text)
+  const lone = { ok: false, error: unavailable('invalid_response', 'the body is not a JSON-RPC answer') } as const
+  if (!Array.isArray(parsed)) {
+    // One object for a batch is an error about the batch as a whole: it stands for each request.
+    const result = readResult(parsed) ?? lone
+    return Array.from({ length: count }, () => (count > 1 && result.ok ? lone : result))
+  }
+  const silent = { ok: false, error: unavailable('invalid_response', 'the node left the request unanswered') } as const
+  const results = Array.from<RpcResult>({ length: count }).fill(silent)
+  for (const message of parsed) {
+    const result = readResult(message)
+    const id = (message as { id?: unknown } | null)?.id
+    if (result === null) continue
+    if (typeof id === 'number' && id >= 0 && id < count) results[id] = result
+    else if (parsed.length === 1 && !result.ok) results.fill(result)
+  }
+  return results
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function readResult(message: unknown): RpcResult | null {
+  if (typeof message !== 'object' || message === null) return null
+  if ('error' in message && message.error !== null && message.error !== undefined) {
+    return { ok: false, error: readError(message.error) }
+  }
+  return 'result' in message ? { ok: true, value: message.result } : null
+}
+
+function readError(error: unknown): RpcFailure {
+  if (typeof error !== 'object' || error === null) return { kind: 'answer', code: 0, message: String(error) }
+  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown }
+  return {
+    kind: 'answer',
+    code: typeof code === 'number' ? code : 0,
+    message: typeof message === 'string' ? message : 'the node gave no reason',
+    ...(data === undefined ? {} : { data }),
+  }
+}
+
+/**
+ * The value of a result.
+ *
+ * @throws Unavailable `rpc_unavailable` when nobody answered, ChainRefused `rpc_error` (its cause is the failure) when the
+ *   node answered with an error
+ */
+export function resultValue(result: RpcResult | undefined, method: string): unknown {
+  if (result?.ok) return result.value
+  if (result?.error.kind === 'answer') {
+    throw new ChainRefused('rpc_error', `The node refused ${method}: ${result.error.message}`, { cause: result.error })
+  }
+  throw new Unavailable(
+    'rpc_unavailable',
+    `No node answered ${method}: ${result?.error.message ?? 'nothing was sent'}.`,
+    {
+      cause: result?.error,
+    },
+  )
+}
+
+/** One request, its value. Throws as `resultValue`. */
+export async function rpcCall(reader: RpcReader, method: string, params: readonly unknown[] = []): Promise<unknown> {
+  const [result] = await reader.batch([{ method, params }])
+  return resultValue(result, method)
+}

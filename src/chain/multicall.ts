@@ -1,0 +1,137 @@
+/**
+ * Many reads of contract state at one block in few calls, through Multicall3 where the chain has it, as a JSON-RPC batch
+ * where it has not. One read that fails, or burns all the gas, leaves the others alone.
+ */
+import { Interface } from 'ethers/abi'
+import { encodeBalanceOf } from './erc20.ts'
+import { addressWord, readData, readQuantity, toQuantity, uintWord, wordAt } from './hex.ts'
+import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
+import { classifyCallFailure } from './rpc-errors.ts'
+
+const AGGREGATE3 = new Interface([
+  'function aggregate3(tuple(address target, bool allowFailure, bytes callData)[] calls) payable returns (tuple(bool success, bytes returnData)[] returnData)',
+])
+
+/** Selector of Multicall3's `getEthBalance(address)`. */
+const GET_ETH_BALANCE = '0x4d2301cc'
+
+/** 500 balances cost some 2 M gas, far below the call limits of nodes (50 M on geth). */
+const CALLS_PER_CHUNK = 500
+
+/** A number, a tag, or a hash (EIP-1898): a hash is never answered from another fork. */
+export type BlockTag = number | 'latest' | { readonly blockHash: string }
+
+export type ContractCall = { readonly target: string; readonly data: string }
+
+/** What a call returned; `null` when it reverted or no contract is there. */
+export type CallReturn = string | null
+
+export type BalanceQuery = {
+  readonly address: string
+  /** The token's contract; `null` for the native currency. */
+  readonly token: string | null
+}
+
+/** One read in its two forms: inside a multicall, and alone. */
+type Read = { readonly inside: ContractCall; readonly alone: RpcRequest }
+
+/**
+ * Native and token balances, in the order of the queries.
+ *
+ * @param multicall3 address of Multicall3; `null` where there is none
+ * @returns base units; `null` where the token did not answer with a number
+ * @throws Unavailable when no node answered, ChainRefused when the node lacks the block's state
+ */
+export async function readBalances(
+  client: RpcReader,
+  multicall3: string | null,
+  queries: readonly BalanceQuery[],
+  tag: BlockTag,
+): Promise<(bigint | null)[]> {
+  const block = blockParam(tag)
+  const reads = queries.map(({ address, token }): Read => {
+    if (token !== null) return contractRead({ target: token, data: encodeBalanceOf(address) }, block)
+    return {
+      inside: { target: multicall3 ?? '', data: GET_ETH_BALANCE + addressWord(address) },
+      alone: { method: 'eth_getBalance', params: [address, block] },
+    }
+  })
+  const returns = await readAll(client, multicall3, reads, block)
+  return returns.map((data) => (data === null ? null : wordAt(data, 0)))
+}
+
+/**
+ * Read-only calls, in order.
+ *
+ * @throws Unavailable when no node answered, ChainRefused when the node lacks the block's state
+ */
+export async function readContracts(
+  client: RpcReader,
+  multicall3: string | null,
+  calls: readonly ContractCall[],
+  tag: BlockTag,
+): Promise<CallReturn[]> {
+  const block = blockParam(tag)
+  const reads = calls.map((call) => contractRead(call, block))
+  return readAll(client, multicall3, reads, block)
+}
+
+function blockParam(tag: BlockTag): unknown {
+  return typeof tag === 'number' ? toQuantity(tag) : tag
+}
+
+function contractRead(call: ContractCall, block: unknown): Read {
+  return { inside: call, alone: ethCall(call, block) }
+}
+
+function ethCall(call: ContractCall, block: unknown): RpcRequest {
+  return { method: 'eth_call', params: [{ to: call.target, data: call.data }, block] }
+}
+
+async function readAll(
+  client: RpcReader,
+  multicall3: string | null,
+  reads: readonly Read[],
+  block: unknown,
+): Promise<CallReturn[]> {
+  const returns = multicall3 === null ? [] : await readInside(client, multicall3, reads, block)
+  // What failed inside may have failed for want of gas that a neighbour burnt: only alone does a failure count.
+  const open = reads.map((_read, i) => i).filter((i) => (returns[i] ?? null) === null)
+  const results = await client.batch(open.flatMap((i) => reads[i]?.alone ?? []))
+  for (const [place, i] of open.entries()) returns[i] = readAlone(results[place], reads[i]?.alone.method ?? '')
+  return returns
+}
+
+async function readInside(
+  client: RpcReader,
+  multicall3: string,
+  reads: readonly Read[],
+  block: unknown,
+): Promise<CallReturn[]> {
+  const chunks = Array.from({ length: Math.ceil(reads.length / CALLS_PER_CHUNK) }, (_, i) =>
+    reads.slice(i * CALLS_PER_CHUNK, (i + 1) * CALLS_PER_CHUNK),
+  )
+  const results = await client.batch(
+    chunks.map((chunk) => {
+      const calls = chunk.map(({ inside }) => [inside.target, true, inside.data])
+      return ethCall({ target: multicall3, data: AGGREGATE3.encodeFunctionData('aggregate3', [calls]) }, block)
+    }),
+  )
+  return chunks.flatMap((chunk, i) => {
+    const data = callReturn(results[i])
+    if (data === null) return chunk.map(() => null)
+    const [items] = AGGREGATE3.decodeFunctionResult('aggregate3', data) as unknown as [[boolean, string][]]
+    return items.map(([success, returned]) => (success && returned !== '0x' ? returned : null))
+  })
+}
+
+function readAlone(result: RpcResult | undefined, method: string): CallReturn {
+  if (method === 'eth_call') return callReturn(result)
+  return `0x${uintWord(readQuantity(resultValue(result, method), 'a balance'))}`
+}
+
+function callReturn(result: RpcResult | undefined): CallReturn {
+  if (result?.ok === false && classifyCallFailure(result.error).type === 'reverted') return null
+  const data = readData(resultValue(result, 'eth_call'), 'the answer to eth_call')
+  return data === '0x' ? null : data
+}

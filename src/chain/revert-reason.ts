@@ -1,0 +1,146 @@
+/**
+ * What a contract said when it reverted: Error(string), Panic(uint256), the errors of ERC-6093 (tokens) and those of a given
+ * ABI. Nodes hide the data in different places; it is looked for in all of them.
+ */
+import { Interface } from 'ethers/abi'
+
+export type DecodedRevert = {
+  /** `Error`, `Panic`, `ERC20InsufficientBalance` … */
+  readonly name: string
+  /** By the names of the ABI where it gives names, else by place; integers as decimal strings. */
+  readonly args: Readonly<Record<string, string>>
+  /** One line for people. */
+  readonly text: string
+}
+
+/** ERC-6093. Solidity's own two errors are built into the coder, without names for their arguments. */
+const KNOWN_ERRORS = new Interface([
+  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+  'error ERC20InvalidSender(address sender)',
+  'error ERC20InvalidReceiver(address receiver)',
+  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
+  'error ERC20InvalidApprover(address approver)',
+  'error ERC20InvalidSpender(address spender)',
+  'error ERC721InvalidOwner(address owner)',
+  'error ERC721NonexistentToken(uint256 tokenId)',
+  'error ERC721IncorrectOwner(address sender, uint256 tokenId, address owner)',
+  'error ERC721InvalidSender(address sender)',
+  'error ERC721InvalidReceiver(address receiver)',
+  'error ERC721InsufficientApproval(address operator, uint256 tokenId)',
+  'error ERC721InvalidApprover(address approver)',
+  'error ERC721InvalidOperator(address operator)',
+  'error ERC1155InsufficientBalance(address sender, uint256 balance, uint256 needed, uint256 tokenId)',
+  'error ERC1155InvalidSender(address sender)',
+  'error ERC1155InvalidReceiver(address receiver)',
+  'error ERC1155MissingApprovalForAll(address operator, address owner)',
+  'error ERC1155InvalidApprover(address approver)',
+  'error ERC1155InvalidOperator(address operator)',
+  'error ERC1155InvalidArrayLength(uint256 idsLength, uint256 valuesLength)',
+])
+
+/** Solidity documentation, "Panic via assert and Error via require". */
+const PANICS: Readonly<Record<string, string>> = {
+  '0': 'compiler panic',
+  '1': 'assertion failed',
+  '17': 'arithmetic overflow or underflow',
+  '18': 'division or modulo by zero',
+  '33': 'value out of range of an enum',
+  '34': 'storage byte array is wrongly encoded',
+  '49': 'pop from an empty array',
+  '50': 'array index out of bounds',
+  '65': 'out of memory',
+  '81': 'call of an uninitialized function',
+}
+
+/** A reason is for people: a contract may return kilobytes. */
+const MAX_TEXT = 512
+
+/**
+ * @param data what the call returned, `0x` included
+ * @returns `null` for empty data and for errors that nobody here knows
+ */
+export function decodeRevert(data: string, errors?: Interface): DecodedRevert | null {
+  if (data.length < 10) return null
+  for (const known of errors === undefined ? [KNOWN_ERRORS] : [KNOWN_ERRORS, errors]) {
+    const parsed = tryParse(known, data)
+    if (parsed !== null) return parsed
+  }
+  return null
+}
+
+function tryParse(known: Interface, data: string): DecodedRevert | null {
+  const fragment = known.getError(data.slice(0, 10))
+  if (fragment === null) return null
+  try {
+    const values = known.decodeErrorResult(fragment, data)
+    const args = Object.fromEntries(
+      fragment.inputs.map((input, i) => [input.name === '' ? String(i) : input.name, show(values[i])]),
+    )
+    return { name: fragment.name, args, text: describe(fragment.name, args).slice(0, MAX_TEXT) }
+  } catch {
+    // The selector is known but the data behind it is not what it promises: as good as unknown.
+    return null
+  }
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'object' && value !== null) {
+    return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner))
+  }
+  return String(value)
+}
+
+function describe(name: string, args: Readonly<Record<string, string>>): string {
+  const [first = ''] = Object.values(args)
+  if (name === 'Error') return first
+  if (name === 'Panic') return `panic ${first}: ${PANICS[first] ?? 'unknown code'}`
+  const list = Object.entries(args).map(([key, value]) => `${key}: ${value}`)
+  return `${name}(${list.join(', ')})`
+}
+
+const HEX = /0x(?:[0-9a-fA-F]{2})*/
+
+/**
+ * Finds revert data in the `data` of a JSON-RPC error: a string (geth and most), `Reverted 0x…` (openethereum), `{ data }`
+ * (hardhat), `{ <hash>: { return } }` (ganache).
+ *
+ * @returns the data, `0x` when the node says there is none, `null` when there is no word of it
+ */
+export function findRevertData(data: unknown, depth = 0): string | null {
+  if (typeof data === 'string') {
+    const match = HEX.exec(data)
+    return match !== null && (match[0] === data || /revert/i.test(data)) ? match[0] : null
+  }
+  if (typeof data !== 'object' || data === null || depth > 2) return null
+  const fields = data as Record<string, unknown>
+  for (const key of ['data', 'return', 'result', 'originalError']) {
+    const found = findRevertData(fields[key], depth + 1)
+    if (found !== null) return found
+  }
+  return depth > 0
+    ? null
+    : (Object.values(fields)
+        .map((value) => findRevertData(value, depth + 1))
+        .find(isText) ?? null)
+}
+
+function isText(value: string | null): value is string {
+  return value !== null
+}
+
+const REASONS: readonly RegExp[] = [
+  /execution reverted: (.+)$/is,
+  /reverted with reason string '(.+)'/is,
+  /reverted with custom error '(.+)'/is,
+  /execution reverted \((.+)\)$/is,
+  /VM Exception while processing transaction: revert (.+)$/is,
+]
+
+/** The reason that a node put into its message, when it gave no data; `null` when the message holds none. */
+export function readRevertMessage(message: string): string | null {
+  for (const pattern of REASONS) {
+    const reason = pattern.exec(message)?.[1]
+    if (reason !== undefined) return reason.trim().slice(0, MAX_TEXT)
+  }
+  return /^execution reverted\.?$|^reverted$/i.test(message.trim()) ? null : message.slice(0, MAX_TEXT)
+}

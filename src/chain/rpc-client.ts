@@ -1,0 +1,155 @@
+/**
+ * A chain through several RPC URLs as if it were one: what one URL cannot answer, the next one is asked. Sending the same
+ * signed bytes to several nodes is harmless, so submissions fail over like reads.
+ */
+import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
+import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
+import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
+
+/** The lowest default limit among common nodes (erigon, nethermind); anvil is no faster with more. */
+const MAX_BATCH_SIZE = 100
+
+/** Batches of one read that are under way together: enough to hide the round trip, too few to starve other callers. */
+const PARALLEL_BATCHES = 4
+
+/** How often the heads of several URLs are compared. */
+const PROBE_INTERVAL_MS = 5_000
+
+/** Replicas of one provider differ by a block or two; more is a node that has fallen behind. */
+const MAX_HEAD_LAG_BLOCKS = 5
+
+export type RpcClientOptions = {
+  /** In order of preference. */
+  readonly urls: readonly string[]
+  readonly chainId: number
+  /** For one HTTP exchange with one URL. */
+  readonly timeoutMs: number
+  /** A clock, ms. */
+  readonly now: () => number
+  readonly log: RpcLog
+  readonly maxBatchSize?: number
+  readonly onExchange?: (observation: RpcObservation) => void
+}
+
+export type RpcClient = RpcReader & {
+  /** One request. Throws Unavailable `rpc_unavailable`, or ChainRefused `rpc_error` when a node answered with an error. */
+  readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
+  /**
+   * Hands signed transactions to a node, in order, and says what became of each. Never throws.
+   *
+   * @param rawTransactions RLP as `0x` hex; consecutive nonces of a sender in ascending order
+   */
+  readonly sendRawTransactions: (rawTransactions: readonly string[]) => Promise<readonly Submission[]>
+  readonly health: () => readonly EndpointHealth[]
+  /** Frees the connections. What is under way ends as unavailable. */
+  readonly close: () => void
+}
+
+type Plan = { readonly kind: 'read' | 'send'; readonly requests: readonly RpcRequest[] }
+
+export function createRpcClient(options: RpcClientOptions): RpcClient {
+  const endpoints = options.urls.map((url, index) =>
+    createEndpoint({
+      url,
+      index,
+      chainId: options.chainId,
+      timeoutMs: options.timeoutMs,
+      maxBatchSize: options.maxBatchSize ?? MAX_BATCH_SIZE,
+      now: options.now,
+      log: options.log,
+      onExchange: options.onExchange ?? (() => undefined),
+    }),
+  )
+  const compareHeads = createHeadComparison(endpoints, options.now)
+  const run = async (plan: Plan): Promise<readonly RpcResult[]> => {
+    compareHeads()
+    return ask(endpoints, plan)
+  }
+  const reader: RpcReader = { batch: (requests) => run({ kind: 'read', requests }) }
+  return {
+    batch: reader.batch,
+    call: (method, params) => rpcCall(reader, method, params),
+    sendRawTransactions: async (rawTransactions) => {
+      const requests = rawTransactions.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
+      return (await run({ kind: 'send', requests })).map(classifySubmission)
+    },
+    health: () => endpoints.map((endpoint) => endpoint.health()),
+    close: () => {
+      for (const endpoint of endpoints) endpoint.close()
+    },
+  }
+}
+
+/** Asks one URL after the other for what is still open. */
+async function ask(endpoints: readonly Endpoint[], plan: Plan): Promise<readonly RpcResult[]> {
+  const nobody: RpcResult = { ok: false, error: unavailable('no_endpoint', 'every RPC URL is out of use for now') }
+  const results = plan.requests.map(() => nobody)
+  let open = plan.requests.map((_request, i) => i)
+  for (const endpoint of inOrder(endpoints, plan.kind)) {
+    if (open.length === 0) break
+    if (!(await endpoint.isUsable())) continue
+    await askOne(endpoint, plan, open, results)
+    open = open.filter((i) => isOpen(results[i] ?? nobody, plan.requests[i]?.method ?? ''))
+  }
+  return results
+}
+
+function isOpen(result: RpcResult, method: string): boolean {
+  return !result.ok && isWorthAnotherNode(result.error, method)
+}
+
+/** Healthy ones first; for reads those that keep up before those that lag; else as configured. */
+function inOrder(endpoints: readonly Endpoint[], kind: Plan['kind']): Endpoint[] {
+  const rank = (endpoint: Endpoint): number =>
+    (endpoint.failures() > 0 ? 2 : 0) + (kind === 'read' && endpoint.isLagging() ? 1 : 0)
+  return [...endpoints].sort((a, b) => rank(a) - rank(b) || a.index - b.index)
+}
+
+/** Fills `results` at the places of `open`. Submissions go one batch after the other, to keep the order of nonces. */
+async function askOne(endpoint: Endpoint, plan: Plan, open: readonly number[], results: RpcResult[]): Promise<void> {
+  let next = 0
+  let broken = false
+  const work = async (): Promise<void> => {
+    while (next < open.length && !broken) {
+      const places = open.slice(next, next + endpoint.batchLimit())
+      next += places.length
+      const requests = places.flatMap((place) => plan.requests[place] ?? [])
+      const answers = await endpoint.exchange(requests)
+      for (const [i, place] of places.entries()) keep(results, place, answers[i])
+      broken ||= answers.every((answer) => !answer.ok && answer.error.kind === 'unavailable')
+    }
+  }
+  await Promise.all(Array.from({ length: plan.kind === 'send' ? 1 : PARALLEL_BATCHES }, work))
+}
+
+/** A node's own words say more than the silence of the next one. */
+function keep(results: RpcResult[], place: number, answer: RpcResult | undefined): void {
+  const before = results[place]
+  if (answer === undefined) return
+  const silence = !answer.ok && answer.error.kind === 'unavailable'
+  if (silence && before !== undefined && !before.ok && before.error.kind === 'answer') return
+  results[place] = answer
+}
+
+/**
+ * Compares the heads of all URLs, taken together, at most once per interval and beside the request that asks for it.
+ * A single URL has nobody to be compared with.
+ */
+function createHeadComparison(endpoints: readonly Endpoint[], now: () => number): () => void {
+  let comparedAt = Number.NEGATIVE_INFINITY
+  const compare = async (): Promise<void> => {
+    const heads = await Promise.all(
+      endpoints.map(async (endpoint) => ((await endpoint.isUsable()) ? endpoint.probe() : null)),
+    )
+    const best = Math.max(...heads.map((head) => head ?? 0))
+    for (const [i, endpoint] of endpoints.entries()) {
+      const head = heads[i] ?? null
+      if (head !== null) endpoint.setLagging(best - head > MAX_HEAD_LAG_BLOCKS)
+    }
+  }
+  return () => {
+    if (endpoints.length < 2 || now() - comparedAt < PROBE_INTERVAL_MS) return
+    comparedAt = now()
+    void compare()
+  }
+}

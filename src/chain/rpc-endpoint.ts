@@ -1,0 +1,262 @@
+/**
+ * One RPC URL: proven to serve the right chain before anything else is asked of it, left alone while it is broken, and
+ * asked in batches as large as it takes.
+ */
+import { type Circuit, createCircuit } from './circuit.ts'
+import { readCount } from './hex.ts'
+import {
+  decodeResults,
+  encodeRequests,
+  type RpcFailure,
+  type RpcRequest,
+  type RpcResult,
+  resultValue,
+  unavailable,
+} from './json-rpc.ts'
+import { isBatchTooLarge, overloadOf } from './rpc-errors.ts'
+import { createHttpTransport, type HttpTransport } from './rpc-transport.ts'
+
+/** A server of another chain is a mistake in the configuration; somebody may correct it behind the same URL. */
+const WRONG_CHAIN_RECHECK_MS = 60_000
+
+/** As pino has it. */
+export type RpcLog = {
+  readonly info: (fields: Record<string, unknown>, message: string) => void
+  readonly warn: (fields: Record<string, unknown>, message: string) => void
+  readonly error: (fields: Record<string, unknown>, message: string) => void
+}
+
+/** One HTTP exchange, for metrics. */
+export type RpcObservation = {
+  /** The method, or `batch` when several kinds went together. */
+  readonly method: string
+  readonly requests: number
+  /** Place of the URL in the configuration: URLs hold keys and stay out of metrics. */
+  readonly endpoint: number
+  readonly ms: number
+  readonly outcome: 'ok' | 'error' | 'unavailable'
+}
+
+export type EndpointHealth = {
+  readonly endpoint: number
+  /** Host and port, never the path: it may hold a key. */
+  readonly host: string
+  readonly state: 'unverified' | 'ready' | 'failing' | 'open' | 'wrong_chain'
+  readonly failures: number
+  /** As of the last probe; `null` before the first. */
+  readonly head: number | null
+  readonly lagging: boolean
+}
+
+export type Endpoint = {
+  readonly index: number
+  /** Whether a request may go to it now: right chain, and not resting. Verifies when it must. */
+  readonly isUsable: () => Promise<boolean>
+  /** One HTTP exchange for the whole batch; halves it when the server says that it is too large. */
+  readonly exchange: (requests: readonly RpcRequest[]) => Promise<RpcResult[]>
+  /** Asks for chain id and head. */
+  readonly probe: () => Promise<number | null>
+  readonly batchLimit: () => number
+  readonly failures: () => number
+  readonly health: () => EndpointHealth
+  readonly setLagging: (lagging: boolean) => void
+  readonly isLagging: () => boolean
+  readonly close: () => void
+}
+
+export type EndpointOptions = {
+  readonly url: string
+  readonly index: number
+  readonly chainId: number
+  readonly timeoutMs: number
+  readonly maxBatchSize: number
+  readonly now: () => number
+  readonly log: RpcLog
+  readonly onExchange: (observation: RpcObservation) => void
+}
+
+type Unavailability = Extract<RpcFailure, { kind: 'unavailable' }>
+
+type State = {
+  verified: boolean
+  wrongUntil: number
+  verifying: Promise<boolean> | null
+  head: number | null
+  lagging: boolean
+  batchLimit: number
+}
+
+type Context = {
+  readonly options: EndpointOptions
+  readonly host: string
+  readonly transport: HttpTransport
+  readonly circuit: Circuit
+  readonly state: State
+}
+
+export function createEndpoint(options: EndpointOptions): Endpoint {
+  const { url, timeoutMs, now } = options
+  const state: State = {
+    verified: false,
+    wrongUntil: Number.NEGATIVE_INFINITY,
+    verifying: null,
+    head: null,
+    lagging: false,
+    batchLimit: options.maxBatchSize,
+  }
+  const host = new URL(url).host
+  const context = {
+    options,
+    host,
+    transport: createHttpTransport({ url, timeoutMs }),
+    circuit: createCircuit(now),
+    state,
+  }
+  return {
+    index: options.index,
+    isUsable: () => isUsable(context),
+    exchange: (requests) => exchange(context, requests),
+    probe: () => probe(context),
+    batchLimit: () => state.batchLimit,
+    failures: () => context.circuit.failures(),
+    health: () => describe(context),
+    setLagging: (lagging) => {
+      state.lagging = lagging
+    },
+    isLagging: () => state.lagging,
+    close: () => context.transport.close(),
+  }
+}
+
+async function isUsable(context: Context): Promise<boolean> {
+  const { state, options, circuit } = context
+  if (options.now() < state.wrongUntil) return false
+  if (state.verified) return circuit.admit()
+  state.verifying ??= (circuit.admit() ? probe(context) : Promise.resolve(null))
+    .then(() => state.verified)
+    .finally(() => {
+      state.verifying = null
+    })
+  return state.verifying
+}
+
+async function probe(context: Context): Promise<number | null> {
+  const { state, options, host } = context
+  const startedAt = options.now()
+  const answers = await post(context, [
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_blockNumber', params: [] },
+  ])
+  const [chainId = null, head = null] = answers.map(tryCount)
+  if (chainId === null || head === null) {
+    state.verified = false
+    const refusal = answers.find((answer) => !answer.ok)
+    if (refusal?.ok === false && refusal.error.kind === 'answer') fail(context, startedAt, refusal.error.message)
+    return null
+  }
+  state.head = head
+  if (chainId === options.chainId) {
+    state.verified = true
+    return head
+  }
+  state.verified = false
+  state.wrongUntil = options.now() + WRONG_CHAIN_RECHECK_MS
+  options.log.error(
+    { endpoint: options.index, host, expected_chain_id: options.chainId, chain_id: chainId },
+    'an RPC URL serves another chain and is not used: correct the configuration',
+  )
+  return null
+}
+
+function tryCount(result: RpcResult): number | null {
+  try {
+    return readCount(resultValue(result, 'a probe'), 'a probe')
+  } catch {
+    // Neither a chain id nor a head: the caller treats it as no answer.
+    return null
+  }
+}
+
+async function exchange(context: Context, requests: readonly RpcRequest[]): Promise<RpcResult[]> {
+  const results = await post(context, requests)
+  if (requests.length === 1 || !results.some((result) => !result.ok && isBatchTooLarge(result.error))) return results
+  const half = Math.ceil(requests.length / 2)
+  context.state.batchLimit = Math.min(context.state.batchLimit, half)
+  const first = await exchange(context, requests.slice(0, half))
+  return [...first, ...(await exchange(context, requests.slice(half)))]
+}
+
+async function post(context: Context, requests: readonly RpcRequest[]): Promise<RpcResult[]> {
+  const { options, state } = context
+  const startedAt = options.now()
+  const reply = await context.transport.post(encodeRequests(requests))
+  const results = reply.ok
+    ? decodeResults(reply.text, requests.length).map((result, i) => heard(result, requests[i]?.method ?? ''))
+    : requests.map((): RpcResult => ({ ok: false, error: reply.error }))
+  const failure = results.map(breakdown).find((found) => found !== null)
+  const broken = failure !== undefined
+  if (broken) {
+    // Whatever listens there next may be another node.
+    if (failure.reason === 'network') state.verified = false
+    fail(context, startedAt, failure.message, reply.ok ? 0 : reply.retryAfterMs)
+  } else succeed(context, requests.length)
+  observe(context, requests, startedAt, broken ? 'unavailable' : results.every((result) => result.ok) ? 'ok' : 'error')
+  return results
+}
+
+/** A server that only says that it did not try has not answered. */
+function heard(result: RpcResult, method: string): RpcResult {
+  const reason = result.ok ? null : overloadOf(result.error, method)
+  return result.ok || reason === null ? result : { ok: false, error: unavailable(reason, result.error.message) }
+}
+
+/** What counts against the server as a whole. */
+function breakdown(result: RpcResult): Unavailability | null {
+  if (result.ok || result.error.kind === 'answer') return null
+  return result.error.reason === 'too_large' || result.error.reason === 'overloaded' ? null : result.error
+}
+
+function observe(
+  { options }: Context,
+  requests: readonly RpcRequest[],
+  startedAt: number,
+  outcome: RpcObservation['outcome'],
+): void {
+  const method = requests[0]?.method ?? ''
+  options.onExchange({
+    method: requests.every((request) => request.method === method) ? method : 'batch',
+    requests: requests.length,
+    endpoint: options.index,
+    ms: options.now() - startedAt,
+    outcome,
+  })
+}
+
+function succeed({ options, circuit, host, state }: Context, requests: number): void {
+  if (circuit.failures() > 0) options.log.info({ endpoint: options.index, host }, 'an RPC URL answers again')
+  circuit.succeeded()
+  // A limit that was met once may have been met by large blocks: feel for more, one request at a time.
+  if (requests >= state.batchLimit && state.batchLimit < options.maxBatchSize) state.batchLimit += 1
+}
+
+/** Says it when it begins and while it lasts, not for each request. */
+function fail({ options, circuit, host }: Context, startedAt: number, reason: string, pauseMs = 0): void {
+  circuit.failed(startedAt, pauseMs)
+  const failures = circuit.failures()
+  if (failures > 1 && !circuit.isOpen()) return
+  options.log.warn({ endpoint: options.index, host, failures, reason }, 'an RPC URL does not answer')
+}
+
+function describe({ options, host, circuit, state }: Context): EndpointHealth {
+  const failures = circuit.failures()
+  const wrong = options.now() < state.wrongUntil
+  const broken = circuit.isOpen() ? 'open' : failures > 0 ? 'failing' : null
+  return {
+    endpoint: options.index,
+    host,
+    state: wrong ? 'wrong_chain' : (broken ?? (state.verified ? 'ready' : 'unverified')),
+    failures,
+    head: state.head,
+    lagging: state.lagging,
+  }
+}

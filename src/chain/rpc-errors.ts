@@ -1,0 +1,135 @@
+/**
+ * The one place that knows what nodes mean. Codes are of little use, since every client gives them other meanings (-32003 is
+ * a refused transaction on anvil, a full response on geth, too little gas on besu), so the wording decides.
+ */
+import type { Interface } from 'ethers/abi'
+import type { RpcFailure, RpcResult } from './json-rpc.ts'
+import { type DecodedRevert, decodeRevert, findRevertData, readRevertMessage } from './revert-reason.ts'
+import {
+  BATCH_TOO_LARGE,
+  EXECUTION_FAILED,
+  isSaid,
+  MISSING_STATE,
+  OVERLOADED,
+  RATE_LIMITED,
+  SUBMISSION_WORDINGS,
+  UNSUPPORTED,
+} from './rpc-wordings.ts'
+import type { SubmissionOutcome } from './submission-outcome.ts'
+
+export type Submission = {
+  readonly outcome: SubmissionOutcome
+  /** The node's own words, for the log; empty when it simply took the transaction. */
+  readonly message: string
+}
+
+/** Why a read or a simulation gave no value. */
+export type CallFailure =
+  | {
+      readonly type: 'reverted'
+      /** In words: the reason string, the panic's meaning, the custom error with its arguments or its selector; or `null`. */
+      readonly reason: string | null
+      readonly decoded: DecodedRevert | null
+      /** The raw revert data. */
+      readonly data: string | null
+    }
+  | { readonly type: 'missing_state' | 'insufficient_funds' | 'unsupported'; readonly message: string }
+  | { readonly type: 'unavailable' | 'unknown'; readonly message: string }
+
+/** HTTP's word, which providers also put into the JSON-RPC code. */
+const TOO_MANY_REQUESTS = 429
+
+/** JSON-RPC 2.0. */
+const METHOD_NOT_FOUND = -32601
+const INTERNAL_ERROR = -32603
+
+const SEND = 'eth_sendRawTransaction'
+
+/** @param result the answer to eth_sendRawTransaction */
+export function classifySubmission(result: RpcResult): Submission {
+  if (result.ok) return { outcome: 'accepted', message: '' }
+  const { error } = result
+  if (error.kind === 'unavailable') return { outcome: 'unavailable', message: error.message }
+  const { message } = error
+  const said = message.toLowerCase()
+  const known = SUBMISSION_WORDINGS.find(([, wordings]) => isSaid(said, wordings))
+  return { outcome: known?.[0] ?? (soundsUnavailable(error) ? 'unavailable' : 'unknown'), message }
+}
+
+/** Whether the same bytes may be taken by a node later on, with nothing changed but time or the state of the chain. */
+export function isRetryable(outcome: SubmissionOutcome): boolean {
+  return outcome !== 'accepted' && outcome !== 'rejected' && outcome !== 'nonce_too_low'
+}
+
+/**
+ * @param errors custom errors of the called contract, beside the ones of ERC-6093 and Solidity that are always known
+ */
+export function classifyCallFailure(failure: RpcFailure, errors?: Interface): CallFailure {
+  if (failure.kind === 'unavailable') return { type: 'unavailable', message: failure.message }
+  const { message } = failure
+  const said = message.toLowerCase()
+  const data = findRevertData(failure.data)
+  // Some servers put an empty `0x` beside errors that have nothing to do with a contract.
+  if ((data !== null && data !== '0x') || isSaid(said, EXECUTION_FAILED)) {
+    const decoded = data === null ? null : decodeRevert(data, errors)
+    return { type: 'reverted', reason: decoded?.text ?? describeUndecoded(data, message), decoded, data }
+  }
+  if (isSaid(said, MISSING_STATE)) return { type: 'missing_state', message }
+  if (said.includes('insufficient funds')) return { type: 'insufficient_funds', message }
+  if (isUnsupported(failure)) return { type: 'unsupported', message }
+  return { type: soundsUnavailable(failure) ? 'unavailable' : 'unknown', message }
+}
+
+/** Data that nobody can read says more than a node's attempt to print it. */
+function describeUndecoded(data: string | null, message: string): string | null {
+  return data !== null && data.length >= 10 ? `unknown error ${data.slice(0, 10)}` : readRevertMessage(message)
+}
+
+/** Whether the node does not know the method. */
+export function isUnsupported(failure: RpcFailure): boolean {
+  if (failure.kind === 'unavailable') return false
+  return failure.code === METHOD_NOT_FOUND || isSaid(failure.message.toLowerCase(), UNSUPPORTED)
+}
+
+/** Whether the same requests may pass in smaller batches. */
+export function isBatchTooLarge(failure: RpcFailure): boolean {
+  if (failure.kind === 'unavailable') return failure.reason === 'too_large'
+  return isSaid(failure.message.toLowerCase(), BATCH_TOO_LARGE)
+}
+
+/**
+ * Whether the node said that it did not try. `rate_limited` asks for a pause; `overloaded` may be the fault of this one
+ * request (a simulation that never ends), and says nothing of the next one.
+ */
+export function overloadOf(failure: RpcFailure, method: string): 'rate_limited' | 'overloaded' | null {
+  if (failure.kind === 'unavailable') return null
+  const meaning = method === SEND ? submissionOutcome(failure) : classifyCallFailure(failure).type
+  if (meaning !== 'unavailable') return null
+  return soundsRateLimited(failure) ? 'rate_limited' : 'overloaded'
+}
+
+/** Whether another node may answer what this one did not: it was not heard, it failed, or it lacks the method or the state. */
+export function isWorthAnotherNode(failure: RpcFailure, method: string): boolean {
+  if (failure.kind === 'unavailable') return true
+  if (method === SEND) {
+    const outcome = submissionOutcome(failure)
+    return outcome === 'unavailable' || outcome === 'pool_full' || outcome === 'unknown'
+  }
+  const { type } = classifyCallFailure(failure)
+  if (type === 'unknown') return failure.code === INTERNAL_ERROR
+  return type === 'unavailable' || type === 'missing_state' || type === 'unsupported'
+}
+
+type Answer = Extract<RpcFailure, { kind: 'answer' }>
+
+function submissionOutcome(failure: RpcFailure): SubmissionOutcome {
+  return classifySubmission({ ok: false, error: failure }).outcome
+}
+
+function soundsUnavailable(failure: Answer): boolean {
+  return soundsRateLimited(failure) || isSaid(failure.message.toLowerCase(), OVERLOADED)
+}
+
+function soundsRateLimited(failure: Answer): boolean {
+  return failure.code === TOO_MANY_REQUESTS || isSaid(failure.message.toLowerCase(), RATE_LIMITED)
+}

@@ -1,0 +1,88 @@
+/**
+ * The bytes of an EIP-1559 transaction, assembled straight from RLP: a third of the time that a transaction object of
+ * the library takes to give its unsigned hash, its bytes and its hash.
+ */
+import { encodeRlp, keccak256, toBeArray } from 'ethers'
+import type { SignedTransaction, UnsignedTransaction } from './signer.ts'
+
+const TYPE = '02'
+const MAX_UINT256 = (1n << 256n) - 1n
+
+/** 64 bytes (r, s) with s in the lower half of the order (EIP-2), and the parity of R's y. */
+export type RecoverableSignature = { readonly signature: Uint8Array; readonly recoveryId: number }
+
+/**
+ * Signs one transaction with `sign`, which is given the Keccak-256 of the unsigned bytes.
+ *
+ * @throws RangeError for a field that the transaction type cannot hold
+ */
+export function signEip1559(
+  transaction: UnsignedTransaction,
+  sign: (digest: Uint8Array) => RecoverableSignature,
+): SignedTransaction {
+  const fields = encodeFields(transaction)
+  const { signature, recoveryId } = sign(toBytes(keccak256(typed(fields))))
+  // Values 2 and 3 mean that R's x overflowed the order: chance 2^-127, and EIP-1559 has no place for them.
+  if (recoveryId > 1) throw new RangeError('the signature has no y parity that a transaction can hold')
+  const bytes = typed([
+    ...fields,
+    toBeArray(recoveryId),
+    integer(signature.subarray(0, 32)),
+    integer(signature.subarray(32, 64)),
+  ])
+  return { hash: keccak256(bytes), rawTransaction: `0x${bytes.toString('hex')}` }
+}
+
+type Field = Uint8Array | string | readonly never[]
+
+/** In the order of EIP-1559; the access list is always empty. */
+function encodeFields(transaction: UnsignedTransaction): Field[] {
+  const { chainId, nonce, to, value, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  if (maxPriorityFeePerGas > maxFeePerGas) throw new RangeError('maxPriorityFeePerGas is larger than maxFeePerGas')
+  return [
+    count('chainId', chainId),
+    count('nonce', nonce),
+    quantity('maxPriorityFeePerGas', maxPriorityFeePerGas),
+    quantity('maxFeePerGas', maxFeePerGas),
+    quantity('gasLimit', gasLimit),
+    recipient(to),
+    quantity('value', value),
+    callData(data),
+    [],
+  ]
+}
+
+function typed(fields: readonly Field[]): Buffer {
+  return Buffer.from(TYPE + encodeRlp(fields as Parameters<typeof encodeRlp>[0]).slice(2), 'hex')
+}
+
+function toBytes(hex: string): Buffer {
+  return Buffer.from(hex.slice(2), 'hex')
+}
+
+function count(field: string, value: number): Uint8Array {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${field} must be a whole number of 0 or more`)
+  return toBeArray(value)
+}
+
+function quantity(field: string, value: bigint): Uint8Array {
+  if (value < 0n || value > MAX_UINT256) throw new RangeError(`${field} must fit in 256 bits`)
+  return toBeArray(value)
+}
+
+/** RLP holds integers without leading zeros; about one r or s of 256 has one. */
+function integer(bytes: Uint8Array): Uint8Array {
+  const first = bytes.findIndex((byte) => byte !== 0)
+  return first === -1 ? new Uint8Array() : bytes.subarray(first)
+}
+
+/** The checksum (EIP-55) was checked where the address came in: a second Keccak here would cost a tenth of the signature. */
+function recipient(to: string): Buffer {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new RangeError('to must be an address of 20 bytes')
+  return toBytes(to)
+}
+
+function callData(data: string): Buffer {
+  if (!/^0x([0-9a-fA-F]{2})*$/.test(data)) throw new RangeError('data must be bytes in hex')
+  return toBytes(data)
+}

@@ -1,0 +1,52 @@
+/**
+ * The key-encryption key of a keystore that was given none: a file beside what it seals, made on the very first start. It
+ * protects a copy of single sealed files, not against one who can read the directory: in production set KEYSTORE_KEY.
+ */
+import { randomBytes } from 'node:crypto'
+import { chmod, readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Unavailable } from '../core/errors.ts'
+import { decodeKek, KEK_BYTES, type Kek } from './kek.ts'
+import { createFileOnce, isMissing, preparePrivateDirectory, SEALED_FILE_SUFFIX } from './private-files.ts'
+
+const KEK_FILE = 'kek'
+
+/**
+ * Reads the key file of a keystore directory. Processes that race for the first start end with the same key.
+ *
+ * @throws Unavailable `keystore_key_missing` when there are sealed secrets but no key, for a new one could open none of
+ *   them; `keystore_key_damaged` when the file holds something else
+ */
+export async function openKekFile(directory: string): Promise<Kek> {
+  await preparePrivateDirectory(directory)
+  const path = join(directory, KEK_FILE)
+  const found = await readKekFile(path)
+  if (found) return found
+  if (!(await hasSealedSecrets(directory))) await createFileOnce(path, `${randomBytes(KEK_BYTES).toString('base64')}\n`)
+  // Another process may have made the key and sealed with it since the first look: the key always comes first.
+  const made = await readKekFile(path)
+  if (made) return made
+  throw new Unavailable(
+    'keystore_key_missing',
+    `${directory} holds sealed keys but not the file "${KEK_FILE}" that opens them: restore it, or set KEYSTORE_KEY.`,
+  )
+}
+
+async function hasSealedSecrets(directory: string): Promise<boolean> {
+  return (await readdir(directory)).some((name) => name.endsWith(SEALED_FILE_SUFFIX))
+}
+
+async function readKekFile(path: string): Promise<Kek | undefined> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  if (((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600)
+  const kek = decodeKek(text.trim())
+  if (kek) return kek
+  throw new Unavailable(
+    'keystore_key_damaged',
+    `${path} does not hold a key of 32 bytes in base64: restore it from a backup, a new one would open nothing.`,
+  )
+}

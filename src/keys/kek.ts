@@ -1,0 +1,42 @@
+/**
+ * The key-encryption key: 256 bits that seal every secret of the keystore. Held as a `KeyObject`, which neither JSON nor
+ * `console.log` can show.
+ */
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { InvalidSetting } from '../core/errors.ts'
+
+export const KEK_BYTES = 32
+const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/]{43}=$/
+
+export type Kek = {
+  /** Tells two keys apart without telling anything of either: it stands in every envelope. */
+  readonly id: string
+  readonly key: KeyObject
+}
+
+function createKek(bytes: Uint8Array): Kek {
+  const id = createHmac('sha256', bytes).update('bursar key-encryption key id').digest('hex').slice(0, 16)
+  return { id, key: createSecretKey(bytes) }
+}
+
+/** The key that a text holds in base64 (RFC 4648, padded), or undefined when it does not hold exactly 32 bytes. */
+export function decodeKek(text: string): Kek | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  return BASE64_OF_32_BYTES.test(text) && bytes.toString('base64') === text ? createKek(bytes) : undefined
+}
+
+/**
+ * Reads the key from its setting.
+ *
+ * @throws InvalidSetting naming the setting and the rule, never the value
+ */
+export function parseKek(text: string, setting = 'KEYSTORE_KEY'): Kek {
+  const kek = decodeKek(text)
+  if (kek === undefined) {
+    throw new InvalidSetting(
+      setting,
+      'must be 32 bytes in base64 (44 characters): make one with "openssl rand -base64 32".',
+    )
+  }
+  return kek
+}

@@ -1,0 +1,74 @@
+/**
+ * Files that only their owner can read (0600, in a directory of 0700), written so that a reader sees all of one version or
+ * nothing, and so that a power cut after the call loses nothing.
+ */
+import { randomUUID } from 'node:crypto'
+import { chmod, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+export const SEALED_FILE_SUFFIX = '.sealed.json'
+
+/** Makes the directory when it is not there, and takes it from the group and from others. */
+export async function preparePrivateDirectory(directory: string): Promise<void> {
+  const made = await mkdir(directory, { recursive: true, mode: 0o700 })
+  if (made !== undefined) await syncDirectory(dirname(made))
+  if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)
+}
+
+/**
+ * Creates a file, unless there is one: then that one stays, whoever made it.
+ *
+ * @returns whether this call made it
+ */
+export async function createFileOnce(path: string, contents: string): Promise<boolean> {
+  return withTemporaryFile(path, contents, async (temporary) => {
+    try {
+      // Unlike rename, link refuses a name that is taken: of many processes exactly one wins.
+      await link(temporary, path)
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+      throw error
+    } finally {
+      await unlink(temporary)
+    }
+  })
+}
+
+/** Puts a new version in the place of a file, at once. */
+export async function replaceFile(path: string, contents: string): Promise<void> {
+  await withTemporaryFile(path, contents, (temporary) => rename(temporary, path))
+}
+
+/** Whether a file operation failed because there is no such file. */
+export function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+}
+
+async function withTemporaryFile<T>(
+  path: string,
+  contents: string,
+  place: (temporary: string) => Promise<T>,
+): Promise<T> {
+  const temporary = join(dirname(path), `.${randomUUID()}.tmp`)
+  const file = await open(temporary, 'wx', 0o600)
+  try {
+    await file.writeFile(contents)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  const placed = await place(temporary)
+  await syncDirectory(dirname(path))
+  return placed
+}
+
+/** A new name is durable once its directory is. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Secrets at rest: AES-256-GCM (NIST SP 800-38D) under a key-encryption key, with a fresh 96-bit nonce each time. An
+ * envelope opens only under its own key, for its own tenant and purpose, and only while every byte of it is as it was.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { canonicalJson } from '../core/canonical-json.ts'
+import { Unavailable } from '../core/errors.ts'
+import type { Kek } from './kek.ts'
+
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const VERSION = 1
+
+/** Whose secret it is and what it is for: bound to the ciphertext, so that an envelope is worthless in another's place. */
+export type SecretId = { readonly tenantId: string; readonly purpose: string }
+
+const BASE64 = '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+const Envelope = Type.Object(
+  {
+    version: Type.Literal(VERSION),
+    /** Which key-encryption key it was sealed under. */
+    kek: Type.String({ pattern: '^[0-9a-f]{16}$' }),
+    nonce: Type.String({ pattern: BASE64 }),
+    ciphertext: Type.String({ pattern: BASE64 }),
+    tag: Type.String({ pattern: BASE64 }),
+  },
+  { additionalProperties: false },
+)
+export type Envelope = Readonly<Static<typeof Envelope>>
+
+/**
+ * Reads an envelope that came from a file or a table.
+ *
+ * @throws Unavailable `sealed_secret_damaged` for anything else than an envelope of a known version
+ */
+export function parseEnvelope(value: unknown, id: SecretId): Envelope {
+  if (!Value.Check(Envelope, value)) throw damaged(id)
+  return value
+}
+
+/** Seals a secret. Two seals of the same secret never look alike. */
+export function seal(kek: Kek, id: SecretId, secret: Uint8Array): Envelope {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, kek.key, nonce, { authTagLength: TAG_BYTES })
+  cipher.setAAD(boundTo(kek.id, id))
+  const ciphertext = Buffer.concat([cipher.update(secret), cipher.final()])
+  return {
+    version: VERSION,
+    kek: kek.id,
+    nonce: nonce.toString('base64'),
+    ciphertext: ciphertext.toString('base64'),
+    tag: cipher.getAuthTag().toString('base64'),
+  }
+}
+
+/**
+ * Opens an envelope.
+ *
+ * @throws Unavailable `keystore_key_wrong` when it was sealed under another key, `sealed_secret_damaged` when it was changed.
+ *   Both wait for an operator: nothing that depends on the secret may be given up for it
+ */
+export function open(kek: Kek, id: SecretId, envelope: Envelope): Uint8Array {
+  if (envelope.kek !== kek.id) throw wrongKek(id, envelope.kek, kek.id)
+  const nonce = exactBytes(envelope.nonce, id)
+  const ciphertext = exactBytes(envelope.ciphertext, id)
+  const tag = exactBytes(envelope.tag, id)
+  if (nonce.length !== NONCE_BYTES || tag.length !== TAG_BYTES) throw damaged(id)
+  const decipher = createDecipheriv(CIPHER, kek.key, nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(boundTo(envelope.kek, id))
+  decipher.setAuthTag(tag)
+  try {
+    return Buffer.concat([decipher.update(ciphertext), decipher.final()])
+  } catch (error) {
+    throw damaged(id, error)
+  }
+}
+
+/** The same secret sealed under another key: how a key-encryption key is rotated. */
+export function rewrap(from: Kek, to: Kek, id: SecretId, envelope: Envelope): Envelope {
+  return seal(to, id, open(from, id, envelope))
+}
+
+function boundTo(kekId: string, id: SecretId): Buffer {
+  return Buffer.from(canonicalJson(['bursar sealed box', VERSION, kekId, id.tenantId, id.purpose]))
+}
+
+/** Base64 has spare bits at its end that decoding ignores: here they must be as they were written. */
+function exactBytes(text: string, id: SecretId): Buffer {
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.toString('base64') !== text) throw damaged(id)
+  return bytes
+}
+
+function damaged({ tenantId, purpose }: SecretId, cause?: unknown): Unavailable {
+  return new Unavailable(
+    'sealed_secret_damaged',
+    `The sealed ${purpose} of tenant ${tenantId} was changed or cut short: restore it from a backup.`,
+    { cause },
+  )
+}
+
+function wrongKek({ tenantId, purpose }: SecretId, sealedUnder: string, given: string): Unavailable {
+  return new Unavailable(
+    'keystore_key_wrong',
+    `The ${purpose} of tenant ${tenantId} was sealed under key ${sealedUnder}, but the keystore key given is ${given}: ` +
+      'set KEYSTORE_KEY (or restore the key file) to the one it was sealed under.',
+  )
+}

@@ -1,0 +1,53 @@
+/** One signer in front of several: each request goes to the signer of its key's kind, answers come back in request order. */
+import { Unavailable } from '../core/errors.ts'
+import type { KeyRef, SignedTransaction, Signer, SigningRequest } from './signer.ts'
+
+export type SignersByKind = { readonly [Kind in KeyRef['kind']]?: Signer }
+
+/**
+ * Routes by the kind of key. A kind without a signer is refused as `signer_unavailable`, before anything is signed.
+ */
+export function signerByKind(signers: SignersByKind): Signer {
+  function signerOf(kind: KeyRef['kind']): Signer {
+    const signer = signers[kind]
+    if (signer === undefined) {
+      throw new Unavailable(
+        'signer_unavailable',
+        `No signer for ${kind} keys runs here: configure one, or use another wallet type.`,
+      )
+    }
+    return signer
+  }
+
+  return {
+    createKey: async (request) => signerOf(request.kind).createKey(request),
+
+    async signTransactions(requests) {
+      const kinds = [...new Set(requests.map((request) => request.key.kind))].map((kind) => ({
+        kind,
+        signer: signerOf(kind),
+      }))
+      const signed = await Promise.all(
+        kinds.map(async ({ kind, signer }) => {
+          const ofKind = requests.filter((request) => request.key.kind === kind)
+          return pair(ofKind, await signer.signTransactions(ofKind))
+        }),
+      )
+      const answers = new Map(signed.flat())
+      return requests.map((request) => present(answers.get(request)))
+    },
+  }
+}
+
+function pair(
+  requests: readonly SigningRequest[],
+  signed: readonly SignedTransaction[],
+): [SigningRequest, SignedTransaction][] {
+  return requests.map((request, index) => [request, present(signed[index])])
+}
+
+function present(signed: SignedTransaction | undefined): SignedTransaction {
+  if (signed === undefined)
+    throw new Unavailable('signer_unavailable', 'A signer answered fewer signatures than it was asked for.')
+  return signed
+}

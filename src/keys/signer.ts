@@ -1,0 +1,55 @@
+/**
+ * The port behind which every private key lives. An implementation may take hundreds of milliseconds and may fail with a
+ * retryable error: callers wait, try again later with the same request, and never see a key.
+ */
+
+/** Names a key that exists. It is recorded in events, so its shape is for ever. */
+export type KeyRef =
+  | { readonly kind: 'hd'; readonly tenantId: string; readonly index: number }
+  | { readonly kind: 'mpc'; readonly keyId: string }
+
+/** Asks for a key. The same request always yields the same key, so a job may repeat it. */
+export type KeyRequest =
+  | { readonly kind: 'hd'; readonly tenantId: string; readonly index: number }
+  | { readonly kind: 'mpc'; readonly tenantId: string; readonly walletId: string }
+
+/** `address` has its EIP-55 checksum. */
+export type CreatedKey = { readonly key: KeyRef; readonly address: string }
+
+/**
+ * A transaction of type 2 (EIP-1559) before its signature; amounts in wei. `to` is always given: contracts are deployed
+ * through a factory, so a forgotten recipient can never be taken for a deployment that swallows the value.
+ */
+export type UnsignedTransaction = {
+  readonly chainId: number
+  readonly nonce: number
+  readonly to: string
+  readonly value: bigint
+  /** 0x-prefixed bytes of the call, `0x` for none. */
+  readonly data: string
+  readonly gasLimit: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+export type SigningRequest = { readonly key: KeyRef; readonly transaction: UnsignedTransaction }
+
+/** What goes into the log and then on the wire: the bytes and their Keccak-256, both as 0x-prefixed hex. */
+export type SignedTransaction = { readonly hash: string; readonly rawTransaction: string }
+
+export type Signer = {
+  /**
+   * Makes the key of a request, or finds it again.
+   *
+   * @throws Unavailable when the keystore or the parties that hold the key do not answer
+   */
+  readonly createKey: (request: KeyRequest) => Promise<CreatedKey>
+  /**
+   * Signs all or none, in the order of the requests. Signs whatever it is given: that a nonce is used once is the
+   * caller's to guarantee, by the lane's lease and the log.
+   *
+   * @throws Unavailable when a key cannot be reached now: nothing was signed, the same call may succeed later
+   * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
+   */
+  readonly signTransactions: (requests: readonly SigningRequest[]) => Promise<readonly SignedTransaction[]>
+}

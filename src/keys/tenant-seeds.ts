@@ -1,0 +1,80 @@
+/**
+ * The seed of each tenant: 256 bits of entropy, the 24 words of BIP-39, made once and sealed at once. Every wallet of the
+ * tenant comes from it, so a seed is never made anew when one exists but cannot be opened.
+ */
+import { randomBytes } from 'node:crypto'
+import { Unavailable } from '../core/errors.ts'
+import type { Kek } from './kek.ts'
+import type { Keystore } from './keystore.ts'
+import { type Envelope, open, rewrap, type SecretId, seal } from './sealed-box.ts'
+
+const ENTROPY_BYTES = 32
+const PURPOSE = 'hd-seed'
+
+export type TenantSeeds = {
+  /** @throws Unavailable `seed_missing` when the tenant has none, or why it cannot be opened */
+  readonly load: (tenantId: string) => Promise<Uint8Array>
+  /** The tenant's seed, made now if it has none. Processes that race are given the same one. */
+  readonly loadOrCreate: (tenantId: string) => Promise<Uint8Array>
+}
+
+/**
+ * Opens the seeds of a keystore.
+ *
+ * @throws Unavailable `keystore_key_wrong` when anything in it is sealed under another key: a signer that went on would seal
+ *   new seeds under the wrong one
+ */
+export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; kek: Kek }): Promise<TenantSeeds> {
+  const foreign = (await keystore.kekIds()).filter((id) => id !== kek.id)
+  if (foreign.length > 0) {
+    throw new Unavailable(
+      'keystore_key_wrong',
+      `The keystore is sealed under key ${foreign.join(', ')}, but the keystore key given is ${kek.id}: ` +
+        'set KEYSTORE_KEY (or restore the key file) to the one it was sealed under.',
+    )
+  }
+
+  const idOf = (tenantId: string): SecretId => ({ tenantId, purpose: PURPOSE })
+  function unseal(id: SecretId, envelope: Envelope): Uint8Array {
+    const entropy = open(kek, id, envelope)
+    if (entropy.length !== ENTROPY_BYTES) throw new RangeError('the sealed seed has another length than a seed has')
+    return entropy
+  }
+
+  return {
+    async load(tenantId) {
+      const id = idOf(tenantId)
+      const envelope = await keystore.read(id)
+      if (envelope === undefined) {
+        throw new Unavailable(
+          'seed_missing',
+          `The keystore has no seed of tenant ${tenantId}: is this the keystore that made its wallets?`,
+        )
+      }
+      return unseal(id, envelope)
+    },
+
+    async loadOrCreate(tenantId) {
+      const id = idOf(tenantId)
+      const envelope =
+        (await keystore.read(id)) ?? (await keystore.createOnce(id, seal(kek, id, randomBytes(ENTROPY_BYTES))))
+      return unseal(id, envelope)
+    },
+  }
+}
+
+/**
+ * Seals every secret of a keystore under another key. Stopped half-way, it goes on where it stopped when it is called
+ * again; the secrets, and so all addresses, stay as they are.
+ *
+ * @returns how many envelopes were sealed anew
+ */
+export async function rewrapKeystore(keystore: Keystore, from: Kek, to: Kek): Promise<number> {
+  let rewrapped = 0
+  for (const id of await keystore.list()) {
+    const envelope = await keystore.read(id)
+    if (envelope === undefined || envelope.kek === to.id) continue
+    if (await keystore.replace(id, envelope, rewrap(from, to, id, envelope))) rewrapped += 1
+  }
+  return rewrapped
+}
