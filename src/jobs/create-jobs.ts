@@ -1,0 +1,106 @@
+/** Makes the job layer on PostgreSQL, or on Redis when its URL is set. The only door to BullMQ. */
+import { DEFAULT_RETRIES, type RetryPolicy } from './backoff.ts'
+import { BACKOFF, type BullQueue, createBull } from './bull.ts'
+import { createErrorLog } from './error-log.ts'
+import { FAILED_KEPT, listFailed, retryFailed } from './failed-jobs.ts'
+import type { Jobs, JobsLog, JobWorker, QueueCounts } from './jobs.ts'
+import { openQueues } from './open-queues.ts'
+import { postgresWiring } from './postgres.ts'
+import { assertJob, type Job, QUEUE_NAMES, type QueueName } from './queues.ts'
+import { redisWiring } from './redis.ts'
+import { startWorker } from './worker.ts'
+
+export type JobsSettings = {
+  /** The database of the log: carries the queues unless `redisUrl` is set. */
+  readonly databaseUrl: string
+  /** `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://`. */
+  readonly redisUrl?: string | undefined
+  /** How long a closing worker waits for its running handlers, in ms. */
+  readonly graceMs: number
+  readonly retries?: RetryPolicy
+  readonly log: JobsLog
+}
+
+/** PostgreSQL holds a lock for each job of a statement: far under its default of 64 for each connection allowed. */
+const BULK_SIZE = 500
+/** An operator may put back all that is kept, one by one. */
+const RETRY_DEADLINE_MS = 60_000
+
+/** Returns at once, connects on first use and again after every outage. */
+export function createJobs(settings: JobsSettings): Jobs {
+  const { databaseUrl, redisUrl, graceMs, log, retries = DEFAULT_RETRIES } = settings
+  const onError = createErrorLog(log)
+  const bull = redisUrl
+    ? createBull(redisWiring(redisUrl, onError), onError)
+    : createBull(postgresWiring(databaseUrl), onError)
+  const queues = openQueues(bull, onError)
+  const workers = new Set<JobWorker>()
+
+  return {
+    async add(jobs) {
+      for (const job of jobs) assertJob(job)
+      const bulks = QUEUE_NAMES.flatMap((name) => bulksOf(name, jobs).map((bulk) => [name, bulk] as const))
+      await Promise.all(bulks.map(([name, bulk]) => queues.on(name, (queue) => addBulk(queue, name, bulk, retries))))
+    },
+
+    process(queue, handler, { concurrency }) {
+      const worker = startWorker({ bull, queue, handler, concurrency, retries, graceMs, log, onError })
+      workers.add(worker)
+      return worker
+    },
+
+    async counts() {
+      const entries = QUEUE_NAMES.map(async (name) => [name, await queues.on(name, countsOf)] as const)
+      return Object.fromEntries(await Promise.all(entries)) as Record<QueueName, QueueCounts>
+    },
+
+    failed: (name, { limit }) => queues.on(name, (queue) => listFailed(queue, limit)),
+    retry: (name, id) => queues.on(name, async (queue) => (await retryFailed(queue, id)) > 0, RETRY_DEADLINE_MS),
+    retryAll: (name) => queues.on(name, (queue) => retryFailed(queue), RETRY_DEADLINE_MS),
+
+    async ping() {
+      await queues.on(QUEUE_NAMES[0], (queue) => queue.isPaused()) // The cheapest question that must be answered.
+    },
+
+    async close() {
+      await Promise.all([...workers].map((worker) => worker.close()))
+      await queues.close()
+      await bull.close()
+    },
+  }
+}
+
+/** The jobs for one queue, each id once (the later data win), in portions for one statement each. */
+function bulksOf(name: QueueName, jobs: readonly Job[]): readonly (readonly Job[])[] {
+  const byId = new Map(jobs.filter((job) => job.queue === name).map((job) => [job.id, job]))
+  const distinct = [...byId.values()]
+  const count = Math.ceil(distinct.length / BULK_SIZE)
+  return Array.from({ length: count }, (_, index) => distinct.slice(index * BULK_SIZE, (index + 1) * BULK_SIZE))
+}
+
+/**
+ * The id goes in as a deduplication id, not as BullMQ's job id: the latter would also shut out a job while another of
+ * its id runs, so that work which arrives at that moment is missed, and while one is kept among the failed.
+ */
+async function addBulk(queue: BullQueue, name: QueueName, jobs: readonly Job[], retries: RetryPolicy): Promise<void> {
+  await queue.addBulk(
+    jobs.map(({ id, data }) => ({
+      name,
+      data,
+      opts: {
+        deduplication: { id, keepLastIfActive: true },
+        attempts: retries.attempts,
+        backoff: { type: BACKOFF },
+        removeOnComplete: true,
+        removeOnFail: FAILED_KEPT,
+        stackTraceLimit: 1,
+      },
+    })),
+  )
+}
+
+async function countsOf(queue: BullQueue): Promise<QueueCounts> {
+  const counted = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
+  const { waiting = 0, active = 0, delayed = 0, failed = 0 } = counted
+  return { waiting, active, delayed, failed }
+}

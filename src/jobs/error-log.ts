@@ -1,0 +1,19 @@
+/** Connection errors come by the hundred in an outage: the first is logged, then one line in each interval with a count. */
+import type { JobsLog } from './jobs.ts'
+
+const INTERVAL_MS = 10_000
+
+/** Returns a function that logs errors of the back end without flooding. */
+export function createErrorLog(log: JobsLog, now: () => number = Date.now): (error: unknown, fields: object) => void {
+  let quietUntil = 0
+  let suppressed = 0
+  return (error, fields) => {
+    if (now() < quietUntil) {
+      suppressed += 1
+      return
+    }
+    log.warn({ ...fields, err: error, suppressed }, 'queue back end error')
+    suppressed = 0
+    quietUntil = now() + INTERVAL_MS
+  }
+}

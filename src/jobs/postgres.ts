@@ -1,0 +1,69 @@
+/** BullMQ on PostgreSQL: its own schema in the database of the log, made on first use. */
+import { createPostgresBackend, type PostgresConnectionOptions, runMigrations } from 'bullmq'
+import pg from 'pg'
+import type { Wiring } from './bull.ts'
+
+const SCHEMA = 'bullmq'
+/** A producer sends one statement at a time for each queue; a second connection keeps counts from waiting behind it. */
+const PRODUCER_CONNECTIONS = 2
+/** A worker fetches, finishes and renews at once; statements are short, so more would only hold memory in the server. */
+const CONSUMER_CONNECTIONS = 4
+const CONNECT_TIMEOUT_MS = 3_000
+/** A statement takes milliseconds: one that takes this long hangs on a dead connection. */
+const QUERY_TIMEOUT_MS = 10_000
+/** Longer than the pauses of a quiet service, so that a job after a pause does not pay for a new connection. */
+const IDLE_TIMEOUT_MS = 60_000
+
+/**
+ * Commits do not wait for the disk: a queue holds hints, and this halves the time from add to start. PostgreSQL writes its
+ * log in order, so whatever is committed durably after a job was added (the dispatcher's checkpoint) takes the job along.
+ */
+const SESSION = '-c synchronous_commit=off'
+
+export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOptions> {
+  const { url, options } = splitOptions(databaseUrl)
+  const base = {
+    connectionString: url,
+    options: [options, SESSION].filter(Boolean).join(' '),
+    schema: SCHEMA,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    keepAlive: true,
+  }
+  let migrated: Promise<void> | null = null
+
+  return {
+    factory: createPostgresBackend,
+    prepare() {
+      migrated ??= migrate(databaseUrl).catch((error: unknown) => {
+        migrated = null // The next caller tries again.
+        throw error
+      })
+      return migrated
+    },
+    producer: () => ({ ...base, max: PRODUCER_CONNECTIONS }),
+    consumer: (concurrency) => ({ ...base, max: Math.min(concurrency + 1, CONSUMER_CONNECTIONS) }),
+    close: () => Promise.resolve(),
+  }
+}
+
+/** Processes that start together wait for each other: BullMQ migrates in one transaction under an advisory lock. */
+async function migrate(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  await client.connect()
+  try {
+    await runMigrations(client, SCHEMA)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Session options in the URL would replace those that BullMQ sets for its schema: they are joined instead. */
+function splitOptions(databaseUrl: string): { url: string; options: string } {
+  const found = /([?&])options=([^&]*)(&|$)/.exec(databaseUrl)
+  if (found === null) return { url: databaseUrl, options: '' }
+  const [text, before, value = '', after] = found
+  return { url: databaseUrl.replace(text, after === '&' ? (before ?? '') : ''), options: decodeURIComponent(value) }
+}

@@ -1,0 +1,64 @@
+/**
+ * What a job is, for the rest of Bursar: a queue, an id and a few ids as data. A job is a hint that there is work; the
+ * work itself is in the log.
+ */
+import { ValidationFailed } from '../core/errors.ts'
+
+/** Every queue. A new one is a new line here; the back ends make it on first use. */
+export const QUEUE_NAMES = [
+  'lane', // A lane has requests to sign.
+  'submit', // Signed transactions wait for the network.
+  'wallet', // A wallet waits for its address.
+  'observe', // A wallet waits for its first balance.
+] as const
+export type QueueName = (typeof QUEUE_NAMES)[number]
+
+/** Names and ids only, never amounts or states: those are read from the log when the job runs. */
+export type JobData = Readonly<Record<string, string>>
+
+export type Job = {
+  readonly queue: QueueName
+  /** Jobs of one queue with the same id are one job while it waits. */
+  readonly id: string
+  readonly data: JobData
+}
+
+/** Ids are short and printable; anything else is a job that no code of ours made. */
+const ID = /^[\x21-\x7e]{1,256}$/
+/** A job names its work by a handful of ids. More is a payload, which has no place in a queue. */
+const MAX_FIELDS = 8
+
+/** Whether a text names a queue. */
+export function isQueueName(text: string): text is QueueName {
+  return (QUEUE_NAMES as readonly string[]).includes(text)
+}
+
+/** @throws ValidationFailed `malformed_job` when the job is not ids all through */
+export function assertJob(job: Job): void {
+  if (!ID.test(job.id)) throw malformed('id', 'the job id must be 1 to 256 printable characters without spaces')
+  parseJobData(job.data)
+}
+
+/**
+ * Reads the data of a job that comes out of a queue, where anybody may have written.
+ *
+ * @throws ValidationFailed `malformed_job`, which is not retryable: such a job is poison
+ */
+export function parseJobData(data: unknown): JobData {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw malformed('data', 'job data must be an object of ids')
+  }
+  const fields = Object.entries(data)
+  if (fields.length > MAX_FIELDS)
+    throw malformed('data', `job data has ${fields.length} fields, at most ${MAX_FIELDS} are allowed`)
+  for (const [name, value] of fields) {
+    if (typeof value !== 'string' || !ID.test(value)) {
+      throw malformed(`data.${name}`, `${name} must be an id: 1 to 256 printable characters without spaces`)
+    }
+  }
+  return Object.fromEntries(fields)
+}
+
+function malformed(field: string, rule: string): ValidationFailed {
+  return ValidationFailed.field(field, 'malformed_job', `Malformed job: ${rule}.`)
+}

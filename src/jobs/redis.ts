@@ -1,0 +1,112 @@
+/** BullMQ on Redis or Redis Cluster, through ioredis. */
+import { once } from 'node:events'
+import { type ConnectionOptions, createRedisBackend } from 'bullmq'
+import { Cluster, Redis } from 'ioredis'
+import type { Wiring } from './bull.ts'
+
+const CONNECT_TIMEOUT_MS = 3_000
+/** Waits between tries to reconnect grow to this: a Redis that is back is found within a second. */
+const MAX_RECONNECT_MS = 1_000
+/** The longest command, a worker's wait for a job, answers within 5 s: a silence of twice that is a dead connection. */
+const SILENCE_MS = 10_000
+
+type Patience = { readonly enableOfflineQueue: boolean; readonly maxRetriesPerRequest: number | null }
+/** A producer must not pretend: without a connection a command fails at once instead of waiting in memory. */
+const PRODUCER: Patience = { enableOfflineQueue: false, maxRetriesPerRequest: 0 }
+/** A consumer waits for Redis to come back, as BullMQ demands. */
+const CONSUMER: Patience = { enableOfflineQueue: true, maxRetriesPerRequest: null }
+
+/**
+ * @param redisUrl `redis://` or `rediss://` for a single server; `redis+cluster://` or `rediss+cluster://` for a cluster,
+ *   with more of its nodes after commas: `redis+cluster://user:password@a:6379,b:6379`
+ */
+export function redisWiring(
+  redisUrl: string,
+  onError: (error: unknown, fields: object) => void,
+): Wiring<ConnectionOptions> {
+  const open: (Redis | Cluster)[] = []
+  const keep = (client: Redis | Cluster) => {
+    client.on('error', (error) => onError(error, {}))
+    open.push(client)
+    return client
+  }
+  const connectOnce = (patience: Patience) => {
+    let client: Redis | Cluster | null = null
+    return () => {
+      if (client === null) {
+        client = keep(newClient(redisUrl, patience))
+        keepCopies(client, keep)
+      }
+      return client
+    }
+  }
+  const producer = connectOnce(PRODUCER)
+
+  return {
+    factory: createRedisBackend,
+    async prepare() {
+      const client = producer()
+      if (client.status !== 'ready') await once(client, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
+    },
+    producer,
+    consumer: connectOnce(CONSUMER),
+    async close() {
+      for (const client of open) end(client)
+    },
+  }
+}
+
+/** What ioredis says of a client that is between two tries to reconnect, or was told to end while it was. */
+const LOST = ['reconnecting', 'disconnecting']
+
+/**
+ * Ends a client and with it every command that waits. A lost client that is told to end never says that it has, and who
+ * waits for one of its commands waits for ever: it ends by one more try.
+ */
+function end(client: Redis | Cluster): void {
+  const isLost = LOST.includes(client.status)
+  client.disconnect()
+  if (!isLost) return
+  client.once('ready', () => client.disconnect())
+  client.connect().catch(() => undefined) // That it fails is what it is for.
+}
+
+/** BullMQ copies a client for each worker that waits, and cannot end the copy while Redis is away. */
+function keepCopies(client: Redis | Cluster, keep: (copy: Redis | Cluster) => void): void {
+  const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => Redis | Cluster
+  const keeping = (...args: unknown[]) => {
+    const copy = duplicate(...args)
+    keep(copy)
+    return copy
+  }
+  Object.assign(client, { duplicate: keeping })
+}
+
+function newClient(redisUrl: string, { enableOfflineQueue, maxRetriesPerRequest }: Patience): Redis | Cluster {
+  const retry = (times: number) => Math.min(50 * 2 ** times, MAX_RECONNECT_MS)
+  const common = { maxRetriesPerRequest, connectTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SILENCE_MS }
+  const cluster = parseClusterUrl(redisUrl)
+  if (cluster === null) return new Redis(redisUrl, { ...common, enableOfflineQueue, retryStrategy: retry })
+  const { nodes, ...login } = cluster
+  return new Cluster(nodes, { enableOfflineQueue, clusterRetryStrategy: retry, redisOptions: { ...common, ...login } })
+}
+
+type ClusterUrl = {
+  readonly nodes: string[]
+  readonly username?: string
+  readonly password?: string
+  readonly tls?: object
+}
+
+/** The parts of a cluster URL, or null for any other. */
+export function parseClusterUrl(redisUrl: string): ClusterUrl | null {
+  const found = /^(rediss?)\+cluster:\/\/(?:([^:@]*)(?::([^@]*))?@)?(.+?)\/?$/.exec(redisUrl)
+  if (found === null) return null
+  const [, scheme, username = '', password = '', nodes = ''] = found
+  return {
+    nodes: nodes.split(',').map((node) => `${scheme}://${node}`),
+    ...(username ? { username: decodeURIComponent(username) } : {}),
+    ...(password ? { password: decodeURIComponent(password) } : {}),
+    ...(scheme === 'rediss' ? { tls: {} } : {}),
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Runs the jobs of one queue for as long as it is not closed: finds the back end by itself when it is down at the start
+ * or goes away, and lets running handlers end when it is closed.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Job as StoredJob, UnrecoverableError } from 'bullmq'
+import { BursarError } from '../core/errors.ts'
+import { backoffMs, type RetryPolicy } from './backoff.ts'
+import type { Bull, BullWorker } from './bull.ts'
+import type { JobHandler, JobsLog, JobWorker } from './jobs.ts'
+import { pause } from './pause.ts'
+import { parseJobData, type QueueName } from './queues.ts'
+
+export type WorkerSettings = {
+  readonly bull: Bull
+  readonly queue: QueueName
+  readonly handler: JobHandler
+  readonly concurrency: number
+  readonly retries: RetryPolicy
+  /** How long `close` waits for running handlers, in ms. */
+  readonly graceMs: number
+  readonly log: JobsLog
+  readonly onError: (error: unknown, fields: object) => void
+}
+
+/** Between tries to open a worker while the back end is down: found again within a second. */
+const REOPEN: RetryPolicy = { attempts: Infinity, baseMs: 250, capMs: 1_000 }
+/** What is left to do after the handlers are a few short statements; in an outage they would wait for ever. */
+const DISCONNECT_MS = 1_000
+
+export function startWorker(settings: WorkerSettings): JobWorker {
+  const { queue, graceMs, log, onError } = settings
+  const stopping = new AbortController()
+  const running = new Set<Promise<void>>()
+  let worker: BullWorker | null = null
+
+  /** The handler with BullMQ's words for its outcome. */
+  async function run(job: StoredJob): Promise<void> {
+    const work = handle(settings, job, stopping.signal)
+    running.add(work)
+    try {
+      await work
+    } catch (error) {
+      throw toBullError(error)
+    } finally {
+      running.delete(work)
+    }
+  }
+
+  async function keepRunning(): Promise<void> {
+    for (let failures = 1; !stopping.signal.aborted; failures += 1) {
+      try {
+        worker = await open(settings, run)
+        if (stopping.signal.aborted) await worker.close()
+        else await worker.run() // Returns only when it is closed.
+      } catch (error) {
+        onError(error, { queue })
+      }
+      await pause(backoffMs(REOPEN, failures, Math.random()), stopping.signal)
+    }
+  }
+
+  async function close(): Promise<void> {
+    stopping.abort()
+    const closed = (worker?.close() ?? Promise.resolve()).catch((error: unknown) => onError(error, { queue }))
+    if (await settles(Promise.allSettled(running), graceMs)) {
+      if (!(await settles(Promise.all([closed, loop]), DISCONNECT_MS)))
+        await settles(worker?.disconnect(), DISCONNECT_MS)
+    } else {
+      log.warn({ queue, running: running.size }, 'handlers outlived the grace time, their jobs will be run again')
+    }
+  }
+
+  const loop = keepRunning()
+  let closing: Promise<void> | null = null
+  return {
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+async function handle({ handler }: WorkerSettings, job: StoredJob, signal: AbortSignal): Promise<void> {
+  await handler(parseJobData(job.data), { id: job.deduplicationId ?? '', attempt: job.attemptsMade + 1, signal })
+}
+
+async function open(
+  { bull, queue, concurrency, retries, log }: WorkerSettings,
+  run: (job: StoredJob) => Promise<void>,
+) {
+  const worker = await bull.openWorker(queue, run, { concurrency, retries })
+  worker.onFailed((job, error) => {
+    const final = job === undefined || job.finishedOn !== undefined
+    log.warn({ queue, id: job?.deduplicationId, attempt: job?.attemptsMade, final, err: error }, 'job failed')
+  })
+  worker.onStalled((bullId) =>
+    log.info({ queue, bullId }, 'a worker died or hung in the middle of a job, it is run again'),
+  )
+  return worker
+}
+
+/** Only what can never succeed skips the retries: a refusal by the domain that says so itself. */
+function toBullError(thrown: unknown): Error {
+  const error = thrown instanceof Error ? thrown : new Error(`thrown: ${String(thrown)}`)
+  if (!(error instanceof BursarError) || error.retryable) return error
+  const final = new UnrecoverableError(`${error.items[0]?.code ?? error.code}: ${error.message}`)
+  if (error.stack !== undefined) final.stack = error.stack
+  return final
+}
+
+/** Whether a promise settles within a time. */
+async function settles(promise: Promise<unknown> | undefined, timeoutMs: number): Promise<boolean> {
+  const patience = new AbortController()
+  const late = delay(timeoutMs, false, { signal: patience.signal }).catch(() => false)
+  const settled = Promise.resolve(promise).then(
+    () => true,
+    () => true,
+  )
+  try {
+    return await Promise.race([settled, late])
+  } finally {
+    patience.abort()
+  }
+}
