@@ -1,0 +1,51 @@
+/** Reads the API keys that the log has come to. Digests go in; none comes out. */
+import type { Pool } from 'pg'
+import { Unavailable } from '../core/errors.ts'
+import type { Environment } from '../core/networks.ts'
+import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
+
+export type ApiKey = {
+  readonly keyId: string
+  readonly tenantId: string
+  readonly environment: Environment
+  readonly label: string
+  readonly scopes: readonly string[]
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly createdAt: Date
+}
+
+export type ApiKeyRows = {
+  /** The key of a digest (SHA-256, hex), expired and revoked ones too. */
+  readonly byDigest: (digest: string) => Promise<ApiKey | undefined>
+  /** Newest first, at most `limit`; of one tenant or of all. */
+  readonly list: (filter: { readonly tenantId?: string; readonly limit: number }) => Promise<readonly ApiKey[]>
+}
+
+const COLUMNS = `key_id AS "keyId", tenant_id AS "tenantId", environment, label, scopes, expires_at AS "expiresAt",
+  revoked_at AS "revokedAt", created_at AS "createdAt"`
+
+/** Every function throws Unavailable `database_unavailable` when the database does not answer. */
+export function createApiKeyRows(pool: Pool): ApiKeyRows {
+  async function query(name: string, text: string, values: unknown[]): Promise<ApiKey[]> {
+    try {
+      return (await pool.query<ApiKey>({ name, text, values })).rows
+    } catch (error) {
+      if (!isConnectionFailure(error) && !isTransient(error)) throw error
+      throw new Unavailable('database_unavailable', 'The database does not answer: try again.', { cause: error })
+    }
+  }
+
+  return {
+    async byDigest(digest) {
+      const [found] = await query('api_key_by_digest', `SELECT ${COLUMNS} FROM api_keys WHERE digest = $1`, [digest])
+      return found
+    },
+    list: ({ tenantId, limit }) =>
+      query(
+        'api_keys',
+        `SELECT ${COLUMNS} FROM api_keys WHERE $1::text IS NULL OR tenant_id = $1 ORDER BY key_id DESC LIMIT $2`,
+        [tenantId ?? null, limit],
+      ),
+  }
+}

@@ -1,0 +1,22 @@
+/** The facts of an API key's life. The key itself is nowhere: only its digest is recorded. */
+import type { Event } from '../core/messages.ts'
+import type { Environment } from '../core/networks.ts'
+
+export type ApiKeyIssued = Event<
+  'ApiKeyIssued',
+  {
+    tenantId: string
+    environment: Environment
+    label: string
+    /** SHA-256 of the token, hex. */
+    digest: string
+    /** Names of scopes, or `*`. */
+    scopes: readonly string[]
+    /** ISO 8601 UTC; `null` for a key that lasts until it is revoked. */
+    expiresAt: string | null
+    issuedAt: string
+  }
+>
+export type ApiKeyRevoked = Event<'ApiKeyRevoked', { revokedAt: string }>
+
+export type ApiKeyEvent = ApiKeyIssued | ApiKeyRevoked

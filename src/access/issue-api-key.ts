@@ -1,0 +1,47 @@
+/** Issues an API key: the one moment at which its token can be seen. */
+import type { NewId } from '../core/ids.ts'
+import type { Metadata } from '../core/messages.ts'
+import type { Environment } from '../core/networks.ts'
+import { ALL_SCOPES } from '../core/scopes.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { apiKeyAggregate } from './projection.ts'
+import { createToken, digestOf } from './token.ts'
+
+export type ApiKeyRequest = {
+  readonly tenantId: string
+  readonly environment: Environment
+  readonly label?: string
+  /** All of them when left out. */
+  readonly scopes?: readonly string[]
+  /** ISO 8601 UTC with milliseconds; never when left out. */
+  readonly expiresAt?: string
+}
+
+export type IssuedApiKey = {
+  readonly keyId: string
+  /** The bearer token. Only its digest is kept, so it cannot be shown again. */
+  readonly token: string
+  readonly tenantId: string
+  readonly environment: Environment
+  readonly label: string
+  readonly scopes: readonly string[]
+  readonly expiresAt: string | null
+  readonly createdAt: string
+}
+
+/** @throws ValidationFailed listing every field that breaks its rule; Unavailable */
+export type IssueApiKey = (
+  request: ApiKeyRequest,
+  context: Pick<Metadata, 'actor' | 'correlationId'>,
+) => Promise<IssuedApiKey>
+
+export function createIssueApiKey({ log, newId }: { readonly log: EventLog; readonly newId: NewId }): IssueApiKey {
+  return async ({ tenantId, environment, label = '', scopes = [ALL_SCOPES], expiresAt = null }, context) => {
+    const keyId = newId('apiKey')
+    const token = createToken(environment)
+    const key = { tenantId, environment, label, digest: digestOf(token), scopes: [...new Set(scopes)], expiresAt }
+    const now = log.now()
+    await log.execute(apiKeyAggregate, keyId, { type: 'IssueApiKey', key, now }, { metadata: { ...context, tenantId } })
+    return { keyId, token, tenantId, environment, label, scopes: key.scopes, expiresAt, createdAt: now }
+  }
+}

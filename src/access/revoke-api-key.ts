@@ -1,0 +1,28 @@
+/** Revokes an API key, for ever. Processes that remember the key refuse it within a second, or at once when told. */
+import type { Metadata } from '../core/messages.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { noSuchApiKey } from './decider.ts'
+import { apiKeyAggregate } from './projection.ts'
+
+/**
+ * Revoking a revoked key changes nothing.
+ *
+ * @param owner the tenant that asks; left out by an operator, who may revoke any key
+ * @throws NotFound `api_key_not_found`, also for a key of another tenant; Unavailable
+ */
+export type RevokeApiKey = (
+  keyId: string,
+  context: Pick<Metadata, 'actor' | 'correlationId'> & { readonly owner?: string },
+) => Promise<{ readonly keyId: string; readonly tenantId: string; readonly revokedAt: string }>
+
+export function createRevokeApiKey({ log }: { readonly log: EventLog }): RevokeApiKey {
+  return async (keyId, { owner, ...context }) => {
+    const { state } = await log.load(apiKeyAggregate, keyId)
+    if (state.status === 'unknown' || (owner !== undefined && owner !== state.tenantId)) throw noSuchApiKey()
+    const { tenantId } = state
+    const now = log.now()
+    const metadata = { ...context, tenantId }
+    const after = await log.execute(apiKeyAggregate, keyId, { type: 'RevokeApiKey', now }, { metadata })
+    return { keyId, tenantId, revokedAt: after.status === 'revoked' ? (after.revokedAt ?? now) : now }
+  }
+}

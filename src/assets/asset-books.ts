@@ -1,0 +1,61 @@
+/**
+ * The asset indexes of tenants, kept in memory for a moment: every transfer asks. What this process registers is seen at
+ * once, what another one registers after a few seconds, or as soon as somebody asks for what is not there.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Pool } from 'pg'
+import { tokenAsset } from '../core/assets.ts'
+import { type AssetChain, type AssetIndex, createAssetIndex, type KnownAsset } from './asset-index.ts'
+
+/** How long another process's registration may stay unseen by a request that finds what it asks for. */
+const FRESH_MS = 5_000
+/** Indexes in memory: a few kilobytes each. */
+const REMEMBERED = 2_000
+
+export type AssetBooks = {
+  /** The assets that a tenant may name on a chain. @param options.fresh read them again now */
+  readonly open: (tenantId: string, chain: AssetChain, options?: { readonly fresh: boolean }) => Promise<AssetIndex>
+}
+
+export function createAssetBooks(pool: Pool): AssetBooks {
+  const indexes = new LRUCache<string, Promise<AssetIndex>>({ max: REMEMBERED, ttl: FRESH_MS })
+
+  async function read(tenantId: string, chain: AssetChain): Promise<AssetIndex> {
+    return createAssetIndex(chain, await readRegistered(pool, tenantId, chain.chainId))
+  }
+
+  return {
+    open(tenantId, chain, options) {
+      const key = `${chain.chainId} ${tenantId}`
+      const remembered = options?.fresh ? undefined : indexes.get(key)
+      if (remembered !== undefined) return remembered
+      const index = read(tenantId, chain)
+      indexes.set(key, index)
+      index.catch(() => {
+        if (indexes.peek(key) === index) indexes.delete(key)
+      })
+      return index
+    },
+  }
+}
+
+type AssetRow = {
+  readonly symbol: string
+  readonly name: string
+  readonly decimals: number
+  readonly contract_address: string
+}
+
+async function readRegistered(pool: Pool, tenantId: string, chainId: number): Promise<KnownAsset[]> {
+  const { rows } = await pool.query<AssetRow>({
+    name: 'registered_assets',
+    text: `SELECT symbol, name, decimals, contract_address FROM assets
+            WHERE tenant_id = $1 AND chain_id = $2 ORDER BY created_at, asset_id`,
+    values: [tenantId, chainId],
+  })
+  return rows.map((row) => ({
+    ...tokenAsset(chainId, row.contract_address, row.symbol, row.decimals),
+    name: row.name,
+    source: 'registered',
+  }))
+}

@@ -1,0 +1,34 @@
+/** The read model of a registered asset: its row. Pure. */
+import type { Aggregate, ReadModelChanges } from '../event-log/aggregate.ts'
+import { type AssetCommand, type AssetState, assetDecider } from './decider.ts'
+import type { AssetEvent } from './events.ts'
+
+export const assetAggregate: Aggregate<AssetState, AssetCommand, AssetEvent> = {
+  ...assetDecider,
+  category: 'asset',
+  schemas: { AssetRegistered: { version: 1, upcasters: [] } },
+  project: (_before, after, { tenantId, version }) => ({ rows: rowsOf(after, tenantId, version), holds: [] }),
+}
+
+/** Each tenant registers for itself: what one believes of a contract is nothing to the others. */
+export function assetStreamId(tenantId: string, assetId: string): string {
+  return `${assetId}@${tenantId}`
+}
+
+function rowsOf(asset: AssetState, tenantId: string, version: number): ReadModelChanges['rows'] {
+  if (asset.status === 'unknown') return []
+  const row = {
+    tenant_id: tenantId,
+    asset_id: asset.assetId,
+    network: asset.network,
+    environment: asset.environment,
+    chain_id: asset.chainId,
+    contract_address: asset.contractAddress,
+    symbol: asset.symbol,
+    name: asset.name,
+    decimals: asset.decimals,
+    created_at: asset.registeredAt,
+    version,
+  }
+  return [{ table: 'assets', row }]
+}

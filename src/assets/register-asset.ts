@@ -1,0 +1,78 @@
+/** Registers an ERC-20 contract for a tenant: its symbol and decimals are read on chain, never taken from the caller. */
+import { parseAddress } from '../chain/address.ts'
+import { readTokenMetadata } from '../chain/erc20.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
+import { tokenAsset } from '../core/assets.ts'
+import { ValidationFailed } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
+import { change } from '../event-log/aggregate.ts'
+import { appendOnce } from '../event-log/append-once.ts'
+import { StreamConflict } from '../event-log/commit.ts'
+import type { FindReplay } from '../event-log/find-replay.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { AssetBooks } from './asset-books.ts'
+import type { AssetChain, KnownAsset } from './asset-index.ts'
+import { assetAggregate, assetStreamId } from './projection.ts'
+
+const FIELD = 'contract_address'
+
+export type RegisterAssetPorts = {
+  readonly log: EventLog
+  readonly findReplay: FindReplay
+  readonly books: AssetBooks
+  readonly rpcOf: (chainId: number) => RpcReader
+}
+
+export type Registration = {
+  readonly asset: KnownAsset
+  /** False when the asset was known before. */
+  readonly isNew: boolean
+  /** True when an earlier request with the same idempotency key registered it. */
+  readonly replayed: boolean
+}
+
+/** @throws ValidationFailed `not_a_token` or for the address; Unavailable when no node answers; IdempotencyKeyReused */
+export type RegisterAsset = (
+  chain: AssetChain,
+  contractAddress: string,
+  context: { readonly metadata: Metadata },
+) => Promise<Registration>
+
+export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
+  const { books, findReplay } = ports
+  return async (chain, contractAddress, { metadata }) => {
+    const contract = parseAddress(contractAddress, FIELD)
+    const replayed = (await findReplay(metadata)) !== null
+    const known = (await books.open(metadata.tenantId, chain, { fresh: true })).byContract(contract)
+    if (known !== undefined) return { asset: known, isNew: false, replayed }
+    await record(ports, chain, contract, metadata)
+    const index = await books.open(metadata.tenantId, chain, { fresh: true })
+    const asset = index.byContract(contract)
+    if (asset === undefined) throw new Error('a registered asset is in the read model')
+    return { asset, isNew: true, replayed: false }
+  }
+}
+
+async function record(
+  { log, rpcOf }: RegisterAssetPorts,
+  chain: AssetChain,
+  contract: string,
+  metadata: Metadata,
+): Promise<void> {
+  const { network, environment, chainId } = chain
+  const token = await readTokenMetadata(rpcOf(chainId), contract)
+  if (token === null) {
+    const message = `${FIELD} is not an ERC-20 token on ${network}: nothing there tells its symbol and decimals.`
+    throw ValidationFailed.field(FIELD, 'not_a_token', message)
+  }
+  const now = log.now()
+  const { assetId } = tokenAsset(chainId, contract, token.symbol, token.decimals)
+  const loaded = await log.load(assetAggregate, assetStreamId(metadata.tenantId, assetId))
+  const asset = { assetId, network, environment, chainId, contractAddress: contract, ...token, registeredAt: now }
+  const registered = change(assetAggregate, loaded, { type: 'RegisterAsset', asset }, { metadata, now })
+  if (registered === null) return
+  await appendOnce(log, { changes: [registered] }, { resourceId: assetId, metadata }).catch((error) => {
+    // Two requests at the same instant: the other one registered it.
+    if (!(error instanceof StreamConflict)) throw error
+  })
+}

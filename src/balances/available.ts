@@ -1,0 +1,18 @@
+/** What a wallet may spend, as the append of a transfer will see it. */
+import type { Pool } from 'pg'
+
+/** Base units: the balance less what pending transactions hold, never negative; 0 for what was not observed yet. */
+export type AvailableOf = (walletId: string, assetId: string) => Promise<bigint>
+
+export function createAvailableOf(pool: Pool): AvailableOf {
+  return async (walletId, assetId) => {
+    const { rows } = await pool.query<{ available: string }>({
+      name: 'available_of_wallet',
+      text: `SELECT greatest(b.balance - coalesce(h.held, 0), 0) AS available
+               FROM balances b LEFT JOIN wallet_holds h ON h.wallet_id = b.wallet_id AND h.asset_id = b.asset_id
+              WHERE b.wallet_id = $1 AND b.asset_id = $2`,
+      values: [walletId, assetId],
+    })
+    return BigInt(rows[0]?.available ?? 0)
+  }
+}

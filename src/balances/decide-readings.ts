@@ -1,0 +1,65 @@
+/** From readings of the chain to changes of the log, for many wallets at once. */
+import type { Metadata } from '../core/messages.ts'
+import { type Change, change } from '../event-log/aggregate.ts'
+import type { BalanceCommand } from './decider.ts'
+import type { ObservationCause } from './events.ts'
+import type { LoadBalances } from './load-balances.ts'
+import { balanceAggregate } from './projection.ts'
+import type { Reading } from './read-holdings.ts'
+
+type Decision = {
+  readonly load: LoadBalances
+  readonly cause: ObservationCause
+  readonly now: string
+  /** The worker that writes. */
+  readonly actor: string
+}
+
+/**
+ * Changes for what is news among the readings, at most one reading for each wallet and asset. What replaces an
+ * observation of an orphaned block comes first; what needed no correction any more is judged like any other.
+ */
+export async function decideReadings(readings: readonly Reading[], decision: Decision): Promise<Change[]> {
+  const byWallet = groupByWallet(readings)
+  const balances = await decision.load([...byWallet.keys()])
+  const changes: Change[] = []
+  for (const [walletId, mine] of byWallet) {
+    let loaded = balances.get(walletId)
+    for (const command of commandsFor(mine, decision)) {
+      const context = { metadata: metadataOf(mine, decision), now: decision.now }
+      const decided = loaded === undefined ? null : change(balanceAggregate, loaded, command, context)
+      if (decided === null) continue
+      changes.push(decided)
+      loaded = decided.after
+    }
+  }
+  return changes
+}
+
+function groupByWallet(readings: readonly Reading[]): Map<string, Reading[]> {
+  const groups = new Map<string, Reading[]>()
+  for (const reading of readings) {
+    const { walletId } = reading.holding
+    const group = groups.get(walletId)
+    if (group === undefined) groups.set(walletId, [reading])
+    else group.push(reading)
+  }
+  return groups
+}
+
+function commandsFor(readings: readonly Reading[], { cause, now }: Decision): readonly BalanceCommand[] {
+  const observations = readings.map(({ observation }) => observation)
+  const corrections = readings.flatMap(({ holding: { orphaned }, observation }) =>
+    orphaned === null ? [] : [{ observation, orphaned }],
+  )
+  return [
+    { type: 'RecordReorg', corrections, now },
+    { type: 'RecordObservations', observations, cause, now },
+  ]
+}
+
+function metadataOf([first]: readonly Reading[], { actor }: Decision): Metadata {
+  if (first === undefined) throw new Error('a group has at least one reading')
+  const { holding, observation } = first
+  return { tenantId: holding.tenantId, actor: `worker:${actor}`, causationId: `block:${observation.blockNumber}` }
+}

@@ -1,0 +1,105 @@
+/** Finds balances in the read model, or as the log knew them at a time: each one named statement. */
+import type { Pool } from 'pg'
+import type { Asset } from '../core/assets.ts'
+import { upcast } from '../event-log/aggregate.ts'
+import type { BalanceEvent } from './events.ts'
+import { MAX_PRICE_AGE_MS } from './prices.ts'
+import { balanceAggregate } from './projection.ts'
+import type { FoundBalance } from './view.ts'
+
+/**
+ * An asset, and who says that it is what its symbol claims.
+ *
+ * Invariant: what a tenant registered has no price: prices are found by symbol, and anybody can deploy a token that is
+ * called USDC.
+ */
+export type NamedAsset = Asset & { readonly source: 'native' | 'configured' | 'registered' }
+
+export type WalletOnChain = { readonly walletId: string; readonly chainId: number }
+
+/** What is recorded of an asset. `known` is `null` when it was never observed. */
+export type RecordedBalance = {
+  readonly asset: Asset
+  readonly known: { readonly balance: bigint; readonly blockNumber: number; readonly updatedAt: string } | null
+  readonly held: bigint
+  readonly price: string | null
+}
+
+type RecordedRow = {
+  readonly balance: string | null
+  readonly block_number: string | null
+  readonly updated_at: Date | null
+  readonly held: string | null
+  readonly usd: string | null
+}
+
+/** What is known now, in the order of the assets. @param now ms since the epoch */
+export async function findRecorded(
+  pool: Pool,
+  { walletId, chainId }: WalletOnChain,
+  assets: readonly NamedAsset[],
+  now: number,
+): Promise<RecordedBalance[]> {
+  const { rows } = await pool.query<RecordedRow>({
+    name: 'balances_of_wallet',
+    text: `SELECT b.balance, b.block_number, b.updated_at, h.held, p.usd
+             FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS wanted(asset_id, price_symbol, n)
+             LEFT JOIN balances b ON b.wallet_id = $1 AND b.asset_id = wanted.asset_id
+             LEFT JOIN wallet_holds h ON h.wallet_id = $1 AND h.asset_id = wanted.asset_id
+             LEFT JOIN prices p ON p.chain_id = $4 AND p.symbol = wanted.price_symbol AND p.updated_at > $5
+            ORDER BY wanted.n`,
+    values: [
+      walletId,
+      assets.map(({ assetId }) => assetId),
+      assets.map(({ symbol, source }) => (source === 'registered' ? null : symbol)),
+      chainId,
+      new Date(now - MAX_PRICE_AGE_MS),
+    ],
+  })
+  return assets.map((asset, index) => {
+    const row = rows[index]
+    return { asset, known: knownOf(row), held: BigInt(row?.held ?? 0), price: row?.usd ?? null }
+  })
+}
+
+function knownOf(row: RecordedRow | undefined): RecordedBalance['known'] {
+  if (row?.balance == null || row.updated_at === null) return null
+  return {
+    balance: BigInt(row.balance),
+    blockNumber: Number(row.block_number),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}
+
+type EventRow = { readonly n: string; readonly type: string; readonly schema_version: number; readonly data: unknown }
+
+/**
+ * What was known at a time, as it was known then: a block that left the chain later still counts. Assets of which nothing
+ * was known are left out.
+ */
+export async function findKnownAt(
+  pool: Pool,
+  walletId: string,
+  assets: readonly Asset[],
+  at: Date,
+): Promise<FoundBalance[]> {
+  const { rows } = await pool.query<EventRow>({
+    name: 'balances_known_at',
+    text: `SELECT wanted.n, e.type, e.schema_version, e.data
+             FROM unnest($2::text[]) WITH ORDINALITY AS wanted(asset_id, n)
+             CROSS JOIN LATERAL (
+               SELECT type, schema_version, data FROM events
+                WHERE stream_id = $1 AND type IN ('BalanceChanged', 'BalanceReorged')
+                  AND data->'asset'->>'assetId' = wanted.asset_id AND recorded_at <= $3
+                ORDER BY recorded_at DESC, stream_version DESC LIMIT 1) AS e
+            ORDER BY wanted.n`,
+    values: [`${balanceAggregate.category}-${walletId}`, assets.map(({ assetId }) => assetId), at],
+  })
+  return rows.flatMap((row) => {
+    const asset = assets[Number(row.n) - 1]
+    if (asset === undefined) return []
+    const { data } = upcast<BalanceEvent>(balanceAggregate.schemas, row.type, row.schema_version, row.data)
+    const { balance, blockNumber, observedAt: updatedAt } = data
+    return [{ asset, balance: BigInt(balance), blockNumber, updatedAt, held: null, price: null }]
+  })
+}

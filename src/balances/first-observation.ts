@@ -1,0 +1,59 @@
+/**
+ * The first look at a wallet: its native currency and every token that its tenant knows, zeros too, so that later reads
+ * find rows. Made once; from then on the follower keeps them.
+ */
+import type { Pool } from 'pg'
+import type { EventLog } from '../event-log/log.ts'
+import { appendDecided } from './append-decided.ts'
+import type { BalanceChainOf } from './chain.ts'
+import { decideReadings } from './decide-readings.ts'
+import type { KnownAssets } from './known-assets.ts'
+import type { LoadBalances } from './load-balances.ts'
+import { newestBlock, readHoldings } from './read-holdings.ts'
+
+export type ObserveWalletPorts = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly load: LoadBalances
+  readonly knownAssets: KnownAssets
+  readonly chainOf: BalanceChainOf
+}
+
+/**
+ * Reads at the newest block and not where the follower stands: a block that it walked just before the wallet was there
+ * is covered so. Should that newest block leave the chain, the follower sees it by its hash when it comes to that height.
+ *
+ * A wallet without an address, or whose assets were all observed, is left as it is.
+ *
+ * @throws Unavailable when no node answers
+ */
+export type ObserveWallet = (walletId: string) => Promise<void>
+
+export function createObserveWallet({ pool, log, load, knownAssets, chainOf }: ObserveWalletPorts): ObserveWallet {
+  return async (walletId) => {
+    const wallet = await findObservable(pool, walletId)
+    if (wallet === null) return
+    const chain = chainOf(wallet.chain_id)
+    const { tenant_id: tenantId, address } = wallet
+    const assets = (await knownAssets(chain, [tenantId])).get(tenantId) ?? []
+    await appendDecided(log, async () => {
+      const state = (await load([walletId])).get(walletId)?.state ?? {}
+      const missing = assets.filter(({ assetId }) => state[assetId] === undefined)
+      if (missing.length === 0) return []
+      const holdings = missing.map((asset) => ({ walletId, tenantId, address, asset, orphaned: null }))
+      const readings = await readHoldings(chain, holdings, await newestBlock(chain))
+      return decideReadings(readings, { load, cause: 'first_observation', now: log.now(), actor: 'balance-observer' })
+    })
+  }
+}
+
+type ObservableRow = { readonly tenant_id: string; readonly chain_id: number; readonly address: string }
+
+async function findObservable(pool: Pool, walletId: string): Promise<ObservableRow | null> {
+  const { rows } = await pool.query<ObservableRow>({
+    name: 'observable_wallet',
+    text: 'SELECT tenant_id, chain_id, address FROM wallets WHERE wallet_id = $1 AND address IS NOT NULL',
+    values: [walletId],
+  })
+  return rows[0] ?? null
+}

@@ -1,0 +1,55 @@
+/** Which jobs of the queue `observe` follow from events, what they do, and which wallets are queued again. */
+import type { Pool } from 'pg'
+import { ID_PREFIXES } from '../core/ids.ts'
+import type { RecordedEvent } from '../core/messages.ts'
+import type { Job, JobData } from '../jobs/queues.ts'
+import type { ObserveWallet } from './first-observation.ts'
+import type { Reconcile } from './reconcile.ts'
+
+/** Older ones are found by the reconciliation, which looks at every wallet. */
+const LOOK_BACK_MS = 24 * 60 * 60 * 1_000
+
+/** A tenant registered a token: its wallets may hold some, and no log of the past tells. */
+export function balanceJobs({
+  type,
+  data,
+  metadata,
+}: Pick<RecordedEvent, 'type' | 'data' | 'metadata'>): readonly Job[] {
+  if (type !== 'AssetRegistered') return []
+  const { chainId } = data as { readonly chainId: number }
+  const { tenantId } = metadata
+  const ids = { chain_id: String(chainId), tenant_id: tenantId }
+  return [{ queue: 'observe', id: `${tenantId}-${chainId}`, data: ids }]
+}
+
+/** Does a job of the queue `observe`: the first look at a wallet, or another look at all wallets of a tenant. */
+export function createObserveJob(ports: { readonly observeWallet: ObserveWallet; readonly reconcile: Reconcile }) {
+  return async ({ wallet_id: walletId, tenant_id: tenantId, chain_id: chainId }: JobData): Promise<void> => {
+    if (walletId !== undefined) await ports.observeWallet(walletId)
+    if (tenantId !== undefined && chainId !== undefined) await ports.reconcile(Number(chainId), { tenantId })
+  }
+}
+
+/**
+ * Wallets that have an address and no balance, oldest first. Wallet ids sort by the time at which they were made, so that
+ * the search costs what one day's wallets cost.
+ *
+ * @param quietBefore wallets made later have a job of their own on the way
+ */
+export async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
+  const { rows } = await pool.query<{ wallet_id: string }>({
+    name: 'unobserved_wallets',
+    text: `SELECT w.wallet_id FROM wallets w
+            WHERE w.wallet_id > $1 AND w.address IS NOT NULL AND w.created_at < $2
+              AND NOT EXISTS (SELECT FROM balances b WHERE b.wallet_id = w.wallet_id)
+            ORDER BY w.wallet_id LIMIT $3`,
+    values: [lowestIdSince(quietBefore.getTime() - LOOK_BACK_MS), quietBefore, limit],
+  })
+  return rows.map(({ wallet_id }) => ({ queue: 'observe', id: wallet_id, data: { wallet_id } }))
+}
+
+/** What sorts before every wallet id of that time or later: a UUIDv7 begins with 48 bits of milliseconds (RFC 9562). */
+function lowestIdSince(epochMs: number): string {
+  const hex = Math.max(0, epochMs).toString(16).padStart(12, '0')
+  return `${ID_PREFIXES.wallet}_${hex.slice(0, 8)}-${hex.slice(8)}`
+}

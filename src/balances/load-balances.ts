@@ -1,0 +1,58 @@
+/**
+ * Loads balances without reading their streams, which grow for as long as a wallet is used: the read model is their fold,
+ * written in the transaction of each append.
+ */
+import type { Pool } from 'pg'
+import type { Loaded } from '../event-log/aggregate.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { balanceAggregate } from './projection.ts'
+import type { BalanceState, KnownBalance } from './state.ts'
+
+type BalanceRow = {
+  readonly wallet_id: string
+  readonly asset_id: string
+  readonly balance: string
+  readonly block_number: string
+  readonly block_hash: string
+  readonly updated_at: Date
+}
+
+/** The balances of each wallet as the log has them. */
+export type LoadBalances = (walletIds: readonly string[]) => Promise<ReadonlyMap<string, Loaded<BalanceState>>>
+
+/**
+ * Invariant: heads are read before rows. What another writer appends in between makes the loaded version too low, so the
+ * append is refused as a conflict; the other way round it would be decided on old rows and taken.
+ */
+export function createLoadBalances({ pool, log }: { readonly pool: Pool; readonly log: EventLog }): LoadBalances {
+  return async (walletIds) => {
+    const ids = [...new Set(walletIds)]
+    if (ids.length === 0) return new Map()
+    const heads = await log.heads(ids.map((id) => `${balanceAggregate.category}-${id}`))
+    const { rows } = await pool.query<BalanceRow>({
+      name: 'balances_of_wallets',
+      text: `SELECT wallet_id, asset_id, balance, block_number, block_hash, updated_at FROM balances WHERE wallet_id = ANY($1)`,
+      values: [ids],
+    })
+    const states = new Map<string, Record<string, KnownBalance>>(ids.map((id) => [id, {}]))
+    for (const row of rows) {
+      const state = states.get(row.wallet_id)
+      if (state !== undefined) state[row.asset_id] = toKnown(row)
+    }
+    return new Map(
+      ids.map((id, index) => {
+        const { version, hash } = heads[index] ?? { version: 0, hash: '' }
+        return [id, { id, state: states.get(id) ?? {}, version, hash }]
+      }),
+    )
+  }
+}
+
+function toKnown(row: BalanceRow): KnownBalance {
+  return {
+    balance: row.balance,
+    blockNumber: Number(row.block_number),
+    blockHash: row.block_hash,
+    observedAt: row.updated_at.toISOString(),
+  }
+}

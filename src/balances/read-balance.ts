@@ -1,0 +1,125 @@
+/**
+ * Reads what a wallet holds, from the read model that the follower feeds. A wallet or token that was not observed yet is
+ * looked up on chain, and nothing is recorded: that is the work of the first observation.
+ */
+import type { Pool } from 'pg'
+import { nativeAsset } from '../core/assets.ts'
+import { ChainRefused, NotFound, ValidationFailed } from '../core/errors.ts'
+import { type Clock, toInstant } from '../core/ids.ts'
+import { type FindWallet, type WalletOwner, withAddress } from '../wallets/find-wallet.ts'
+import type { WalletFacts } from '../wallets/wallet-facts.ts'
+import type { BalanceChainOf } from './chain.ts'
+import { findKnownAt, findRecorded, type NamedAsset, type RecordedBalance } from './find-balances.ts'
+import { newestBlock, readHoldings } from './read-holdings.ts'
+import { type BalanceView, type FoundBalance, toView } from './view.ts'
+
+export type ReadBalancePorts = {
+  readonly pool: Pool
+  readonly findWallet: FindWallet
+  /** @throws ValidationFailed `unknown_asset`, Conflict `ambiguous_asset` */
+  readonly resolveAsset: (wallet: WalletFacts, name: string) => Promise<NamedAsset>
+  /** Every asset that the wallet's tenant may name on its chain, the native currency first. */
+  readonly assetsOf: (wallet: WalletFacts) => Promise<readonly NamedAsset[]>
+  readonly chainOf: BalanceChainOf
+  readonly clock: Clock
+}
+
+export type BalanceQuestion = {
+  /** A symbol, contract address or asset id; the native currency unless it is named. */
+  readonly asset?: string | undefined
+  /** Tell every known asset too. */
+  readonly tokens: boolean
+  /** ISO 8601: the balance as it was known then. */
+  readonly at?: string | undefined
+}
+
+export type BalanceAnswer = BalanceView & { readonly assets?: readonly BalanceView[] }
+
+/**
+ * An archived wallet is told like any other: deposits to it still show.
+ *
+ * @throws NotFound `wallet_not_found`, or `balance_not_observed` at a time before the first observation;
+ *   PermissionDenied; Conflict `wallet_not_ready` or `ambiguous_asset`; ValidationFailed for the asset or the time;
+ *   Unavailable when a first look at the chain is needed and no node answers
+ */
+export type ReadBalance = (owner: WalletOwner, walletId: string, question: BalanceQuestion) => Promise<BalanceAnswer>
+
+export function createReadBalance(ports: ReadBalancePorts): ReadBalance {
+  const { findWallet, resolveAsset, assetsOf, clock } = ports
+  return async (owner, walletId, question) => {
+    const wallet = await findWallet(owner, walletId)
+    const at = question.at === undefined ? null : pastTime(question.at, clock())
+    const asset = question.asset === undefined ? nativeOf(wallet) : await resolveAsset(wallet, question.asset)
+    const others = question.tokens ? await assetsOf(wallet) : []
+    const assets = [...new Map([asset, ...others].map((each) => [each.assetId, each])).values()]
+    const found =
+      at === null ? await findNow(ports, wallet, assets) : await findKnownAt(ports.pool, walletId, assets, at)
+    const views = new Map(found.map((each) => [each.asset.assetId, toView(wallet.network, each)]))
+    const view = views.get(asset.assetId)
+    if (view === undefined) throw at === null ? silentToken(asset) : notObserved(asset, question.at ?? '')
+    if (!question.tokens) return view
+    return { ...view, assets: others.flatMap(({ assetId }) => views.get(assetId) ?? []) }
+  }
+}
+
+function nativeOf({ network, chainId }: WalletFacts): NamedAsset {
+  return { ...nativeAsset(network, chainId), source: 'native' }
+}
+
+/** @throws ValidationFailed `invalid_time`, `time_in_future` */
+function pastTime(text: string, now: number): Date {
+  const time = Date.parse(text)
+  if (Number.isNaN(time)) {
+    throw ValidationFailed.field('at', 'invalid_time', 'at must be an ISO 8601 time, such as 2026-01-31T12:00:00.000Z.')
+  }
+  if (time > now) {
+    const message = `at is in the future (it is ${toInstant(now)} now): give an earlier time, or leave it out.`
+    throw ValidationFailed.field('at', 'time_in_future', message)
+  }
+  return new Date(Math.max(0, time)) // Nothing was recorded before 1970, and the database knows no year 0.
+}
+
+async function findNow(
+  ports: ReadBalancePorts,
+  wallet: WalletFacts,
+  assets: readonly NamedAsset[],
+): Promise<FoundBalance[]> {
+  const recorded = await findRecorded(ports.pool, wallet, assets, ports.clock())
+  const unseen = recorded.filter(({ known }) => known === null)
+  const live = unseen.length === 0 ? new Map<string, FoundBalance>() : await readLive(ports, wallet, unseen)
+  return recorded.flatMap(({ asset, known, held, price }) =>
+    known === null ? (live.get(asset.assetId) ?? []) : [{ asset, ...known, held, price }],
+  )
+}
+
+async function readLive(
+  { chainOf, clock }: ReadBalancePorts,
+  wallet: WalletFacts,
+  unseen: readonly RecordedBalance[],
+): Promise<Map<string, FoundBalance>> {
+  const { walletId, tenantId, address } = withAddress(wallet)
+  const chain = chainOf(wallet.chainId)
+  const holdings = unseen.map(({ asset }) => ({ walletId, tenantId, address, asset, orphaned: null }))
+  const readings = await readHoldings(chain, holdings, await newestBlock(chain))
+  const observations = new Map(readings.map(({ observation }) => [observation.asset.assetId, observation]))
+  const updatedAt = toInstant(clock())
+  return new Map(
+    unseen.flatMap(({ asset, held, price }): [string, FoundBalance][] => {
+      const seen = observations.get(asset.assetId)
+      if (seen === undefined) return []
+      const { balance, blockNumber } = seen
+      return [[asset.assetId, { asset, balance: BigInt(balance), blockNumber, updatedAt, held, price }]]
+    }),
+  )
+}
+
+function silentToken({ symbol, contract }: NamedAsset): ChainRefused {
+  return new ChainRefused(
+    'token_silent',
+    `The contract of ${symbol} (${contract}) tells no balance: it may not be there.`,
+  )
+}
+
+function notObserved({ symbol }: NamedAsset, at: string): NotFound {
+  return new NotFound('balance', 'balance_not_observed', `No balance of ${symbol} had been observed by ${at}.`)
+}

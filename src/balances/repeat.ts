@@ -1,0 +1,22 @@
+/** Runs a task again and again, the first time at once; a run that fails does not end the series. */
+import { pause } from '../event-log/lead.ts'
+
+export type RepeatSettings = {
+  /** Between the end of a run and the start of the next, in ms. */
+  readonly intervalMs: number
+  readonly signal: AbortSignal
+  readonly onError: (error: unknown) => void
+}
+
+/** Resolves when the signal aborts. */
+export async function repeat(task: () => Promise<unknown>, settings: RepeatSettings): Promise<void> {
+  const { intervalMs, signal, onError } = settings
+  while (!signal.aborted) {
+    try {
+      await task()
+    } catch (error) {
+      onError(error)
+    }
+    await pause(intervalMs, signal)
+  }
+}

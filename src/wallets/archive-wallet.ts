@@ -1,0 +1,103 @@
+/**
+ * Takes a wallet out of use. Its key is never destroyed, its transactions stay readable, and deposits to it still show.
+ *
+ * Invariant: no transfer is accepted while the wallet is being archived. Every transfer holds back native currency for
+ * gas; the zero hold here waits for such an append, or makes it wait and see an archived wallet.
+ */
+import type { Pool } from 'pg'
+import { type Asset, nativeAsset } from '../core/assets.ts'
+import type { Metadata } from '../core/messages.ts'
+import { formatAmount } from '../core/money.ts'
+import { change } from '../event-log/aggregate.ts'
+import { StreamConflict, WalletGuardRefused } from '../event-log/commit.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { pendingTransactions, type Remainder } from './decider.ts'
+import { walletAggregate } from './projection.ts'
+import type { WalletFacts } from './wallet-facts.ts'
+
+const MAX_TRIES = 10
+
+export type ArchiveWalletPorts = {
+  readonly log: EventLog
+  readonly pool: Pool
+  /** How an asset that a wallet holds is called. `null` when nothing is known of it. */
+  readonly describeAsset: (wallet: WalletFacts, assetId: string) => Promise<Asset | null>
+}
+
+/**
+ * Archiving twice changes nothing.
+ *
+ * @param options.force archive although assets are left on the account
+ * @throws Conflict `wallet_has_pending_transactions`, `wallet_has_balance` with the balances, or `wallet_not_ready`
+ */
+export type ArchiveWallet = (
+  wallet: WalletFacts,
+  options: { readonly force: boolean; readonly metadata: Metadata },
+) => Promise<void>
+
+export function createArchiveWallet(ports: ArchiveWalletPorts): ArchiveWallet {
+  return async (wallet, options) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await tryArchive(ports, wallet, options)
+      } catch (error) {
+        if (error instanceof WalletGuardRefused) throw pendingTransactions(null)
+        if (!(error instanceof StreamConflict) || tries >= MAX_TRIES) throw error
+      }
+    }
+  }
+}
+
+async function tryArchive(
+  ports: ArchiveWalletPorts,
+  wallet: WalletFacts,
+  { force, metadata }: { readonly force: boolean; readonly metadata: Metadata },
+): Promise<void> {
+  const { log, pool } = ports
+  const { walletId, network, chainId } = wallet
+  const [loaded, pending, remainders] = await Promise.all([
+    log.load(walletAggregate, walletId),
+    countPending(pool, walletId),
+    remaindersOf(ports, wallet),
+  ])
+  const now = log.now()
+  const archived = change(
+    walletAggregate,
+    loaded,
+    { type: 'Archive', pending, remainders, force, now },
+    { metadata, now },
+  )
+  if (archived === null) return
+  await log.append({
+    changes: [archived],
+    guards: { wallet: { walletId, require: 'idle' } },
+    holds: [{ walletId, assetId: nativeAsset(network, chainId).assetId, delta: 0n, mustFit: false }],
+  })
+}
+
+async function countPending(pool: Pool, walletId: string): Promise<number> {
+  const { rows } = await pool.query<{ pending: number }>({
+    name: 'pending_of_wallet',
+    text: `SELECT count(*)::integer AS pending FROM transactions WHERE wallet_id = $1 AND status = 'pending'`,
+    values: [walletId],
+  })
+  return rows[0]?.pending ?? 0
+}
+
+async function remaindersOf({ pool, describeAsset }: ArchiveWalletPorts, wallet: WalletFacts): Promise<Remainder[]> {
+  const { rows } = await pool.query<{ asset_id: string; balance: string }>({
+    name: 'remainders_of_wallet',
+    text: 'SELECT asset_id, balance FROM balances WHERE wallet_id = $1 AND balance > 0 ORDER BY asset_id',
+    values: [wallet.walletId],
+  })
+  return Promise.all(
+    rows.map(async ({ asset_id, balance }) => {
+      // Of an asset that is not known any more, base units under its id are still the truth.
+      const { symbol: currency, decimals } = (await describeAsset(wallet, asset_id)) ?? {
+        symbol: asset_id,
+        decimals: 0,
+      }
+      return { asset_id, currency, balance: formatAmount(BigInt(balance), decimals) }
+    }),
+  )
+}

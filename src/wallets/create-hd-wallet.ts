@@ -1,0 +1,113 @@
+/**
+ * Gives a requested wallet its address: the next key of its tenant's seed. Runs in the signer process, as a job.
+ *
+ * Invariant: a wallet gets one key and a key goes to one wallet, however often the job comes and wherever it runs,
+ * because the index and the address are appended together under both streams' versions.
+ */
+import { NotFound } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
+import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import { hdPath } from '../keys/hd.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { WalletEvent } from './events.ts'
+import { keyIndexesAggregate, keyIndexesAt } from './key-indexes.ts'
+import { walletAggregate } from './projection.ts'
+import type { WalletState } from './state.ts'
+
+/** Other signers may take an index first, one each time; after so many the job comes again later. */
+const MAX_TRIES = 20
+
+export type CreateHdWalletPorts = { readonly log: EventLog; readonly signer: Pick<Signer, 'createKey'> }
+
+/** @throws NotFound for an unknown wallet; Unavailable when the keystore does not answer: the job comes again */
+export type CreateHdWallet = (walletId: string) => Promise<void>
+
+export function createCreateHdWallet(ports: CreateHdWalletPorts): CreateHdWallet {
+  /** The last allotment of each tenant in this process: those of one tenant queue up here rather than collide in the log. */
+  const queues = new Map<string, Promise<void>>()
+
+  return async (walletId) => {
+    const { metadata } = await loadRequest(ports.log, walletId)
+    const { tenantId } = metadata
+    const before = queues.get(tenantId) ?? Promise.resolve()
+    const mine = before.catch(() => undefined).then(() => allot(ports, walletId)) // Another wallet's failure is its own job's.
+    queues.set(tenantId, mine)
+    try {
+      await mine
+    } finally {
+      if (queues.get(tenantId) === mine) queues.delete(tenantId)
+    }
+  }
+}
+
+async function allot(ports: CreateHdWalletPorts, walletId: string): Promise<void> {
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    if (await tryAllot(ports, walletId)) return
+  }
+  throw new StreamConflict(`${walletAggregate.category}-${walletId}`)
+}
+
+/** True when the wallet has its key, from this call or before; false when the index went to another wallet. */
+async function tryAllot({ log, signer }: CreateHdWalletPorts, walletId: string): Promise<boolean> {
+  const { wallet, metadata } = await loadRequest(log, walletId)
+  if (wallet.state.status !== 'requested' || wallet.state.type !== 'hd') return true
+  const { tenantId } = metadata
+  const [head = { version: 0, hash: '' }] = await log.heads([`${keyIndexesAggregate.category}-${tenantId}`])
+  const indexes = keyIndexesAt(tenantId, head)
+  const index = indexes.state.next
+  const { key, address } = await signer.createKey({ kind: 'hd', tenantId, index })
+  const now = log.now()
+  const context = { metadata, now }
+  const created = { address, key, derivationPath: hdPath(index), createdAt: now }
+  const allotted = change(keyIndexesAggregate, indexes, { type: 'Allot', walletId, address, now }, context)
+  const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
+  const outcome = await tryAppend(log, [allotted, recorded])
+  if (outcome === 'address_taken') {
+    await tryAppend(log, [change(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)])
+  }
+  return outcome === 'appended'
+}
+
+/** `address_taken`: the tenant has the address already, as a watched one, so this index must be passed over. */
+async function tryAppend(
+  log: EventLog,
+  changes: readonly (Change | null)[],
+): Promise<'appended' | 'conflict' | 'address_taken'> {
+  try {
+    await log.append({ changes: decided(changes) })
+    return 'appended'
+  } catch (error) {
+    if (error instanceof StreamConflict) return 'conflict'
+    if (error instanceof UniqueRuleBroken && error.constraint === 'wallets_address_once') return 'address_taken'
+    throw error
+  }
+}
+
+/** The wallet, and what a worker writes beside its events: whose it is, and the request that began it. */
+async function loadRequest(
+  log: EventLog,
+  walletId: string,
+): Promise<{ readonly wallet: Loaded<WalletState>; readonly metadata: Metadata }> {
+  const events = await log.readStream<WalletEvent>(walletAggregate, walletId)
+  const [first] = events
+  const last = events.at(-1)
+  if (first === undefined || last === undefined) throw new NotFound('wallet')
+  const { tenantId, correlationId, traceparent } = first.metadata
+  return {
+    wallet: {
+      id: walletId,
+      state: events.reduce(walletAggregate.evolve, walletAggregate.initialState),
+      version: last.streamVersion,
+      hash: last.hash,
+    },
+    metadata: {
+      tenantId,
+      actor: 'worker:signer',
+      ...(correlationId === undefined ? {} : { correlationId }),
+      causationId: walletId,
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * What may be done to a wallet, and when it is refused. Pure: what time it is, which key was made, what is pending and
+ * what is left on the account come in with the command. A command that is already fulfilled decides nothing.
+ */
+import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
+import type { Decider } from '../core/messages.ts'
+import { assertNever } from '../core/never.ts'
+import type { Notifications, WalletCreated, WalletEvent, WalletRequested, WatchStarted } from './events.ts'
+import { evolve, type KnownWallet, UNKNOWN_WALLET, type WalletState } from './state.ts'
+
+/** What is left on an account, in the asset's own decimals: a caller reads it. */
+export type Remainder = { readonly asset_id: string; readonly currency: string; readonly balance: string }
+
+export type Revision = {
+  readonly label?: string | undefined
+  readonly notifications?: Partial<Notifications> | undefined
+}
+
+type Opening =
+  | { readonly type: 'RequestWallet'; readonly request: WalletRequested['data'] }
+  | { readonly type: 'StartWatch'; readonly watch: WatchStarted['data'] }
+
+type Later =
+  | { readonly type: 'RecordKey'; readonly created: WalletCreated['data'] }
+  | { readonly type: 'Revise'; readonly revision: Revision; readonly now: string }
+  | {
+      readonly type: 'Archive'
+      /** Transactions of the wallet that are not final. */
+      readonly pending: number
+      /** Assets of which the wallet has more than nothing. */
+      readonly remainders: readonly Remainder[]
+      /** Archive although something is left. */
+      readonly force: boolean
+      readonly now: string
+    }
+  | { readonly type: 'Restore'; readonly now: string }
+
+export type WalletCommand = Opening | Later
+
+export const walletDecider: Decider<WalletState, WalletCommand, WalletEvent> = {
+  initialState: UNKNOWN_WALLET,
+  evolve,
+  decide(command, state) {
+    if (command.type === 'RequestWallet' || command.type === 'StartWatch') return open(command, state)
+    if (state.status === 'unknown') throw new NotFound('wallet')
+    return decideKnown(command, state)
+  },
+}
+
+function open(command: Opening, state: WalletState): readonly WalletEvent[] {
+  if (state.status !== 'unknown') throw new Conflict('wallet_exists', 'A wallet with this id exists.')
+  return command.type === 'RequestWallet'
+    ? [{ type: 'WalletRequested', data: command.request }]
+    : [{ type: 'WatchStarted', data: command.watch }]
+}
+
+function decideKnown(command: Later, wallet: KnownWallet): readonly WalletEvent[] {
+  switch (command.type) {
+    case 'RecordKey':
+      // The job came twice, or to two signers: the first key stands.
+      if (wallet.status !== 'requested') return []
+      return [{ type: 'WalletCreated', data: command.created }]
+    case 'Revise':
+      return revise(command.revision, command.now, wallet)
+    case 'Archive':
+      return archive(command, wallet)
+    case 'Restore':
+      return wallet.status === 'archived' ? [{ type: 'WalletRestored', data: { restoredAt: command.now } }] : []
+    default:
+      return assertNever(command)
+  }
+}
+
+function revise({ label, notifications }: Revision, now: string, wallet: KnownWallet): readonly WalletEvent[] {
+  if (wallet.status === 'archived') {
+    throw new Conflict('wallet_archived', 'The wallet is archived: restore it before changing it.')
+  }
+  const events: WalletEvent[] = []
+  if (label !== undefined && label !== wallet.label) {
+    events.push({ type: 'WalletRelabelled', data: { label, relabelledAt: now } })
+  }
+  if (notifications !== undefined) {
+    if (wallet.notifications === null) {
+      const rule = 'notifications belong to watch wallets: this wallet has none, leave the field out.'
+      throw ValidationFailed.field('notifications', 'watch_wallets_only', rule)
+    }
+    const wanted = { ...wallet.notifications, ...notifications }
+    if (!sameNotifications(wanted, wallet.notifications)) {
+      events.push({ type: 'NotificationsChanged', data: { notifications: wanted, changedAt: now } })
+    }
+  }
+  return events
+}
+
+function sameNotifications(a: Notifications, b: Notifications): boolean {
+  return (
+    a.largeTransfers === b.largeTransfers &&
+    a.incomingTransactions === b.incomingTransactions &&
+    a.largeTransferThresholdUsd === b.largeTransferThresholdUsd
+  )
+}
+
+function archive(command: Extract<Later, { type: 'Archive' }>, wallet: KnownWallet): readonly WalletEvent[] {
+  if (wallet.status === 'archived') return []
+  if (wallet.status === 'requested') {
+    throw new Conflict('wallet_not_ready', 'The wallet has no address yet: try again in a moment.')
+  }
+  if (command.pending > 0) throw pendingTransactions(command.pending)
+  // A watched wallet holds nothing of ours: it goes whatever its balance.
+  if (wallet.type !== 'watch' && !command.force && command.remainders.length > 0) {
+    throw new Conflict(
+      'wallet_has_balance',
+      'The wallet is not empty: move its assets away first, or use force=true.',
+      {
+        balances: command.remainders,
+      },
+    )
+  }
+  return [{ type: 'WalletArchived', data: { archivedAt: command.now } }]
+}
+
+/** @param count of transactions; `null` when it is known only that there are some */
+export function pendingTransactions(count: number | null): Conflict {
+  return new Conflict(
+    'wallet_has_pending_transactions',
+    'The wallet has pending transactions: wait until they are final, or cancel them.',
+    count === null ? {} : { pending: count },
+  )
+}

@@ -1,0 +1,42 @@
+/** Which jobs follow from which events of a wallet, and which unfinished wallets are queued again. */
+import type { Pool } from 'pg'
+import type { RecordedEvent } from '../core/messages.ts'
+import type { Job } from '../jobs/queues.ts'
+
+/** A wallet waits for its address. */
+function addressJob(walletId: string): Job {
+  return { queue: 'wallet', id: walletId, data: { wallet_id: walletId } }
+}
+
+/** A wallet waits for its first balance. */
+function observeJob(walletId: string): Job {
+  return { queue: 'observe', id: walletId, data: { wallet_id: walletId } }
+}
+
+/** The jobs that follow from an event: none, for most. */
+export function walletJobs({ type, streamId }: Pick<RecordedEvent, 'type' | 'streamId'>): readonly Job[] {
+  const walletId = streamId.slice('wallet-'.length)
+  switch (type) {
+    case 'WalletRequested':
+      return [addressJob(walletId)]
+    case 'WalletCreated':
+    case 'WatchStarted':
+      return [observeJob(walletId)]
+    default:
+      return []
+  }
+}
+
+/**
+ * Wallets that have waited for their address for a while, oldest first: what is lost with an emptied queue is found here.
+ *
+ * @param quietBefore wallets requested later have a job of their own on the way
+ */
+export async function findRequestedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
+  const { rows } = await pool.query<{ wallet_id: string }>({
+    name: 'requested_wallets',
+    text: `SELECT wallet_id FROM wallets WHERE status = 'requested' AND created_at < $1 ORDER BY created_at LIMIT $2`,
+    values: [quietBefore, limit],
+  })
+  return rows.map((row) => addressJob(row.wallet_id))
+}

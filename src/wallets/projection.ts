@@ -1,0 +1,46 @@
+/** The read model of a wallet: its row. Pure. */
+import type { Aggregate, ProjectionContext } from '../event-log/aggregate.ts'
+import { type WalletCommand, walletDecider } from './decider.ts'
+import type { WalletEvent } from './events.ts'
+import type { KnownWallet, WalletState } from './state.ts'
+
+const first = { version: 1, upcasters: [] }
+
+export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent> = {
+  ...walletDecider,
+  category: 'wallet',
+  schemas: {
+    WalletRequested: first,
+    WalletCreated: first,
+    WatchStarted: first,
+    WalletRelabelled: first,
+    NotificationsChanged: first,
+    WalletArchived: first,
+    WalletRestored: first,
+  },
+  project: (_before, after, context) => ({
+    rows: after.status === 'unknown' ? [] : [{ table: 'wallets', row: toRow(after, context) }],
+    holds: [],
+  }),
+}
+
+function toRow(wallet: KnownWallet, { id, tenantId, version }: ProjectionContext): Record<string, unknown> {
+  return {
+    wallet_id: id,
+    tenant_id: tenantId,
+    type: wallet.type,
+    network: wallet.network,
+    environment: wallet.environment,
+    chain_id: wallet.chainId,
+    address: wallet.address,
+    label: wallet.label,
+    external_id: wallet.externalId,
+    status: wallet.status,
+    key_ref: wallet.key,
+    notifications: wallet.notifications,
+    failure: null,
+    created_at: wallet.createdAt,
+    archived_at: wallet.archivedAt,
+    version,
+  }
+}

@@ -1,0 +1,61 @@
+/** Reads wallets for their owner. What an owner may not see is left out of the query, not of its result. */
+import { NotFound } from '../core/errors.ts'
+import type { Network } from '../core/networks.ts'
+import type { PrismaClient } from '../generated/prisma/client.ts'
+import type { WalletType } from './events.ts'
+import type { WalletOwner } from './find-wallet.ts'
+import type { WalletStatus } from './state.ts'
+import { toView, type WalletView } from './view.ts'
+
+/** What is left out does not matter. Texts match as a whole. */
+export type WalletFilter = {
+  readonly type?: WalletType | undefined
+  readonly network?: Network | undefined
+  readonly label?: string | undefined
+  /** EIP-55. */
+  readonly address?: string | undefined
+  readonly externalId?: string | undefined
+  /** Left out: every wallet that is not archived. */
+  readonly status?: WalletStatus | undefined
+  /** Wallets older than the one with this id. */
+  readonly before?: string | undefined
+  readonly limit: number
+}
+
+export type WalletReads = {
+  /** @throws NotFound `wallet_not_found` */
+  readonly read: (owner: WalletOwner, walletId: string) => Promise<WalletView>
+  /** Newest first: ids sort by the time at which they were made. */
+  readonly list: (owner: WalletOwner, filter: WalletFilter) => Promise<WalletView[]>
+}
+
+export function createWalletReads(prisma: Pick<PrismaClient, 'wallets'>): WalletReads {
+  return {
+    async read({ tenantId, environment }, walletId) {
+      const row = await prisma.wallets.findUnique({
+        where: { wallet_id: walletId, tenant_id: tenantId, environment },
+      })
+      if (row === null) throw new NotFound('wallet')
+      return toView(row)
+    },
+    async list({ tenantId, environment }, filter) {
+      const { type, network, label, address, externalId, status, before, limit } = filter
+      const rows = await prisma.wallets.findMany({
+        where: {
+          tenant_id: tenantId,
+          environment,
+          status: status ?? { not: 'archived' },
+          ...(type === undefined ? {} : { type }),
+          ...(network === undefined ? {} : { network }),
+          ...(label === undefined ? {} : { label }),
+          ...(address === undefined ? {} : { address }),
+          ...(externalId === undefined ? {} : { external_id: externalId }),
+          ...(before === undefined ? {} : { wallet_id: { lt: before } }),
+        },
+        orderBy: { wallet_id: 'desc' },
+        take: limit,
+      })
+      return rows.map(toView)
+    },
+  }
+}

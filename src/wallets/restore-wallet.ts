@@ -1,0 +1,33 @@
+/** Takes an archived wallet back into use. */
+import type { Pool } from 'pg'
+import { Conflict } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
+import { UniqueRuleBroken } from '../event-log/commit.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { findByAddress } from './find-by-address.ts'
+import { walletAggregate } from './projection.ts'
+import type { WalletFacts } from './wallet-facts.ts'
+
+/**
+ * Restoring a wallet that is in use changes nothing.
+ *
+ * @throws Conflict `address_in_use` when the address was watched anew meanwhile, naming that wallet
+ */
+export type RestoreWallet = (wallet: WalletFacts, context: { readonly metadata: Metadata }) => Promise<void>
+
+export function createRestoreWallet({ log, pool }: { readonly log: EventLog; readonly pool: Pool }): RestoreWallet {
+  return async (wallet, { metadata }) => {
+    try {
+      await log.execute(walletAggregate, wallet.walletId, { type: 'Restore', now: log.now() }, { metadata })
+    } catch (error) {
+      if (!(error instanceof UniqueRuleBroken) || wallet.address === null) throw error
+      const { tenantId, chainId, address } = wallet
+      const holder = await findByAddress(pool, { tenantId, chainId, address })
+      throw new Conflict(
+        'address_in_use',
+        'Another wallet with this address is in use: archive it first.',
+        holder === null ? {} : { wallet_id: holder.walletId },
+      )
+    }
+  }
+}

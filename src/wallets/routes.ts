@@ -1,0 +1,149 @@
+/** Reading and changing wallets: parse, call, reply. */
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { parseAddress } from '../chain/address.ts'
+import { NotFound } from '../core/errors.ts'
+import { success, successOf } from '../http/envelope.ts'
+import { decodeCursor, pageOf, pageQuery } from '../http/paging.ts'
+import type { Routes } from '../http/request.ts'
+import { metadataOf } from '../http/request-metadata.ts'
+import { closedObject, oneOf } from '../http/schemas.ts'
+import type { ArchiveWallet } from './archive-wallet.ts'
+import type { FindWallet, WalletOwner } from './find-wallet.ts'
+import type { WalletReads } from './read-wallets.ts'
+import type { RestoreWallet } from './restore-wallet.ts'
+import type { ReviseWallet } from './revise-wallet.ts'
+import { listQuery, notificationsOf, reviseBody, walletPageSchema, walletParams, walletSchema } from './schemas.ts'
+import type { WalletView } from './view.ts'
+
+export type WalletRoutePorts = {
+  readonly findWallet: FindWallet
+  readonly reads: WalletReads
+  readonly reviseWallet: ReviseWallet
+  readonly archiveWallet: ArchiveWallet
+  readonly restoreWallet: RestoreWallet
+}
+
+const tags = ['Wallets']
+const answer = { 200: successOf(walletSchema, 'The wallet.') }
+
+const list = {
+  tags,
+  summary: 'List wallets',
+  description: 'Your wallets, newest first. Archived ones are left out unless `status=archived` asks for them.',
+  querystring: closedObject({ ...pageQuery, ...listQuery }),
+  response: { 200: successOf(walletPageSchema, 'One page.') },
+}
+
+const detail = {
+  tags,
+  summary: 'Read a wallet',
+  description: 'One wallet. An archived one is found with `include=archived` only.',
+  params: walletParams,
+  querystring: closedObject({
+    include: Type.Optional(oneOf(['archived'], { description: 'Read the wallet even if it is archived.' })),
+  }),
+  response: answer,
+}
+
+const revise = {
+  tags,
+  summary: 'Change a wallet',
+  description: 'Changes the label, or what a watch wallet tells of. What is left out stays as it is.',
+  params: walletParams,
+  body: reviseBody,
+  response: answer,
+}
+
+const archive = {
+  tags,
+  summary: 'Delete a wallet',
+  description:
+    'Archives the wallet: it is out of the list and sends nothing any more. Its key is never destroyed, its transactions stay ' +
+    'readable, deposits to it still show, and restoring undoes it. A watch wallet goes whatever its balance.',
+  params: walletParams,
+  querystring: closedObject({
+    force: Type.Boolean({ default: false, description: 'Archive although assets are left on the account.' }),
+  }),
+  response: answer,
+}
+
+const restore = {
+  tags,
+  summary: 'Restore a wallet',
+  description: 'Takes an archived wallet back into use, as it was.',
+  params: walletParams,
+  response: answer,
+}
+
+export function walletRoutes(ports: WalletRoutePorts): Routes {
+  const { findWallet, reads, reviseWallet, archiveWallet, restoreWallet } = ports
+  return (app) => {
+    const readAccess = { scope: 'wallets:read' } as const
+    app.get('/v1/wallets', { schema: list, config: readAccess }, async (request) => {
+      const { limit, cursor, external_id: externalId, address, ...filter } = request.query
+      const [before] = cursor === undefined ? [] : decodeCursor('wallets', 1, cursor)
+      const found = await reads.list(ownerOf(request), {
+        ...filter,
+        externalId,
+        address: address === undefined ? undefined : parseAddress(address, 'address'),
+        before,
+        limit: limit + 1,
+      })
+      const keyOf = (view: WalletView) => [view.wallet_id]
+      return success(pageOf('wallets', { found, limit, keyOf, present: (view) => view }))
+    })
+
+    app.get('/v1/wallets/:wallet_id', { schema: detail, config: readAccess }, async (request) => {
+      const { walletId } = await findWallet(ownerOf(request), request.params.wallet_id)
+      const view = await reads.read(ownerOf(request), walletId)
+      if (view.status === 'archived' && request.query.include !== 'archived') {
+        throw new NotFound(
+          'wallet',
+          'wallet_archived',
+          'The wallet is archived: read it with include=archived, or restore it.',
+        )
+      }
+      return success(view)
+    })
+
+    const archivedRefusals = { 409: 'The wallet is archived.' }
+    app.patch(
+      '/v1/wallets/:wallet_id',
+      { schema: revise, config: { scope: 'wallets:write', refusals: archivedRefusals } },
+      async (request) => {
+        const { walletId } = await findWallet(ownerOf(request), request.params.wallet_id)
+        const { label, notifications } = request.body
+        const revision = { label, notifications: notifications && notificationsOf(notifications) }
+        await reviseWallet(walletId, revision, { metadata: metadataOf(request) })
+        return success(await reads.read(ownerOf(request), walletId))
+      },
+    )
+
+    const archiveRefusals = { 409: 'The wallet has pending transactions, or a balance.' }
+    app.delete(
+      '/v1/wallets/:wallet_id',
+      { schema: archive, config: { scope: 'wallets:write', refusals: archiveRefusals } },
+      async (request) => {
+        const wallet = await findWallet(ownerOf(request), request.params.wallet_id)
+        await archiveWallet(wallet, { force: request.query.force, metadata: metadataOf(request) })
+        return success(await reads.read(ownerOf(request), wallet.walletId))
+      },
+    )
+
+    const restoreRefusals = { 409: 'Another wallet with its address is in use.' }
+    app.post(
+      '/v1/wallets/:wallet_id/restore',
+      { schema: restore, config: { scope: 'wallets:write', refusals: restoreRefusals } },
+      async (request) => {
+        const wallet = await findWallet(ownerOf(request), request.params.wallet_id)
+        await restoreWallet(wallet, { metadata: metadataOf(request) })
+        return success(await reads.read(ownerOf(request), wallet.walletId))
+      },
+    )
+  }
+}
+
+function ownerOf({ caller }: FastifyRequest): WalletOwner {
+  return { tenantId: caller.tenantId, environment: caller.environment }
+}

@@ -1,0 +1,75 @@
+/** What a wallet has come to: the fold of its events. `evolve` accepts every known event in every state. */
+import type { Environment, Network } from '../core/networks.ts'
+import { assertNever } from '../core/never.ts'
+import type { Notifications, WalletEvent, WalletKey, WalletType } from './events.ts'
+
+export const WALLET_STATUSES = ['requested', 'active', 'archived'] as const
+export type WalletStatus = (typeof WALLET_STATUSES)[number]
+
+export type KnownWallet = {
+  readonly status: WalletStatus
+  readonly type: WalletType
+  readonly network: Network
+  readonly environment: Environment
+  readonly chainId: number
+  /** EIP-55; `null` until a signer has made the key. */
+  readonly address: string | null
+  readonly key: WalletKey | null
+  readonly label: string
+  readonly externalId: string | null
+  /** Watched wallets only. */
+  readonly notifications: Notifications | null
+  readonly createdAt: string
+  readonly archivedAt: string | null
+}
+
+export type WalletState = { readonly status: 'unknown' } | KnownWallet
+
+export const UNKNOWN_WALLET: WalletState = { status: 'unknown' }
+
+export function evolve(before: WalletState, event: WalletEvent): WalletState {
+  if (event.type === 'WalletRequested') {
+    const { requestedAt, ...request } = event.data
+    return {
+      ...request,
+      status: 'requested',
+      address: null,
+      key: null,
+      notifications: null,
+      createdAt: requestedAt,
+      archivedAt: null,
+    }
+  }
+  if (event.type === 'WatchStarted') {
+    const { startedAt, ...watch } = event.data
+    return {
+      ...watch,
+      status: 'active',
+      type: 'watch',
+      key: null,
+      externalId: null,
+      createdAt: startedAt,
+      archivedAt: null,
+    }
+  }
+  return before.status === 'unknown' ? before : evolveKnown(before, event)
+}
+
+type LaterEvent = Exclude<WalletEvent, { type: 'WalletRequested' | 'WatchStarted' }>
+
+function evolveKnown(before: KnownWallet, event: LaterEvent): KnownWallet {
+  switch (event.type) {
+    case 'WalletCreated':
+      return { ...before, status: 'active', address: event.data.address, key: event.data.key }
+    case 'WalletRelabelled':
+      return { ...before, label: event.data.label }
+    case 'NotificationsChanged':
+      return { ...before, notifications: event.data.notifications }
+    case 'WalletArchived':
+      return { ...before, status: 'archived', archivedAt: event.data.archivedAt }
+    case 'WalletRestored':
+      return { ...before, status: 'active', archivedAt: null }
+    default:
+      return assertNever(event)
+  }
+}

@@ -1,0 +1,30 @@
+/** Lets a request wait until a signer has given a wallet its address. */
+import type { Pool } from 'pg'
+import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
+
+/** How long a create request waits unless it says otherwise: a signer that is busy with transfers answers by then. */
+export const DEFAULT_ADDRESS_WAIT_MS = 10_000
+
+/** Resolves with the address of a wallet, or with `null` when the time is over first. */
+export type WaitForWallet = WaitUntil<{ readonly address: string }>
+
+export function createWaitForWallet({
+  pool,
+  wakeUps,
+}: {
+  readonly pool: Pool
+  readonly wakeUps: WakeUps
+}): WaitForWallet {
+  return createWaitUntil({
+    wakeUps,
+    async find(ids) {
+      const { rows } = await pool.query<{ wallet_id: string; address: string }>({
+        name: 'wallets_with_address',
+        text: 'SELECT wallet_id, address FROM wallets WHERE wallet_id = ANY($1) AND address IS NOT NULL',
+        values: [ids],
+      })
+      return new Map(rows.map((row) => [row.wallet_id, row]))
+    },
+  })
+}

@@ -1,0 +1,94 @@
+/**
+ * What never changes about a wallet once it has an address: looked up by id on hot paths, remembered in memory. Misses
+ * that come together go out as one query.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Pool } from 'pg'
+import type { Environment, Network } from '../core/networks.ts'
+import type { WalletKey, WalletType } from './events.ts'
+
+export type WalletFacts = {
+  readonly walletId: string
+  readonly tenantId: string
+  readonly type: WalletType
+  readonly network: Network
+  readonly environment: Environment
+  readonly chainId: number
+  /** EIP-55; `null` until a signer has made the key. */
+  readonly address: string | null
+  readonly key: WalletKey | null
+}
+
+/** The facts of a wallet, of whatever tenant; `null` when there is none of that id. */
+export type WalletFactsOf = (walletId: string) => Promise<WalletFacts | null>
+
+/** About half a kilobyte each. */
+const REMEMBERED = 20_000
+
+type Waiting = { readonly resolve: (facts: WalletFacts | null) => void; readonly reject: (error: unknown) => void }
+
+export function createWalletFacts(pool: Pool): WalletFactsOf {
+  const remembered = new LRUCache<string, WalletFacts>({ max: REMEMBERED })
+  let waiting = new Map<string, Waiting[]>()
+
+  async function lookUp(wanted: ReadonlyMap<string, readonly Waiting[]>): Promise<void> {
+    try {
+      const found = await readFacts(pool, [...wanted.keys()])
+      for (const [id, waiters] of wanted) {
+        const facts = found.get(id) ?? null
+        if (facts !== null && facts.address !== null) remembered.set(id, facts)
+        for (const { resolve } of waiters) resolve(facts)
+      }
+    } catch (error) {
+      for (const { reject } of [...wanted.values()].flat()) reject(error)
+    }
+  }
+
+  return async (walletId) =>
+    remembered.get(walletId) ??
+    new Promise((resolve, reject) => {
+      if (waiting.size === 0) {
+        // After this turn of the event loop, so that requests that arrived together are one query.
+        setImmediate(() => {
+          const wanted = waiting
+          waiting = new Map()
+          void lookUp(wanted)
+        })
+      }
+      waiting.set(walletId, [...(waiting.get(walletId) ?? []), { resolve, reject }])
+    })
+}
+
+type FactsRow = {
+  readonly wallet_id: string
+  readonly tenant_id: string
+  readonly type: WalletType
+  readonly network: Network
+  readonly environment: Environment
+  readonly chain_id: number
+  readonly address: string | null
+  readonly key_ref: WalletKey | null
+}
+
+async function readFacts(pool: Pool, ids: readonly string[]): Promise<ReadonlyMap<string, WalletFacts>> {
+  const { rows } = await pool.query<FactsRow>({
+    name: 'wallet_facts',
+    text: `SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, key_ref
+             FROM wallets WHERE wallet_id = ANY($1)`,
+    values: [ids],
+  })
+  return new Map(rows.map((row) => [row.wallet_id, toFacts(row)]))
+}
+
+function toFacts(row: FactsRow): WalletFacts {
+  return {
+    walletId: row.wallet_id,
+    tenantId: row.tenant_id,
+    type: row.type,
+    network: row.network,
+    environment: row.environment,
+    chainId: row.chain_id,
+    address: row.address,
+    key: row.key_ref,
+  }
+}
