@@ -1,0 +1,66 @@
+/**
+ * The wallets that the faucet pays from: ordinary hd wallets of a tenant of their own. What the faucet gives goes through
+ * the log like every transfer, so a local chain that lost its last blocks is paid again.
+ */
+import type { Pool } from 'pg'
+import { NotFound } from '../core/errors.ts'
+import type { NewId } from '../core/ids.ts'
+import type { Network } from '../core/networks.ts'
+import { createFindReplay } from '../event-log/find-replay.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
+import { createRequestWallet } from '../wallets/request-wallet.ts'
+import { createHasSigner } from '../wallets/signer-presence.ts'
+import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+
+export const FAUCET_TENANT = 'sandbox'
+const ADDRESS_WAIT_MS = 30_000
+
+function externalIdOf(network: Network): string {
+  return `faucet-${network}`
+}
+
+/** @throws NotFound before the sandbox has made it */
+export async function findFaucetWallet(pool: Pool, network: Network): Promise<{ walletId: string; address: string }> {
+  const { rows } = await pool.query<{ wallet_id: string; address: string }>({
+    name: 'faucet_wallet',
+    text: 'SELECT wallet_id, address FROM wallets WHERE tenant_id = $1 AND external_id = $2 AND address IS NOT NULL',
+    values: [FAUCET_TENANT, externalIdOf(network)],
+  })
+  const [row] = rows
+  if (row === undefined)
+    throw new NotFound('faucet', 'faucet_not_ready', `The faucet of ${network} is not ready yet: try again.`)
+  return { walletId: row.wallet_id, address: row.address }
+}
+
+export type FaucetWalletPorts = {
+  readonly log: EventLog
+  readonly pool: Pool
+  readonly newId: NewId
+  readonly wakeUps: WakeUps
+}
+
+/** The address of the faucet's wallet, which is made on the first start. */
+export async function ensureFaucetWallet(
+  { log, pool, newId, wakeUps }: FaucetWalletPorts,
+  { network, chainId }: { readonly network: Network; readonly chainId: number },
+): Promise<string> {
+  try {
+    return (await findFaucetWallet(pool, network)).address
+  } catch (error) {
+    if (!(error instanceof NotFound)) throw error
+  }
+  const request = createRequestWallet({
+    log,
+    newId,
+    findReplay: createFindReplay(pool),
+    hasSigner: createHasSigner(pool),
+  })
+  const externalId = externalIdOf(network)
+  const { id } = await request(
+    { type: 'hd', network, environment: 'mainnet', chainId, label: 'faucet', externalId },
+    { metadata: { tenantId: FAUCET_TENANT, actor: 'operator' } },
+  )
+  await createWaitForWallet({ pool, wakeUps })(id, ADDRESS_WAIT_MS)
+  return (await findFaucetWallet(pool, network)).address
+}

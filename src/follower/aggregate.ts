@@ -1,0 +1,22 @@
+/** The stream of a followed chain. Its facts stand by themselves: there is no state to decide on. */
+
+import type { ChainKey } from '../core/networks.ts'
+import type { Aggregate, Loaded } from '../event-log/aggregate.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { ChainEvent } from './events.ts'
+
+export const chainAggregate: Aggregate<null, ChainEvent, ChainEvent> = {
+  category: 'chain',
+  initialState: null,
+  schemas: { ReorgDetected: { version: 1, upcasters: [] }, FollowerAdvanced: { version: 1, upcasters: [] } },
+  decide: (fact) => [fact],
+  evolve: () => null,
+  project: () => ({ rows: [], holds: [] }),
+}
+
+/** The end of a chain's stream: the stream grows for ever, and nothing of it is needed but its head. */
+export async function loadChain(log: EventLog, { network, environment }: ChainKey): Promise<Loaded<null>> {
+  const id = `${network}-${environment}`
+  const [head] = await log.heads([`${chainAggregate.category}-${id}`])
+  return { id, state: null, version: head?.version ?? 0, hash: head?.hash ?? '' }
+}

@@ -1,0 +1,166 @@
+/**
+ * Follows one chain: walks its blocks, asks the capabilities what they mean, and commits all of it together with the
+ * cursor. The cost grows with blocks; nothing is polled for each transaction or wallet.
+ *
+ * Invariant: what a block meant and the step of the cursor over it are one commit, so no block counts twice or never.
+ */
+import type { Pool } from 'pg'
+import type { Block, BlockRef } from '../chain/blocks.ts'
+import { createFollower, type FollowStep } from '../chain/follow.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
+import type { ChainSettings } from '../chain/settings.ts'
+import { type Change, change } from '../event-log/aggregate.ts'
+import { StreamConflict } from '../event-log/commit.ts'
+import { pause } from '../event-log/lead.ts'
+import type { Lease } from '../event-log/leases.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { chainAggregate, loadChain } from './aggregate.ts'
+import {
+  blockRow,
+  type Cursor,
+  cursorRow,
+  firstBlocks,
+  pruneHashes,
+  readCursor,
+  readHashes,
+  touchCursor,
+} from './cursor.ts'
+import type { ChainEvent } from './events.ts'
+
+/** The log is told every so many blocks how far the follower is. */
+const ADVANCED_EVERY_BLOCKS = 1_000
+const PRUNE_EVERY_BLOCKS = 128
+/** A quiet node is said to be heard this often; readiness looks at a minute. */
+const TOUCH_INTERVAL_MS = 2_000
+
+/** Steps that mean something for what is recorded. */
+type Taken = Extract<FollowStep, { readonly type: 'advance' | 'reorg' }>
+
+/** What a capability makes of blocks. Changes of all observers must be of different streams. */
+export type BlockObserver = {
+  readonly observe: (blocks: readonly Block[]) => Promise<readonly Change[]>
+  /** All above the ancestor is no longer in the chain. */
+  readonly unwind: (ancestor: number) => Promise<readonly Change[]>
+}
+
+export type FollowPorts = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly client: RpcReader
+  readonly settings: ChainSettings
+  readonly observers: readonly BlockObserver[]
+  /** What becomes final at a head, committed on its own. */
+  readonly settle: (head: number) => Promise<readonly Change[]>
+  /** Told after each step, for metrics and logs. */
+  readonly onStep: (step: FollowStep) => void
+}
+
+/** Runs until the signal aborts. @throws when the node or the database stays away: the leader starts it again */
+export async function followChain(ports: FollowPorts, lease: Lease, signal: AbortSignal): Promise<void> {
+  const { pool, client, settings } = ports
+  const { chainId, pollIntervalMs } = settings
+  const follower = createFollower({ client, storedHashes: (from, to) => readHashes(pool, chainId, from, to) })
+  let cursor = (await readCursor(pool, chainId)) ?? (await begin(ports, lease))
+  let settledAt: number | null = null
+  let touchedAt = Number.NEGATIVE_INFINITY
+  while (!signal.aborted) {
+    const step = await follower.nextStep(cursor)
+    if (step.type === 'advance' || step.type === 'reorg')
+      cursor = await repeatOnConflict(() => take(ports, lease, cursor, step))
+    else if (performance.now() - touchedAt > TOUCH_INTERVAL_MS) {
+      await touchCursor(pool, chainId, step.head.number)
+      touchedAt = performance.now()
+    }
+    if (settledAt !== cursor.number) await settleAll(ports, lease, cursor.number)
+    settledAt = cursor.number
+    ports.onStep(step)
+    if (step.type !== 'advance' || cursor.number >= step.head.number) await pause(pollIntervalMs, signal)
+  }
+}
+
+async function begin({ log, client, settings }: FollowPorts, lease: Lease): Promise<Cursor> {
+  const blocks = await firstBlocks(client, settings.confirmations)
+  const start = blocks.at(-1)
+  if (start === undefined) throw new Error('a chain has a block 0')
+  const { chainId } = settings
+  const rows = [...blocks.map((block) => blockRow(chainId, block)), cursorRow(chainId, start, start.number, log.now())]
+  await log.append({ changes: [], rows, guards: { fence: lease } })
+  return start
+}
+
+/** Commits what a step means; returns the cursor after it. */
+async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Taken): Promise<Cursor> {
+  const { pool, log, settings } = ports
+  const { chainId } = settings
+  switch (step.type) {
+    case 'advance': {
+      const last = step.blocks.at(-1)
+      if (last === undefined) return cursor
+      const observed = await Promise.all(ports.observers.map(({ observe }) => observe(step.blocks)))
+      const passed = crosses(cursor.number, last.number, ADVANCED_EVERY_BLOCKS)
+      const fact: ChainEvent = { type: 'FollowerAdvanced', data: { block: ref(last), advancedAt: log.now() } }
+      const changes = [...observed.flat(), ...(passed ? await chainChange(ports, fact) : [])]
+      const rows = [
+        ...step.blocks.map((block) => blockRow(chainId, block)),
+        cursorRow(chainId, last, step.head.number, log.now()),
+      ]
+      await log.append({ changes, rows, guards: { fence: lease } })
+      if (crosses(cursor.number, last.number, PRUNE_EVERY_BLOCKS)) await pruneHashes(pool, chainId, last.number)
+      return ref(last)
+    }
+    case 'reorg': {
+      const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(step.to.number)))
+      const { from, to, depth, beyondWindow } = step
+      const fact: ChainEvent = {
+        type: 'ReorgDetected',
+        data: { from: ref(from), ancestor: ref(to), depth, beyondWindow, detectedAt: log.now() },
+      }
+      const changes = [...unwound.flat(), ...(await chainChange(ports, fact))]
+      // Beyond the window the block is none that was kept: its hash is the new ground to stand on.
+      const ground = beyondWindow ? [blockRow(chainId, { ...ref(to), parentHash: '', timestamp: 0 })] : []
+      const rows = [...ground, cursorRow(chainId, to, step.head.number, log.now())]
+      await log.append({ changes, rows, guards: { fence: lease } })
+      await pruneHashes(pool, chainId, to.number)
+      return ref(to)
+    }
+  }
+}
+
+async function chainChange({ log, settings }: FollowPorts, fact: ChainEvent): Promise<Change[]> {
+  const made = change(chainAggregate, await loadChain(log, settings), fact, {
+    metadata: { tenantId: 'system', actor: 'worker:chain-follower' },
+    now: log.now(),
+  })
+  return made === null ? [] : [made]
+}
+
+/** Settles in rounds until nothing more is deep enough. */
+async function settleAll({ log, settle }: FollowPorts, lease: Lease, head: number): Promise<void> {
+  for (;;) {
+    const settled = await repeatOnConflict(async () => {
+      const changes = await settle(head)
+      if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+      return changes.length
+    })
+    if (settled === 0) return
+  }
+}
+
+/** A submitter may write the same streams at the same moment: what the blocks mean is then decided again. */
+async function repeatOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof StreamConflict)) throw error
+    }
+  }
+}
+
+function ref({ number, hash }: BlockRef): BlockRef {
+  return { number, hash }
+}
+
+function crosses(from: number, to: number, every: number): boolean {
+  return Math.floor(from / every) !== Math.floor(to / every)
+}

@@ -1,0 +1,35 @@
+/** How an intent becomes a call: the one place that knows what each kind of transaction does on chain. */
+import { encodeTransfer } from '../chain/erc20.ts'
+import type { UnsignedTransaction } from '../keys/signer.ts'
+import type { Fees } from './events.ts'
+import type { KnownTransaction } from './state.ts'
+
+export type Call = { readonly to: string; readonly value: bigint; readonly data: string }
+
+/** Gas of a plain transfer of the native currency to an account without code (Ethereum yellow paper, G_transaction). */
+export const PLAIN_TRANSFER_GAS = 21_000n
+
+export function buildCall({ intent }: KnownTransaction): Call {
+  const amount = BigInt(intent.amount)
+  if (intent.asset.contract === null) return { to: intent.to, value: amount, data: '0x' }
+  return { to: intent.asset.contract, value: 0n, data: encodeTransfer(intent.to, amount) }
+}
+
+/** Takes the nonce and does nothing: a transfer of zero to the sender itself. */
+export function buildCancellation({ intent }: KnownTransaction): Call {
+  return { to: intent.from, value: 0n, data: '0x' }
+}
+
+/** An EIP-1559 transaction, not yet signed. */
+export function unsigned(chainId: number, nonce: number, call: Call, fees: Fees): UnsignedTransaction {
+  return {
+    chainId,
+    nonce,
+    to: call.to,
+    value: call.value,
+    data: call.data,
+    gasLimit: BigInt(fees.gasLimit),
+    maxFeePerGas: BigInt(fees.maxFeePerGas),
+    maxPriorityFeePerGas: BigInt(fees.maxPriorityFeePerGas),
+  }
+}

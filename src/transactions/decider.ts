@@ -1,0 +1,211 @@
+/**
+ * Which step may follow which: the only place that knows. Pure; what time it is, what was signed and what the chain said
+ * come in with the command. A command that is already fulfilled decides nothing.
+ */
+import { BursarError, Conflict } from '../core/errors.ts'
+import type { Decider } from '../core/messages.ts'
+import { assertNever } from '../core/never.ts'
+import type {
+  FailureCode,
+  GasPriority,
+  Inclusion,
+  Intent,
+  ReplacementPurpose,
+  SignedBytes,
+  TransactionEvent,
+} from './events.ts'
+import {
+  evolve,
+  isUnmined,
+  type KnownTransaction,
+  newestAttempt,
+  type TransactionState,
+  UNKNOWN_TRANSACTION,
+} from './state.ts'
+
+export type TransactionCommand =
+  | { readonly type: 'RequestTransfer'; readonly intent: Intent }
+  | { readonly type: 'RecordSignature'; readonly signed: SignedBytes }
+  | { readonly type: 'RecordReplacement'; readonly signed: SignedBytes; readonly purpose: ReplacementPurpose }
+  | { readonly type: 'RecordSubmission'; readonly hash: string; readonly now: string }
+  | { readonly type: 'RecordShortFunds'; readonly hash: string; readonly now: string }
+  | { readonly type: 'RecordInclusion'; readonly inclusion: Inclusion }
+  | { readonly type: 'RecordReorg'; readonly now: string }
+  | { readonly type: 'Settle'; readonly confirmations: number; readonly revertReason: string; readonly now: string }
+  | { readonly type: 'FailUnsigned'; readonly code: FailureCode; readonly message: string; readonly now: string }
+  | { readonly type: 'RequestCancellation'; readonly now: string }
+  | { readonly type: 'RequestSpeedUp'; readonly gasPriority: GasPriority; readonly now: string }
+  | {
+      readonly type: 'RecordForeignNonce'
+      readonly nonce: number
+      readonly finalizedBlock: number
+      readonly now: string
+    }
+
+/** A worker's command that does not fit the state: a defect, never a caller's fault. */
+export class InvalidTransition extends BursarError {
+  override readonly type = 'internal_error'
+  override readonly code = 'invalid_transition'
+  constructor(command: string, state: string) {
+    super(`${command} cannot follow ${state}.`)
+  }
+}
+
+/** A nonce that others take again and again is not ours to fight for. */
+export const MAX_FOREIGN_NONCES = 3
+
+export const transactionDecider: Decider<TransactionState, TransactionCommand, TransactionEvent> = {
+  initialState: UNKNOWN_TRANSACTION,
+  evolve,
+  decide(command, state) {
+    if (command.type === 'RequestTransfer') {
+      if (state.state !== 'unknown') throw new InvalidTransition(command.type, state.state)
+      return [{ type: 'TransferRequested', data: command.intent }]
+    }
+    if (state.state === 'unknown') throw new InvalidTransition(command.type, state.state)
+    return decideKnown(command, state)
+  },
+}
+
+function decideKnown(
+  command: Exclude<TransactionCommand, { type: 'RequestTransfer' }>,
+  transaction: KnownTransaction,
+): readonly TransactionEvent[] {
+  switch (command.type) {
+    case 'RecordSignature':
+      if (transaction.state !== 'requested') throw new InvalidTransition(command.type, transaction.state)
+      return [{ type: 'TransactionSigned', data: command.signed }]
+    case 'RecordReplacement':
+      return recordReplacement(command, transaction)
+    case 'RecordSubmission':
+      return recordSubmission(command, transaction)
+    case 'RecordShortFunds':
+      if (!isUnmined(transaction) || transaction.state === 'awaiting_funds') return []
+      return [{ type: 'TransactionAwaitingFunds', data: { hash: command.hash, refusedAt: command.now } }]
+    case 'RecordInclusion':
+      return recordInclusion(command.inclusion, transaction)
+    case 'RecordReorg':
+      return recordReorg(command.now, transaction)
+    case 'Settle':
+      return settle(command, transaction)
+    case 'FailUnsigned':
+      if (transaction.state !== 'requested') return []
+      return [
+        { type: 'TransactionFailed', data: { code: command.code, message: command.message, failedAt: command.now } },
+      ]
+    case 'RequestCancellation':
+      return requestCancellation(command.now, transaction)
+    case 'RequestSpeedUp':
+      return requestSpeedUp(command, transaction)
+    case 'RecordForeignNonce':
+      return recordForeignNonce(command, transaction)
+    default:
+      return assertNever(command)
+  }
+}
+
+function recordReplacement(
+  { signed, purpose }: { readonly signed: SignedBytes; readonly purpose: ReplacementPurpose },
+  transaction: KnownTransaction,
+): readonly TransactionEvent[] {
+  const newest = newestAttempt(transaction)
+  if (!isUnmined(transaction) || newest === null) return []
+  if (newest.nonce !== signed.nonce) throw new InvalidTransition('RecordReplacement', transaction.state)
+  return [{ type: 'TransactionReplaced', data: { ...signed, purpose, replacedHash: newest.hash } }]
+}
+
+function recordSubmission(
+  { hash, now }: { readonly hash: string; readonly now: string },
+  transaction: KnownTransaction,
+): readonly TransactionEvent[] {
+  // Sent again, or mined before the answer came, or replaced meanwhile: nothing new happened.
+  if (!isUnmined(transaction) || transaction.state === 'submitted' || newestAttempt(transaction)?.hash !== hash)
+    return []
+  return [{ type: 'TransactionSubmitted', data: { hash, submittedAt: now } }]
+}
+
+function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): readonly TransactionEvent[] {
+  const attempt = [...transaction.attempts, ...transaction.abandoned].find(({ hash }) => hash === inclusion.hash)
+  if (attempt === undefined) throw new InvalidTransition('RecordInclusion', transaction.state)
+  const before = transaction.inclusion
+  if (before !== null && before.hash === inclusion.hash && before.blockHash === inclusion.blockHash) return []
+  const orphaned = before === null ? [] : recordReorg(inclusion.minedAt, transaction)
+  const mined: TransactionEvent = { type: 'TransactionMined', data: inclusion }
+  if (attempt.purpose !== 'cancel') return [...orphaned, mined]
+  return [
+    ...orphaned,
+    mined,
+    { type: 'TransactionCancelled', data: { hash: inclusion.hash, cancelledAt: inclusion.minedAt } },
+  ]
+}
+
+function recordReorg(now: string, { inclusion }: KnownTransaction): readonly TransactionEvent[] {
+  if (inclusion === null) return []
+  const { hash, blockNumber, blockHash } = inclusion
+  return [{ type: 'TransactionReorged', data: { hash, blockNumber, blockHash, reorgedAt: now } }]
+}
+
+function settle(
+  command: { readonly confirmations: number; readonly revertReason: string; readonly now: string },
+  { state, inclusion }: KnownTransaction,
+): readonly TransactionEvent[] {
+  if (state !== 'mined' || inclusion === null) return []
+  const { blockNumber } = inclusion
+  const { confirmations } = command
+  return inclusion.succeeded
+    ? [{ type: 'TransactionConfirmed', data: { blockNumber, confirmations, confirmedAt: command.now } }]
+    : [
+        {
+          type: 'TransactionReverted',
+          data: { blockNumber, confirmations, reason: command.revertReason, revertedAt: command.now },
+        },
+      ]
+}
+
+function requestCancellation(now: string, transaction: KnownTransaction): readonly TransactionEvent[] {
+  if (transaction.state === 'cancelled') return []
+  if (transaction.state === 'failed')
+    throw new Conflict('already_failed', 'The transaction failed already: there is nothing to cancel.')
+  if (!isUnmined(transaction))
+    throw new Conflict('already_mined', 'The transaction is in a block already: it cannot be cancelled.')
+  if (transaction.cancellationRequested) return []
+  const requested: TransactionEvent = { type: 'CancellationRequested', data: { requestedAt: now } }
+  if (transaction.attempts.length > 0) return [requested]
+  return [requested, { type: 'TransactionCancelled', data: { hash: null, cancelledAt: now } }]
+}
+
+function requestSpeedUp(
+  { gasPriority, now }: { readonly gasPriority: GasPriority; readonly now: string },
+  transaction: KnownTransaction,
+): readonly TransactionEvent[] {
+  if (transaction.cancellationRequested || transaction.state === 'cancelled') {
+    throw new Conflict('cancellation_requested', 'The transaction is being cancelled: it cannot be sped up.')
+  }
+  if (transaction.state === 'failed')
+    throw new Conflict('already_failed', 'The transaction failed already: there is nothing to speed up.')
+  if (!isUnmined(transaction))
+    throw new Conflict('already_mined', 'The transaction is in a block already: there is nothing to speed up.')
+  if (transaction.speedUpRequested === gasPriority) return []
+  return [{ type: 'SpeedUpRequested', data: { gasPriority, requestedAt: now } }]
+}
+
+function recordForeignNonce(
+  command: { readonly nonce: number; readonly finalizedBlock: number; readonly now: string },
+  transaction: KnownTransaction,
+): readonly TransactionEvent[] {
+  if (!isUnmined(transaction) || newestAttempt(transaction)?.nonce !== command.nonce) return []
+  const consumed: TransactionEvent = {
+    type: 'NonceConsumedExternally',
+    data: { nonce: command.nonce, finalizedBlock: command.finalizedBlock, foundAt: command.now },
+  }
+  if (transaction.cancellationRequested) {
+    return [consumed, { type: 'TransactionCancelled', data: { hash: null, cancelledAt: command.now } }]
+  }
+  const foreignNonces = new Set(transaction.abandoned.map(({ nonce }) => nonce)).size + 1
+  if (foreignNonces < MAX_FOREIGN_NONCES) return [consumed]
+  const message = `Others sent from this address and took the nonce ${foreignNonces} times: let one program alone send from it.`
+  return [
+    consumed,
+    { type: 'TransactionFailed', data: { code: 'nonce_conflict_external', message, failedAt: command.now } },
+  ]
+}

@@ -1,0 +1,202 @@
+/**
+ * Signs what waits in a lane, in the order in which it was accepted, under the lowest nonces that are free.
+ *
+ * Invariant: signed bytes are in the log before anybody can send them, and a nonce is given out in the same append; so
+ * whoever takes the lane next finds every byte that may be on the wire.
+ */
+import type { FeeQuote } from '../chain/fees.ts'
+import { Unavailable } from '../core/errors.ts'
+import { type Clock, toInstant } from '../core/ids.ts'
+import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import type { Lease, Leases } from '../event-log/leases.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import type { KeyRef, Signer } from '../keys/signer.ts'
+import { buildCall, type Call, unsigned } from './build-call.ts'
+import type { TransactionCommand } from './decider.ts'
+import type { GasEstimate } from './estimate-gas.ts'
+import type { FailureCode, Fees, GasPriority, SignedBytes } from './events.ts'
+import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import { transactionAggregate } from './projection.ts'
+import type { ReplaceInLane } from './replace-in-lane.ts'
+import type { KnownTransaction, TransactionState } from './state.ts'
+import { workerMetadata } from './worker-metadata.ts'
+
+/** Transactions that are signed in one append: about 30 ms of signing, a few hundred kilobytes of SQL. */
+const MAX_BATCH = 128
+
+/** What the lane needs to know of its chain. */
+export type LaneChain = {
+  readonly quote: () => Promise<FeeQuote>
+  readonly estimateGas: (
+    requests: readonly { readonly from: string; readonly call: Call }[],
+  ) => Promise<readonly GasEstimate[]>
+  /** Transactions of the account in the newest block: the lowest nonce that the chain would take. */
+  readonly nonceOf: (address: string) => Promise<number>
+}
+
+export type DrainLanePorts = {
+  readonly log: EventLog
+  readonly leases: Leases
+  readonly lanes: LaneReads
+  readonly chainOf: (chainId: number) => LaneChain
+  readonly signer: Signer
+  readonly keyOf: (walletId: string) => Promise<KeyRef>
+  readonly replace: ReplaceInLane
+  readonly clock: Clock
+  readonly maxInFlight: number
+  /** Told of each batch once it is in the log, for metrics. */
+  readonly onSigned: (chainId: number, transactions: number) => void
+}
+
+export type DrainLane = (lane: Lane) => Promise<void>
+
+export function createDrainLane(ports: DrainLanePorts): DrainLane {
+  const { leases, replace } = ports
+  return async (lane) => {
+    const lease = await leases.acquire(`sign-${laneName(lane)}`)
+    if (lease === null) return // Another signer holds the lane, and has now been told that there is more to do.
+    try {
+      do {
+        await replace(lane, lease)
+        while ((await lease.renew()) && (await signNext(ports, lane, lease)));
+      } while ((await lease.release()) === 'wanted')
+    } catch (error) {
+      await lease.release({ force: true })
+      throw error
+    }
+  }
+}
+
+/** Signs one batch. False when nothing waits or the lane has enough in flight: a mined block wakes it again. */
+async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease): Promise<boolean> {
+  const { log, lanes, maxInFlight } = ports
+  const chain = ports.chainOf(lane.chainId)
+  // A reorg may have put more in flight than there is room for.
+  const room = Math.max(0, maxInFlight - (await lanes.inFlight(lane)))
+  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room))
+  if (ids.length === 0) return false
+  const [waiting, quote, chainNonce] = await Promise.all([
+    log.loadMany(transactionAggregate, ids),
+    quoteUnderCap(chain),
+    chain.nonceOf(lane.address),
+  ])
+  const { ready, refused } = await examine(waiting, chain, quote, log.now())
+  const signed = await sign(ports, lane, ready, await lanes.freeNonces(lane, chainNonce, ready.length))
+  const context = (loaded: Loaded<TransactionState>) => ({
+    metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
+    now: log.now(),
+  })
+  const changes: Change[] = decided([
+    ...refused.map(({ loaded, command }) => change(transactionAggregate, loaded, command, context(loaded))),
+    ...signed.map(({ loaded, bytes }) =>
+      change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes }, context(loaded)),
+    ),
+  ])
+  if (changes.length === 0) return false
+  await log.append({ changes, guards: { fence: lease } })
+  ports.onSigned(lane.chainId, signed.length)
+  return true
+}
+
+/** `null` while gas costs more than the hard cap: what waits goes on waiting, or expires. */
+async function quoteUnderCap(chain: LaneChain): Promise<FeeQuote | null> {
+  return chain.quote().catch((error) => {
+    if (error instanceof Unavailable && error.code === 'fee_cap_exceeded') return null
+    throw error
+  })
+}
+
+type Candidate = {
+  readonly loaded: Loaded<TransactionState>
+  readonly transaction: KnownTransaction
+  readonly call: Call
+}
+type Ready = Candidate & { readonly fees: Fees }
+type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
+
+/** Parts what can be signed now from what must fail, with the reason; what must wait for cheaper gas is in neither. */
+async function examine(
+  waiting: readonly Loaded<TransactionState>[],
+  chain: LaneChain,
+  quote: FeeQuote | null,
+  now: string,
+): Promise<{ ready: Ready[]; refused: Refused[] }> {
+  const candidates = waiting.flatMap((loaded): Candidate[] => {
+    const transaction = loaded.state
+    return transaction.state === 'requested' ? [{ loaded, transaction, call: buildCall(transaction) }] : []
+  })
+  const estimates = await chain.estimateGas(
+    candidates.map(({ transaction, call }) => ({ from: transaction.intent.from, call })),
+  )
+  const judged = candidates.map((candidate, index) => judge(candidate, estimates[index], quote, now))
+  return {
+    ready: judged.filter((item): item is Ready => item !== null && 'fees' in item),
+    refused: judged.filter((item): item is Refused => item !== null && 'command' in item),
+  }
+}
+
+function judge(
+  candidate: Candidate,
+  estimate: GasEstimate | undefined,
+  quote: FeeQuote | null,
+  now: string,
+): Ready | Refused | null {
+  const { loaded, transaction } = candidate
+  const { validUntil, gasPriority, reserved } = transaction.intent
+  const fail = (code: FailureCode, message: string): Refused => ({
+    loaded,
+    command: { type: 'FailUnsigned', code, message, now },
+  })
+  if (validUntil !== null && validUntil <= now) {
+    return quote === null
+      ? fail(
+          'fee_cap_exceeded',
+          `Until ${validUntil} gas cost more than the configured cap: send again when fees fall.`,
+        )
+      : fail('expired', `It was valid until ${validUntil} and could not be sent before.`)
+  }
+  if (quote === null) return null
+  if (estimate === undefined) throw new Error('fewer gas estimates than calls')
+  if (!estimate.ok) return fail(estimate.code, estimate.reason)
+  return { ...candidate, fees: chooseFees(quote, gasPriority, reserved, estimate.gasLimit) }
+}
+
+/**
+ * The tip of now, and the cap that was reserved when the request was accepted as long as it leaves room for one rise of
+ * the base fee (EIP-1559: 12.5 % a block); so what was held back is what may be spent.
+ */
+export function chooseFees(
+  quote: FeeQuote,
+  priority: GasPriority,
+  reserved: { readonly maxFeePerGas: string },
+  gasLimit: bigint,
+): Fees {
+  const fresh = quote[priority]
+  const cap = BigInt(reserved.maxFeePerGas)
+  const enough = (quote.baseFeePerGas * 9n) / 8n + fresh.maxPriorityFeePerGas
+  return {
+    gasLimit: gasLimit.toString(),
+    maxFeePerGas: (cap >= enough ? cap : fresh.maxFeePerGas).toString(),
+    maxPriorityFeePerGas: fresh.maxPriorityFeePerGas.toString(),
+  }
+}
+
+async function sign(
+  { signer, keyOf, clock }: DrainLanePorts,
+  lane: Lane,
+  ready: readonly Ready[],
+  nonces: readonly number[],
+): Promise<{ loaded: Loaded<TransactionState>; bytes: SignedBytes }[]> {
+  const requests = await Promise.all(
+    ready.map(async ({ transaction, call, fees }, index) => ({
+      key: await keyOf(transaction.intent.walletId),
+      transaction: unsigned(lane.chainId, nonces[index] as number, call, fees),
+    })),
+  )
+  const signatures = await signer.signTransactions(requests)
+  return signatures.map(({ hash, rawTransaction }, index) => {
+    const { loaded, fees } = ready[index] as Ready
+    const nonce = nonces[index] as number
+    return { loaded, bytes: { nonce, hash, rawTransaction, fees, signedAt: toInstant(clock()) } }
+  })
+}

@@ -1,0 +1,118 @@
+/**
+ * The facts of a transaction's life. One opening intent says what the owner wants; the rest is the same for every kind
+ * of transaction. Amounts, fees and gas are decimal digits in strings: base units, wei, gas units.
+ */
+import type { Event } from '../core/messages.ts'
+import type { Environment, Network } from '../core/networks.ts'
+
+export type GasPriority = 'low' | 'medium' | 'high'
+
+export type AssetRef = {
+  /** CAIP-19: `eip155:1/slip44:60`, `eip155:1/erc20:0x…`. */
+  readonly assetId: string
+  readonly symbol: string
+  readonly decimals: number
+  /** The ERC-20 contract; `null` for the native currency. */
+  readonly contract: string | null
+}
+
+export type Fees = { readonly gasLimit: string; readonly maxFeePerGas: string; readonly maxPriorityFeePerGas: string }
+
+/** What every opening intent says. */
+export type Intent = {
+  readonly tenantId: string
+  readonly walletId: string
+  readonly network: Network
+  readonly environment: Environment
+  readonly chainId: number
+  readonly from: string
+  readonly to: string
+  readonly asset: AssetRef
+  readonly amount: string
+  readonly gasPriority: GasPriority
+  /** What was held back for gas when the request was accepted: `gasLimit · maxFeePerGas` at most. */
+  readonly reserved: { readonly gasLimit: string; readonly maxFeePerGas: string }
+  readonly referenceId: string | null
+  readonly memo: string | null
+  readonly validUntil: string | null
+  readonly estimatedCompletionAt: string
+  readonly requestedAt: string
+}
+
+/** Why other bytes than the first were signed for the same nonce. */
+export type ReplacementPurpose = 'bump' | 'speed_up' | 'cancel'
+
+export type SignedBytes = {
+  readonly nonce: number
+  readonly hash: string
+  readonly rawTransaction: string
+  readonly fees: Fees
+  readonly signedAt: string
+}
+
+export type Inclusion = {
+  readonly hash: string
+  readonly blockNumber: number
+  readonly blockHash: string
+  readonly succeeded: boolean
+  readonly gasUsed: string
+  readonly effectiveGasPrice: string
+  /** The block's own time. */
+  readonly blockTimestamp: string
+  /** When the follower saw the block. */
+  readonly minedAt: string
+}
+
+export type TransferRequested = Event<'TransferRequested', Intent>
+export type TransactionSigned = Event<'TransactionSigned', SignedBytes>
+export type TransactionReplaced = Event<
+  'TransactionReplaced',
+  SignedBytes & { purpose: ReplacementPurpose; replacedHash: string }
+>
+export type TransactionSubmitted = Event<'TransactionSubmitted', { hash: string; submittedAt: string }>
+export type TransactionAwaitingFunds = Event<'TransactionAwaitingFunds', { hash: string; refusedAt: string }>
+export type TransactionMined = Event<'TransactionMined', Inclusion>
+export type TransactionReorged = Event<
+  'TransactionReorged',
+  { hash: string; blockNumber: number; blockHash: string; reorgedAt: string }
+>
+export type TransactionConfirmed = Event<
+  'TransactionConfirmed',
+  { blockNumber: number; confirmations: number; confirmedAt: string }
+>
+export type TransactionReverted = Event<
+  'TransactionReverted',
+  { blockNumber: number; confirmations: number; reason: string; revertedAt: string }
+>
+export type TransactionFailed = Event<'TransactionFailed', { code: FailureCode; message: string; failedAt: string }>
+export type CancellationRequested = Event<'CancellationRequested', { requestedAt: string }>
+export type SpeedUpRequested = Event<'SpeedUpRequested', { gasPriority: GasPriority; requestedAt: string }>
+export type TransactionCancelled = Event<'TransactionCancelled', { hash: string | null; cancelledAt: string }>
+/** Proof that another transaction took the nonce, in a finalized block: only now may a new nonce be signed. */
+export type NonceConsumedExternally = Event<
+  'NonceConsumedExternally',
+  { nonce: number; finalizedBlock: number; foundAt: string }
+>
+
+export type FailureCode =
+  | 'insufficient_funds'
+  | 'execution_reverted'
+  | 'nonce_conflict_external'
+  | 'expired'
+  | 'fee_cap_exceeded'
+
+export type TransactionEvent =
+  | TransferRequested
+  | TransactionSigned
+  | TransactionReplaced
+  | TransactionSubmitted
+  | TransactionAwaitingFunds
+  | TransactionMined
+  | TransactionReorged
+  | TransactionConfirmed
+  | TransactionReverted
+  | TransactionFailed
+  | CancellationRequested
+  | SpeedUpRequested
+  | TransactionCancelled
+  | NonceConsumedExternally

@@ -1,0 +1,109 @@
+/**
+ * What waits in a lane, read from the read model. A lane is (chain id, sender address): the unit of nonce order and of
+ * concurrency.
+ */
+import type { Pool } from 'pg'
+
+export type Lane = { readonly chainId: number; readonly address: string }
+
+/** The name of a lane in jobs, leases and logs: `1-0xAbc…`. */
+export function laneName({ chainId, address }: Lane): string {
+  return `${chainId}-${address}`
+}
+
+/** @throws Error when the name was not made by `laneName` */
+export function parseLane(name: string): Lane {
+  const match = /^(\d+)-(0x[0-9a-fA-F]{40})$/.exec(name)
+  if (match === null) throw new Error(`not a lane: ${name}`)
+  return { chainId: Number(match[1]), address: match[2] as string }
+}
+
+export type LaneReads = {
+  /** Transactions that wait for their first signature, in the order in which they were accepted. */
+  readonly waiting: (lane: Lane, limit: number) => Promise<string[]>
+  /** How many are signed and in no block. */
+  readonly inFlight: (lane: Lane) => Promise<number>
+  /**
+   * The lowest nonces from `from` on that the log has given to none. They follow each other, unless a reorg took back
+   * what a stranger had sent, or a node was wrong about the account: then what was given after the gap waits for it to
+   * be filled.
+   */
+  readonly freeNonces: (lane: Lane, from: number, count: number) => Promise<number[]>
+  /** Transactions whose owner asked to cancel them or to speed them up. */
+  readonly wantingReplacement: (lane: Lane) => Promise<string[]>
+  /** Unchanged since `before` and still in no block, lowest nonces first: what blocks the lane. */
+  readonly stuck: (lane: Lane, before: Date, limit: number) => Promise<string[]>
+  /** Signed bytes that the network has not been given, or has forgotten, by nonce. */
+  readonly toSubmit: (
+    lane: Lane,
+    page: { readonly sentBefore: Date; readonly afterNonce: number; readonly limit: number },
+  ) => Promise<string[]>
+}
+
+const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
+const UNSENT = `('signed', 'replaced', 'reorged', 'awaiting_funds')`
+
+export function createLaneReads(pool: Pool): LaneReads {
+  async function ids(name: string, text: string, values: unknown[]): Promise<string[]> {
+    const { rows } = await pool.query<{ transaction_id: string }>({ name, text, values })
+    return rows.map((row) => row.transaction_id)
+  }
+  return {
+    waiting: ({ chainId, address }, limit) =>
+      ids(
+        'lane_waiting',
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND state = 'requested'
+          ORDER BY transaction_id LIMIT $3`,
+        [chainId, address, limit],
+      ),
+    async inFlight({ chainId, address }) {
+      const { rows } = await pool.query<{ n: string }>({
+        name: 'lane_in_flight',
+        text: `SELECT count(*) AS n FROM transactions WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT}`,
+        values: [chainId, address],
+      })
+      return Number(rows[0]?.n ?? 0)
+    },
+    async freeNonces({ chainId, address }, from, count) {
+      const { rows } = await pool.query<{ n: string; highest: string | null }>({
+        name: 'lane_nonces_given',
+        text: 'SELECT count(*) AS n, max(nonce) AS highest FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce >= $3',
+        values: [chainId, address, from],
+      })
+      const given = Number(rows[0]?.n ?? 0)
+      const next = Number(rows[0]?.highest ?? from - 1) + 1
+      if (given === next - from) return Array.from({ length: count }, (_, index) => next + index)
+      // Of so many numbers no more than `given` can be taken.
+      const gaps = await pool.query<{ nonce: string }>({
+        name: 'lane_free_nonces',
+        text: `SELECT n AS nonce FROM generate_series($3::bigint, $3::bigint + $4::bigint + $5::bigint - 1) AS n
+                WHERE NOT EXISTS (SELECT FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce = n)
+                ORDER BY n LIMIT $5::bigint`,
+        values: [chainId, address, from, given, count],
+      })
+      return gaps.rows.map(({ nonce }) => Number(nonce))
+    },
+    wantingReplacement: ({ chainId, address }) =>
+      ids(
+        'lane_attention',
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND attention IS NOT NULL
+          ORDER BY nonce LIMIT 64`,
+        [chainId, address],
+      ),
+    stuck: ({ chainId, address }, before, limit) =>
+      ids(
+        'lane_stuck',
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT} AND updated_at < $3
+          ORDER BY nonce LIMIT $4`,
+        [chainId, address, before, limit],
+      ),
+    toSubmit: ({ chainId, address }, { sentBefore, afterNonce, limit }) =>
+      ids(
+        'lane_to_submit',
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce > $4
+            AND (state IN ${UNSENT} OR (state = 'submitted' AND updated_at < $3))
+          ORDER BY nonce LIMIT $5`,
+        [chainId, address, sentBefore, afterNonce, limit],
+      ),
+  }
+}

@@ -1,0 +1,128 @@
+/** What a transfer would cost and whether it would succeed. Sends nothing and records nothing. */
+import type { FeeQuote } from '../chain/fees.ts'
+import { nativeAsset } from '../core/assets.ts'
+import { formatAmount } from '../core/money.ts'
+import { buildCall, type Call } from './build-call.ts'
+import type { GasEstimate, GasRequest } from './estimate-gas.ts'
+import type { GasPriority, Intent } from './events.ts'
+import { type Owner, prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
+import { evolve } from './state.ts'
+
+export type FeePreview = {
+  readonly native: string
+  readonly usd: string | null
+  readonly max_fee_per_gas_wei: string
+  readonly max_priority_fee_per_gas_wei: string
+}
+
+export type TransferPreview = {
+  readonly would_succeed: boolean
+  readonly reason: string | null
+  readonly gas_limit: string | null
+  readonly fee: { readonly currency: string } & Readonly<Record<GasPriority, FeePreview>>
+  readonly balance_after: string | null
+  readonly warnings: { code: string; message: string }[]
+}
+
+export type PreviewPorts = TransferPorts & {
+  readonly estimateGas: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
+  readonly hasCode: (chainId: number, address: string) => Promise<boolean>
+  readonly hasSentTo: (walletId: string, to: string) => Promise<boolean>
+  /** Base units that the wallet may spend: its balance less what pending transactions hold. */
+  readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
+  /** What an amount of the native currency is worth, or `null`. */
+  readonly usdOf: (intent: Intent, wei: bigint) => Promise<string | null>
+}
+
+/** @throws what requesting the transfer throws for a malformed request */
+export type PreviewTransfer = (request: TransferRequest, owner: Owner) => Promise<TransferPreview>
+
+export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
+  return async (request, owner) => {
+    const intent = await prepareIntent(ports, request, owner)
+    const [quote, estimate, warnings, funds] = await Promise.all([
+      ports.quoteOf(intent.chainId),
+      estimateCall(ports, intent),
+      warningsOf(ports, intent),
+      fundsOf(ports, intent),
+    ])
+    const gasLimit = estimate.ok ? estimate.gasLimit : BigInt(intent.reserved.gasLimit)
+    const most = gasLimit * quote[intent.gasPriority].maxFeePerGas
+    const spendsNative = intent.asset.contract === null
+    const left = funds.asset - BigInt(intent.amount) - (spendsNative ? most : 0n)
+    const short = left < 0n || (!spendsNative && funds.native < most)
+    const reason = short ? 'insufficient_funds' : estimate.ok ? null : estimate.reason
+    return {
+      would_succeed: reason === null,
+      reason,
+      gas_limit: estimate.ok ? gasLimit.toString() : null,
+      fee: await feesOf(ports, intent, quote, gasLimit),
+      balance_after: left < 0n ? null : formatAmount(left, intent.asset.decimals),
+      warnings,
+    }
+  }
+}
+
+async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent): Promise<GasEstimate> {
+  const [estimate] = await estimateGas(intent.chainId, [{ from: intent.from, call: callOf(intent) }])
+  if (estimate === undefined) throw new Error('one call gives one estimate')
+  return estimate
+}
+
+function callOf(intent: Intent): Call {
+  const requested = evolve({ state: 'unknown' }, { type: 'TransferRequested', data: intent })
+  if (requested.state === 'unknown') throw new Error('a requested transfer is known')
+  return buildCall(requested)
+}
+
+async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<{ asset: bigint; native: bigint }> {
+  const [asset, native] = await Promise.all([
+    availableOf(intent.walletId, intent.asset.assetId),
+    availableOf(intent.walletId, nativeAsset(intent.network, intent.chainId).assetId),
+  ])
+  return { asset, native }
+}
+
+async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, { walletId, chainId, from, to }: Intent) {
+  const [contract, known] = await Promise.all([hasCode(chainId, to), hasSentTo(walletId, to)])
+  return [
+    ...(contract
+      ? [
+          {
+            code: 'recipient_is_contract',
+            message: 'The recipient is a contract: make sure that it can give the asset back.',
+          },
+        ]
+      : []),
+    ...(known
+      ? []
+      : [
+          {
+            code: 'first_transfer_to_recipient',
+            message: 'This wallet has never sent to this address: check it once more.',
+          },
+        ]),
+    ...(to === from
+      ? [{ code: 'recipient_is_sender', message: 'The wallet would send to itself: only gas is spent.' }]
+      : []),
+  ]
+}
+
+async function feesOf(
+  { usdOf }: PreviewPorts,
+  intent: Intent,
+  quote: FeeQuote,
+  gasLimit: bigint,
+): Promise<TransferPreview['fee']> {
+  const level = async (priority: GasPriority): Promise<FeePreview> => {
+    const { maxFeePerGas, maxPriorityFeePerGas } = quote[priority]
+    return {
+      native: formatAmount(gasLimit * maxFeePerGas, 18),
+      usd: await usdOf(intent, gasLimit * maxFeePerGas),
+      max_fee_per_gas_wei: maxFeePerGas.toString(),
+      max_priority_fee_per_gas_wei: maxPriorityFeePerGas.toString(),
+    }
+  }
+  const [low, medium, high] = await Promise.all([level('low'), level('medium'), level('high')])
+  return { currency: nativeAsset(intent.network, intent.chainId).symbol, low, medium, high }
+}

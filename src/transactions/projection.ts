@@ -1,0 +1,123 @@
+/** The read model of a transaction: its row, and what it holds back of its wallet's balances. Pure. */
+
+import { nativeAsset } from '../core/assets.ts'
+import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges } from '../event-log/aggregate.ts'
+import { type TransactionCommand, transactionDecider } from './decider.ts'
+import type { TransactionEvent } from './events.ts'
+import { isUnmined, type KnownTransaction, newestAttempt, statusOf, type TransactionState } from './state.ts'
+
+const first = { version: 1, upcasters: [] }
+
+export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent> = {
+  ...transactionDecider,
+  category: 'transaction',
+  schemas: {
+    TransferRequested: first,
+    TransactionSigned: first,
+    TransactionReplaced: first,
+    TransactionSubmitted: first,
+    TransactionAwaitingFunds: first,
+    TransactionMined: first,
+    TransactionReorged: first,
+    TransactionConfirmed: first,
+    TransactionReverted: first,
+    TransactionFailed: first,
+    CancellationRequested: first,
+    SpeedUpRequested: first,
+    TransactionCancelled: first,
+    NonceConsumedExternally: first,
+  },
+  project,
+}
+
+function project(before: TransactionState, after: TransactionState, context: ProjectionContext): ReadModelChanges {
+  if (after.state === 'unknown') return { rows: [], holds: [] }
+  return { rows: [{ table: 'transactions', row: toRow(after, context) }], holds: holdChanges(before, after) }
+}
+
+/**
+ * What a transaction that is not yet in a block may still cost, by asset: the amount, and gas at the highest price that
+ * was signed or reserved. Once it is in a block the chain's own balance tells.
+ */
+export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigint> {
+  const holds = new Map<string, bigint>()
+  if (transaction.state === 'unknown' || !isUnmined(transaction)) return holds
+  const { intent } = transaction
+  const native = nativeAsset(intent.network, intent.chainId).assetId
+  holds.set(native, highestFee(transaction))
+  holds.set(intent.asset.assetId, (holds.get(intent.asset.assetId) ?? 0n) + BigInt(intent.amount))
+  return holds
+}
+
+function highestFee({ intent, attempts }: KnownTransaction): bigint {
+  const offers = attempts.length > 0 ? attempts.map(({ fees }) => fees) : [intent.reserved]
+  let highest = 0n
+  for (const { gasLimit, maxFeePerGas } of offers) {
+    const fee = BigInt(gasLimit) * BigInt(maxFeePerGas)
+    if (fee > highest) highest = fee
+  }
+  return highest
+}
+
+function holdChanges(before: TransactionState, after: KnownTransaction): HoldChange[] {
+  const held = holdsOf(before)
+  const holding = holdsOf(after)
+  const changes: HoldChange[] = []
+  for (const assetId of new Set([...held.keys(), ...holding.keys()])) {
+    const delta = (holding.get(assetId) ?? 0n) - (held.get(assetId) ?? 0n)
+    // Only a new request is refused for want of funds: what was accepted goes on, and the chain has the last word.
+    if (delta !== 0n)
+      changes.push({ walletId: after.intent.walletId, assetId, delta, mustFit: before.state === 'unknown' })
+  }
+  return changes
+}
+
+/** What the lane must still do for the owner beside sending: replace the bytes by a cancellation, or by a dearer copy. */
+function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | null {
+  const newest = newestAttempt(transaction)
+  if (newest === null || !isUnmined(transaction)) return null
+  if (transaction.cancellationRequested && newest.purpose !== 'cancel') return 'cancel'
+  return transaction.speedUpRequested === null ? null : 'speed_up'
+}
+
+function toRow(transaction: KnownTransaction, { id, version, recordedAt }: ProjectionContext): Record<string, unknown> {
+  const { intent, inclusion, state } = transaction
+  const newest = newestAttempt(transaction)
+  return {
+    transaction_id: id,
+    tenant_id: intent.tenantId,
+    wallet_id: intent.walletId,
+    network: intent.network,
+    environment: intent.environment,
+    chain_id: intent.chainId,
+    type: transaction.type,
+    state,
+    status: statusOf(state),
+    from_address: intent.from,
+    to_address: intent.to,
+    asset_id: intent.asset.assetId,
+    asset_symbol: intent.asset.symbol,
+    asset_decimals: intent.asset.decimals,
+    asset_contract: intent.asset.contract,
+    amount: intent.amount,
+    gas_priority: intent.gasPriority,
+    nonce: newest?.nonce ?? null,
+    hash: inclusion?.hash ?? newest?.hash ?? null,
+    hashes: [...transaction.abandoned, ...transaction.attempts].map(({ hash }) => hash),
+    block_number: inclusion?.blockNumber ?? null,
+    block_hash: inclusion?.blockHash ?? null,
+    fee_estimated: highestFee(transaction).toString(),
+    fee_actual:
+      inclusion === null ? null : (BigInt(inclusion.gasUsed) * BigInt(inclusion.effectiveGasPrice)).toString(),
+    failure: transaction.failure,
+    history: transaction.history,
+    attention: attentionOf(transaction),
+    reference_id: intent.referenceId,
+    memo: intent.memo,
+    valid_until: intent.validUntil,
+    estimated_completion_at: intent.estimatedCompletionAt,
+    created_at: intent.requestedAt,
+    updated_at: recordedAt,
+    version,
+  }
+}

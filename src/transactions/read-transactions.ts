@@ -1,0 +1,123 @@
+/** Reads transactions for their owner. A status read is one named statement by primary key. */
+import type { Pool } from 'pg'
+import { NotFound, PermissionDenied } from '../core/errors.ts'
+import type { Environment } from '../core/networks.ts'
+import type { WaitUntil } from '../event-log/wait-until.ts'
+import { createWaitUntil } from '../event-log/wait-until.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
+import { type TransactionRow, type TransactionView, toView } from './view.ts'
+
+export type TransactionFilter = {
+  readonly type?: string
+  readonly status?: string
+  readonly state?: string
+  readonly asset?: string
+  readonly referenceId?: string
+  /** Rows older than this id. */
+  readonly before?: string
+  readonly limit: number
+}
+
+/** On whose behalf, and in which environment. */
+type Owner = { readonly tenantId: string; readonly environment: Environment }
+
+export type TransactionReads = {
+  /**
+   * @throws NotFound when the tenant's wallet has no such transaction; PermissionDenied `environment_mismatch` when it is
+   *   the tenant's, in the other environment
+   */
+  readonly read: (owner: Owner, walletId: string, transactionId: string) => Promise<TransactionView>
+  /** What an idempotency key made: the wallet is not named again. @throws NotFound */
+  readonly readById: (tenantId: string, transactionId: string) => Promise<TransactionView>
+  /** Newest first. */
+  readonly list: (tenantId: string, walletId: string, filter: TransactionFilter) => Promise<TransactionView[]>
+  /** Resolves with the hash once the transaction is signed (or with null when it failed before), or null after a while. */
+  readonly untilSigned: WaitUntil<{ readonly hash: string | null }>
+  /** Resolves once the transaction is in a block or has ended, or with null after a while. */
+  readonly untilMined: WaitUntil<{ readonly state: string }>
+}
+
+type Row = TransactionRow & { readonly environment: Environment; readonly head: string | null }
+
+const SELECT = `SELECT t.*, c.number AS head FROM transactions t LEFT JOIN chain_cursors c ON c.chain_id = t.chain_id`
+
+export function createTransactionReads(settings: {
+  readonly pool: Pool
+  readonly wakeUps: WakeUps
+  readonly confirmationsOf: (chainId: number) => number
+}): TransactionReads {
+  const { pool, wakeUps, confirmationsOf } = settings
+  const view = (row: Row) =>
+    toView(row, { head: row.head === null ? null : Number(row.head), required: confirmationsOf(row.chain_id) })
+
+  async function readById(tenantId: string, transactionId: string): Promise<Row> {
+    const { rows } = await pool.query<Row>({
+      name: 'read_transaction',
+      text: `${SELECT} WHERE t.transaction_id = $1`,
+      values: [transactionId],
+    })
+    const [row] = rows
+    if (row === undefined || row.tenant_id !== tenantId) throw new NotFound('transaction')
+    return row
+  }
+
+  return {
+    async read({ tenantId, environment }, walletId, transactionId) {
+      const row = await readById(tenantId, transactionId)
+      if (row.wallet_id !== walletId) throw new NotFound('transaction')
+      if (row.environment !== environment) {
+        const message = `This API key is for ${environment} and the transaction is on ${row.environment}: use a key for ${row.environment}.`
+        throw new PermissionDenied('environment_mismatch', message)
+      }
+      return view(row)
+    },
+    readById: async (tenantId, transactionId) => view(await readById(tenantId, transactionId)),
+    async list(tenantId, walletId, filter) {
+      const { rows } = await pool.query<Row>({
+        name: 'list_transactions',
+        text: `${SELECT} WHERE t.wallet_id = $1 AND t.tenant_id = $2
+                 AND ($3::text IS NULL OR t.transaction_id < $3) AND ($4::text IS NULL OR t.type = $4)
+                 AND ($5::text IS NULL OR t.status = $5) AND ($6::text IS NULL OR t.state = $6)
+                 AND ($7::text IS NULL OR upper(t.asset_symbol) = upper($7) OR lower(t.asset_contract) = lower($7))
+                 AND ($8::text IS NULL OR t.reference_id = $8)
+               ORDER BY t.transaction_id DESC LIMIT $9`,
+        values: [
+          walletId,
+          tenantId,
+          filter.before ?? null,
+          filter.type ?? null,
+          filter.status ?? null,
+          filter.state ?? null,
+          filter.asset ?? null,
+          filter.referenceId ?? null,
+          filter.limit,
+        ],
+      })
+      return rows.map(view)
+    },
+    untilSigned: createWaitUntil({
+      wakeUps,
+      find: (ids) => findEach(pool, 'signed_transactions', `state <> 'requested'`, ids),
+    }),
+    untilMined: createWaitUntil({
+      wakeUps,
+      find: (ids) =>
+        findEach(pool, 'mined_transactions', `state IN ('mined', 'confirmed', 'reverted', 'failed', 'cancelled')`, ids),
+    }),
+  }
+}
+
+async function findEach(
+  pool: Pool,
+  name: string,
+  condition: string,
+  ids: readonly string[],
+): Promise<Map<string, { hash: string | null; state: string }>> {
+  const { rows } = await pool.query<{ transaction_id: string; hash: string | null; state: string }>({
+    name,
+    text: `SELECT t.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
+             (SELECT transaction_id, hash, state FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t WHERE ${condition}`,
+    values: [ids],
+  })
+  return new Map(rows.map((row) => [row.transaction_id, row]))
+}

@@ -1,0 +1,156 @@
+/** What a transaction has come to: the fold of its events. `evolve` accepts every known event in every state. */
+import { assertNever } from '../core/never.ts'
+import type {
+  FailureCode,
+  GasPriority,
+  Inclusion,
+  Intent,
+  ReplacementPurpose,
+  SignedBytes,
+  TransactionEvent,
+} from './events.ts'
+
+/** States from which the chain may still take the transaction, or the lane may still sign it. */
+export const UNMINED_STATES = ['requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds'] as const
+export const FINAL_STATES = ['confirmed', 'reverted', 'failed', 'cancelled'] as const
+export type TransactionStateName = (typeof UNMINED_STATES)[number] | 'mined' | (typeof FINAL_STATES)[number]
+
+/** The contract's words. */
+export type TransactionStatus = 'pending' | 'confirmed' | 'failed' | 'cancelled'
+
+export type Attempt = SignedBytes & {
+  readonly purpose: 'original' | ReplacementPurpose
+  readonly submittedAt: string | null
+}
+
+export type KnownTransaction = {
+  readonly state: TransactionStateName
+  readonly type: 'TRANSFER'
+  readonly intent: Intent
+  /** Bytes signed for the present nonce, oldest first. Any one of them may be mined, and only one. */
+  readonly attempts: readonly Attempt[]
+  /** Bytes whose nonce another transaction took for ever. */
+  readonly abandoned: readonly Attempt[]
+  readonly inclusion: Inclusion | null
+  readonly failure: { readonly code: FailureCode; readonly message: string } | null
+  readonly cancellationRequested: boolean
+  readonly speedUpRequested: GasPriority | null
+  readonly history: readonly { readonly state: TransactionStateName; readonly at: string }[]
+}
+
+export type TransactionState = { readonly state: 'unknown' } | KnownTransaction
+
+export const UNKNOWN_TRANSACTION: TransactionState = { state: 'unknown' }
+
+/** The newest bytes of the present nonce. */
+export function newestAttempt(transaction: KnownTransaction): Attempt | null {
+  return transaction.attempts.at(-1) ?? null
+}
+
+export function isUnmined(transaction: KnownTransaction): boolean {
+  return (UNMINED_STATES as readonly string[]).includes(transaction.state)
+}
+
+/** The contract's word for a state. */
+export function statusOf(state: TransactionStateName): TransactionStatus {
+  switch (state) {
+    case 'confirmed':
+    case 'cancelled':
+      return state
+    case 'reverted':
+    case 'failed':
+      return 'failed'
+    default:
+      return 'pending'
+  }
+}
+
+export function evolve(before: TransactionState, event: TransactionEvent): TransactionState {
+  if (event.type === 'TransferRequested') {
+    return {
+      state: 'requested',
+      type: 'TRANSFER',
+      intent: event.data,
+      attempts: [],
+      abandoned: [],
+      inclusion: null,
+      failure: null,
+      cancellationRequested: false,
+      speedUpRequested: null,
+      history: [{ state: 'requested', at: event.data.requestedAt }],
+    }
+  }
+  return before.state === 'unknown' ? before : evolveKnown(before, event)
+}
+
+function evolveKnown(
+  before: KnownTransaction,
+  event: Exclude<TransactionEvent, { type: 'TransferRequested' }>,
+): KnownTransaction {
+  switch (event.type) {
+    case 'TransactionSigned':
+      return enter(
+        { ...before, attempts: [{ ...event.data, purpose: 'original', submittedAt: null }] },
+        'signed',
+        event.data.signedAt,
+      )
+    case 'TransactionReplaced': {
+      const { replacedHash: _, ...attempt } = event.data
+      return enter(
+        { ...before, attempts: [...before.attempts, { ...attempt, submittedAt: null }], speedUpRequested: null },
+        'replaced',
+        attempt.signedAt,
+      )
+    }
+    case 'TransactionSubmitted':
+      return enter(
+        { ...before, attempts: withSubmission(before.attempts, event.data) },
+        'submitted',
+        event.data.submittedAt,
+      )
+    case 'TransactionAwaitingFunds':
+      return enter(before, 'awaiting_funds', event.data.refusedAt)
+    case 'TransactionMined':
+      return enter({ ...before, inclusion: event.data, failure: null }, 'mined', event.data.minedAt)
+    case 'TransactionReorged':
+      return enter({ ...before, inclusion: null, failure: null }, 'reorged', event.data.reorgedAt)
+    case 'TransactionConfirmed':
+      return enter(before, 'confirmed', event.data.confirmedAt)
+    case 'TransactionReverted':
+      return enter(
+        { ...before, failure: { code: 'execution_reverted', message: event.data.reason } },
+        'reverted',
+        event.data.revertedAt,
+      )
+    case 'TransactionFailed':
+      return enter(
+        { ...before, failure: { code: event.data.code, message: event.data.message } },
+        'failed',
+        event.data.failedAt,
+      )
+    case 'CancellationRequested':
+      return { ...before, cancellationRequested: true, speedUpRequested: null }
+    case 'SpeedUpRequested':
+      return { ...before, speedUpRequested: event.data.gasPriority }
+    case 'TransactionCancelled':
+      return enter(before, 'cancelled', event.data.cancelledAt)
+    case 'NonceConsumedExternally':
+      return enter(
+        { ...before, attempts: [], abandoned: [...before.abandoned, ...before.attempts] },
+        'requested',
+        event.data.foundAt,
+      )
+    default:
+      return assertNever(event)
+  }
+}
+
+function enter(transaction: KnownTransaction, state: TransactionStateName, at: string): KnownTransaction {
+  return { ...transaction, state, history: [...transaction.history, { state, at }] }
+}
+
+function withSubmission(attempts: readonly Attempt[], submission: { hash: string; submittedAt: string }): Attempt[] {
+  return attempts.map((attempt) =>
+    attempt.hash === submission.hash ? { ...attempt, submittedAt: submission.submittedAt } : attempt,
+  )
+}

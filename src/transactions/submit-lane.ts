@@ -1,0 +1,147 @@
+/**
+ * Gives signed bytes to the network, in nonce order, in JSON-RPC batches. Sending the same bytes again is harmless; new
+ * bytes are never made here.
+ */
+import type { RpcClient } from '../chain/rpc-client.ts'
+import type { Submission } from '../chain/rpc-errors.ts'
+import { Unavailable } from '../core/errors.ts'
+import type { Clock } from '../core/ids.ts'
+import { change, type Loaded } from '../event-log/aggregate.ts'
+import { StreamConflict } from '../event-log/commit.ts'
+import type { Lease, Leases } from '../event-log/leases.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import type { TransactionCommand } from './decider.ts'
+import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import { transactionAggregate } from './projection.ts'
+import { type Attempt, isUnmined, newestAttempt, type TransactionState } from './state.ts'
+import { workerMetadata } from './worker-metadata.ts'
+
+const MAX_BATCH = 128
+const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no answer' }
+
+export type SubmitLanePorts = {
+  readonly log: EventLog
+  readonly leases: Leases
+  readonly lanes: LaneReads
+  readonly clientOf: (chainId: number) => Pick<RpcClient, 'sendRawTransactions'>
+  readonly clock: Clock
+  /** Bytes that were sent this long ago and are in no block may have been dropped: they are sent again. */
+  readonly rebroadcastAfterMs: number
+  readonly onRefused: (refusal: {
+    readonly transactionId: string
+    readonly outcome: string
+    readonly message: string
+  }) => void
+}
+
+export type SubmitLane = (lane: Lane) => Promise<void>
+
+export function createSubmitLane(ports: SubmitLanePorts): SubmitLane {
+  return async (lane) => {
+    const lease = await ports.leases.acquire(`submit-${laneName(lane)}`)
+    if (lease === null) return // Another submitter is at it, and has now been told that there is more to do.
+    try {
+      do {
+        let afterNonce: number | null = -1
+        while (afterNonce !== null && (await lease.renew()))
+          afterNonce = await submitNext(ports, lane, lease, afterNonce)
+      } while ((await lease.release()) === 'wanted')
+    } catch (error) {
+      await lease.release({ force: true })
+      throw error
+    }
+  }
+}
+
+type Unsent = { readonly loaded: Loaded<TransactionState>; readonly attempt: Attempt }
+
+/** Sends the next batch above a nonce; returns its highest nonce, or `null` when the lane has nothing more to send. */
+async function submitNext(
+  ports: SubmitLanePorts,
+  lane: Lane,
+  lease: Lease,
+  afterNonce: number,
+): Promise<number | null> {
+  const { log, lanes, clock, rebroadcastAfterMs } = ports
+  const sentBefore = new Date(clock() - rebroadcastAfterMs)
+  const ids = await lanes.toSubmit(lane, { sentBefore, afterNonce, limit: MAX_BATCH })
+  const unsent = (await log.loadMany(transactionAggregate, ids)).flatMap((loaded): Unsent[] => {
+    if (loaded.state.state === 'unknown' || !isUnmined(loaded.state)) return []
+    const attempt = newestAttempt(loaded.state)
+    return attempt === null ? [] : [{ loaded, attempt }]
+  })
+  if (unsent.length === 0) return null
+  const answers = await ports
+    .clientOf(lane.chainId)
+    .sendRawTransactions(unsent.map(({ attempt }) => attempt.rawTransaction))
+  const outcomes = unsent.map((item, index) => ({
+    ...item,
+    outcome: interpret(ports, item, answers[index] ?? UNANSWERED, log.now()),
+  }))
+  await record(ports, lane, lease, outcomes)
+  const unanswered = outcomes.find(({ outcome }) => outcome === 'unanswered')
+  if (unanswered !== undefined)
+    throw new Unavailable('rpc_unavailable', 'The node did not take every transaction: they are sent again.')
+  return Math.max(...unsent.map(({ attempt }) => attempt.nonce))
+}
+
+/** What an answer of the node means for the log. `unanswered`: nothing is known, the same bytes must go again. */
+function interpret(
+  ports: SubmitLanePorts,
+  { loaded, attempt }: Unsent,
+  { outcome, message }: Submission,
+  now: string,
+): TransactionCommand | 'unanswered' | 'wait' {
+  if (outcome !== 'accepted') ports.onRefused({ transactionId: loaded.id, outcome, message })
+  switch (outcome) {
+    case 'accepted':
+    // The nonce is taken: by these bytes, by an older version of them, or by a stranger. The follower finds out which.
+    case 'nonce_too_low':
+    // The pool holds an older version that this one does not outbid; the lane bumps it again in time.
+    case 'replacement_underpriced':
+      return { type: 'RecordSubmission', hash: attempt.hash, now }
+    case 'insufficient_funds':
+      return { type: 'RecordShortFunds', hash: attempt.hash, now }
+    case 'rejected':
+      return { type: 'RequestCancellation', now }
+    case 'fee_too_low':
+    case 'nonce_gap':
+    case 'pool_full':
+      return 'wait'
+    default:
+      return 'unanswered'
+  }
+}
+
+async function record(
+  { log }: SubmitLanePorts,
+  lane: Lane,
+  lease: Lease,
+  outcomes: readonly (Unsent & { readonly outcome: TransactionCommand | 'unanswered' | 'wait' })[],
+): Promise<void> {
+  let pending = outcomes.flatMap(({ loaded, outcome }) =>
+    typeof outcome === 'string' ? [] : [{ loaded, command: outcome }],
+  )
+  for (;;) {
+    const changes = decided(
+      pending.map(({ loaded, command }) =>
+        change(transactionAggregate, loaded, command, {
+          metadata: workerMetadata(loaded.state, 'submitter', laneName(lane)),
+          now: log.now(),
+        }),
+      ),
+    )
+    if (changes.length === 0) return
+    try {
+      return await log.append({ changes, guards: { fence: lease } })
+    } catch (error) {
+      if (!(error instanceof StreamConflict)) throw error
+    }
+    // The follower saw some of them in a block before the node's answer came: decide again on what is true now.
+    const again = await log.loadMany(
+      transactionAggregate,
+      pending.map(({ loaded }) => loaded.id),
+    )
+    pending = pending.map(({ command }, index) => ({ command, loaded: again[index] as Loaded<TransactionState> }))
+  }
+}

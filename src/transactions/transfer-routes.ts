@@ -1,0 +1,124 @@
+/** Sending, and seeing what sending would do: parse, call, reply. */
+
+import type { Static } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type { FindReplay } from '../event-log/find-replay.ts'
+import { success, successOf } from '../http/envelope.ts'
+import { markReplayed } from '../http/idempotency.ts'
+import { applyPreference, preferenceOf } from '../http/prefer.ts'
+import type { Routes } from '../http/request.ts'
+import { metadataOf } from '../http/request-metadata.ts'
+import type { PreviewTransfer } from './preview-transfer.ts'
+import type { TransactionReads } from './read-transactions.ts'
+import type { AcceptedTransfer, RequestTransfer, TransferRequest } from './request-transfer.ts'
+import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
+import type { TransactionView } from './view.ts'
+
+export type TransferRoutePorts = {
+  readonly requestTransfer: RequestTransfer
+  readonly previewTransfer: PreviewTransfer
+  readonly findReplay: FindReplay
+  readonly reads: TransactionReads
+  /** How long an answer waits for the hash when the caller does not say. */
+  readonly signWaitMs: number
+}
+
+const tags = ['Transactions']
+
+const transfer = {
+  tags,
+  summary: 'Send a transfer',
+  description:
+    'Accepts a transfer of the native currency or of a token. Once this has answered, the transfer is recorded for ever and ' +
+    'is sent at most once, whatever happens. The answer waits a moment for the hash; poll the transaction for what follows.',
+  params: walletParams,
+  body: transferBody,
+  response: { 202: successOf(acceptedSchema, 'The transfer was accepted.') },
+}
+
+const preview = {
+  tags,
+  summary: 'Preview a transfer',
+  description: 'What the transfer would cost and whether it would succeed. Sends and records nothing.',
+  params: walletParams,
+  body: transferBody,
+  response: { 200: successOf(previewSchema, 'What would happen.') },
+}
+
+export function transferRoutes(ports: TransferRoutePorts): Routes {
+  const { requestTransfer, previewTransfer, findReplay, reads, signWaitMs } = ports
+  return (app) => {
+    app.post(
+      '/v1/wallets/:wallet_id/transfer',
+      {
+        schema: transfer,
+        config: {
+          scope: 'transactions:write',
+          idempotent: true,
+          waits: 'for the hash, 2 seconds at most',
+          refusals: {
+            409: 'The wallet is archived.',
+            503: 'No node has told its fees lately, or gas costs more than the cap.',
+          },
+        },
+      },
+      async (request, reply) => {
+        const metadata = metadataOf(request)
+        const accepted = await requestTransfer(
+          toTransfer(request.params.wallet_id, request.body),
+          metadata,
+          request.caller.environment,
+        ).catch(async (error): Promise<AcceptedTransfer> => {
+          const transactionId = await findReplay(metadata)
+          if (transactionId === null) throw error
+          return { transactionId, view: null }
+        })
+        if (accepted.view === null) markReplayed(reply)
+        const view = accepted.view ?? (await reads.readById(metadata.tenantId, accepted.transactionId))
+        const answer = toAccepted(view)
+        const preference = preferenceOf(request)
+        applyPreference(reply, preference)
+        const waitMs = preference.waitMs ?? signWaitMs
+        if (
+          view.state === 'requested' &&
+          waitMs > 0 &&
+          (await reads.untilSigned(view.transaction_id, waitMs)) !== null
+        ) {
+          return reply.code(202).send(success(toAccepted(await reads.readById(metadata.tenantId, view.transaction_id))))
+        }
+        return reply.code(202).send(success(answer))
+      },
+    )
+
+    app.post(
+      '/v1/wallets/:wallet_id/transfer/preview',
+      {
+        schema: preview,
+        config: { scope: 'transactions:read' },
+      },
+      async (request) =>
+        success(await previewTransfer(toTransfer(request.params.wallet_id, request.body), ownerOf(request))),
+    )
+  }
+}
+
+function ownerOf({ caller }: FastifyRequest) {
+  return { tenantId: caller.tenantId, environment: caller.environment }
+}
+
+function toTransfer(walletId: string, body: Static<typeof transferBody>): TransferRequest {
+  return {
+    walletId,
+    to: body.to,
+    amount: body.amount,
+    asset: body.asset,
+    gasPriority: body.gas_priority ?? 'medium',
+    referenceId: body.reference_id ?? null,
+    memo: body.memo ?? null,
+    validUntil: body.valid_until === undefined ? null : new Date(body.valid_until).toISOString(),
+  }
+}
+
+function toAccepted({ transaction_id, status, hash, estimated_completion_time, state }: TransactionView) {
+  return { transaction_id, status, hash, estimated_completion_time, state } as Static<typeof acceptedSchema>
+}
