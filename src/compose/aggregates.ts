@@ -1,0 +1,19 @@
+/** Every aggregate whose streams the log holds: what replays the log needs them all. */
+import { apiKeyAggregate } from '../access/projection.ts'
+import { assetAggregate } from '../assets/projection.ts'
+import { balanceAggregate } from '../balances/projection.ts'
+import type { AnyAggregate } from '../event-log/replay.ts'
+import { chainAggregate } from '../follower/aggregate.ts'
+import { transactionAggregate } from '../transactions/projection.ts'
+import { keyIndexesAggregate } from '../wallets/key-indexes.ts'
+import { walletAggregate } from '../wallets/projection.ts'
+
+export const ALL_AGGREGATES = [
+  apiKeyAggregate,
+  assetAggregate,
+  balanceAggregate,
+  chainAggregate,
+  keyIndexesAggregate,
+  transactionAggregate,
+  walletAggregate,
+] as unknown as readonly AnyAggregate[]

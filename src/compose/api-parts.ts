@@ -1,0 +1,19 @@
+/** What several capabilities of the API share. */
+import { PrismaPg } from '@prisma/adapter-pg'
+import { createAssetBooks } from '../assets/asset-books.ts'
+import { createFindReplay } from '../event-log/find-replay.ts'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { createFindWallet } from '../wallets/find-wallet.ts'
+import { createWalletFacts } from '../wallets/wallet-facts.ts'
+import type { Kernel } from './kernel.ts'
+
+export type ApiParts = ReturnType<typeof apiParts>
+
+export function apiParts({ pool }: Kernel) {
+  return {
+    books: createAssetBooks(pool),
+    findReplay: createFindReplay(pool),
+    findWallet: createFindWallet(createWalletFacts(pool)),
+    prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
+  }
+}

@@ -1,0 +1,41 @@
+/** The wallet endpoints and what stands behind them. */
+import { createDescribeAsset } from '../assets/describe-asset.ts'
+import type { Routes } from '../http/request.ts'
+import { createArchiveWallet } from '../wallets/archive-wallet.ts'
+import { openingRoutes } from '../wallets/opening-routes.ts'
+import { createWalletReads } from '../wallets/read-wallets.ts'
+import { createRequestWallet } from '../wallets/request-wallet.ts'
+import { createRestoreWallet } from '../wallets/restore-wallet.ts'
+import { createReviseWallet } from '../wallets/revise-wallet.ts'
+import { walletRoutes } from '../wallets/routes.ts'
+import { createHasSigner } from '../wallets/signer-presence.ts'
+import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+import { createWatchWallet } from '../wallets/watch-wallet.ts'
+import type { ApiParts } from './api-parts.ts'
+import type { Kernel } from './kernel.ts'
+
+export function composeWalletRoutes(kernel: Kernel, { books, findReplay, findWallet, prisma }: ApiParts): Routes[] {
+  const { log, pool, wakeUps, newId, chains, chainOf } = kernel
+  const reads = createWalletReads(prisma)
+  const describe = createDescribeAsset(books)
+  return [
+    openingRoutes({
+      chainIdOf: (key) => chains.get(key).settings.chainId,
+      requestWallet: createRequestWallet({ log, findReplay, newId, hasSigner: createHasSigner(pool) }),
+      watchWallet: createWatchWallet({ log, pool, newId }),
+      waitForWallet: createWaitForWallet({ pool, wakeUps }),
+      reads,
+    }),
+    walletRoutes({
+      findWallet,
+      reads,
+      reviseWallet: createReviseWallet(log),
+      archiveWallet: createArchiveWallet({
+        log,
+        pool,
+        describeAsset: (wallet, assetId) => describe(wallet.tenantId, chainOf(wallet.chainId).settings, assetId),
+      }),
+      restoreWallet: createRestoreWallet({ log, pool }),
+    }),
+  ]
+}

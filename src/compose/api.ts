@@ -1,0 +1,52 @@
+/** The API process: every route and what stands behind it. It appends and reads; it holds no key and touches no queue. */
+import { createApiKeyRows } from '../access/api-key-rows.ts'
+import { createAuthenticator } from '../access/authenticate.ts'
+import { createListAssets } from '../assets/list-assets.ts'
+import { createRegisterAsset } from '../assets/register-asset.ts'
+import { assetRoutes } from '../assets/routes.ts'
+import { balanceRoutes } from '../balances/routes.ts'
+import { buildApp } from '../http/app.ts'
+import { createReadiness } from '../http/health.ts'
+import type { App, Routes } from '../http/request.ts'
+import { composeBalanceReads } from './api-balances.ts'
+import { type ApiParts, apiParts } from './api-parts.ts'
+import { composeTransactionRoutes } from './api-transactions.ts'
+import { composeWalletRoutes } from './api-wallets.ts'
+import type { Kernel } from './kernel.ts'
+import { addOperatorGauges } from './operator-gauges.ts'
+import { readinessChecks } from './readiness.ts'
+
+/** The application, ready to listen. @param version as package.json has it */
+export async function composeApi(kernel: Kernel, version: string): Promise<App> {
+  const { config, logger, metrics, clock, newId, pool } = kernel
+  const parts = apiParts(kernel)
+  const balances = composeBalanceReads(kernel, parts)
+  addOperatorGauges(kernel)
+  const routes: Routes[] = [
+    ...composeWalletRoutes(kernel, parts),
+    balanceRoutes({ readBalance: balances.readBalance }),
+    ...composeTransactionRoutes(kernel, parts, balances),
+    composeAssetRoutes(kernel, parts),
+  ]
+  return buildApp({
+    settings: config.http,
+    version,
+    logger,
+    metrics,
+    routes,
+    clock,
+    newId,
+    authenticator: createAuthenticator({ keys: createApiKeyRows(pool), clock }),
+    readiness: createReadiness(readinessChecks(kernel), clock),
+  })
+}
+
+function composeAssetRoutes({ chains, chainOf, pool, log }: Kernel, { books, findReplay }: ApiParts): Routes {
+  return assetRoutes({
+    chainsOf: (environment) =>
+      chains.all.map(({ settings }) => settings).filter((settings) => settings.environment === environment),
+    chainOf: (key) => chains.get(key).settings,
+    listAssets: createListAssets({ pool, books }),
+    registerAsset: createRegisterAsset({ log, findReplay, books, rpcOf: (chainId) => chainOf(chainId).client }),
+  })
+}

@@ -1,0 +1,135 @@
+/** The chain follower process: one leader for each chain walks its blocks; beside it run what looks at a chain now and then. */
+import { createBalanceChains } from '../balances/chain.ts'
+import { createObserveWallet } from '../balances/first-observation.ts'
+import { createObserveJob } from '../balances/jobs.ts'
+import { createKnownAssets } from '../balances/known-assets.ts'
+import { createLoadBalances } from '../balances/load-balances.ts'
+import { createBalanceObserver } from '../balances/observe-block.ts'
+import { createRefreshPrices } from '../balances/prices.ts'
+import { createReconcile } from '../balances/reconcile.ts'
+import { repeat } from '../balances/repeat.ts'
+import type { ChainClient } from '../chain/client-set.ts'
+import { explainRevert, type FailedInclusion } from '../chain/explain-revert.ts'
+import { lead } from '../event-log/lead.ts'
+import type { Lease } from '../event-log/leases.ts'
+import { readCursor } from '../follower/cursor.ts'
+import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
+import { observeTransactions, settleTransactions, unwindTransactions } from '../transactions/observe-blocks.ts'
+import { resolveNonces } from '../transactions/resolve-nonces.ts'
+import type { Kernel } from './kernel.ts'
+import type { Work } from './run-process.ts'
+
+const OBSERVATIONS_AT_ONCE = 8
+/** Chainlink's feeds move seldom; a minute is fresh. */
+const PRICE_INTERVAL_MS = 60_000
+/** What logs do not show (internal calls) is found within this time. */
+const RECONCILE_INTERVAL_MS = 60_000
+const NONCE_INTERVAL_MS = 10_000
+
+export async function startChainFollower(kernel: Kernel, signal: AbortSignal): Promise<Work> {
+  const { config, chains, leases, logger, pool, log, jobs } = kernel
+  const balances = composeBalances(kernel)
+  const leaders = chains.all.map((chain) => {
+    const { chainId, network } = chain.settings
+    const onError = (error: unknown) =>
+      logger.warn({ err: error, network }, 'following a chain failed, it goes on from its cursor')
+    return lead({ leases, leaseMs: config.leaseMs, signal, onError, name: `follow-${chainId}` }, (lease, stop) =>
+      followAndTend(kernel, chain, balances, lease, stop),
+    )
+  })
+  const observe = createObserveJob({
+    observeWallet: createObserveWallet({ pool, log, ...balances }),
+    reconcile: createReconcile({ pool, log, ...balances }),
+  })
+  const worker = jobs.process('observe', observe, {
+    concurrency: OBSERVATIONS_AT_ONCE,
+  })
+  return { drain: async () => void (await Promise.all([worker.close(), ...leaders])) }
+}
+
+function composeBalances({ pool, log, chains }: Kernel) {
+  return {
+    load: createLoadBalances({ pool, log }),
+    knownAssets: createKnownAssets(pool),
+    chainOf: createBalanceChains(chains.all),
+  }
+}
+
+type Balances = ReturnType<typeof composeBalances>
+
+/** All of a chain's work ends together: when one part fails, the leader starts all of it again. */
+async function followAndTend(
+  kernel: Kernel,
+  chain: ChainClient,
+  balances: Balances,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pool, log, clock, config, logger } = kernel
+  const { settings, client } = chain
+  const { chainId, network } = settings
+  const stop = new AbortController()
+  const both = AbortSignal.any([signal, stop.signal])
+  const reconcile = createReconcile({ pool, log, ...balances })
+  const refreshPrices = createRefreshPrices({ pool, clock })
+  const tend = (name: string, intervalMs: number, task: () => Promise<unknown>) =>
+    repeat(task, {
+      intervalMs,
+      signal: both,
+      onError: (error) => logger.warn({ err: error, network, task: name }, 'a periodic task failed, it comes again'),
+    })
+  const tending = [
+    tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(chain)),
+    tend('reconciliation', RECONCILE_INTERVAL_MS, () => reconcile(chainId, { signal: both })),
+    tend('nonces', NONCE_INTERVAL_MS, async () => {
+      const cursor = await readCursor(pool, chainId)
+      const finalized = (cursor?.number ?? 0) - settings.confirmations
+      if (finalized <= 0) return
+      const lost = await resolveNonces(
+        { pool, log, client },
+        chainId,
+        finalized,
+        new Date(clock() - config.rebroadcastAfterMs),
+        lease,
+      )
+      if (lost > 0)
+        logger.warn({ network, transactions: lost }, 'others sent from wallets of ours: their nonces are given anew')
+    }),
+  ]
+  try {
+    await followChain({ pool, log, client, settings, ...observersOf(kernel, chain, balances) }, lease, both)
+  } finally {
+    stop.abort()
+    await Promise.all(tending)
+  }
+}
+
+function observersOf({ pool, log, chainOf, logger }: Kernel, { settings }: ChainClient, balances: Balances) {
+  const { chainId, network, environment, confirmations } = settings
+  const ports = {
+    pool,
+    log,
+    revertReason: (id: number, inclusion: FailedInclusion, raw: string) =>
+      explainRevert(chainOf(id).client, inclusion, raw),
+  }
+  const chain = { chainId, network, environment }
+  const balanceObserver = createBalanceObserver({ pool, ...balances })
+  const observers: BlockObserver[] = [
+    {
+      observe: (blocks) => observeTransactions(ports, chainId, blocks),
+      unwind: (ancestor) => unwindTransactions(ports, chainId, ancestor),
+    },
+    {
+      observe: (blocks) => balanceObserver.observeBalances({ chain, blocks, now: log.now() }),
+      unwind: (ancestorNumber) => balanceObserver.unwind({ chain, ancestorNumber, now: log.now() }),
+    },
+  ]
+  return {
+    observers,
+    settle: (head: number) => settleTransactions(ports, chainId, head, confirmations),
+    onStep: (step: { readonly type: string }) => {
+      if (step.type === 'reorg')
+        logger.warn({ network, ...step }, 'the chain left its branch: what it undid is undone here')
+    },
+  }
+}

@@ -1,0 +1,54 @@
+/** The dispatcher process: turns events into jobs, and finds work that no job speaks of. One leads at a time. */
+import { balanceJobs, findUnobservedWallets } from '../balances/jobs.ts'
+import { lead } from '../event-log/lead.ts'
+import { subscribe } from '../event-log/subscription.ts'
+import { dispatchEvents } from '../jobs/dispatch.ts'
+import { sweep } from '../jobs/sweep.ts'
+import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '../transactions/jobs.ts'
+import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
+import type { Kernel } from './kernel.ts'
+import type { Work } from './run-process.ts'
+
+/** The subscription's name is its checkpoint: it never changes. */
+export const DISPATCHER = 'dispatcher'
+
+export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Promise<Work> {
+  const { config, leases, logger } = kernel
+  const onError = (error: unknown) => logger.warn({ err: error }, 'a leader failed, it starts again')
+  const settings = { leases, leaseMs: config.leaseMs, signal, onError }
+  const leaders = [
+    lead({ ...settings, name: DISPATCHER }, (_lease, stop) => dispatch(kernel, stop)),
+    lead({ ...settings, name: 'sweeper' }, (_lease, stop) => sweepUnfinished(kernel, stop)),
+  ]
+  return { drain: async () => void (await Promise.all(leaders)) }
+}
+
+function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal): Promise<void> {
+  return dispatchEvents({
+    subscription: withLanes(subscribe({ pool, wakeUps, name: DISPATCHER, signal }), createLanesOf(pool)),
+    routes: (event) => [...transactionJobs(event), ...walletJobs(event), ...balanceJobs(event)],
+    jobs,
+    signal,
+    log: logger,
+  })
+}
+
+function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: AbortSignal): Promise<void> {
+  const { sweepIntervalMs, rebroadcastAfterMs } = config
+  // What changed within the last interval has a job of its own on the way.
+  const quietBefore = () => new Date(clock() - sweepIntervalMs)
+  return sweep({
+    sources: [
+      {
+        name: 'lanes',
+        find: (limit) => findUnfinishedLanes(pool, quietBefore(), new Date(clock() - rebroadcastAfterMs), limit),
+      },
+      { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
+      { name: 'balances', find: (limit) => findUnobservedWallets(pool, quietBefore(), limit) },
+    ],
+    jobs,
+    intervalMs: sweepIntervalMs,
+    signal,
+    log: logger,
+  })
+}

@@ -1,0 +1,110 @@
+/** What every process is made of: the database, the log, the chains, the queues. The only place that puts them together. */
+import { hostname } from 'node:os'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { type ChainClient, type ChainClients, createChainClients } from '../chain/client-set.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { Unavailable } from '../core/errors.ts'
+import type { Clock, NewId } from '../core/ids.ts'
+import { createLeases, type Leases } from '../event-log/leases.ts'
+import { createEventLog, type EventLog } from '../event-log/log.ts'
+import { createWakeUps, type WakeUps } from '../event-log/wake-ups.ts'
+import { createMetrics, type Metrics } from '../http/metrics.ts'
+import { createJobs } from '../jobs/create-jobs.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import { createLogger } from '../logging.ts'
+import { newId } from './new-id.ts'
+
+/** A statement that takes longer is given up: the database is as good as down, and a caller must be told. */
+const STATEMENT_TIMEOUT_MS = 30_000
+const CONNECT_TIMEOUT_MS = 5_000
+
+export type Kernel = {
+  readonly config: Config
+  readonly processName: string
+  /** Names this process among those of its kind: `host:pid`. */
+  readonly instance: string
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly pool: pg.Pool
+  readonly wakeUps: WakeUps
+  readonly log: EventLog
+  readonly leases: Leases
+  readonly chains: ChainClients
+  readonly jobs: Jobs
+  readonly clock: Clock
+  readonly newId: NewId
+  /** @throws Unavailable when the chain is configured no more */
+  readonly chainOf: (chainId: number) => ChainClient
+  readonly close: () => Promise<void>
+}
+
+/** @throws ConfigError when the process is configured without a database */
+export function composeKernel(config: Config, processName: string): Kernel {
+  const { databaseUrl } = config
+  if (databaseUrl === null)
+    throw new ConfigError(['DATABASE_URL must be set for this process; npm start without it runs the sandbox'])
+  const logger = createLogger({ level: config.logLevel, processName })
+  for (const warning of config.warnings) logger.warn({ setting: warning }, 'a setting is not known')
+  const metrics = createMetrics(processName)
+  const instance = `${hostname()}:${process.pid}`
+  const pool = createPool(databaseUrl, config, processName, logger)
+  const wakeUps = createWakeUps(pool, databaseUrl)
+  const clock: Clock = Date.now
+  const chains = createChainClients({
+    chains: config.chains,
+    timeoutMs: config.rpcTimeoutMs,
+    now: clock,
+    log: logger,
+    onExchange: ({ network }, { method, outcome, ms }) =>
+      metrics.observeRpc({ network, method, outcome, durationMs: ms }),
+  })
+  const jobs = createJobs({
+    databaseUrl,
+    redisUrl: config.redisUrl ?? undefined,
+    graceMs: config.shutdownGraceMs,
+    log: logger,
+  })
+  return {
+    config,
+    processName,
+    instance,
+    logger,
+    metrics,
+    pool,
+    wakeUps,
+    chains,
+    jobs,
+    clock,
+    newId,
+    log: createEventLog({ pool, wakeUps, clock, onBatch: metrics.observeAppend }),
+    leases: createLeases({ pool, holder: `${processName}@${instance}`, leaseMs: config.leaseMs }),
+    chainOf(chainId) {
+      const chain = chains.byChainId(chainId)
+      if (chain === undefined)
+        throw new Unavailable('network_not_configured', `No RPC URL of the chain ${chainId} is configured.`)
+      return chain
+    },
+    async close() {
+      await jobs.close()
+      await wakeUps.close()
+      chains.close()
+      await pool.end()
+    },
+  }
+}
+
+function createPool(connectionString: string, config: Config, processName: string, logger: Logger): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString,
+    max: config.databasePoolSize,
+    application_name: `bursar-${processName}`,
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: 2 * STATEMENT_TIMEOUT_MS,
+  })
+  // An idle connection that breaks is replaced by the next query; without a listener it would end the process.
+  pool.on('error', (error) => logger.warn({ err: error }, 'a database connection broke'))
+  return pool
+}

@@ -1,0 +1,40 @@
+/**
+ * The life of an operator's command: parts, one task, an exit code. With no DATABASE_URL it speaks to the sandbox that
+ * runs on this machine.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError, loadConfig } from '../config.ts'
+import { composeKernel, type Kernel } from './kernel.ts'
+
+/** @param task returns the exit code */
+export async function runCommand(env: NodeJS.ProcessEnv, task: (kernel: Kernel) => Promise<number>): Promise<void> {
+  const kernel = composeKernel(configFor(env), 'command')
+  try {
+    process.exitCode = await task(kernel)
+  } finally {
+    await kernel.close()
+  }
+}
+
+function configFor(env: NodeJS.ProcessEnv) {
+  try {
+    const quiet = { LOG_LEVEL: 'error', ...env }
+    const config = loadConfig(quiet)
+    if (config.databaseUrl !== null) return config
+    return loadConfig({ ...quiet, DATABASE_URL: sandboxDatabase(config.dataDir), SANDBOX: 'true' })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(2)
+  }
+}
+
+function sandboxDatabase(dataDir: string): string {
+  try {
+    const { database_url } = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as { database_url: string }
+    return database_url
+  } catch {
+    throw new ConfigError(['DATABASE_URL must be set, or a sandbox must be running here: start one with npm start'])
+  }
+}

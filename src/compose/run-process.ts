@@ -1,0 +1,68 @@
+/**
+ * The life of a process: settings, parts, work, and an end in order. A bad setting stops the start with one line; SIGTERM
+ * lets running work end; a second signal ends at once.
+ */
+import { ConfigError, loadConfig } from '../config.ts'
+import { createReadiness, type ReadinessCheck } from '../http/health.ts'
+import { startMetricsServer } from '../http/metrics-server.ts'
+import { closeOnSignal } from '../http/shutdown.ts'
+import { startHeartbeat } from './heartbeat.ts'
+import { composeKernel, type Kernel } from './kernel.ts'
+
+/** The work of a process. `drain` stops taking new work and resolves when what was begun has ended. */
+export type Work = { readonly drain: () => Promise<void>; readonly checks?: readonly ReadinessCheck[] }
+
+/**
+ * Starts a process, which then runs until it is told to stop.
+ *
+ * @param start begins the work; the signal aborts when the process is to stop
+ */
+export async function runProcess(
+  processName: string,
+  start: (kernel: Kernel, signal: AbortSignal) => Promise<Work>,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const kernel = composeOrExit(env, processName)
+  const { logger, config } = kernel
+  const stop = new AbortController()
+  process.on('unhandledRejection', (error) => {
+    logger.fatal({ err: error }, 'a defect: a rejection that nobody handles')
+    process.exit(1)
+  })
+  const work = await start(kernel, stop.signal)
+  const heartbeat = startHeartbeat(kernel)
+  const metricsServer =
+    config.metricsPort === null
+      ? null
+      : await startMetricsServer(
+          { host: config.api.host, port: config.metricsPort },
+          { metrics: kernel.metrics, readiness: createReadiness(work.checks ?? [], kernel.clock) },
+        )
+  closeOnSignal({
+    logger,
+    graceMs: 2 * config.shutdownGraceMs,
+    steps: [
+      {
+        name: 'work',
+        close: () => {
+          stop.abort()
+          return work.drain()
+        },
+      },
+      { name: 'heartbeat', close: heartbeat.stop },
+      { name: 'metrics', close: async () => metricsServer?.close() },
+      { name: 'connections', close: kernel.close },
+    ],
+  })
+  logger.info({ pid: process.pid }, 'started')
+}
+
+function composeOrExit(env: NodeJS.ProcessEnv, processName: string): Kernel {
+  try {
+    return composeKernel(loadConfig(env), processName)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(1)
+  }
+}

@@ -1,0 +1,77 @@
+/** The signer process: the only one that holds keys. Makes wallets' keys and signs what waits in lanes. */
+
+import { rpcCall } from '../chain/json-rpc.ts'
+import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
+import { createHdSigner } from '../keys/hd.ts'
+import { parseKek } from '../keys/kek.ts'
+import { openKekFile } from '../keys/kek-file.ts'
+import { createPostgresKeystore } from '../keys/postgres-keystore.ts'
+import type { Signer } from '../keys/signer.ts'
+import { signerByKind } from '../keys/signer-by-kind.ts'
+import { openTenantSeeds } from '../keys/tenant-seeds.ts'
+import { createDrainLane } from '../transactions/drain-lane.ts'
+import { createEstimateGas } from '../transactions/estimate-gas.ts'
+import { createLaneReads, parseLane } from '../transactions/lanes.ts'
+import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
+import { createCreateHdWallet } from '../wallets/create-hd-wallet.ts'
+import { createWalletFacts } from '../wallets/wallet-facts.ts'
+import type { Kernel } from './kernel.ts'
+import type { Work } from './run-process.ts'
+
+/** Lanes that are drained side by side: signing is bound by the processor, the rest by waiting for the database. */
+const LANES_AT_ONCE = 8
+const WALLETS_AT_ONCE = 4
+
+export async function startSigner(kernel: Kernel): Promise<Work> {
+  const { jobs, log } = kernel
+  const signer = await openSigner(kernel)
+  const drainLane = composeLane(kernel, signer)
+  const createHdWallet = createCreateHdWallet({ log, signer })
+  const workers = [
+    jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
+    jobs.process('wallet', ({ wallet_id }) => createHdWallet(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
+  ]
+  return { drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))) }
+}
+
+async function openSigner({ config, pool }: Kernel): Promise<Signer> {
+  const { kind, directory, key } = config.keystore
+  const kek = key === null ? await openKekFile(directory) : parseKek(key)
+  const keystore = kind === 'postgres' ? createPostgresKeystore(pool) : await openDirectoryKeystore(directory)
+  return signerByKind({ hd: createHdSigner({ seeds: await openTenantSeeds({ keystore, kek }) }) })
+}
+
+function composeLane({ config, pool, log, leases, clock, chainOf, logger, metrics }: Kernel, signer: Signer) {
+  const factsOf = createWalletFacts(pool)
+  const lanes = createLaneReads(pool)
+  const keyOf = async (walletId: string) => {
+    const key = (await factsOf(walletId))?.key
+    if (key === undefined || key === null) throw new Error(`wallet ${walletId} has no key`)
+    return key
+  }
+  const shared = { log, lanes, signer, keyOf, clock }
+  const replace = createReplaceInLane({
+    ...shared,
+    quoteOf: (chainId) => chainOf(chainId).fees.quote(),
+    capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
+    replaceAfterMs: config.replaceAfterMs,
+    onCapReached: (transactionId) =>
+      logger.warn({ transaction_id: transactionId }, 'a stuck transaction may not cost more: raise the fee cap'),
+  })
+  return createDrainLane({
+    ...shared,
+    leases,
+    replace,
+    maxInFlight: config.maxInFlightPerLane,
+    onSigned: (chainId, transactions) =>
+      metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
+    chainOf(chainId) {
+      const { client, code, fees } = chainOf(chainId)
+      return {
+        quote: fees.quote,
+        estimateGas: createEstimateGas(client, code),
+        nonceOf: async (address) => Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),
+      }
+    },
+  })
+}

@@ -1,0 +1,32 @@
+/** The submitter process: gives signed bytes to the network. */
+import { createLaneReads, parseLane } from '../transactions/lanes.ts'
+import { createSubmitLane } from '../transactions/submit-lane.ts'
+import type { Kernel } from './kernel.ts'
+import type { Work } from './run-process.ts'
+
+/** Submitting is waiting for nodes. */
+const LANES_AT_ONCE = 16
+
+export async function startSubmitter({
+  config,
+  pool,
+  log,
+  leases,
+  clock,
+  jobs,
+  logger,
+  chainOf,
+}: Kernel): Promise<Work> {
+  const submitLane = createSubmitLane({
+    log,
+    leases,
+    clock,
+    lanes: createLaneReads(pool),
+    clientOf: (chainId) => chainOf(chainId).client,
+    rebroadcastAfterMs: config.rebroadcastAfterMs,
+    onRefused: ({ transactionId, outcome, message }) =>
+      logger.warn({ transaction_id: transactionId, outcome, node_says: message }, 'a node did not take a transaction'),
+  })
+  const worker = jobs.process('submit', ({ lane }) => submitLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE })
+  return { drain: () => worker.close() }
+}

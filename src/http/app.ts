@@ -1,0 +1,139 @@
+/**
+ * Builds the HTTP application from its parts. Invariant: no request has its unknown fields dropped or its types bent,
+ * every answer is an envelope with a request id, and no route is open unless it says so.
+ */
+import Fastify, { type FastifyServerOptions, LogController } from 'fastify'
+import type { Logger } from 'pino'
+import type { Clock, NewId } from '../core/ids.ts'
+import type { Authenticator, Caller } from './caller.ts'
+import { clientErrorHandler } from './client-error.ts'
+import { addDocsPage } from './docs-page.ts'
+import { drainConnections } from './draining.ts'
+import { replyWithError } from './error-reply.ts'
+import type { Readiness } from './health.ts'
+import { RequestRefused } from './http-errors.ts'
+import { readJsonBody } from './json-body.ts'
+import type { Metrics } from './metrics.ts'
+import { addOpenApi } from './openapi.ts'
+import { addOperations } from './operations.ts'
+import { createRateLimit } from './rate-limit.ts'
+import type { App, Routes } from './request.ts'
+import { requestIdMaker } from './request-id.ts'
+import { observeRequests } from './request-observation.ts'
+import { enforceRouteRules } from './route-rules.ts'
+import { createPathBook } from './unmatched.ts'
+import { createValidatorCompiler } from './validation.ts'
+
+/** A request has to arrive within this time, headers and body: a slow sender must not hold a connection for ever. */
+const REQUEST_TIMEOUT_MS = 30_000
+/** Longer than the usual 60 s of load balancers, so that they close idle connections first, and not in mid-request. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000
+
+export type HttpSettings = {
+  readonly bodyLimitBytes: number
+  /** Requests per key and second; 0 for no limit. */
+  readonly rateLimitPerSecond: number
+  /** One line for each request at level info. */
+  readonly logRequests: boolean
+  /** Answers carry `X-Sandbox: true`. */
+  readonly sandbox: boolean
+  /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+}
+
+export type AppParts = {
+  readonly settings: HttpSettings
+  readonly version: string
+  readonly logger: Logger
+  readonly authenticator: Authenticator
+  readonly readiness: Readiness
+  readonly metrics: Metrics
+  readonly routes: readonly Routes[]
+  readonly clock: Clock
+  readonly newId: NewId
+}
+
+/**
+ * The application, ready for `listen` or `inject`.
+ *
+ * @throws Error when a route breaks a rule of route-rules.ts
+ */
+export async function buildApp(parts: AppParts): Promise<App> {
+  const { settings, metrics, readiness } = parts
+  const app: App = Fastify(serverOptions(parts))
+  const pathBook = createPathBook()
+  const rateLimit = createRateLimit(settings.rateLimitPerSecond, parts.clock)
+
+  app.setValidatorCompiler(createValidatorCompiler())
+  app.setErrorHandler(replyWithError)
+  app.setNotFoundHandler(pathBook.reply)
+  acceptJsonOnly(app)
+  decorateRequests(app)
+  addCommonHeaders(app, settings.sandbox)
+  drainConnections(app)
+  app.addHook('onRoute', pathBook.note)
+  observeRequests(app, { metrics, logger: settings.logRequests ? parts.logger : null })
+
+  await addOpenApi(app, { version: parts.version })
+  await addDocsPage(app)
+  // From here on every route has to say who may call it.
+  app.addHook('onRoute', enforceRouteRules({ authenticator: parts.authenticator, rateLimit }))
+  for (const addRoutes of parts.routes) addRoutes(app)
+  addOperations(app, { readiness, metrics })
+  await app.ready()
+  return app
+}
+
+function serverOptions({ settings, logger, newId }: AppParts): FastifyServerOptions {
+  return {
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    genReqId: requestIdMaker(newId),
+    requestIdHeader: false,
+    bodyLimit: settings.bodyLimitBytes,
+    trustProxy: settings.trustedProxies.length === 0 ? false : [...settings.trustedProxies],
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // While the process stops, requests on open connections are still answered; the connections close after them.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 256 },
+    frameworkErrors: (error, request, reply) => replyWithError(error, request, reply),
+    clientErrorHandler: clientErrorHandler(newId),
+  }
+}
+
+function acceptJsonOnly(app: App): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    requireIdentity(request.headers['content-encoding'])
+    done(null, readJsonBody(body))
+  })
+}
+
+/** Nothing here unpacks bodies: a packed one would only be called malformed. */
+function requireIdentity(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return
+  const rule = 'The body must not be compressed: send it without Content-Encoding.'
+  throw new RequestRefused('unsupported_content_encoding', rule)
+}
+
+function decorateRequests(app: App): void {
+  app.decorateRequest('authenticated', null)
+  app.decorateRequest('idempotency', null)
+  app.decorateRequest('caller', {
+    getter(): Caller {
+      if (this.authenticated === null) throw new Error('this route is public: it has no caller')
+      return this.authenticated
+    },
+  })
+}
+
+function addCommonHeaders(app: App, sandbox: boolean): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    reply.header('cache-control', 'no-store')
+    if (sandbox) reply.header('x-sandbox', 'true')
+    done()
+  })
+}

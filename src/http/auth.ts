@@ -1,0 +1,59 @@
+/**
+ * Decides who sends a request, before its body is read: bearer token (RFC 6750), rate, scope, in this order. An unknown,
+ * an expired, a revoked and a foreign key get the same answer.
+ */
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { BursarError } from '../core/errors.ts'
+import { ALL_SCOPES } from '../core/scopes.ts'
+import type { Authenticator, Caller, Scope } from './caller.ts'
+import { AuthenticationFailed, ScopeMissing } from './http-errors.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+/** b64token of RFC 6750 § 2.1, and a length that no key of ours has. */
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i
+
+export type Gate = { readonly authenticator: Authenticator; readonly rateLimit: RateLimit }
+
+/** Undefined lets the request pass. */
+type Verdict = BursarError | undefined
+
+/** The `onRequest` hook of one route. Keys that are remembered pass without a promise. */
+export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): onRequestHookHandler {
+  function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Verdict {
+    const limited = rateLimit.admit(caller.keyId, reply)
+    if (limited !== null) return limited
+    request.authenticated = caller
+    if (caller.scopes.has(scope) || caller.scopes.has(ALL_SCOPES)) return undefined
+    reply.header('www-authenticate', `Bearer realm="bursar", error="insufficient_scope", scope="${scope}"`)
+    return new ScopeMissing(scope)
+  }
+
+  function refuse(code: AuthenticationFailed['code'], request: FastifyRequest, reply: FastifyReply): Verdict {
+    rateLimit.recordFailure(request.ip)
+    const error = code === 'api_key_invalid' ? ', error="invalid_token"' : ''
+    reply.header('www-authenticate', `Bearer realm="bursar"${error}`)
+    return new AuthenticationFailed(code)
+  }
+
+  async function verify(token: string, request: FastifyRequest, reply: FastifyReply): Promise<Verdict> {
+    const caller = await authenticator.verify(token)
+    return caller === null ? refuse('api_key_invalid', request, reply) : admit(caller, request, reply)
+  }
+
+  function judge(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
+    const { authorization } = request.headers
+    const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+    const known = token === undefined ? undefined : authenticator.recall(token)
+    if (known !== undefined) return admit(known, request, reply)
+    const limited = rateLimit.hear(request.ip)
+    if (limited !== null) return limited
+    if (token !== undefined) return verify(token, request, reply)
+    return refuse(authorization ? 'api_key_invalid' : 'api_key_missing', request, reply)
+  }
+
+  return (request, reply, done) => {
+    const verdict = judge(request, reply)
+    if (verdict instanceof Promise) verdict.then(done, done)
+    else done(verdict)
+  }
+}

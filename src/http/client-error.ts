@@ -1,0 +1,35 @@
+/** Answers what is too broken to become a request: bytes that are not HTTP, headers without end, a client too slow. */
+
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { ConnectionError } from 'fastify'
+import type { NewId } from '../core/ids.ts'
+import { errorBody } from './envelope.ts'
+import { statusOf } from './error-status.ts'
+
+const REFUSALS: Readonly<Record<string, { readonly code: string; readonly message: string }>> = {
+  HPE_HEADER_OVERFLOW: { code: 'headers_too_large', message: 'The headers are larger than this service takes.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', message: 'The request did not arrive in time.' },
+}
+const MALFORMED = { code: 'malformed_request', message: 'This is not a valid HTTP/1.1 request.' }
+
+export function clientErrorHandler(newId: NewId): (error: ConnectionError, socket: Socket) => void {
+  return (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy(error)
+    const item = { type: 'validation_error' as const, ...(REFUSALS[error.code] ?? MALFORMED) }
+    const status = statusOf(item)
+    const id = newId('request')
+    const body = JSON.stringify(errorBody([item], id))
+    socket.end(
+      [
+        `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+        'content-type: application/json; charset=utf-8',
+        `content-length: ${Buffer.byteLength(body)}`,
+        `x-request-id: ${id}`,
+        'connection: close',
+        '',
+        body,
+      ].join('\r\n'),
+    )
+  }
+}

@@ -1,0 +1,63 @@
+/** `/metrics`, `/healthz` and `/readyz` for a process that serves nothing else. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { errorBody, success } from './envelope.ts'
+import type { Readiness } from './health.ts'
+import { NotReady } from './http-errors.ts'
+import type { Metrics } from './metrics.ts'
+
+type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
+
+export type MetricsServer = { readonly port: number; readonly close: () => Promise<void> }
+
+/** @param port 0 takes a free one */
+export async function startMetricsServer(
+  { host, port }: { readonly host: string; readonly port: number },
+  sources: { readonly metrics: Metrics; readonly readiness: Readiness },
+): Promise<MetricsServer> {
+  const server = createServer((request, response) => {
+    const reading = request.method === 'GET' || request.method === 'HEAD'
+    const answer = reading ? answerTo(request.url ?? '', sources) : Promise.resolve(json(405, 'Only GET and HEAD.'))
+    answer
+      .catch((error: unknown) => json(500, error instanceof Error ? error.message : 'failed'))
+      .then(({ status, contentType, body }) => response.writeHead(status, { 'content-type': contentType }).end(body))
+      .catch((error: Error) => response.destroy(error))
+  })
+  server.listen(port, host)
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function answerTo(
+  url: string,
+  { metrics, readiness }: { metrics: Metrics; readiness: Readiness },
+): Promise<Answer> {
+  switch (url.split('?')[0]) {
+    case '/metrics':
+      return { status: 200, contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }
+    case '/healthz':
+      return json(200, success({ alive: true }))
+    case '/readyz': {
+      const checks = await readiness()
+      const failures = checks.filter(({ ok }) => !ok)
+      if (failures.length === 0) return json(200, success({ ready: true, checks }))
+      const notReady = new NotReady(failures)
+      return json(503, errorBody(notReady.items, 'readyz', notReady.message))
+    }
+    default:
+      return json(404, 'Only /metrics, /healthz and /readyz are here.')
+  }
+}
+
+function json(status: number, content: object | string): Answer {
+  const body = typeof content === 'string' ? { status: 'error', message: content } : content
+  return { status, contentType: 'application/json; charset=utf-8', body: JSON.stringify(body) }
+}

@@ -1,0 +1,99 @@
+/**
+ * What a process counts, in Prometheus' terms. Other modules are handed its functions and know nothing of Prometheus.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+/** A number for each combination of labels, read when Prometheus asks. */
+export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
+
+export type Metrics = {
+  readonly registry: Registry
+  /** One answered request. `route` is the template, never the path: labels must stay few. */
+  readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
+  /** One batch of commits that became durable. */
+  readonly observeAppend: (batch: { readonly commits: number; readonly durationMs: number }) => void
+  /** One JSON-RPC call or batch. */
+  readonly observeRpc: (call: { network: string; method: string; outcome: string; durationMs: number }) => void
+  /** One job that ended. */
+  readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
+  /** Transactions that a lane signed at once. */
+  readonly countSigned: (signed: { network: string; transactions: number }) => void
+  /** Adds a gauge whose readings are made at each scrape: jobs by queue and state, lanes held, lags. */
+  readonly addGauge: (
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => Promise<readonly Reading[]>,
+  ) => void
+}
+
+/** @param processName `api`, `signer`, …: a label on every metric of this process */
+export function createMetrics(processName: string): Metrics {
+  const registry = new Registry()
+  registry.setDefaultLabels({ process: processName })
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  const timer = (name: string, help: string, labelNames: readonly string[]) =>
+    new Histogram({ name, help, labelNames, buckets: SECONDS, registers })
+
+  const requests = timer('bursar_http_request_duration_seconds', 'Time to answer a request.', [
+    'method',
+    'route',
+    'status',
+  ])
+  const appends = timer('bursar_append_duration_seconds', 'Time to make a batch of commits durable.', [])
+  const calls = timer('bursar_rpc_duration_seconds', 'Time of a JSON-RPC call.', ['network', 'method', 'outcome'])
+  const jobs = timer('bursar_job_duration_seconds', 'Time of a job.', ['queue', 'outcome'])
+  const help = {
+    batches: 'Commits in one batch.',
+    signed: 'Transactions signed.',
+    failures: 'Gauges that could not be read.',
+  }
+  const batches = new Histogram({
+    name: 'bursar_append_batch_commits',
+    help: help.batches,
+    buckets: BATCH_SIZES,
+    registers,
+  })
+  const signed = new Counter({ name: 'bursar_signed_total', help: help.signed, labelNames: ['network'], registers })
+  const failures = new Counter({
+    name: 'bursar_gauge_failures_total',
+    help: help.failures,
+    labelNames: ['gauge'],
+    registers,
+  })
+
+  return {
+    registry,
+    observeRequest: ({ method, route, status, durationMs }) =>
+      requests.observe({ method, route, status }, durationMs / 1_000),
+    observeAppend({ commits, durationMs }) {
+      batches.observe(commits)
+      appends.observe(durationMs / 1_000)
+    },
+    observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
+    observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
+    countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
+    addGauge(name, gaugeHelp, labelNames, read) {
+      new Gauge({
+        name,
+        help: gaugeHelp,
+        labelNames,
+        registers,
+        async collect() {
+          this.reset()
+          try {
+            for (const { labels, value } of await read()) this.set(labels, value)
+          } catch {
+            // What cannot be read now is left out and counted: the other metrics matter most when something is down.
+            if (labelNames.length === 0) this.remove()
+            failures.inc({ gauge: name })
+          }
+        },
+      })
+    },
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The OpenAPI 3.1 document, made from the schemas that the routes validate and serialise with, so that it cannot drift.
+ * Adds what routes need not repeat: security, the common headers, the refusals of each status, whole examples.
+ */
+import swagger from '@fastify/swagger'
+import { Type } from '@sinclair/typebox'
+import type { FastifySchema, RouteOptions } from 'fastify'
+import { exampleOf } from './openapi-examples.ts'
+import { REFERENCE_INTRODUCTION } from './openapi-introduction.ts'
+import { COMPONENT_RESPONSES, COMPONENT_SCHEMAS, refusalStatuses } from './openapi-refusals.ts'
+import type { App } from './request.ts'
+
+const OPERATION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+
+type Media = { schema?: Record<string, unknown>; example?: unknown; examples?: unknown }
+type Operation = {
+  responses: Record<string, { description?: string; content?: Record<string, Media> } | { $ref: string }>
+  requestBody?: { required?: boolean; content: Record<string, Media> }
+  'x-refusals'?: Record<string, string | null>
+}
+type Document = {
+  components?: object
+  paths?: Record<string, Partial<Record<(typeof OPERATION_METHODS)[number], Operation>>>
+}
+
+/** In the order in which a reader needs them. Groups that are not named here follow. */
+const TAGS = [
+  { name: 'Wallets', description: 'Keys that we hold, and addresses that we watch.' },
+  { name: 'Transactions', description: 'Sending, and what became of it.' },
+  { name: 'Assets', description: 'What transfers and balances can name.' },
+  { name: 'Sandbox', description: 'Play money for the local chains. Only there.' },
+  { name: 'Operations', description: 'For those who run the service. No key is needed.' },
+]
+
+// Headers have no examples: the try-it form would send them, and a second try would meet the key of the first.
+const IDEMPOTENCY_KEY = Type.String({
+  description:
+    'Any 1 to 255 visible ASCII characters of your own, such as `invoice-2026-0042`. The same key with the same body ' +
+    'always gives the same resource, with `Idempotency-Replayed: true`; with another body it is refused.',
+})
+
+const PREFER = '`wait=10` waits up to ten seconds, at most 60; `respond-async` does not wait (RFC 7240).'
+
+/** Adds the document at `/openapi.json`. Has to be called before the routes are added. */
+export async function addOpenApi(app: App, { version }: { readonly version: string }): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Bursar',
+        version,
+        description: REFERENCE_INTRODUCTION,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } as { name: string },
+      },
+      servers: [{ url: '/', description: 'This server' }],
+      tags: TAGS,
+      components: {
+        securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+      },
+    },
+    convertConstToEnum: false,
+    transform: ({ schema, url, route }) => ({ schema: documented(schema ?? {}, route), url }),
+    transformObject: (built) => {
+      const document = 'openapiObject' in built ? built.openapiObject : built.swaggerObject
+      complete(document as Document)
+      return document
+    },
+  })
+  let text: string | undefined
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
+    text ??= JSON.stringify(app.swagger())
+    return reply.header('content-type', 'application/json; charset=utf-8').send(text)
+  })
+}
+
+/** What a route's settings mean, said in the terms of its schema. */
+function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
+  if (schema.hide) return schema
+  const { scope = 'public', idempotent = false, waits, refusals = {} } = route.config ?? {}
+  const waiting = waits === undefined ? undefined : `Waits ${waits}; \`Prefer\` asks for more or less.`
+  const notes = [schema.description, waiting, scope === 'public' ? undefined : `Needs the scope \`${scope}\`.`]
+  const headers = {
+    ...(idempotent ? { 'Idempotency-Key': Type.Optional(IDEMPOTENCY_KEY) } : {}),
+    ...(waits === undefined ? {} : { Prefer: Type.Optional(Type.String({ description: PREFER })) }),
+  }
+  return {
+    ...schema,
+    ...(schema.querystring === undefined ? {} : { querystring: asSent(schema.querystring) }),
+    operationId: schema.operationId ?? camelCase(schema.summary ?? ''),
+    description: notes.filter((note) => note !== undefined).join('\n\n'),
+    ...(Object.keys(headers).length === 0 ? {} : { headers: Type.Object(headers) }),
+    security: scope === 'public' ? [] : [{ apiKey: [] }],
+    'x-refusals': refusalStatuses({
+      authenticated: scope !== 'public',
+      body: schema.body !== undefined,
+      query: schema.querystring !== undefined,
+      idempotent,
+      params: route.url.includes('/:'),
+      refusals,
+    }),
+  } as FastifySchema
+}
+
+/** To a sender, what has a default is optional; to the route, which reads after defaults are filled in, it is always there. */
+function asSent(schema: unknown): unknown {
+  const {
+    required = [],
+    properties = {},
+    ...rest
+  } = schema as {
+    readonly required?: readonly string[]
+    readonly properties?: Readonly<Record<string, { readonly default?: unknown }>>
+  }
+  return { ...rest, properties, required: required.filter((name) => properties[name]?.default === undefined) }
+}
+
+function complete(document: Document): void {
+  document.components = { ...document.components, schemas: COMPONENT_SCHEMAS, responses: COMPONENT_RESPONSES }
+  for (const path of Object.values(document.paths ?? {})) {
+    for (const method of OPERATION_METHODS) {
+      const operation = path[method]
+      if (operation !== undefined) completeOperation(operation)
+    }
+  }
+}
+
+function completeOperation(operation: Operation): void {
+  const answers = Object.values(operation.responses).map((response) =>
+    'content' in response ? response.content : undefined,
+  )
+  for (const content of [operation.requestBody?.content, ...answers]) {
+    for (const media of Object.values(content ?? {})) addExample(media)
+  }
+  const body = operation.requestBody
+  if (body !== undefined)
+    body.required = Object.values(body.content).some(({ schema }) => schema?.required !== undefined)
+  for (const [status, description] of Object.entries(operation['x-refusals'] ?? {})) {
+    const shared = COMPONENT_RESPONSES[status]
+    operation.responses[status] ??=
+      description === null || shared === undefined
+        ? { $ref: `#/components/responses/${status}` }
+        : { ...shared, description: `${shared.description} ${description}` }
+  }
+  delete operation['x-refusals']
+}
+
+function addExample(media: Media): void {
+  if (media.example !== undefined || media.examples !== undefined || media.schema === undefined) return
+  const example = exampleOf(media.schema)
+  if (example !== undefined) media.example = example
+}
+
+function camelCase(words: string): string {
+  return words
+    .replace(/[^A-Za-z0-9 ]/g, '')
+    .toLowerCase()
+    .replace(/ +([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,56 @@
+/** The routes for those who run the service: `/healthz`, `/readyz`, `/metrics`. They are public: see the deployment guide. */
+import { Type } from '@sinclair/typebox'
+import { success, successOf } from './envelope.ts'
+import type { Readiness } from './health.ts'
+import { NotReady } from './http-errors.ts'
+import type { Metrics } from './metrics.ts'
+import type { App } from './request.ts'
+
+const tags = ['Operations']
+const config = { scope: 'public' } as const
+
+const alive = {
+  tags,
+  summary: 'Is the process alive?',
+  description: 'Answers as long as the process can answer anything; looks at nothing else.',
+  response: { 200: successOf(Type.Object({ alive: Type.Literal(true) }), 'The process lives.') },
+}
+
+const ready = {
+  tags,
+  summary: 'Can the process do its work?',
+  description: 'Checks what the process needs, each within two seconds. 503 lists what does not work and why.',
+  response: {
+    200: successOf(
+      Type.Object({
+        ready: Type.Literal(true),
+        checks: Type.Array(Type.Object({ name: Type.String({ examples: ['database'] }), ok: Type.Literal(true) })),
+      }),
+      'Everything that the process needs works.',
+    ),
+  },
+}
+
+const metricsText = {
+  tags,
+  summary: 'Metrics',
+  description: 'What the process counts, as Prometheus reads it.',
+  produces: ['text/plain'],
+  response: { 200: Type.String({ description: 'The text format 0.0.4.' }) },
+}
+
+export function addOperations(app: App, { readiness, metrics }: { readiness: Readiness; metrics: Metrics }): void {
+  app.get('/healthz', { schema: alive, config }, async () => success({ alive: true as const }))
+
+  app.get('/readyz', { schema: ready, config }, async () => {
+    const results = await readiness()
+    const failures = results.filter(({ ok }) => !ok)
+    if (failures.length > 0) throw new NotReady(failures)
+    return success({ ready: true as const, checks: results.map(({ name }) => ({ name, ok: true as const })) })
+  })
+
+  app.get('/metrics', { schema: metricsText, config }, async (_request, reply) => {
+    reply.header('content-type', metrics.registry.contentType)
+    return metrics.registry.metrics()
+  })
+}

@@ -1,0 +1,115 @@
+/**
+ * Lists, newest first, by keyset: a cursor names the last row that was shown, so pages neither skip nor repeat rows
+ * while new ones arrive. It is opaque, versioned, bound to its list, and refused when it was altered.
+ */
+import { createHash } from 'node:crypto'
+import { type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
+import { ValidationFailed } from '../core/errors.ts'
+import { nullable } from './schemas.ts'
+
+const VERSION = '1'
+const CHECKSUM_LENGTH = 8
+
+/** The query parameters of every list; a route adds its filters: `closedObject({ ...pageQuery, network: … })`. */
+export const pageQuery = {
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How many to return: 1 to 100.' }),
+  cursor: Type.Optional(Type.String({ maxLength: 512, description: 'The `next_cursor` of the page before.' })),
+}
+
+/** The columns that order a list, of one row: text, so that no precision is lost. */
+export type RowKey = readonly string[]
+
+/** The schema of `pageOf`'s result. @param plural the member that holds the rows: `wallets` */
+export function pageSchema<Plural extends string, Row extends TSchema>(
+  plural: Plural,
+  row: Row,
+): TUnsafe<Page<Plural, Static<Row>>> {
+  return Type.Unsafe(
+    Type.Object({
+      [plural]: Type.Array(row),
+      next_cursor: nullable(Type.String({ description: 'Null on the last page.', examples: [null] })),
+      has_more: Type.Boolean({ examples: [false] }),
+    }),
+  )
+}
+
+export type Page<Plural extends string, Row> = Readonly<Record<Plural, readonly Row[]>> & {
+  readonly next_cursor: string | null
+  readonly has_more: boolean
+}
+
+/**
+ * One page.
+ *
+ * @param found rows in the order of the list, one more than `limit` where there are so many: it tells of a next page
+ * @param keyOf the order columns of a row
+ */
+export function pageOf<const Plural extends string, Found, Row>(
+  plural: Plural,
+  {
+    found,
+    limit,
+    keyOf,
+    present,
+  }: {
+    readonly found: readonly Found[]
+    readonly limit: number
+    readonly keyOf: (row: Found) => RowKey
+    readonly present: (row: Found) => Row
+  },
+): Page<Plural, Row> {
+  const shown = found.slice(0, limit)
+  const last = shown.at(-1)
+  const hasMore = found.length > limit
+  return {
+    [plural]: shown.map(present),
+    next_cursor: hasMore && last !== undefined ? encodeCursor(plural, keyOf(last)) : null,
+    has_more: hasMore,
+  } as Page<Plural, Row>
+}
+
+/** @param list the list that the cursor is for: one of another list is refused */
+export function encodeCursor(list: string, key: RowKey): string {
+  const content = JSON.stringify(key)
+  return Buffer.from(`${VERSION}${checksum(list, content)}${content}`).toString('base64url')
+}
+
+/**
+ * The key of the last row that was shown.
+ *
+ * @param columns how many columns order the list
+ * @throws ValidationFailed `invalid_cursor`
+ */
+export function decodeCursor(list: string, columns: number, cursor: string): RowKey {
+  const decoded = Buffer.from(cursor, 'base64url').toString('utf8')
+  const content = decoded.slice(VERSION.length + CHECKSUM_LENGTH)
+  const intact = decoded === `${VERSION}${checksum(list, content)}${content}` && isCanonical(cursor)
+  const key = intact ? parseKey(content) : []
+  if (key.length !== columns) {
+    const rule =
+      'cursor must be the next_cursor of a page of this list, unaltered: leave it out to start at the newest.'
+    throw ValidationFailed.field('cursor', 'invalid_cursor', rule)
+  }
+  return key
+}
+
+/** Anybody can compute the checksum, so what follows it is trusted no more than the rest of a request. */
+function parseKey(content: string): RowKey {
+  try {
+    const key: unknown = JSON.parse(content)
+    const isKey = Array.isArray(key) && key.every((part) => typeof part === 'string' && !part.includes('\0'))
+    return isKey ? (key as RowKey) : []
+  } catch {
+    return [] // Not JSON, so no cursor of ours: the caller of this refuses it.
+  }
+}
+
+/** Base64 ignores what it does not know; a cursor that was altered so is altered all the same. */
+function isCanonical(cursor: string): boolean {
+  return Buffer.from(cursor, 'base64url').toString('base64url') === cursor
+}
+
+/** Tells a slip or a cursor of another list, no more: what a cursor may show is decided by the caller's key. */
+function checksum(list: string, content: string): string {
+  return createHash('sha256').update(`${list}\n${content}`).digest('base64url').slice(0, CHECKSUM_LENGTH)
+}

@@ -1,0 +1,60 @@
+/**
+ * How often a key may call, and how often a client address may fail to authenticate. Every answer to a known key says
+ * where it stands, in the `RateLimit-*` headers of draft-ietf-httpapi-ratelimit-headers-03.
+ */
+import { isIPv6 } from 'node:net'
+import type { FastifyReply } from 'fastify'
+import type { Clock } from '../core/ids.ts'
+import { RateLimited } from './http-errors.ts'
+import { TokenBuckets } from './token-buckets.ts'
+
+/** Keys or addresses remembered at once: about 10 MB when all are taken. */
+const MAX_KEYS = 50_000
+
+/**
+ * Failures to authenticate that an address may have at once and in the long run. Generous, for an office of people
+ * behind one address; guessing is hopeless anyway, and this keeps it from costing database reads.
+ */
+const FAILURES = { capacity: 100, refillPerSecond: 5, maxKeys: MAX_KEYS }
+
+export type RateLimit = {
+  /** @returns the refusal when the key is over its rate */
+  readonly admit: (keyId: string, reply: FastifyReply) => RateLimited | null
+  /** @returns the refusal when the address has failed too often to be heard now */
+  readonly hear: (address: string) => RateLimited | null
+  readonly recordFailure: (address: string) => void
+}
+
+/** @param perSecond requests that a key may send each second, in a burst as well; 0 switches the limit off */
+export function createRateLimit(perSecond: number, clock: Clock): RateLimit {
+  const keys = new TokenBuckets({ capacity: perSecond, refillPerSecond: perSecond, maxKeys: MAX_KEYS }, clock)
+  const failures = new TokenBuckets(FAILURES, clock)
+  return {
+    admit: perSecond === 0 ? () => null : (keyId, reply) => admit(keys, keyId, reply),
+    hear: (address) => {
+      const key = addressKey(address)
+      return failures.isEmpty(key) ? new RateLimited(failures.secondsUntilOne(key)) : null
+    },
+    recordFailure: (address) => void failures.take(addressKey(address)),
+  }
+}
+
+function admit(keys: TokenBuckets, keyId: string, reply: FastifyReply): RateLimited | null {
+  const left = keys.take(keyId)
+  reply.header('ratelimit-limit', keys.capacity)
+  reply.header('ratelimit-remaining', left < 1 ? 0 : Math.floor(left))
+  reply.header('ratelimit-reset', keys.secondsToGain(keys.capacity - Math.max(0, left)))
+  return left === -1 ? new RateLimited(keys.secondsUntilOne(keyId)) : null
+}
+
+/** One client commands a whole IPv6 /64, so that is what counts; an IPv4 address counts by itself. */
+export function addressKey(address: string): string {
+  if (!isIPv6(address)) return address
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = address.split('%')[0]?.split('::') ?? []
+  const groups = head === '' ? [] : head.split(':')
+  const zeros = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
+  const all = [...groups, ...Array<string>(Math.max(0, zeros)).fill('0'), ...(tail ?? '').split(':')]
+  return `${all.slice(0, 4).join(':')}::/64`
+}

@@ -1,0 +1,72 @@
+/**
+ * What every route has to state, checked when it is added: who may call it, and that its request objects are closed.
+ * A route that forgets is a start that fails, not a door that stands open.
+ */
+import type { onRequestHookHandler, preValidationHookHandler, RouteOptions } from 'fastify'
+import { ValidationFailed } from '../core/errors.ts'
+import { type Gate, requireScope } from './auth.ts'
+import type { Scope } from './caller.ts'
+import { fieldPath } from './field-path.ts'
+import { readIdempotencyKey } from './idempotency.ts'
+
+const MAX_FIELDS_TOLD = 100
+
+/** Stands in `config` of every route. */
+export type RouteAccess = {
+  /** What a key must be allowed to do; `public` for a route that needs no key. */
+  scope?: Scope | 'public'
+  /** Takes an `Idempotency-Key`: every POST that creates or spends. */
+  idempotent?: boolean
+  /** What the answer waits for, as it goes on after `Waits`: `for the hash, 2 seconds at most`. The route follows `Prefer`. */
+  waits?: string
+  /** Refusals beyond those of every route, for the reference: `{ 409: 'The wallet has pending transactions.' }`. */
+  refusals?: Readonly<Record<number, string>>
+}
+
+/** An `onRoute` hook: adds the hooks that a route's settings ask for. @throws Error when a setting is missing */
+export function enforceRouteRules(gate: Gate): (route: RouteOptions) => void {
+  return (route) => {
+    const name = `${String(route.method)} ${route.url}`
+    const { scope, idempotent } = route.config ?? {}
+    if (scope === undefined) throw new Error(`${name} must state config.scope: a scope, or 'public'`)
+    for (const part of ['summary', 'description', 'tags'] as const) {
+      if (!route.schema?.[part]?.length)
+        throw new Error(`${name} must state schema.${part}: it is what the reference shows`)
+    }
+    requireClosed(route.schema?.body, `${name}: body`)
+    requireClosed(route.schema?.querystring, `${name}: querystring`)
+    if (scope !== 'public') route.onRequest = before(requireScope(scope, gate), route.onRequest)
+    const reads = ['GET', 'HEAD'].includes(String(route.method))
+    if (!reads && route.schema?.body === undefined) route.preValidation = before(refuseFields, route.preValidation)
+    if (idempotent) route.preValidation = before(readIdempotencyKey(name), route.preValidation)
+  }
+}
+
+/** A route without a body schema takes an empty body or none: a field that it would ignore is refused like any unknown one. */
+const refuseFields: preValidationHookHandler = (request, _reply, done) => {
+  const names = typeof request.body === 'object' && request.body !== null ? Object.keys(request.body) : []
+  if (names.length === 0) done()
+  else done(new ValidationFailed(names.slice(0, MAX_FIELDS_TOLD).map(notAField)))
+}
+
+function notAField(name: string) {
+  const field = fieldPath([name])
+  return { field, code: 'unknown_field', message: `${field} is not a field of this request: it takes none.` }
+}
+
+function before<Hook extends onRequestHookHandler | preValidationHookHandler>(hook: Hook, hooks: unknown): Hook[] {
+  return [hook, ...[(hooks as Hook | Hook[] | undefined) ?? []].flat()] as Hook[]
+}
+
+/** An object schema that says nothing of unknown fields would take them silently. */
+function requireClosed(schema: unknown, place: string): void {
+  if (typeof schema !== 'object' || schema === null) return
+  const { type, properties, additionalProperties, patternProperties } = schema as Record<string, unknown>
+  if (type === 'object' && additionalProperties === undefined && patternProperties === undefined) {
+    throw new Error(`${place} must state additionalProperties: use closedObject`)
+  }
+  for (const [name, member] of Object.entries(properties ?? {})) requireClosed(member, `${place}.${name}`)
+  for (const keyword of ['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'] as const) {
+    for (const part of [(schema as Record<string, unknown>)[keyword]].flat()) requireClosed(part, `${place}.${keyword}`)
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Schemas of the fields that many routes share, each with its rule in words: what a pattern wants is said to the caller
+ * and in the reference. Objects in requests are closed: an unknown field is refused, never ignored.
+ */
+import {
+  type ObjectOptions,
+  type Static,
+  type StringOptions,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox'
+import { ID_PREFIXES, type IdKind, idPattern } from '../core/ids.ts'
+import { AMOUNT_PATTERN } from '../core/money.ts'
+import { ENVIRONMENTS, NETWORKS } from '../core/networks.ts'
+
+/** An object of a request: a field that it does not name is refused. */
+export function closedObject<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: false })
+}
+
+/** One of a few words. Refusals list them. */
+export function oneOf<const Values extends readonly string[]>(values: Values, options: StringOptions = {}) {
+  return Type.Unsafe<Values[number]>({ ...options, type: 'string', enum: [...values] })
+}
+
+/** A value of a response that may be null. */
+export function nullable<Schema extends TSchema>(schema: Schema) {
+  const values = schema.enum as readonly unknown[] | undefined
+  return Type.Unsafe<Static<Schema> | null>({
+    ...schema,
+    nullable: true,
+    ...(values ? { enum: [...values, null] } : {}),
+  })
+}
+
+/**
+ * Control characters, line and paragraph separators, the marks that turn the direction of text round, and halves of
+ * surrogate pairs. Written out, not as Unicode properties, because client generators in other languages read the pattern.
+ */
+const UNFIT_FOR_TEXT = [
+  '\\u0000-\\u001f\\u007f-\\u009f',
+  '\\u2028\\u2029',
+  '\\u202a-\\u202e\\u2066-\\u2069',
+  '\\ud800-\\udfff',
+].join('')
+
+/**
+ * Free text: emoji and every script are welcome, but nothing with which one label can pass for another.
+ *
+ * @param maxLength characters (code points)
+ */
+export function text(maxLength: number, options: StringOptions = {}) {
+  const length = options.minLength === undefined ? `at most ${maxLength}` : `${options.minLength} to ${maxLength}`
+  return Type.String({
+    ...options,
+    maxLength,
+    pattern: `^[^${UNFIT_FOR_TEXT}]*$`,
+    'x-rule': `must be text of ${length} characters, without control characters, line breaks or marks that turn its direction`,
+    'x-code': 'invalid_text',
+  })
+}
+
+export const labelSchema = text(128, {
+  description: 'A name of your own, at most 128 characters.',
+  examples: ['Treasury 🏦'],
+})
+
+export const networkSchema = oneOf(NETWORKS, { description: 'The chain.', examples: ['ethereum'] })
+
+export const environmentSchema = oneOf(ENVIRONMENTS, {
+  description: 'An API key is made for one environment; a request that names the other one is refused.',
+  examples: ['mainnet'],
+})
+
+/** Its decimals are checked against the asset by `parseAmount`. 78 digits hold 2^256; as many may follow the point. */
+export const amountSchema = Type.String({
+  description: 'A decimal amount as text, in whole units of the asset. Nothing is ever rounded.',
+  examples: ['1.5'],
+  pattern: AMOUNT_PATTERN,
+  maxLength: 157,
+  'x-rule': 'must be a decimal string such as "1.5": digits, no sign, no exponent, no leading zeros',
+  'x-code': 'invalid_amount',
+})
+
+/** Its checksum is verified where it is used. */
+export const addressSchema = Type.String({
+  description: 'An address. In mixed case it must carry a right EIP-55 checksum.',
+  examples: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  'x-rule': 'must be an address: 0x and 40 hexadecimal digits',
+  'x-code': 'invalid_address',
+})
+
+/** ISO 8601 with a time zone, on the way in; UTC with milliseconds, on the way out. */
+export const instantSchema = Type.String({ format: 'date-time', examples: ['2026-01-31T12:00:00.000Z'] })
+
+/** An id of ours. As a path parameter: what does not look like one is answered with 404. */
+export function idSchema(kind: IdKind, description: string) {
+  return Type.String({
+    description,
+    pattern: idPattern(kind),
+    examples: [`${ID_PREFIXES[kind]}_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11`],
+    'x-rule': `must be an id that begins with ${ID_PREFIXES[kind]}_`,
+    'x-code': 'invalid_id',
+  })
+}

@@ -1,0 +1,17 @@
+/** The API process: settings, parts, listen, and an end in order. */
+import { createRequire } from 'node:module'
+import { composeApi } from './compose/api.ts'
+import { runProcess } from './compose/run-process.ts'
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
+
+await runProcess(
+  'api',
+  async (kernel) => {
+    const app = await composeApi(kernel, version)
+    const address = await app.listen(kernel.config.api)
+    kernel.logger.info({ address }, 'listening')
+    return { drain: () => app.close() }
+  },
+  process.env,
+)

@@ -1,0 +1,139 @@
+/**
+ * One local chain: an anvil process that answers when the start returns, keeps its blocks in a file when asked to, and
+ * goes when its parent goes.
+ */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { mendState, stateFiles } from './chain-state.ts'
+import { type Child, type Exit, startChild, stopChild, stopLeftover } from './processes.ts'
+import { callRpc } from './rpc.ts'
+
+export type Anvil = {
+  readonly url: string
+  readonly chainId: number
+  readonly port: number
+  /** The pid of anvil itself. */
+  readonly pid: number
+  /** Resolves when the process is gone, whoever ended it. */
+  readonly exited: Promise<Exit>
+  /** Writes the chain's state and ends the process. */
+  readonly stop: () => Promise<void>
+}
+
+export type AnvilOptions = {
+  readonly chainId: number
+  readonly port: number
+  /** Holds the log and the pid file; with `keepState` the chain too. Made if missing. */
+  readonly directory: string
+  /** Keeps the chain over restarts: it is written when it is stopped; chain-state.ts does so meanwhile. Default false. */
+  readonly keepState?: boolean
+  /**
+   * `clock`: a block a second, the default. `each`: a block with each transaction, for tests that send a few: of a
+   * flood, anvil leaves some pending for ever. `call`: blocks come by `evm_mine` alone.
+   *
+   * Never anvil's `--mixed-mining`: under load it makes a block for each transaction (119 a second, so that the chain's
+   * time runs ahead of the clock) and stops with hundreds of ready transactions that it never mines.
+   */
+  readonly mining?: 'clock' | 'each' | 'call'
+  /** Gas in a block. */
+  readonly gasLimit?: bigint
+  /** How many unlocked accounts hold 10,000 coins from the start. Default 10. */
+  readonly accounts?: number
+  /** Blocks until `safe`; twice as many until `finalized`. Default 1. */
+  readonly slotsInAnEpoch?: number
+  readonly extraArgs?: readonly string[]
+}
+
+/** Blocks that take thousands of transfers: a load test then measures us and not the chain's gas limit. */
+const GAS_LIMIT = 200_000_000n
+/**
+ * Old states are for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry whole,
+ * 240 bytes for each account there is. Blocks, transactions and receipts stay readable for ever. (The number is a
+ * lower bound: version 1.7.1 keeps about 900.)
+ */
+const STATES_IN_MEMORY = 500
+const READY_TIMEOUT_MS = 30_000
+/** Writing the state of a long chain takes seconds. */
+const STOP_GRACE_MS = 20_000
+
+/**
+ * Starts the chain and returns when it answers.
+ *
+ * @throws Error with the end of its log when it does not
+ */
+export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
+  await mkdir(options.directory, { recursive: true, mode: 0o700 })
+  const binary = findAnvil()
+  const pidFile = join(options.directory, 'anvil.pid')
+  await stopEarlierAnvil(pidFile)
+  const logFile = join(options.directory, 'anvil.log')
+  await rm(logFile, { force: true })
+  const child = await startChild({
+    command: binary,
+    args: await argumentsOf(options),
+    logFile,
+    onParentDeath: 'TERM',
+  })
+  await writeFile(pidFile, `${child.pid}\n`)
+  const url = `http://127.0.0.1:${options.port}`
+  await untilReady(child, url, options.chainId, logFile)
+  return {
+    url,
+    chainId: options.chainId,
+    port: options.port,
+    pid: child.pid,
+    exited: child.exited,
+    stop: () => stopChild(child, 'SIGTERM', STOP_GRACE_MS),
+  }
+}
+
+/** The native program itself: the package's own `bin` is a script that would stand between us and its pid. */
+function findAnvil(): string {
+  const cpu = process.arch === 'x64' ? 'amd64' : process.arch
+  const name = `@foundry-rs/anvil-${process.platform}-${cpu}`
+  const require = createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json'))
+  try {
+    return join(dirname(require.resolve(`${name}/package.json`)), 'bin', 'anvil')
+  } catch (cause) {
+    throw new Error(`${name} is not installed: configure RPC URLs of chains of yours`, { cause })
+  }
+}
+
+const MINING_FLAGS = { clock: ['--block-time', '1'], each: [], call: ['--no-mining'] } as const
+
+async function argumentsOf(options: AnvilOptions): Promise<string[]> {
+  const { mining = 'clock', slotsInAnEpoch = 1, accounts = 10, gasLimit = GAS_LIMIT } = options
+  const flags = ['--host', '127.0.0.1', '--port', String(options.port), '--chain-id', String(options.chainId)]
+  flags.push('--accounts', String(accounts), '--gas-limit', String(gasLimit), ...MINING_FLAGS[mining])
+  // With the usual 32 the tags `safe` and `finalized` stay at block 0 for a minute of blocks.
+  flags.push('--slots-in-an-epoch', String(slotsInAnEpoch))
+  flags.push(`--prune-history=${STATES_IN_MEMORY}`)
+  if (options.keepState) {
+    const files = stateFiles(options.directory)
+    await mendState(files)
+    flags.push('--state', files.current)
+  }
+  return [...flags, '--quiet', ...(options.extraArgs ?? [])]
+}
+
+async function stopEarlierAnvil(pidFile: string): Promise<void> {
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''))
+  if (Number.isInteger(pid) && pid > 0) await stopLeftover(pid, 'anvil', ['SIGTERM', 'SIGKILL'], STOP_GRACE_MS)
+}
+
+async function untilReady(child: Child, url: string, chainId: number, logFile: string): Promise<void> {
+  let isGone = false
+  void child.exited.then(() => {
+    isGone = true
+  })
+  const deadline = Date.now() + READY_TIMEOUT_MS
+  while (!isGone && Date.now() < deadline) {
+    const answer = await callRpc(url, 'eth_chainId').catch(() => undefined)
+    if (answer === `0x${chainId.toString(16)}`) return
+    await sleep(10)
+  }
+  await stopChild(child, 'SIGKILL', STOP_GRACE_MS)
+  throw new Error(`anvil does not start:\n${await readFile(logFile, 'utf8').catch(() => '')}`)
+}

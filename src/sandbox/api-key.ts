@@ -1,0 +1,26 @@
+/** The first API key of the sandbox: the one of the last run while it is good, else a new one. */
+import { randomUUID } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { createApiKeyRows } from '../access/api-key-rows.ts'
+import { createAuthenticator } from '../access/authenticate.ts'
+import { createIssueApiKey } from '../access/issue-api-key.ts'
+import type { Kernel } from '../compose/kernel.ts'
+import { ALL_SCOPES } from '../core/scopes.ts'
+
+/** The tenant that the copy-paste sequence belongs to. */
+const DEMO_TENANT = 'demo'
+
+/** Returns the key. It is kept beside the state file, mode 0600: the service itself knows only its digest. */
+export async function ensureApiKey({ log, newId, pool, clock }: Kernel, stateFile: string): Promise<string> {
+  const file = join(dirname(stateFile), 'api-key')
+  const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
+  const { verify } = createAuthenticator({ keys: createApiKeyRows(pool), clock })
+  if (kept !== '' && (await verify(kept)) !== null) return kept
+  const issued = await createIssueApiKey({ log, newId })(
+    { tenantId: DEMO_TENANT, environment: 'mainnet', label: 'sandbox', scopes: [ALL_SCOPES] },
+    { actor: 'operator', correlationId: randomUUID() },
+  )
+  await writeFile(file, `${issued.token}\n`, { mode: 0o600 })
+  return issued.token
+}

@@ -1,0 +1,70 @@
+/**
+ * One local chain as a supervised service: whenever its node starts, its contracts and the faucet's funds are seen to, and
+ * its blocks are made and kept from then on.
+ */
+
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Network } from '../core/networks.ts'
+import { type Anvil, startAnvil } from './anvil.ts'
+import { type ChainContracts, fundFaucet, setUpChain } from './chain-setup.ts'
+import { createStateKeeper, stateFiles } from './chain-state.ts'
+import { type MiningDriver, mineWhenNeeded } from './mining.ts'
+import { keptPort } from './ports.ts'
+
+export type ChainService = {
+  readonly start: () => Promise<Anvil>
+  readonly url: () => string
+  readonly contracts: () => ChainContracts
+  /** Tops the faucet up now and after every restart of the node, which may have lost its last blocks. */
+  readonly fundFaucet: (address: string) => Promise<void>
+}
+
+export async function createChainService(chain: {
+  readonly network: Network
+  readonly chainId: number
+  readonly directory: string
+}): Promise<ChainService> {
+  await mkdir(chain.directory, { recursive: true, mode: 0o700 })
+  const port = await keptPort(join(chain.directory, 'port'))
+  const url = `http://127.0.0.1:${port}`
+  let contracts: ChainContracts | null = null
+  let faucet: string | null = null
+
+  function known(): ChainContracts {
+    if (contracts === null) throw new Error(`the chain ${chain.network} has not started`)
+    return contracts
+  }
+
+  return {
+    url: () => url,
+    contracts: known,
+    async start() {
+      const { chainId, directory } = chain
+      const anvil = await startAnvil({ chainId, port, directory, keepState: true, mining: 'call' })
+      contracts = await setUpChain(url, chain.network)
+      if (faucet !== null) await fundFaucet(url, contracts, faucet)
+      return driven(anvil, mineWhenNeeded(url, createStateKeeper(url, stateFiles(directory))))
+    },
+    async fundFaucet(address) {
+      faucet = address
+      await fundFaucet(url, known(), address)
+    },
+  }
+}
+
+/** Blocks end with the node, and before it when it is stopped: it then writes a state that no block changes. */
+function driven(anvil: Anvil, driver: MiningDriver): Anvil {
+  const exited = anvil.exited.then(async (exit) => {
+    await driver.stop()
+    return exit
+  })
+  return {
+    ...anvil,
+    exited,
+    async stop() {
+      await driver.stop()
+      await anvil.stop()
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/** The three local chains of the sandbox. Their chain ids are their own, so that nothing signed here is valid elsewhere. */
+import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
+import type { ChainContracts } from './chain-setup.ts'
+
+export const SANDBOX_CHAIN_IDS: Readonly<Record<Network, number>> = {
+  ethereum: 1_000_001,
+  polygon: 1_000_137,
+  binance: 1_000_056,
+}
+
+/** Local blocks are final soon. */
+const CONFIRMATIONS = '2'
+/** A local node is asked often: what happens shows at once. */
+const POLL_INTERVAL_MS = '100'
+
+export type SandboxChain = { readonly network: Network; readonly url: string; readonly contracts: ChainContracts }
+
+/** The settings by which the processes of the sandbox know a chain. */
+export function chainEnv({ network, url, contracts }: SandboxChain): Record<string, string> {
+  const prefix = network.toUpperCase()
+  return {
+    [`${prefix}_RPC_URLS`]: url,
+    [`${prefix}_CHAIN_ID`]: String(SANDBOX_CHAIN_IDS[network]),
+    [`${prefix}_CONFIRMATIONS`]: CONFIRMATIONS,
+    [`${prefix}_POLL_INTERVAL_MS`]: POLL_INTERVAL_MS,
+    [`${prefix}_MULTICALL3_ADDRESS`]: contracts.multicall3,
+    [`${prefix}_TOKENS`]: `USDC:${contracts.usdc}:6`,
+    [`${prefix}_PRICE_FEEDS`]: `${NATIVE_SYMBOL[network]}=${contracts.nativeFeed},USDC=${contracts.usdcFeed}`,
+  }
+}

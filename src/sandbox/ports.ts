@@ -1,0 +1,37 @@
+/** Ports that stay the same over restarts: chosen once, kept in a file, chosen anew only when somebody else took them. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+
+const LOOPBACK = '127.0.0.1'
+
+/** The port that `file` names if it is free, else a free one, which is then written there. */
+export async function keptPort(file: string): Promise<number> {
+  const kept = Number(await readFile(file, 'utf8').catch(() => ''))
+  if (Number.isInteger(kept) && kept > 0 && (await isFree(kept))) return kept
+  const port = await freePort()
+  await writeFile(file, `${port}\n`, { mode: 0o600 })
+  return port
+}
+
+/** A port of 127.0.0.1 that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const port = await listenOnce(0)
+  if (port === undefined) throw new Error('no free port on 127.0.0.1')
+  return port
+}
+
+/** Whether `port` of 127.0.0.1 can be listened on. */
+export async function isFree(port: number): Promise<boolean> {
+  return (await listenOnce(port)) !== undefined
+}
+
+function listenOnce(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(undefined))
+    server.listen(port, LOOPBACK, () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' ? address?.port : undefined))
+    })
+  })
+}

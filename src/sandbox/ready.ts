@@ -1,0 +1,23 @@
+/** Waits until the service says that everything works. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const LOOK_MS = 50
+/** A machine under load may take long; after this the checks that fail are told. */
+const TIMEOUT_MS = 120_000
+
+/** @throws Error with what `/readyz` said last */
+export async function untilReady(baseUrl: string): Promise<void> {
+  const deadline = Date.now() + TIMEOUT_MS
+  let last = 'nobody listens'
+  while (Date.now() < deadline) {
+    try {
+      const response = await fetch(`${baseUrl}/readyz`)
+      if (response.ok) return
+      last = await response.text()
+    } catch (error) {
+      last = error instanceof Error ? error.message : String(error)
+    }
+    await sleep(LOOK_MS)
+  }
+  throw new Error(`the service did not get ready: ${last}`)
+}

@@ -1,0 +1,205 @@
+/** Brings the sandbox up step by step, keeps it running, and takes it down in order. */
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { composeKernel, type Kernel } from '../compose/kernel.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { NETWORKS, type Network } from '../core/networks.ts'
+import { migrate } from '../event-log/migrate.ts'
+import { ensureFaucetWallet } from '../faucet/faucet-wallet.ts'
+import { ensureApiKey } from './api-key.ts'
+import { createChainService } from './chain-service.ts'
+import { SandboxRefused } from './data-dir.ts'
+import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
+import { isFree } from './ports.ts'
+import { startPostgres } from './postgres.ts'
+import { startChild, stopChild } from './processes.ts'
+import { untilReady } from './ready.ts'
+import { step } from './steps.ts'
+import { createSupervisor, type Service, type Supervisor } from './supervisor.ts'
+import { printWelcome } from './welcome.ts'
+
+/** Every process of the service: name in the process list, and entry point beside this file in the build. */
+const PROCESSES = [
+  { name: 'api', entry: '../main.js' },
+  { name: 'dispatcher', entry: '../../workers/dispatcher.js' },
+  { name: 'signer', entry: '../../workers/signer.js' },
+  { name: 'submitter', entry: '../../workers/submitter.js' },
+  { name: 'chain-follower', entry: '../../workers/chain-follower.js' },
+] as const
+
+/** What differs from production unless the user says otherwise. */
+const DEFAULT_ENV = {
+  /** A local node drops nothing, and takes what a second's block can hold. */
+  MAX_IN_FLIGHT_PER_LANE: '4000',
+  /** One user on one machine. */
+  RATE_LIMIT_PER_SECOND: '0',
+  LOG_REQUESTS: 'false',
+  SWEEP_INTERVAL_MS: '3000',
+  REBROADCAST_AFTER_MS: '5000',
+  REPLACE_AFTER_MS: '30000',
+  LEASE_MS: '3000',
+  /** Fewer arenas of the C library: a process takes a fifth less memory. */
+  MALLOC_ARENA_MAX: '2',
+} as const
+const STOP_GRACE_MS = 20_000
+
+/** What is stopped first stands last: a request that waits is still answered by the workers, and all of them need the rest. */
+const RANKS = { database: 0, chain: 1, worker: 2, api: 3 } as const
+
+export type Sandbox = { readonly stop: () => Promise<void> }
+
+/** @param settings.stateFile written when the sandbox is ready and whenever a process is restarted */
+export async function runSandbox(settings: {
+  readonly config: Config
+  readonly env: NodeJS.ProcessEnv
+  readonly stateFile: string
+}): Promise<Sandbox> {
+  const { config, env, stateFile } = settings
+  const { dataDir, api } = config
+  process.stdout.write(`Bursar sandbox in ${dataDir}\n`)
+  if (!(await isFree(api.port)))
+    throw new SandboxRefused(`Port ${api.port} is taken: stop what listens there, or set PORT to another one.`)
+  await rm(stateFile, { force: true })
+  await mkdir(join(dataDir, 'logs'), { recursive: true, mode: 0o700 })
+  let publish: () => Promise<void> = async () => undefined
+  const supervisor = createSupervisor({
+    onStarted: () => void publish(),
+    onDied: (name, { code, signal }) =>
+      process.stdout.write(`  ! ${name} ended (${signal ?? `code ${code}`}), it is started again\n`),
+    onStartFailed: (name, error) =>
+      process.stdout.write(`  ! ${name} does not start: ${error instanceof Error ? error.message : String(error)}\n`),
+  })
+  try {
+    const [databaseUrl, chains] = await Promise.all([
+      step('PostgreSQL', () => startDatabase(supervisor, dataDir)),
+      step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
+    ])
+    const childEnv = {
+      ...DEFAULT_ENV,
+      ...env,
+      DATA_DIR: dataDir,
+      DATABASE_URL: databaseUrl,
+      SANDBOX: 'true',
+      ...Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain))),
+    }
+    await step('API and workers', async () => {
+      await Promise.all(
+        PROCESSES.map(({ name, entry }) => supervisor.start(nodeService(name, entry, dataDir, childEnv))),
+      )
+      await untilReady(`http://${api.host}:${api.port}`)
+    })
+    const kernel = composeKernel(loadConfig({ ...childEnv, LOG_LEVEL: 'error' }), 'sandbox')
+    const apiKey = await step('faucet and first API key', () => furnish(kernel, chains, stateFile))
+    publish = () =>
+      writeState(stateFile, { config, apiKey, databaseUrl, chains: chains.map(({ chain }) => chain), supervisor })
+    await publish()
+    printWelcome({ baseUrl: `http://${api.host}:${api.port}`, apiKey, dataDir })
+    return {
+      async stop() {
+        publish = async () => undefined
+        await rm(stateFile, { force: true })
+        await kernel.close()
+        await supervisor.stop()
+      },
+    }
+  } catch (error) {
+    await supervisor.stop()
+    throw error
+  }
+}
+
+async function startDatabase(supervisor: Supervisor, dataDir: string): Promise<string> {
+  let url = ''
+  await supervisor.start({
+    name: 'postgres',
+    rank: RANKS.database,
+    start: async () => {
+      const postgres = await startPostgres({ directory: join(dataDir, 'postgres') })
+      url = postgres.url
+      return postgres
+    },
+  })
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  await migrate(pool, fileURLToPath(new URL('../../prisma/migrations', import.meta.url))).finally(() => pool.end())
+  return url
+}
+
+type StartedChain = { readonly chain: SandboxChain; readonly fundFaucet: (address: string) => Promise<void> }
+
+function startChains(supervisor: Supervisor, dataDir: string): Promise<StartedChain[]> {
+  return Promise.all(
+    NETWORKS.map(async (network: Network) => {
+      const service = await createChainService({
+        network,
+        chainId: SANDBOX_CHAIN_IDS[network],
+        directory: join(dataDir, 'chains', network),
+      })
+      await supervisor.start({ name: `anvil-${network}`, rank: RANKS.chain, start: service.start })
+      return { chain: { network, url: service.url(), contracts: service.contracts() }, fundFaucet: service.fundFaucet }
+    }),
+  )
+}
+
+function nodeService(name: string, entry: string, dataDir: string, env: NodeJS.ProcessEnv): Service {
+  return {
+    name,
+    rank: name === 'api' ? RANKS.api : RANKS.worker,
+    async start() {
+      const path = fileURLToPath(new URL(entry, import.meta.url))
+      if (!existsSync(path)) throw new Error(`${path} is not built: run npm run build`)
+      const child = await startChild({
+        // On one machine accepting comes first: what was accepted can wait for the processor, a caller should not.
+        prefix: name === 'api' ? [] : ['nice', '-n', '10'],
+        command: process.execPath,
+        args: [path],
+        env,
+        logFile: join(dataDir, 'logs', `${name}.log`),
+        onParentDeath: 'TERM',
+        channel: true,
+      })
+      return { pid: child.pid, exited: child.exited, stop: () => stopChild(child, 'SIGTERM', STOP_GRACE_MS) }
+    },
+  }
+}
+
+async function furnish(kernel: Kernel, chains: readonly StartedChain[], stateFile: string): Promise<string> {
+  const [apiKey] = await Promise.all([
+    ensureApiKey(kernel, stateFile),
+    ...chains.map(async ({ chain, fundFaucet }) =>
+      fundFaucet(
+        await ensureFaucetWallet(kernel, { network: chain.network, chainId: SANDBOX_CHAIN_IDS[chain.network] }),
+      ),
+    ),
+  ])
+  return apiKey
+}
+
+async function writeState(
+  stateFile: string,
+  state: {
+    readonly config: Config
+    readonly apiKey: string
+    readonly databaseUrl: string
+    readonly chains: readonly SandboxChain[]
+    readonly supervisor: Supervisor
+  },
+): Promise<void> {
+  const { config, apiKey, databaseUrl, chains, supervisor } = state
+  const content = {
+    base_url: `http://${config.api.host}:${config.api.port}`,
+    api_key: apiKey,
+    networks: Object.fromEntries(
+      chains.map(({ network, url }) => [network, { rpc_url: url, chain_id: SANDBOX_CHAIN_IDS[network] }]),
+    ),
+    database_url: databaseUrl,
+    processes: supervisor.processes(),
+  }
+  // Put in place whole: whoever waits for the file must never read half of it.
+  const making = `${stateFile}.${randomUUID()}`
+  await writeFile(making, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
+  await rename(making, stateFile)
+}

@@ -1,0 +1,48 @@
+/**
+ * `npm start` without settings: the whole service on this machine, with a real PostgreSQL, three local chains and every
+ * worker under one parent. Ends with everything it started.
+ */
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ConfigError, loadConfig } from '../config.ts'
+import { openDataDir, SandboxRefused } from './data-dir.ts'
+import { runSandbox } from './run-sandbox.ts'
+
+const USAGE = `usage: npm start -- [--reset]
+
+  --reset   empty DATA_DIR first: the wallets, keys and chains of earlier runs are gone then
+`
+
+function readArguments(): { reset: boolean; help: boolean } {
+  const { values } = parseArgs({
+    options: { reset: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+  })
+  return values
+}
+
+async function main(): Promise<void> {
+  const { reset, help } = readArguments()
+  if (help) return void process.stdout.write(USAGE)
+  const config = loadConfig(process.env)
+  await openDataDir({ directory: config.dataDir, reset })
+  const sandbox = await runSandbox({ config, env: process.env, stateFile: join(config.dataDir, 'sandbox.json') })
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+  process.stdout.write('\nStopping. What was accepted is in the log and goes on with the next start.\n')
+  await sandbox.stop()
+}
+
+try {
+  await main()
+  process.exit(0)
+} catch (error) {
+  const expected =
+    error instanceof ConfigError ||
+    error instanceof SandboxRefused ||
+    (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
+  process.stderr.write(
+    `${expected && error instanceof Error ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
+  )
+  process.exit(1)
+}

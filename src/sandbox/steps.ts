@@ -1,0 +1,16 @@
+/** Shows what the start is doing: a tick and a time for each step, on a terminal and in a log alike. */
+
+/** Runs one step and says how long it took. @throws what the task throws, after naming the step */
+export async function step<T>(name: string, task: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now()
+  const line = (mark: string) =>
+    `  ${mark} ${name.padEnd(44)} ${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s\n`
+  try {
+    const result = await task()
+    process.stdout.write(line('✓'))
+    return result
+  } catch (error) {
+    process.stdout.write(line('✗'))
+    throw error
+  }
+}

@@ -1,0 +1,34 @@
+/** What `npm start` prints when it is ready: a first transfer, to be pasted into a shell. */
+
+/** Only curl and sed are needed. */
+export function printWelcome({
+  baseUrl,
+  apiKey,
+  dataDir,
+}: {
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly dataDir: string
+}): void {
+  process.stdout.write(`
+Ready: ${baseUrl}   reference: ${baseUrl}/docs   logs: ${dataDir}/logs
+
+Your first transfer, to paste into another shell:
+
+  export URL=${baseUrl} KEY=${apiKey}
+  api() { curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "$@"; echo; }
+  field() { sed -n "s/.*\\"$1\\":\\"\\([^\\"]*\\)\\".*/\\1/p"; }
+
+  # a wallet, and 10 ETH of play money for it
+  W=$(api $URL/v1/wallets/create -d '{"type":"hd","network":"ethereum","label":"first","environment":"mainnet"}')
+  WALLET=$(echo "$W" | field wallet_id); ADDRESS=$(echo "$W" | field address); echo "$W"
+  api $URL/v1/sandbox/faucet -d '{"address":"'$ADDRESS'","network":"ethereum","asset":"ETH","amount":"10"}'
+
+  # half an ETH to somebody, and what became of it
+  T=$(api $URL/v1/wallets/$WALLET/transfer -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","amount":"0.5","asset":"ETH","gas_priority":"medium"}')
+  TX=$(echo "$T" | field transaction_id); echo "$T"
+  sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX; api $URL/v1/wallets/$WALLET/balance
+
+Ctrl-C stops everything. npm start -- --reset begins anew.
+`)
+}

@@ -1,0 +1,5 @@
+/** Turns events into jobs. One leads; run a second one to take over when it dies. */
+import { startDispatcher } from '../src/compose/dispatcher.ts'
+import { runProcess } from '../src/compose/run-process.ts'
+
+await runProcess('dispatcher', startDispatcher, process.env)

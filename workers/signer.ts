@@ -1,0 +1,5 @@
+/** Signs what waits in lanes and makes wallets' keys. Run any number: lanes are independent. */
+import { runProcess } from '../src/compose/run-process.ts'
+import { startSigner } from '../src/compose/signer.ts'
+
+await runProcess('signer', startSigner, process.env)
