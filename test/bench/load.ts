@@ -1,0 +1,43 @@
+/** A load generator in a process of its own, so that it never shares a thread with what it measures. */
+import autocannon from 'autocannon'
+
+export type Load = {
+  readonly url: string
+  readonly method: 'GET' | 'POST'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly connections: number
+  /** Taken in turn by each connection; the path of the URL unless given. */
+  readonly paths?: readonly string[]
+} & ({ readonly seconds: number } | { readonly amount: number })
+
+export type LoadResult = {
+  readonly perSecond: number
+  readonly answered: number
+  readonly refused: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** @throws Error when an answer is not a success: a figure over refusals is none */
+export async function runLoad(load: Load): Promise<LoadResult> {
+  const { url, method, headers, body, connections, paths } = load
+  const startedAt = performance.now()
+  const result = await autocannon({
+    url,
+    method,
+    connections,
+    ...(headers ? { headers } : {}),
+    ...(body === undefined ? {} : { body }),
+    ...(paths ? { requests: paths.map((path) => ({ path })) } : {}),
+    ...('seconds' in load ? { duration: load.seconds } : { amount: load.amount }),
+  })
+  const seconds = (performance.now() - startedAt) / 1_000
+  const answered = result['2xx']
+  const refused = result.non2xx + result.errors + result.timeouts
+  if (refused > 0)
+    throw new Error(
+      `${refused} of ${answered + refused} answers of ${url} were no success: ${JSON.stringify(result.statusCodeStats)}`,
+    )
+  return { perSecond: answered / seconds, answered, refused, p50Ms: result.latency.p50, p99Ms: result.latency.p99 }
+}

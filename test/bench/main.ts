@@ -1,0 +1,58 @@
+/**
+ * `npm run bench [-- accept|status|end-to-end|replay|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
+ * the same run. Without names, all of them but `growth`, which makes a log of a million events.
+ */
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
+import { benchEndToEnd } from './end-to-end.ts'
+import { growLog } from './grow.ts'
+import { benchReplay } from './replay.ts'
+import { type Figure, makeReport, toTable } from './report.ts'
+import { type Subject, startSubject } from './subject.ts'
+
+const GROWN_EVENTS = 1_000_000
+const MEMORY_LIMIT_MB = 250
+
+const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>> = {
+  accept: (subject) => benchAccept(subject),
+  status: benchStatus,
+  'end-to-end': benchEndToEnd,
+  replay: benchReplay,
+  memory: async (subject) => [
+    {
+      bench: 'memory of the API after the above',
+      unit: 'MB',
+      ours: apiMemoryMb(subject),
+      ceiling: MEMORY_LIMIT_MB,
+      ceilingIs: 'the most it may take',
+    },
+  ],
+  async growth(subject) {
+    await growLog(subject, GROWN_EVENTS)
+    const note = 'with 1,000,000 events in the log'
+    return [...(await benchAccept(subject, note)), ...(await benchReplay(subject))]
+  },
+}
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
+const unknown = positionals.find((name) => !(name in BENCHES))
+if (unknown !== undefined) {
+  process.stderr.write(`no such bench: ${unknown}. There are: ${Object.keys(BENCHES).join(', ')}\n`)
+  process.exit(2)
+}
+const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => name !== 'growth')
+const subject = await startSubject()
+const figures: Figure[] = []
+try {
+  for (const name of names) {
+    process.stderr.write(`${name} …\n`)
+    figures.push(...((await BENCHES[name]?.(subject)) ?? []))
+  }
+} finally {
+  await subject.close()
+}
+const report = makeReport(figures)
+process.stdout.write(`${toTable(report)}\n`)
+if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report, null, 2)}\n`)
+else process.stdout.write(`${JSON.stringify(report)}\n`)

@@ -1,0 +1,50 @@
+/** What a benchmark found: our figure, a ceiling measured in the same run, and the ratio, as a table and as JSON. */
+import { cpus, totalmem } from 'node:os'
+
+export type Figure = {
+  readonly bench: string
+  readonly unit: string
+  readonly ours: number
+  /** What the ceiling is, in words. */
+  readonly ceilingIs: string
+  readonly ceiling: number
+  readonly note?: string
+}
+
+export type Report = {
+  readonly machine: string
+  readonly node: string
+  readonly at: string
+  readonly figures: readonly Figure[]
+}
+
+export function makeReport(figures: readonly Figure[]): Report {
+  const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB`
+  return { machine, node: process.version, at: new Date().toISOString(), figures }
+}
+
+export function toTable({ machine, node, figures }: Report): string {
+  const rows = figures.map(({ bench, unit, ours, ceiling, ceilingIs, note }) => [
+    bench,
+    `${whole(ours)} ${unit}`,
+    `${whole(ceiling)} ${unit}`,
+    ceiling === 0 ? '' : `${Math.round((100 * ours) / ceiling)} %`,
+    ceilingIs,
+    note ?? '',
+  ])
+  const header = ['bench', 'Bursar', 'ceiling', 'ratio', 'the ceiling is', 'note']
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  return [
+    `${machine}, Node ${node}`,
+    '',
+    line(header),
+    line(widths.map((width) => '-'.repeat(width))),
+    ...rows.map(line),
+  ].join('\n')
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}

@@ -1,0 +1,71 @@
+/** What is measured: the sandbox as a user starts it, with a funded wallet, and the bare server beside it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Service } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+
+export type Subject = { readonly service: Service; readonly bareUrl: string; readonly close: () => Promise<void> }
+
+export const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+
+/** @param env settings beside the sandbox's own */
+export async function startSubject(env: Readonly<Record<string, string>> = {}): Promise<Subject> {
+  const service = await startService({ env })
+  const bare = await startBare(service.state().database_url)
+  return {
+    service,
+    bareUrl: bare.url,
+    async close() {
+      bare.child.kill()
+      await service.close()
+    },
+  }
+}
+
+async function startBare(databaseUrl: string): Promise<{ url: string; child: ChildProcess }> {
+  const entry = fileURLToPath(new URL('bare-server.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+    env: { ...process.env, DATABASE_URL: databaseUrl },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [url] = (await once(child.stdout, 'data')) as [Buffer]
+  return { url: url.toString().trim(), child }
+}
+
+export function authHeaders({ service }: Subject): Record<string, string> {
+  return { authorization: `Bearer ${service.state().api_key}`, 'content-type': 'application/json' }
+}
+
+type Answer<T> = { readonly status: string; readonly data: T; readonly message?: string }
+
+/** One call of the API. @throws Error with its message when it refuses */
+export async function call<T>(subject: Subject, method: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(`${subject.service.state().base_url}${path}`, {
+    method,
+    headers: authHeaders(subject),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const answer = (await response.json()) as Answer<T>
+  if (answer.status !== 'success') throw new Error(`${method} ${path}: ${answer.message}`)
+  return answer.data
+}
+
+/** Hd wallets on ethereum with money of their own. */
+export async function fundedWallets(subject: Subject, count: number): Promise<string[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const wallet = await call<{ wallet_id: string; address: string }>(subject, 'POST', '/v1/wallets/create', {
+        type: 'hd',
+        network: 'ethereum',
+        label: 'bench',
+      })
+      await call(subject, 'POST', '/v1/sandbox/faucet', {
+        address: wallet.address,
+        network: 'ethereum',
+        amount: '1000',
+      })
+      return wallet.wallet_id
+    }),
+  )
+}

@@ -1,0 +1,132 @@
+/** Who may see and do what: keys, scopes, environments and tenants. Refusals tell nothing that a stranger must not know. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { type Client, type E2eReply, told } from '../../support/e2e-client.ts'
+import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
+
+const UNKNOWN_WALLET = '/v1/wallets/wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
+const UNKNOWN_TRANSACTION = 'tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
+
+export async function checkAccess(t: Test, sandbox: Sandbox): Promise<void> {
+  const client = await sandbox.tenant('access')
+  const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '1' })
+  const transaction = await sendTransfer(client, wallet, { to: newAddress(), amount: '0.1', asset: 'ETH' })
+  await t.test('every key that is not good gets the same answer', (t) => keys(t, sandbox))
+  await t.test('what another tenant owns looks like what does not exist', async (t) =>
+    foreign(t, await sandbox.tenant('strangers'), wallet.path, transaction),
+  )
+  await t.test('a key does what its scopes say', (t) => scopes(t, sandbox, wallet.path, transaction))
+  await t.test('a key speaks for its environment alone', (t) => environments(t, sandbox, wallet.path, transaction))
+}
+
+/** Every route that names a wallet or a transaction, as calls on the given paths. */
+function calls(client: Client, wallet: string, transaction: string): Readonly<Record<string, () => Promise<E2eReply>>> {
+  const transfer = { to: newAddress(), amount: '0.1', asset: 'ETH' }
+  return {
+    read: () => client.get(wallet),
+    balance: () => client.get(`${wallet}/balance`),
+    list: () => client.get(`${wallet}/transactions`),
+    patch: () => client.patch(wallet, { label: 'mine now' }),
+    remove: () => client.remove(`${wallet}?force=true`),
+    restore: () => client.post(`${wallet}/restore`),
+    transfer: () => client.post(`${wallet}/transfer`, transfer),
+    preview: () => client.post(`${wallet}/transfer/preview`, transfer),
+    transaction: () => client.get(transaction),
+    cancel: () => client.post(`${transaction}/cancel`),
+    speedUp: () => client.post(`${transaction}/speed-up`, { gas_priority: 'high' }),
+  }
+}
+
+async function keys(t: Test, { state, clientOf, keys }: Sandbox): Promise<void> {
+  const issue = (...more: string[]) => keys('issue', '--tenant', 'access', '--environment', 'mainnet', ...more)
+  const expiring = await issueExpiring(issue, 4_000)
+  const revoked = await issue()
+  t.equal((await clientOf(revoked.api_key).get('/v1/wallets')).status, 200)
+  await keys('revoke', String(revoked.key_id))
+  // The API may go on with what it knew for a second.
+  await sleep(Math.max(1_100, Date.parse(String(expiring.expires_at)) - Date.now() + 1))
+  const good = state.api_key
+  const bad = [
+    revoked.api_key,
+    expiring.api_key,
+    `bsk_mainnet_${'0'.repeat(64)}`,
+    'x',
+    good.slice(0, -1),
+    `${good}0`,
+    good.toUpperCase(),
+  ]
+  const shapes = new Set<string>()
+  for (const key of bad) {
+    const { status, headers, body } = await clientOf(key).get('/v1/wallets')
+    const { date: _, 'x-request-id': id, ...rest } = headers
+    t.equal(body.request_id, id)
+    shapes.add(JSON.stringify([status, rest, { ...body, request_id: '' }]))
+  }
+  t.equal(shapes.size, 1)
+  t.match([...shapes][0], /^\[401,.*api_key_invalid/)
+  const call = async (headers: Record<string, string>) => clientOf().call('GET', '/v1/wallets', { headers })
+  for (const authorization of ['Bearer', 'Basic YTpi', good, `Bearer ${good}, Bearer ${good}`]) {
+    const answer = await call({ authorization })
+    t.strictSame([answer.status, ...told(answer)], [401, '- api_key_invalid'], authorization.slice(0, 12))
+  }
+  const none = await call({})
+  t.strictSame([none.status, ...told(none)], [401, '- api_key_missing'])
+  t.equal((await call({ authorization: `bearer  ${good}` })).status, 200, 'RFC 7235: the scheme has no case')
+  t.equal((await clientOf().post('/v1/wallets/create', '{"broken')).status, 401, 'before the body is looked at')
+}
+
+/** The operator's command takes its time on a busy machine: a key that has expired before it is made is refused. */
+async function issueExpiring(
+  issue: (...more: string[]) => Promise<Record<string, string>>,
+  lifeMs: number,
+): Promise<Record<string, string>> {
+  const expires = new Date(Date.now() + lifeMs).toISOString()
+  return issue('--expires', expires).catch(() => issueExpiring(issue, 2 * lifeMs))
+}
+
+async function foreign(t: Test, stranger: Client, wallet: string, transaction: string): Promise<void> {
+  const theirs = calls(stranger, wallet, transaction)
+  const nobodys = calls(stranger, UNKNOWN_WALLET, `${UNKNOWN_WALLET}/transactions/${UNKNOWN_TRANSACTION}`)
+  for (const [name, call] of Object.entries(theirs)) {
+    const [foreign, unknown] = [await call(), await nobodys[name]?.()]
+    t.strictSame([foreign.status, foreign.body.errors], [404, unknown?.body.errors], name)
+  }
+  t.strictSame((await stranger.get('/v1/wallets')).body.data.wallets, [])
+}
+
+async function scopes(t: Test, sandbox: Sandbox, wallet: string, transaction: string): Promise<void> {
+  const { api_key } = await sandbox.keys(
+    'issue',
+    '--tenant',
+    'access',
+    '--environment',
+    'mainnet',
+    '--scopes',
+    'wallets:read',
+  )
+  const reader = sandbox.clientOf(api_key)
+  const allowed = ['read', 'balance']
+  for (const [name, call] of Object.entries(calls(reader, wallet, transaction))) {
+    const answer = await call()
+    const expected = allowed.includes(name) ? [200] : [403, '- insufficient_scope']
+    t.strictSame([answer.status, ...told(answer)], expected, name)
+  }
+  const create = await reader.post('/v1/wallets/create', { type: 'hd', network: 'ethereum' })
+  t.match([create.status, create.body.message], [403, /lacks the scope wallets:write/])
+}
+
+async function environments(t: Test, sandbox: Sandbox, wallet: string, transaction: string): Promise<void> {
+  const { api_key } = await sandbox.keys('issue', '--tenant', 'access', '--environment', 'testnet')
+  const tester = sandbox.clientOf(api_key)
+  for (const [name, call] of Object.entries(calls(tester, wallet, transaction))) {
+    const answer = await call()
+    t.strictSame([answer.status, ...told(answer)], [403, '- environment_mismatch'], name)
+  }
+  const create = { type: 'hd', network: 'polygon' }
+  const named = await tester.post('/v1/wallets/create', { ...create, environment: 'mainnet' })
+  t.strictSame([named.status, ...told(named)], [403, '- environment_mismatch'])
+  const absent = await tester.post('/v1/wallets/create', create)
+  t.strictSame([absent.status, ...told(absent)], [422, 'network network_not_configured'])
+  t.match(absent.body.message, 'POLYGON_TESTNET_RPC_URLS')
+  t.strictSame((await tester.get('/v1/assets')).body.data.assets, [])
+}

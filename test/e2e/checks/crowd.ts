@@ -1,0 +1,38 @@
+/** Many at once: what is accepted is never more than what is there, and everybody else is told why not. */
+import type { Test } from 'tap'
+import { told } from '../../support/e2e-client.ts'
+import { newAddress, type Sandbox, type Transaction } from '../../support/e2e-sandbox.ts'
+
+const REQUESTS = 1_000
+const AMOUNT = '0.003'
+const WEI = 3n * 10n ** 15n
+
+export async function checkCrowd(t: Test, sandbox: Sandbox): Promise<void> {
+  const client = await sandbox.tenant('crowd')
+  const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '1' })
+  await t.test('of a thousand simultaneous transfers no more is accepted than the balance covers', async (t) => {
+    const to = newAddress()
+    const answers = await Promise.all(
+      Array.from({ length: REQUESTS }, () =>
+        client.post(`${wallet.path}/transfer`, { to, amount: AMOUNT, asset: 'ETH' }, { prefer: 'respond-async' }),
+      ),
+    )
+    const accepted = answers.filter(({ status }) => status === 202)
+    const refused = answers.filter(({ status }) => status !== 202)
+    t.ok(accepted.length > 0 && BigInt(accepted.length) * WEI <= 10n ** 18n, `${accepted.length} were accepted`)
+    t.ok(refused.every((answer) => answer.status === 422 && told(answer)[0] === 'amount insufficient_funds'))
+    t.match(refused[0]?.body.errors, [{ details: { asset: 'ETH', available: /^0\.00/, needed: /^0\.0030/ } }])
+
+    const last = accepted
+      .map(({ body }) => body.data.transaction_id as string)
+      .sort()
+      .at(-1)
+    const ended = ({ status }: Transaction) => status !== 'pending'
+    await sandbox.until(client, `${wallet.path}/transactions/${last}`, ended)
+    const { data } = (await client.get(`${wallet.path}/transactions?limit=100&status=failed`)).body
+    t.strictSame(data.transactions, [], 'what was accepted did not fail for want of funds')
+    const received = BigInt((await sandbox.rpc('ethereum', 'eth_getBalance', [to, 'latest'])) as string)
+    t.equal(received, BigInt(accepted.length) * WEI, 'each arrived once')
+    t.match((await client.get(`${wallet.path}/balance`)).body.data, { pending_out: '0' })
+  })
+}

@@ -1,0 +1,112 @@
+/** The reference says what the service does: its document is valid, its examples fit, and every route stands in it. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { Test } from 'tap'
+import type { Client } from '../../support/e2e-client.ts'
+import type { Sandbox } from '../../support/e2e-sandbox.ts'
+import { openapiProblems } from '../../support/openapi.ts'
+
+type Node = { readonly [name: string]: unknown }
+
+/** What users are promised, with what the sandbox adds. */
+const OPERATIONS = [
+  'delete /v1/wallets/{wallet_id}',
+  'get /healthz',
+  'get /metrics',
+  'get /readyz',
+  'get /v1/assets',
+  'get /v1/wallets',
+  'get /v1/wallets/{wallet_id}',
+  'get /v1/wallets/{wallet_id}/balance',
+  'get /v1/wallets/{wallet_id}/transactions',
+  'get /v1/wallets/{wallet_id}/transactions/{transaction_id}',
+  'patch /v1/wallets/{wallet_id}',
+  'post /v1/assets',
+  'post /v1/sandbox/faucet',
+  'post /v1/wallets/create',
+  'post /v1/wallets/watch',
+  'post /v1/wallets/{wallet_id}/restore',
+  'post /v1/wallets/{wallet_id}/transactions/{transaction_id}/cancel',
+  'post /v1/wallets/{wallet_id}/transactions/{transaction_id}/speed-up',
+  'post /v1/wallets/{wallet_id}/transfer',
+  'post /v1/wallets/{wallet_id}/transfer/preview',
+]
+
+/** `create` could be the id of a wallet as far as a path can tell, so these offer what a wallet does too. */
+const SHADOWED = ['/v1/wallets/create', '/v1/wallets/watch']
+
+export async function checkReference(t: Test, { client, clientOf, tenant }: Sandbox): Promise<void> {
+  const { text } = await clientOf().get('/openapi.json')
+  const document = JSON.parse(text) as Node
+  const paths = document.paths as Readonly<Record<string, Node>>
+  await t.test('every operation of the service stands in the document, and whole', async (t) => {
+    t.equal(document.openapi, '3.1.0')
+    const operations = Object.entries(paths).flatMap(([path, item]) =>
+      Object.keys(item).map((verb) => `${verb} ${path}`),
+    )
+    t.strictSame(operations.sort(), OPERATIONS)
+    t.strictSame(openapiProblems(document), [])
+    for (const [path, item] of Object.entries(paths)) {
+      if (SHADOWED.includes(path)) continue
+      const { headers } = await client.call('OPTIONS', path.replace(/\{\w+\}/g, 'x'))
+      const offered = String(headers.allow)
+        .split(', ')
+        .filter((method) => !['HEAD', 'OPTIONS'].includes(method))
+      t.strictSame(
+        offered,
+        Object.keys(item)
+          .map((verb) => verb.toUpperCase())
+          .sort(),
+        path,
+      )
+    }
+  })
+  await t.test('every schema is valid, and every example is valid by its schema', (t) => examples(t, document))
+  await t.test('the service takes the examples of requests as they stand', async (t) =>
+    requests(t, await tenant('reference'), paths),
+  )
+  await t.test('the page is served with what it needs, from here alone', async (t) => {
+    const page = await clientOf().get('/docs/')
+    t.match([page.status, page.headers['content-security-policy']], [200, "connect-src 'self'"])
+    t.notMatch(page.text, /https?:\/\//)
+    t.equal((await clientOf().get('/docs/js/scalar.js')).status, 200)
+  })
+}
+
+async function examples(t: Test, document: Node): Promise<void> {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  addFormats.default(ajv)
+  ajv.addSchema({ $id: 'document', components: document.components })
+  let checked = 0
+  for (const [place, schema, example] of pairs(document, '')) {
+    const validate = ajv.compile(
+      JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components')),
+    )
+    t.ok(validate(example), `${place} ${JSON.stringify(validate.errors)}`)
+    checked += 1
+  }
+  t.ok(checked > 100, `${checked} examples`)
+}
+
+/** Every schema that has an example beside it, or examples in it. */
+function pairs(part: unknown, place: string): [string, object, unknown][] {
+  if (typeof part !== 'object' || part === null) return []
+  const node = part as Node
+  const own: [string, object, unknown][] = []
+  if ('schema' in node && 'example' in node) own.push([place, node.schema as object, node.example])
+  if ('type' in node && Array.isArray(node.examples)) {
+    for (const example of node.examples) own.push([place, node, example])
+  }
+  return [...own, ...Object.entries(node).flatMap(([name, inner]) => pairs(inner, `${place}/${name}`))]
+}
+
+/** What the try-it form sends at first. */
+async function requests(t: Test, client: Client, paths: Readonly<Record<string, Node>>): Promise<void> {
+  for (const path of ['/v1/wallets/create', '/v1/wallets/watch', '/v1/sandbox/faucet']) {
+    const { requestBody } = (paths[path]?.post ?? {}) as {
+      requestBody: { content: Readonly<Record<string, { example: object }>> }
+    }
+    const answer = await client.post(path, requestBody.content['application/json']?.example)
+    t.equal(answer.status, 201, `${path} ${answer.text}`)
+  }
+}

@@ -1,0 +1,24 @@
+/** The contract as its users call it, and every way in which they call it wrongly, on one running sandbox. */
+import t from 'tap'
+import { startSandbox } from '../support/e2e-sandbox.ts'
+import { checkAccess } from './checks/access.ts'
+import { checkContractRows } from './checks/contract-rows.ts'
+import { checkCrowd } from './checks/crowd.ts'
+import { checkHostile } from './checks/hostile.ts'
+import { checkOnce } from './checks/once.ts'
+import { checkReference } from './checks/reference.ts'
+import { checkRefusals } from './checks/refusals.ts'
+import { checkTransfers } from './checks/transfers.ts'
+import { checkWallets } from './checks/wallets.ts'
+
+const sandbox = await startSandbox(t)
+
+t.test('the rows of the contract', (t) => checkContractRows(t, sandbox))
+t.test('wallets', (t) => checkWallets(t, sandbox))
+t.test('transfers', (t) => checkTransfers(t, sandbox))
+t.test('idempotency', (t) => checkOnce(t, sandbox))
+t.test('access', (t) => checkAccess(t, sandbox))
+t.test('refusals', (t) => checkRefusals(t, sandbox))
+t.test('crowds', (t) => checkCrowd(t, sandbox))
+t.test('the reference', (t) => checkReference(t, sandbox))
+t.test('hostile input', (t) => checkHostile(t, sandbox))

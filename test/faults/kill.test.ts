@@ -1,0 +1,75 @@
+/**
+ * kill -9 of each process of the built service in the middle of transfers, then of all of them: every accepted transfer is on
+ * chain once, and nothing had to be done but to start what was killed. `npm run faults` does the same at random, and longer.
+ */
+import t from 'tap'
+import { type Answered, makeWallets, planTransfers } from '../support/load.ts'
+import { createRandom } from '../support/load-random.ts'
+import { startService } from '../support/service.ts'
+import type { Fault } from './fault-plan.ts'
+import { runRound } from './run-round.ts'
+
+const TRANSFERS = 200
+const WALLETS = 8
+const SPREAD_MS = 2_000
+/** In the middle: some transfers are accepted, some signed, some sent, some in a block. */
+const AT_MS = 1_200
+/** Longer than a lease lives: another holder, or the same one, has gone on when it wakes up. */
+const PAUSE_MS = 4_000
+
+const kill = (...names: string[]): Fault => ({ type: 'kill', atMs: AT_MS, names })
+
+/** Those that take a chain's last blocks come last: by then its node has written the wallets' funds down. */
+const FAULTS: readonly (readonly [string, Fault])[] = [
+  ['the API', kill('api')],
+  ['the dispatcher', kill('dispatcher')],
+  ['the signer', kill('signer')],
+  ['the submitter', kill('submitter')],
+  ['the chain follower', kill('chain-follower')],
+  ['PostgreSQL', kill('postgres')],
+  [
+    'nobody, but the signer hangs for longer than its leases live',
+    { type: 'pause', atMs: AT_MS, name: 'signer', forMs: PAUSE_MS },
+  ],
+  ['the node, with the blocks that it had not written down', kill('anvil-ethereum')],
+  ['the parent', { type: 'kill parent', atMs: AT_MS }],
+  [
+    'all workers, PostgreSQL and the node at once',
+    kill('api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'postgres', 'anvil-ethereum'),
+  ],
+  ['everything with the parent', { type: 'kill all', atMs: AT_MS }],
+]
+
+t.test(`kill -9 in the middle of ${TRANSFERS} transfers from ${WALLETS} wallets`, async (t) => {
+  const seed = Date.now() % 1_000_000
+  t.comment(`seed ${seed}`)
+  const service = await startService()
+  t.after(() => service.close())
+  const wallets = await makeWallets(
+    service.api,
+    Array.from({ length: WALLETS }, () => 'ethereum' as const),
+  )
+  const random = createRandom(seed)
+  const answers: Answered[] = []
+  for (const [who, fault] of FAULTS) {
+    const transfers = planTransfers(random, {
+      wallets,
+      count: TRANSFERS,
+      firstNumber: answers.length,
+      spreadMs: SPREAD_MS,
+      tokens: 0.25,
+      impatient: 0,
+    })
+    const result = await runRound({ service, wallets, transfers, faults: [fault], random, earlier: answers })
+    answers.push(...result.answers)
+    const { accepted, once, ended, doubled, lost, problems } = result.audit
+    t.ok(result.hits > 0, `it hits ${who}`)
+    t.strictSame(problems, [], `${who}: everything is as it must be`)
+    t.strictSame({ accepted, doubled, lost }, { accepted: answers.length, doubled: 0, lost: 0 })
+    t.equal(once + ended, accepted)
+    t.comment(
+      `${who}: ${once} of ${accepted} once on chain, ${ended} cancelled, ready after ${Math.round(result.readyMs)} ms, settled after ${Math.round(result.settledMs)} ms`,
+    )
+  }
+  if (!t.passing()) t.comment(service.lastWords())
+})

@@ -1,0 +1,204 @@
+/**
+ * Nodes that lie: they take a transaction and say nothing, say that they have one that they never kept, say that it cannot
+ * be. Whatever they say, each transfer is on chain once, as the bytes that were signed first.
+ */
+import { Transaction } from 'ethers/transaction'
+import t from 'tap'
+import { auditChain } from '../support/chain-audit.ts'
+import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
+import { createRandom } from '../support/load-random.ts'
+import { type Answer, type Fate, type NodeProxy, type RpcCall, withNodeProxy } from '../support/service-node-proxy.ts'
+import { withStage } from '../support/service-stage.ts'
+
+const SEND = 'eth_sendRawTransaction'
+const PASS: Fate = { type: 'pass' }
+
+const says = (message: string): Fate => lie({ error: { code: -32000, message } })
+const lie = (answer: Answer): Fate => ({ type: 'answer', method: SEND, answer })
+
+/** What becomes of the first exchanges of a wallet's transactions. Behind the words nothing was kept by the node. */
+const LIES: Readonly<Record<string, Fate>> = {
+  'takes it and is silent': { type: 'silence after' },
+  'takes it and breaks off in the answer': { type: 'cut' },
+  'is silent': { type: 'silence before' },
+  'answers 502': { type: 'status', status: 502 },
+  'answers 429': { type: 'status', status: 429 },
+  'closes the connection': { type: 'refuse' },
+  'says yes and forgets it': lie({ result: `0x${'ab'.repeat(32)}` }),
+  'says already known': says('already known'),
+  'says nonce too low': says('nonce too low: next nonce 9, tx nonce 0'),
+  'says nonce too high': says('nonce too high'),
+  'says replacement underpriced': says('replacement transaction underpriced'),
+  'says insufficient funds': says('insufficient funds for gas * price + value'),
+  'says underpriced': says('transaction underpriced'),
+  'says that its pool is full': says('txpool is full'),
+  'says what nobody understands': says('the moon is full'),
+}
+const LIES_TOLD = 2
+const TRANSFERS_EACH = 3
+
+let proxy: NodeProxy | undefined
+const stage = await withStage(t, {
+  nodes: async (url) => {
+    proxy = await withNodeProxy(t, url)
+    return [proxy.url]
+  },
+})
+const node = proxy as NodeProxy
+const { service, settle, send, read } = stage
+/** Everything that was ever asked for: all of it is audited each time. */
+const answers: Answered[] = []
+const wallets: LoadWallet[] = []
+
+function plan(among: readonly LoadWallet[], count: number, seed: number) {
+  return planTransfers(createRandom(seed), {
+    wallets: among,
+    count,
+    firstNumber: answers.length,
+    spreadMs: 1_000,
+    tokens: 0,
+    impatient: 0,
+  })
+}
+
+async function audit() {
+  return auditChain({ places: service.places, wallets, answers })
+}
+
+/** Who signed what is sent, in lower case; undefined when the exchange sends nothing. */
+function senderOf(calls: readonly RpcCall[]): string | undefined {
+  const sent = calls.find(({ method }) => method === SEND)
+  return sent === undefined ? undefined : Transaction.from(String(sent.params[0])).from?.toLowerCase()
+}
+
+t.test('a node that lies about what it was sent makes no difference: once on chain, as the first bytes', async (t) => {
+  const mine = await service.makeWallets(Object.keys(LIES).length)
+  wallets.push(...mine)
+  const lies = Object.entries(LIES)
+  const told = new Map<string, number>()
+  node.decide = (calls) => {
+    const index = mine.findIndex(({ address }) => address.toLowerCase() === senderOf(calls))
+    const [name, fate] = lies[index] ?? ['', PASS]
+    const times = told.get(name) ?? 0
+    if (times >= LIES_TOLD) return PASS
+    told.set(name, times + 1)
+    return fate
+  }
+  answers.push(...(await sendTransfers(service.api, plan(mine, lies.length * TRANSFERS_EACH, 1))))
+  await settle()
+  node.decide = () => PASS
+  t.match(await audit(), { problems: [], once: answers.length, lost: 0, doubled: 0 })
+  for (const [index, wallet] of mine.entries()) {
+    const [name = ''] = lies[index] ?? []
+    t.ok((told.get(name) ?? 0) > 0, `the node ${name}`)
+    const ids = answers
+      .filter(({ transfer }) => transfer.wallet === wallet)
+      .map(({ transactionId }) => transactionId ?? '')
+    const views = await Promise.all(ids.map((id) => read(wallet, id)))
+    t.ok(
+      views.every(({ hashes }) => hashes.length === 1),
+      'nothing was signed twice',
+    )
+  }
+})
+
+t.test('bytes that a node calls invalid are cancelled, so that the wallet goes on', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  let refusals = 1
+  node.decide = (calls) => {
+    if (senderOf(calls) !== wallet.address.toLowerCase() || refusals === 0) return PASS
+    refusals -= 1
+    return says('intrinsic gas too low')
+  }
+  const refused = await send(wallet, '0.5')
+  await stage.until(wallet, refused, 'replaced', 'submitted', 'cancelled')
+  const next = await send(wallet, '0.25')
+  await settle()
+  t.match(await read(wallet, refused), { status: 'cancelled' })
+  t.match(await read(wallet, next), { status: 'confirmed' })
+})
+
+t.test('a node that takes what it calls invalid cannot bring about a second payment', async (t) => {
+  const mine = await service.makeWallets(6)
+  wallets.push(...mine)
+  const told = new Set<string>()
+  node.decide = (calls) => {
+    const sender = senderOf(calls)
+    if (sender === undefined || told.has(sender) || !mine.some(({ address }) => address.toLowerCase() === sender))
+      return PASS
+    told.add(sender)
+    return { type: 'answer after', method: SEND, answer: { error: { code: -32000, message: 'invalid sender' } } }
+  }
+  const asked = await sendTransfers(service.api, plan(mine, 24, 2))
+  answers.push(...asked)
+  await settle()
+  const { problems, once, ended, accepted } = await audit()
+  t.strictSame(problems, [])
+  t.equal(once + ended, accepted, 'each is on chain once, or cancelled')
+  t.equal(told.size, mine.length)
+})
+
+t.test(
+  'a node that is wrong about how much an account has sent leaves a gap, which the next transfers fill',
+  async (t) => {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    node.decide = () => ({ type: 'answer', method: 'eth_getTransactionCount', answer: { result: '0x3' } })
+    const ids = [await send(wallet, '0.000001')]
+    t.match(await stage.until(wallet, ids[0] ?? '', 'submitted'), { nonce: 3 })
+    node.decide = () => PASS
+    for (const amount of ['0.000002', '0.000003', '0.000004', '0.000005']) ids.push(await send(wallet, amount))
+    await settle()
+    const views = await Promise.all(ids.map((id) => read(wallet, id)))
+    t.strictSame(
+      views.map(({ state, nonce }) => [state, nonce]),
+      [3, 0, 1, 2, 4].map((nonce) => ['confirmed', nonce]),
+    )
+  },
+)
+
+t.test('through a node that fails a third of the time, in every way, all arrive once', async (t) => {
+  const seed = Date.now() % 1_000_000
+  t.comment(`seed ${seed}`)
+  const mine = await service.makeWallets(6)
+  wallets.push(...mine)
+  const random = createRandom(seed)
+  const fates = Object.values(LIES)
+  const { ended: endedBefore } = await audit()
+  let failed = 0
+  node.decide = () => {
+    if (!random.chance(0.33)) return PASS
+    failed += 1
+    return random.pick(fates)
+  }
+  answers.push(...(await sendTransfers(service.api, plan(mine, 120, seed))))
+  await settle()
+  node.decide = () => PASS
+  await settle()
+  const { problems, once, ended, accepted } = await audit()
+  t.strictSame(
+    { problems, ended: ended - endedBefore, open: accepted - once - ended },
+    { problems: [], ended: 0, open: 0 },
+  )
+  t.ok(failed > 0, `${failed} exchanges failed`)
+})
+
+t.test('a URL that serves another chain is asked for nothing but its chain id, and the next one is used', async (t) => {
+  let wrong: NodeProxy | undefined
+  const other = await withStage(t, {
+    nodes: async (url) => {
+      wrong = await withNodeProxy(t, url)
+      wrong.decide = () => ({ type: 'answer', method: 'eth_chainId', answer: { result: '0x1' } })
+      return [wrong.url, url]
+    },
+  })
+  const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
+  const id = await other.send(wallet, '1')
+  await other.settle()
+  t.match(await other.read(wallet, id), { state: 'confirmed' })
+  t.strictSame([...((wrong as NodeProxy | undefined)?.asked.keys() ?? [])].toSorted(), [
+    'eth_blockNumber',
+    'eth_chainId',
+  ])
+})
+
+t.end()

@@ -1,0 +1,146 @@
+/** One round: a load of transfers, faults in the middle of it, and the audit once everything has come to rest. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Audit, auditChain } from '../support/chain-audit.ts'
+import { type Answered, type LoadTransfer, type LoadWallet, replayTransfers, sendTransfers } from '../support/load.ts'
+import type { Random } from '../support/load-random.ts'
+import { type Unsettled, untilSettled } from '../support/load-settle.ts'
+import type { Service } from '../support/service.ts'
+import { describeFault, type Fault } from './fault-plan.ts'
+
+export type Round = {
+  readonly service: Service
+  readonly wallets: readonly LoadWallet[]
+  readonly transfers: readonly LoadTransfer[]
+  readonly faults: readonly Fault[]
+  readonly random: Random
+  /** What earlier rounds on the same service asked for: it is audited again. */
+  readonly earlier: readonly Answered[]
+  readonly onProgress?: (progress: Progress) => void
+}
+
+export type Progress = {
+  readonly answered: number
+  readonly of: number
+  readonly unsettled: Unsettled | null
+  readonly fault: string | null
+}
+
+export type RoundResult = {
+  readonly answers: readonly Answered[]
+  readonly audit: Audit
+  /** SIGKILLs and SIGSTOPs that hit a running process. */
+  readonly hits: number
+  /** From the last fault until `/readyz` says yes. */
+  readonly readyMs: number
+  /** From the last fault until every accepted transfer has ended and the followers are at their heads. */
+  readonly settledMs: number
+}
+
+/** Only ends a run that hangs. */
+const SETTLE_DEADLINE_MS = 300_000
+const REPLAYED = 0.05
+/** Shares of accepted transfers that their owners want to cancel, or to speed up. */
+const CANCELLED = 0.02
+const SPED_UP = 0.02
+const CHANGE_WITHIN_MS = 2_500
+
+export async function runRound(round: Round): Promise<RoundResult> {
+  const { service, wallets, transfers, faults, random, earlier, onProgress = () => undefined } = round
+  const problems: string[] = []
+  const deathsBefore = service.deaths().length
+  let answered = 0
+  const tell = (fault: string | null, unsettled: Unsettled | null = null) =>
+    onProgress({ answered, of: transfers.length, unsettled, fault })
+  // Decided before anything runs: what a seed does must not hang on who was faster.
+  const changes = new Map(
+    transfers.map(({ key }) => [key, { roll: random.next(), afterMs: random.between(0, CHANGE_WITHIN_MS) }]),
+  )
+  const replayed = new Set(transfers.filter(() => random.chance(REPLAYED)).map(({ key }) => key))
+  const changing: Promise<void>[] = []
+  const sending = sendTransfers(service.api, transfers, (one) => {
+    answered += 1
+    tell(null)
+    changing.push(change(service, one, changes.get(one.transfer.key), problems))
+  })
+  const striking = strike(service, faults, (fault) => tell(describeFault(fault)))
+  const [answers, { hits, lastAt, readyMs }] = await Promise.all([sending, striking])
+  await Promise.all(changing)
+  await untilSettled(service.state, SETTLE_DEADLINE_MS, (unsettled) => tell(null, unsettled)).catch((error: Error) =>
+    problems.push(error.message),
+  )
+  const settledMs = performance.now() - lastAt
+  problems.push(
+    ...(await replayTransfers(
+      service.api,
+      answers.filter(({ transfer }) => replayed.has(transfer.key)),
+    )),
+  )
+  problems.push(
+    ...service
+      .deaths()
+      .slice(deathsBefore)
+      .map((death) => `a process ended that nobody killed: ${death}`),
+  )
+  const audit = await auditChain({ places: service.state(), wallets, answers: [...earlier, ...answers] })
+  return { answers, audit: { ...audit, problems: [...problems, ...audit.problems] }, hits, readyMs, settledMs }
+}
+
+/** A few owners change their minds: whatever comes first on chain, it must be what they are told in the end. */
+async function change(
+  { api }: Service,
+  { transfer, transactionId }: Answered,
+  wish: { readonly roll: number; readonly afterMs: number } | undefined,
+  problems: string[],
+): Promise<void> {
+  if (transactionId === null || wish === undefined || wish.roll > CANCELLED + SPED_UP) return
+  await sleep(wish.afterMs)
+  const action = wish.roll <= CANCELLED ? 'cancel' : 'speed-up'
+  const path = `/v1/wallets/${transfer.wallet.id}/transactions/${transactionId}/${action}`
+  const body = action === 'cancel' ? {} : { body: { gas_priority: 'high' } }
+  const reply = await api.insist({ method: 'POST', path, key: `${action}-${transfer.key}`, ...body })
+  if (reply.status !== 202 && reply.status !== 409)
+    problems.push(`${action} of ${transfer.key}: ${reply.status} ${JSON.stringify(reply.body)}`)
+}
+
+async function strike(
+  service: Service,
+  faults: readonly Fault[],
+  onFault: (fault: Fault) => void,
+): Promise<{ hits: number; lastAt: number; readyMs: number }> {
+  const startedAt = performance.now()
+  let hits = 0
+  for (const fault of faults) {
+    await sleep(Math.max(0, startedAt + fault.atMs - performance.now()))
+    onFault(fault)
+    hits += await perform(service, fault)
+  }
+  const lastAt = performance.now()
+  for (;;) {
+    const reply = await service.api.once({ path: '/readyz' }).catch(() => null)
+    if (reply?.status === 200) return { hits, lastAt, readyMs: performance.now() - lastAt }
+    await sleep(50)
+  }
+}
+
+async function perform(service: Service, fault: Fault): Promise<number> {
+  switch (fault.type) {
+    case 'kill':
+      return fault.names.filter((name) => service.kill(name)).length
+    case 'pause': {
+      if (!service.kill(fault.name, 'SIGSTOP')) return 0
+      await sleep(fault.forMs)
+      service.kill(fault.name, 'SIGCONT')
+      return 1
+    }
+    case 'kill all': {
+      const hits = service.state().processes.length + 1
+      await service.killAll()
+      await service.start()
+      return hits
+    }
+    case 'kill parent':
+      await service.killParent()
+      await service.start()
+      return 1
+  }
+}

@@ -1,0 +1,184 @@
+/** API keys on a real log: issued, used, listed, revoked, and what an operator sees of it. */
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { createApiKeyRows } from '../../src/access/api-key-rows.ts'
+import { createAuthenticator } from '../../src/access/authenticate.ts'
+import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
+import { keysCommand } from '../../src/access/keys-command.ts'
+import { apiKeyAggregate } from '../../src/access/projection.ts'
+import { createRevokeApiKey } from '../../src/access/revoke-api-key.ts'
+import { digestOf } from '../../src/access/token.ts'
+import { withLog } from '../support/log.ts'
+
+async function withAccess(t: Test) {
+  const { log, pool } = await withLog(t)
+  const keys = createApiKeyRows(pool)
+  const issueApiKey = createIssueApiKey({ log, newId: () => `key_${randomUUID()}` })
+  const revokeApiKey = createRevokeApiKey({ log })
+  const authenticator = createAuthenticator({ keys, clock: Date.now })
+  const shown = { out: '', err: '' }
+  /** Runs the command as an operator would; returns its exit code and what it wrote. */
+  const operate = async (...args: string[]) => {
+    Object.assign(shown, { out: '', err: '' })
+    const code = await keysCommand(args, {
+      issueApiKey,
+      revokeApiKey,
+      keys,
+      clock: Date.now,
+      out: (text) => {
+        shown.out += text
+      },
+      err: (text) => {
+        shown.err += text
+      },
+    })
+    return { code, ...shown }
+  }
+  return { log, pool, keys, issueApiKey, revokeApiKey, authenticator, operate }
+}
+
+t.test('a key works from its issue to its revocation, and nothing stored can make it again', async (t) => {
+  const { log, pool, issueApiKey, revokeApiKey, authenticator } = await withAccess(t)
+  const issued = await issueApiKey({ tenantId: 'acme', environment: 'testnet' }, { actor: 'operator' })
+  t.strictSame(await authenticator.verify(issued.token), {
+    tenantId: 'acme',
+    keyId: issued.keyId,
+    environment: 'testnet',
+    scopes: new Set(['*']),
+  })
+  t.equal(await authenticator.verify(issued.token.replace(/.$/, (last) => (last === '0' ? '1' : '0'))), null)
+
+  const secret = issued.token.split('_')[2] ?? ''
+  for (const table of ['events', 'api_keys']) {
+    const { rows } = await pool.query(`SELECT row_to_json(x)::text AS text FROM ${table} x`)
+    t.ok(rows.length > 0)
+    for (const { text } of rows) {
+      t.ok(text.includes(digestOf(issued.token)))
+      t.notOk(text.includes(secret))
+    }
+  }
+
+  await t.rejects(revokeApiKey(issued.keyId, { actor: 'apikey:key_2', owner: 'other' }), { code: 'api_key_not_found' })
+  const revoked = await revokeApiKey(issued.keyId, { actor: 'operator' })
+  authenticator.forget(issued.keyId)
+  t.equal(await authenticator.verify(issued.token), null)
+  t.strictSame(await revokeApiKey(issued.keyId, { actor: 'operator' }), revoked, 'the first revocation stands')
+  const events = await log.readStream(apiKeyAggregate, issued.keyId)
+  t.strictSame(
+    events.map(({ type, metadata }) => [type, metadata.tenantId, metadata.actor]),
+    [
+      ['ApiKeyIssued', 'acme', 'operator'],
+      ['ApiKeyRevoked', 'acme', 'operator'],
+    ],
+  )
+})
+
+t.test('a refused key leaves no trace', async (t) => {
+  const { pool, issueApiKey } = await withAccess(t)
+  const request = { tenantId: 'acme', environment: 'mainnet', scopes: ['all'] } as const
+  await t.rejects(issueApiKey(request, { actor: 'operator' }), { code: 'validation_failed' })
+  t.strictSame((await pool.query('SELECT FROM events')).rows, [])
+})
+
+t.test('an operator issues, lists and revokes keys, in words and in JSON', async (t) => {
+  const { authenticator, operate } = await withAccess(t)
+  t.strictSame(await operate('list'), { code: 0, out: 'no keys\n', err: '' })
+
+  const issued = await operate(
+    'issue',
+    '--tenant',
+    'acme',
+    '--environment',
+    'mainnet',
+    '--label',
+    'shop',
+    '--scopes',
+    'wallets:read,assets:read',
+  )
+  const [, keyId = '', token = ''] = /^key id {3}(\S+)\napi key {2}(\S+)\n/.exec(issued.out) ?? []
+  t.match(issued, { code: 0, err: /^$/, out: /cannot be shown again/ })
+  t.match(await authenticator.verify(token), { keyId, tenantId: 'acme' })
+
+  const json = await operate(
+    'issue',
+    '--tenant',
+    'beta',
+    '--environment',
+    'testnet',
+    '--expires',
+    '2999-01-01',
+    '--json',
+  )
+  const second = JSON.parse(json.out)
+  t.match(second, {
+    tenant_id: 'beta',
+    environment: 'testnet',
+    label: '',
+    scopes: ['*'],
+    expires_at: '2999-01-01T00:00:00.000Z',
+  })
+  t.match(await authenticator.verify(second.api_key), { keyId: second.key_id })
+
+  t.strictSame(await operate('revoke', keyId), { code: 0, out: `${keyId} is revoked\n`, err: '' })
+  t.equal(JSON.parse((await operate('revoke', keyId, '--json')).out).key_id, keyId)
+
+  const listed = JSON.parse((await operate('list', '--json')).out)
+  t.strictSame(
+    listed.map(({ key_id, status }: { key_id: string; status: string }) => [key_id, status]).sort(),
+    [
+      [keyId, 'revoked'],
+      [second.key_id, 'active'],
+    ].sort(),
+  )
+  const table = await operate('list', '--tenant', 'acme')
+  t.match(
+    table.out,
+    /^key id +tenant +environment +status +scopes +label\n\S+ +acme +mainnet +revoked +wallets:read,assets:read +shop\n$/,
+  )
+  t.equal(JSON.parse((await operate('list', '--limit', '1', '--json')).out).length, 1)
+  for (const { out } of [table, await operate('list', '--json')])
+    t.notOk(out.includes('bsk_') || out.includes(digestOf(token)))
+})
+
+t.test('what goes wrong is one line and its own exit code', async (t) => {
+  const { operate, revokeApiKey, issueApiKey } = await withAccess(t)
+  t.match(await operate('help'), { code: 0, out: /^usage: npm run keys/, err: /^$/ })
+  t.match(await operate('issue', '--tenant', 'acme'), { code: 2, out: /^$/, err: /^keys: --environment [^\n]*\n$/ })
+  t.match(await operate('list', '--nope'), { code: 2, out: /^$/, err: /^keys: [^\n]*nope[^\n]*\n$/ })
+  const bad = await operate(
+    'issue',
+    '--tenant',
+    'Acme',
+    '--environment',
+    'mainnet',
+    '--scopes',
+    'x',
+    '--expires',
+    '2020-01-01',
+  )
+  t.match(bad, { code: 1, out: /^$/, err: /^keys: tenant [^\n]*scopes [^\n]*expires_at [^\n]*\n$/ })
+  t.strictSame(await operate('revoke', 'key_unknown'), { code: 1, out: '', err: 'keys: No such API key.\n' })
+
+  const nowhere = new pg.Pool({ connectionString: 'postgresql://127.0.0.1:1/none' })
+  t.after(() => nowhere.end())
+  const keys = createApiKeyRows(nowhere)
+  let said = ''
+  const io = {
+    issueApiKey,
+    revokeApiKey,
+    keys,
+    clock: Date.now,
+    out: () => undefined,
+    err: (text: string) => {
+      said += text
+    },
+  }
+  t.equal(await keysCommand(['list'], io), 3)
+  t.equal(said, 'keys: The database does not answer: try again.\n')
+  const authenticator = createAuthenticator({ keys, clock: Date.now })
+  await t.rejects(authenticator.verify(`bsk_mainnet_${'0'.repeat(64)}`), {
+    code: 'database_unavailable',
+    retryable: true,
+  })
+})

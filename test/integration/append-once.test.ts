@@ -1,0 +1,67 @@
+/** Idempotency keys on a real PostgreSQL: what a replay is told exists, and a refusal burns no key. */
+import t, { type Test } from 'tap'
+import { change } from '../../src/event-log/aggregate.ts'
+import { appendOnce } from '../../src/event-log/append-once.ts'
+import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
+
+const NOW = '2026-01-01T00:00:00.000Z'
+
+/** Requests a transfer of `amount` wei under a key; the request's digest is its amount. */
+async function request({ log }: TestLog, key: string, amount: string, digest = amount) {
+  const id = newTransactionId()
+  const metadata = { tenantId: 'acme', actor: 'test', idempotency: { key, fingerprint: digest } }
+  const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
+  const command = { type: 'RequestTransfer', intent: transferIntent({ amount }) } as const
+  const requested = change(transactionAggregate, unknown, command, { metadata, now: NOW })
+  if (requested === null) throw new Error('a request decides something')
+  return appendOnce(log, { changes: [requested] }, { resourceId: id, metadata })
+}
+
+t.test('a key makes one resource, gives it again for ever, and refuses another request', async (t: Test) => {
+  const test = await withLog(t)
+  await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
+  const { id, replayed } = await request(test, 'k1', '1')
+  t.equal(replayed, false)
+  t.strictSame(await request(test, 'k1', '1'), { id, replayed: true })
+  await t.rejects(request(test, 'k1', '2'), { code: 'idempotency_key_reused' })
+  const findReplay = createFindReplay(test.pool)
+  const metadata = (key: string, fingerprint: string) => ({
+    tenantId: 'acme',
+    actor: 'test',
+    idempotency: { key, fingerprint },
+  })
+  t.equal(await findReplay(metadata('k1', '1')), id)
+  t.equal(await findReplay(metadata('k2', '1')), null)
+  t.equal(await findReplay({ ...metadata('k1', '1'), tenantId: 'globex' }), null)
+  await t.rejects(findReplay(metadata('k1', '2')), { code: 'idempotency_key_reused' })
+})
+
+t.test('a replay in the same batch is told of the resource only when that one is in the log', async (t: Test) => {
+  const test = await withLog(t)
+  await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
+  const order: boolean[] = []
+  const opened = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const answer = await request(test, 'k1', '1')
+      order.push(answer.replayed)
+      return answer.id
+    }),
+  )
+  t.equal(new Set(opened).size, 1)
+  t.strictSame(order, [false, ...Array.from({ length: 9 }, () => true)])
+})
+
+t.test('a request that is refused leaves its key to the one that came with it', async (t: Test) => {
+  const test = await withLog(t)
+  await seedWallet(test.pool, { walletId: 'wal_1', balance: 50_000n })
+  const [dear, cheap] = await Promise.allSettled([
+    request(test, 'k1', '1000000', 'same'),
+    request(test, 'k1', '1', 'same'),
+  ])
+  t.match(dear, { status: 'rejected', reason: { code: 'insufficient_funds' } })
+  t.match(cheap, { status: 'fulfilled', value: { replayed: false } })
+  const { rows } = await test.pool.query('SELECT amount FROM transactions')
+  t.strictSame(rows, [{ amount: '1' }])
+})

@@ -1,0 +1,196 @@
+/** Balances on a real chain and a real database: deposits, internal calls, reorgs, and the rows that are made again. */
+import type { Pool } from 'pg'
+import t from 'tap'
+import { createLoadBalances } from '../../src/balances/load-balances.ts'
+import { createBalanceObserver } from '../../src/balances/observe-block.ts'
+import { readBlocks } from '../../src/chain/blocks.ts'
+import { StreamConflict } from '../../src/event-log/commit.ts'
+import {
+  addWallet,
+  balanceOf,
+  eventsOf,
+  fresh,
+  rowOf,
+  sameWhenMadeAgain,
+  untilBalance,
+  untilWalked,
+} from '../support/balances.ts'
+import { withFollowedChain } from '../support/followed-chain.ts'
+import { NATIVE, TEST_CHAIN } from '../support/log.ts'
+
+const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const BOB = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+
+t.test(
+  'a deposit shows without any action of the owner, for every tenant that has the address, archived or not',
+  async (t) => {
+    const chain = await withFollowedChain(t)
+    await addWallet(chain, 'wal_a', { address: fresh(1), tenantId: 'acme' })
+    await addWallet(chain, 'wal_b', { address: fresh(1), tenantId: 'globex', status: 'archived' })
+    chain.follow()
+    await chain.transfer(fresh(1), 7n)
+    await untilBalance(chain, 'wal_a', '7')
+    await untilBalance(chain, 'wal_b', '7')
+    await chain.transfer(fresh(1), 5n)
+    await untilBalance(chain, 'wal_a', '12')
+    t.match(await eventsOf(chain, 'wal_a'), [
+      {
+        type: 'BalanceChanged',
+        data: { asset: NATIVE, balance: '7', cause: 'block', blockNumber: 1 },
+        metadata: { tenantId: 'acme' },
+      },
+      { type: 'BalanceChanged', data: { balance: '12', blockNumber: 2 } },
+    ])
+    await sameWhenMadeAgain(t, chain)
+  },
+)
+
+t.test(
+  'what a contract sent by an internal call is found by the reconciliation, at a block that was walked',
+  async (t) => {
+    const chain = await withFollowedChain(t)
+    await addWallet(chain, 'wal_a', { address: fresh(2) })
+    chain.follow()
+    await chain.transfer(fresh(2), 1n)
+    await untilBalance(chain, 'wal_a', '1')
+    await chain.sendInternally(fresh(2), 41n)
+    await untilWalked(chain)
+    t.equal(await balanceOf(chain, 'wal_a'), '1', 'no transaction and no log names the wallet')
+    t.strictSame(await chain.reconcile(TEST_CHAIN), { wallets: 1, corrected: 1 })
+    t.equal(await balanceOf(chain, 'wal_a'), '42')
+    t.match((await eventsOf(chain, 'wal_a')).at(-1), { data: { cause: 'reconciliation', blockNumber: 2 } })
+    t.strictSame(await chain.reconcile(TEST_CHAIN), { wallets: 1, corrected: 0 }, 'what agrees is not recorded again')
+    await sameWhenMadeAgain(t, chain)
+  },
+)
+
+t.test('a new wallet is looked at once; the follower may come first, in between, or after', async (t) => {
+  const chain = await withFollowedChain(t)
+  await addWallet(chain, 'wal_a', { address: fresh(3) })
+  await chain.transfer(fresh(3), 9n)
+  await chain.observeWallet('wal_a')
+  t.equal(await balanceOf(chain, 'wal_a'), '9')
+  await Promise.all([chain.observeWallet('wal_a'), chain.observeWallet('wal_a')])
+  chain.follow()
+  await untilWalked(chain)
+  t.match(await eventsOf(chain, 'wal_a'), { length: 1, 0: { data: { cause: 'first_observation' } } })
+
+  await addWallet(chain, 'wal_b', { address: fresh(4) })
+  await Promise.all([chain.observeWallet('wal_b'), chain.transfer(fresh(4), 3n), chain.observeWallet('wal_b')])
+  await untilBalance(chain, 'wal_b', '3')
+  await addWallet(chain, 'wal_requested', { address: null })
+  await chain.observeWallet('wal_requested')
+  await chain.observeWallet('wal_nobody')
+  t.equal(await balanceOf(chain, 'wal_requested'), undefined)
+  await sameWhenMadeAgain(t, chain)
+})
+
+t.test('a reorg is undone: the balance is that of the chain that replaced the old one', async (t) => {
+  const chain = await withFollowedChain(t)
+  await addWallet(chain, 'wal_a', { address: fresh(5) })
+  await addWallet(chain, 'wal_b', { address: fresh(6) })
+  chain.follow()
+  await chain.transfer(fresh(5), 10n)
+  await untilBalance(chain, 'wal_a', '10')
+  const snapshot = await chain.rpc('evm_snapshot')
+  await chain.transfer(fresh(5), 20n)
+  await chain.transfer(fresh(6), 5n)
+  await untilBalance(chain, 'wal_a', '30')
+  await untilBalance(chain, 'wal_b', '5')
+  const orphaned = await rowOf(chain, 'wal_b')
+
+  await chain.rpc('evm_revert', [snapshot])
+  await chain.transfer(fresh(5), 300n)
+  await chain.rpc('anvil_mine', ['0x2'])
+  await untilBalance(chain, 'wal_a', '310')
+  await untilBalance(chain, 'wal_b', '0')
+  const events = await eventsOf(chain, 'wal_b')
+  t.match(events.at(-1), {
+    type: 'BalanceReorged',
+    data: {
+      balance: '0',
+      blockNumber: 1,
+      orphanedBlockNumber: Number(orphaned?.block_number),
+      orphanedBlockHash: orphaned?.block_hash,
+    },
+  })
+  t.match(
+    (await eventsOf(chain, 'wal_a')).map(({ type, data }) => [type, data.balance]),
+    [
+      ['BalanceChanged', '10'],
+      ['BalanceChanged', '30'],
+      ['BalanceReorged', '10'],
+      ['BalanceChanged', '310'],
+    ],
+  )
+  await sameWhenMadeAgain(t, chain)
+})
+
+t.test(
+  'a first look at a block that nobody walked and that left the chain is corrected when its height is walked',
+  async (t) => {
+    const chain = await withFollowedChain(t)
+    await addWallet(chain, 'wal_a', { address: fresh(7) })
+    const following = chain.follow()
+    await chain.transfer(ALICE, 1n)
+    await untilWalked(chain)
+    await following.stop()
+    const snapshot = await chain.rpc('evm_snapshot')
+    await chain.transfer(fresh(7), 50n)
+    await chain.observeWallet('wal_a')
+    t.equal(await balanceOf(chain, 'wal_a'), '50')
+    await chain.rpc('evm_revert', [snapshot])
+    await chain.transfer(BOB, 1n)
+    chain.follow()
+    await untilBalance(chain, 'wal_a', '0')
+    t.match((await eventsOf(chain, 'wal_a')).at(-1), {
+      type: 'BalanceReorged',
+      data: { blockNumber: 2, orphanedBlockNumber: 2 },
+    })
+    await sameWhenMadeAgain(t, chain)
+  },
+)
+
+t.test(
+  'a node that forgot the state of a block is asked for the newest one, and the blocks up to it add nothing',
+  async (t) => {
+    const chain = await withFollowedChain(t)
+    await addWallet(chain, 'wal_a', { address: fresh(8) })
+    for (const wei of [1n, 2n, 4n]) await chain.transfer(fresh(8), wei)
+    await chain.rpc('anvil_mine', ['0x4b0'])
+    const observe = async (number: number) => {
+      const { blocks } = await readBlocks(chain.client.client, { from: number, to: number, blockReceipts: true })
+      return chain.observer.observeBalances({ chain: chain.settings, blocks, now: chain.log.now() })
+    }
+    await chain.log.append({ changes: await observe(1) })
+    t.match(await rowOf(chain, 'wal_a'), { balance: '7', block_number: '1203' })
+    t.strictSame(await observe(2), [])
+    t.strictSame(await observe(3), [])
+  },
+)
+
+t.test('what another writer appends while balances are loaded is met as a conflict, never written over', async (t) => {
+  const chain = await withFollowedChain(t)
+  const { pool, log, ports, settings, observeWallet, transfer } = chain
+  await addWallet(chain, 'wal_a', { address: fresh(10) })
+  await transfer(fresh(10), 5n)
+  const { blocks } = await readBlocks(chain.client.client, { from: 1, to: 1, blockReceipts: true })
+  await transfer(fresh(10), 1n)
+  let others = 0
+  /** Between the two reads that make up a load, whichever comes first. */
+  const interrupted = async <T>(read: Promise<T>) => {
+    const result = await read
+    if (others++ === 0) await observeWallet('wal_a')
+    return result
+  }
+  const load = createLoadBalances({
+    pool: { query: (statement: string) => interrupted(pool.query(statement)) } as unknown as Pool,
+    log: { ...log, heads: (streamIds) => interrupted(log.heads(streamIds)) },
+  })
+  const observer = createBalanceObserver({ ...ports, load })
+  const observe = () => observer.observeBalances({ chain: settings, blocks, now: log.now() })
+  await log.append({ changes: await observe() }).catch((error) => t.type(error, StreamConflict))
+  t.ok(others > 1)
+  t.equal(await balanceOf(chain, 'wal_a'), '6', 'the other one was faster, and read a newer block')
+  t.strictSame(await observe(), [], 'decided again, the older block has nothing to say')
+})

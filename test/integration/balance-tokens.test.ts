@@ -1,0 +1,196 @@
+/** Tokens, prices and jobs on a real chain with a token, price feeds and Multicall3. */
+import { Interface } from 'ethers/abi'
+import t, { type Test } from 'tap'
+import { v7 } from 'uuid'
+import { createObserveJob, findUnobservedWallets } from '../../src/balances/jobs.ts'
+import { createRefreshPrices } from '../../src/balances/prices.ts'
+import { tokenAsset } from '../../src/core/assets.ts'
+import { Unavailable } from '../../src/core/errors.ts'
+import { toInstant } from '../../src/core/ids.ts'
+import { setUpChain } from '../../src/sandbox/chain-setup.ts'
+import {
+  addWallet,
+  balanceOf,
+  eventsOf,
+  fresh,
+  sameWhenMadeAgain,
+  untilBalance,
+  untilWalked,
+} from '../support/balances.ts'
+import { type FollowedChain, RICH, withFollowedChain } from '../support/followed-chain.ts'
+import { NATIVE, TEST_CHAIN } from '../support/log.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+
+const TOKEN = new Interface([
+  'function mint(address to, uint256 amount)',
+  'function transfer(address to, uint256 amount)',
+])
+
+async function withTokens(t: Test, options: { readonly configured: boolean } = { configured: true }) {
+  let address = ''
+  const chain = await withFollowedChain(t, async (url) => {
+    const { multicall3, usdc, nativeFeed, usdcFeed } = await setUpChain(url, 'ethereum')
+    address = usdc
+    return {
+      multicall3Address: multicall3,
+      priceFeeds: { ETH: nativeFeed, USDC: usdcFeed },
+      tokens: options.configured ? [{ symbol: 'USDC', address: usdc, decimals: 6 }] : [],
+    }
+  })
+  const usdc = tokenAsset(TEST_CHAIN, address, 'USDC', 6)
+  const call = (name: 'mint' | 'transfer', to: string, amount: bigint, from = RICH) =>
+    chain.send({ from, to: address, data: TOKEN.encodeFunctionData(name, [to, amount]) })
+  return { chain, usdc, mint: (to: string, amount: bigint) => call('mint', to, amount), call }
+}
+
+/** As the capability of assets records it. */
+async function register(
+  { pool }: FollowedChain,
+  tenantId: string,
+  { assetId, contract }: ReturnType<typeof tokenAsset>,
+) {
+  await pool.query(
+    `INSERT INTO assets VALUES ($1, $2, 'ethereum', 'mainnet', $3, $4, 'USDC', 'USD Coin', 6, now(), 1)`,
+    [tenantId, assetId, TEST_CHAIN, contract],
+  )
+}
+
+t.test('deposits of a token show on both sides, read with the native currency at one block', async (t) => {
+  const { chain, usdc, mint, call } = await withTokens(t)
+  await addWallet(chain, 'wal_a', { address: fresh(1) })
+  await addWallet(chain, 'wal_rich', { address: RICH, tenantId: 'globex' })
+  chain.follow()
+  await mint(RICH, 1_000_000n)
+  await untilBalance(chain, 'wal_rich', '1000000', usdc)
+  await call('transfer', fresh(1), 400_000n)
+  await untilBalance(chain, 'wal_a', '400000', usdc)
+  await untilBalance(chain, 'wal_rich', '600000', usdc)
+  t.equal(await balanceOf(chain, 'wal_a'), undefined, 'no native currency moved, and nobody has looked')
+  const paid = BigInt((await chain.rpc('eth_getBalance', [RICH, 'latest'])) as string)
+  t.equal(await balanceOf(chain, 'wal_rich'), paid.toString(), 'the sender paid gas')
+  t.match((await eventsOf(chain, 'wal_a')).at(0), {
+    data: { asset: usdc, balance: '400000', cause: 'block' },
+    metadata: { tenantId: 'acme', actor: 'worker:chain-follower' },
+  })
+
+  await chain.observeWallet('wal_a')
+  t.equal(await balanceOf(chain, 'wal_a'), '0', 'the first look fills in what is missing')
+  t.match(await eventsOf(chain, 'wal_a'), { length: 2, 1: { data: { asset: NATIVE, cause: 'first_observation' } } })
+  await sameWhenMadeAgain(t, chain)
+})
+
+t.test(
+  'a token that one tenant registered counts for its wallets, those it had before included, and for no other',
+  async (t) => {
+    const { chain, usdc, mint } = await withTokens(t, { configured: false })
+    for (const [id, tenantId] of [
+      ['wal_a', 'acme'],
+      ['wal_b', 'globex'],
+    ] as const) {
+      await addWallet(chain, id, { address: fresh(2), tenantId })
+      await chain.observeWallet(id)
+    }
+    chain.follow()
+    await mint(fresh(2), 5n)
+    await untilWalked(chain)
+    t.equal(await balanceOf(chain, 'wal_a', usdc), undefined, 'nobody knows the token')
+    await register(chain, 'acme', usdc)
+    await createObserveJob(chain)({ tenant_id: 'acme', chain_id: String(TEST_CHAIN) })
+    t.equal(await balanceOf(chain, 'wal_a', usdc), '5')
+    await mint(fresh(2), 6n)
+    await untilBalance(chain, 'wal_a', '11', usdc)
+    await chain.reconcile(TEST_CHAIN)
+    t.equal(await balanceOf(chain, 'wal_b', usdc), undefined)
+    await sameWhenMadeAgain(t, chain)
+  },
+)
+
+t.test('a chain that begins anew takes its tokens along: nobody holds what is not there', async (t) => {
+  const { chain, usdc, mint } = await withTokens(t)
+  await addWallet(chain, 'wal_a', { address: fresh(3) })
+  chain.follow()
+  await mint(fresh(3), 5n)
+  await chain.transfer(fresh(3), 7n)
+  await untilBalance(chain, 'wal_a', '5', usdc)
+  await untilBalance(chain, 'wal_a', '7')
+  await chain.rpc('anvil_reset')
+  await chain.rpc('evm_setTime', [Math.floor(Date.now() / 1_000) + 3_600])
+  await chain.rpc('anvil_mine', ['0x20'])
+  await untilBalance(chain, 'wal_a', '0', usdc)
+  await untilBalance(chain, 'wal_a', '0')
+  await chain.transfer(fresh(3), 9n)
+  await untilBalance(chain, 'wal_a', '9')
+  await sameWhenMadeAgain(t, chain)
+})
+
+t.test('the reconciliation looks at every wallet, page by page, beside the follower', async (t) => {
+  const { chain, usdc, mint } = await withTokens(t)
+  const count = 260
+  for (let n = 0; n < count; n += 1)
+    await addWallet(chain, `wal_${String(n).padStart(3, '0')}`, { address: fresh(1_000 + n) })
+  chain.follow()
+  await chain.sendInternally(fresh(1_259), 3n)
+  await untilWalked(chain)
+  const [done] = await Promise.all([
+    chain.reconcile(TEST_CHAIN),
+    mint(fresh(1_000), 1n),
+    chain.transfer(fresh(1_100), 2n),
+  ])
+  t.equal(done.wallets, count)
+  await untilBalance(chain, 'wal_000', '1', usdc)
+  await untilBalance(chain, 'wal_100', '2')
+  t.equal(await balanceOf(chain, 'wal_259'), '3')
+  const { rows } = await chain.pool.query('SELECT count(*)::integer AS rows FROM balances')
+  t.strictSame(rows, [{ rows: 2 * count }])
+  t.strictSame(await chain.reconcile(TEST_CHAIN), { wallets: count, corrected: 0 })
+  await sameWhenMadeAgain(t, chain)
+})
+
+t.test('prices are those of the feeds; one that grew old goes, and a silent node takes none away', async (t) => {
+  const { chain } = await withTokens(t)
+  const { pool, client } = chain
+  const clock = { now: Date.now() }
+  const refresh = createRefreshPrices({ pool, clock: () => clock.now })
+  const prices = async () =>
+    (await pool.query('SELECT symbol, trim_scale(usd) AS usd, updated_at FROM prices ORDER BY symbol')).rows
+  await refresh(client)
+  t.match(await prices(), [
+    { symbol: 'ETH', usd: '3000' },
+    { symbol: 'USDC', usd: '1' },
+  ])
+  const [{ updated_at: at }] = (await prices()) as [{ updated_at: Date }]
+  const head = (await chain.rpc('eth_getBlockByNumber', ['latest', false])) as { timestamp: string }
+  t.ok(at.getTime() <= Number(head.timestamp) * 1_000, `the feed says when: ${toInstant(at.getTime())}`)
+
+  await t.rejects(
+    refresh({ settings: client.settings, client: { ...client.client, batch: async () => [] } }),
+    Unavailable,
+  )
+  t.match(await prices(), { length: 2 })
+  clock.now += 26 * 60 * 60 * 1_000
+  await refresh(client)
+  t.strictSame(await prices(), [])
+})
+
+t.test('a wallet whose first look was lost is found and queued again, once it has been quiet', async (t) => {
+  const { chain } = await withTokens(t)
+  const [lost, seen, requested] = [`wal_${v7()}`, `wal_${v7()}`, `wal_${v7()}`]
+  const old = `wal_${v7({ msecs: Date.now() - 3 * 24 * 60 * 60 * 1_000 })}`
+  for (const id of [lost, seen, old]) await addWallet(chain, id, { address: fresh(9), tenantId: id })
+  await addWallet(chain, requested, { address: null })
+  await chain.observeWallet(seen)
+  const soon = new Date(Date.now() + 1_000)
+  t.strictSame(await findUnobservedWallets(chain.pool, soon, 10), [
+    { queue: 'observe', id: lost, data: { wallet_id: lost } },
+  ])
+  t.strictSame(
+    await findUnobservedWallets(chain.pool, new Date(Date.now() - 60_000), 10),
+    [],
+    'its own job is on the way',
+  )
+  await createObserveJob(chain)({ wallet_id: lost })
+  t.strictSame(await findUnobservedWallets(chain.pool, soon, 10), [])
+  chain.follow()
+  await eventually(async () => (await chain.reconcile(TEST_CHAIN)).wallets > 0)
+  t.equal(await balanceOf(chain, old), '0', 'what is older, the reconciliation finds')
+})

@@ -1,0 +1,289 @@
+/** The RPC client against servers that fail as real ones do, over real connections. */
+import t, { type Test } from 'tap'
+import { createRpcClient, type RpcClientOptions } from '../../src/chain/rpc-client.ts'
+import type { RpcObservation } from '../../src/chain/rpc-endpoint.ts'
+import { type Fault, NodeError, type RpcNode, startRpcNode } from '../support/rpc-node.ts'
+
+const FAULTS: readonly Fault[] = ['refuse', 'status 502', 'status 429', 'html', 'cut', 'hang', 'silent', 'overloaded']
+const READ = { method: 'eth_getBalance', params: ['0xa', 'latest'] }
+
+type Logged = { readonly level: string; readonly message: string; readonly fields: Record<string, unknown> }
+
+/** A client whose clock stands still until the test moves it. */
+function connect(t: Test, nodes: readonly Pick<RpcNode, 'url'>[], options: Partial<RpcClientOptions> = {}) {
+  const clock = { now: 1_000_000 }
+  const logs: Logged[] = []
+  const log = (level: string) => (fields: Record<string, unknown>, message: string) =>
+    void logs.push({ level, message, fields })
+  const client = createRpcClient({
+    urls: nodes.map(({ url }) => url),
+    chainId: 1,
+    timeoutMs: 200,
+    now: () => clock.now,
+    log: { info: log('info'), warn: log('warn'), error: log('error') },
+    ...options,
+  })
+  t.after(() => client.close())
+  return { client, clock, logs }
+}
+
+/** Moves the clock with each request, as time does. */
+async function read(connected: ReturnType<typeof connect>): Promise<string> {
+  connected.clock.now += 1
+  const [result] = await connected.client.batch([READ])
+  return result?.ok ? 'ok' : result?.error.kind === 'unavailable' ? result.error.reason : 'answer'
+}
+
+t.test('what the first URL does not answer, in whatever way it fails, the second one does', async (t) => {
+  for (const fault of FAULTS) {
+    const [first, second] = [await startRpcNode(t), await startRpcNode(t)]
+    const { client } = connect(t, [first, second])
+    await client.call('eth_gasPrice')
+    t.equal(first.asked.length, 1, 'the first URL is the preferred one')
+    first.fault = fault
+    t.strictSame(
+      await client.call('eth_getBalance', ['0xa']),
+      { method: 'eth_getBalance', params: ['0xa'] },
+      `read, ${fault}`,
+    )
+    const [submission] = await client.sendRawTransactions(['0x02'])
+    t.equal(submission?.outcome, 'accepted', `send, ${fault}`)
+    t.equal(second.asked.filter(({ method }) => method === 'eth_sendRawTransaction').length, 1)
+  }
+})
+
+t.test('when no URL answers, it is said which way, and nothing is thrown by a batch', async (t) => {
+  const reasons: Record<string, string> = {
+    refuse: 'network',
+    'status 502': 'http_status',
+    'status 429': 'rate_limited',
+    html: 'invalid_response',
+    cut: 'network',
+    hang: 'timeout',
+    silent: 'invalid_response',
+    overloaded: 'rate_limited',
+  }
+  for (const fault of FAULTS) {
+    const node = await startRpcNode(t)
+    const connected = connect(t, [node])
+    t.equal(await read(connected), 'ok')
+    node.fault = fault
+    t.equal(await read(connected), reasons[fault], fault)
+    const [submission] = await connected.client.sendRawTransactions(['0x02'])
+    t.equal(submission?.outcome, 'unavailable', fault)
+  }
+  const gone = connect(t, [{ url: 'http://127.0.0.1:1' }])
+  await t.rejects(gone.client.call('eth_gasPrice'), { code: 'rpc_unavailable', retryable: true })
+})
+
+t.test('a URL of another chain is never used, and the mistake is logged without the URL', async (t) => {
+  const [wrong, right] = [await startRpcNode(t, { chainId: 56 }), await startRpcNode(t)]
+  const connected = connect(t, [wrong, right])
+  for (let i = 0; i < 3; i++) t.equal(await read(connected), 'ok')
+  t.equal(wrong.asked.length, 0)
+  t.equal(wrong.bodies, 1, 'and not asked again and again')
+  const mistakes = connected.logs.filter(({ level }) => level === 'error')
+  t.hasStrict(mistakes, [{ fields: { endpoint: 0, chain_id: 56, expected_chain_id: 1 } }])
+  t.notMatch(JSON.stringify(connected.logs), /secret-key/)
+  t.equal(connected.client.health()[0]?.state, 'wrong_chain')
+
+  wrong.chainId = 1
+  connected.clock.now += 60_000
+  await read(connected)
+  await read(connected)
+  t.equal(connected.client.health()[0]?.state, 'ready', 'a corrected URL comes back')
+})
+
+t.test('a chain that was replaced behind the same URL is noticed after the connection broke', async (t) => {
+  const node = await startRpcNode(t)
+  const connected = connect(t, [node])
+  t.equal(await read(connected), 'ok')
+  await node.stop()
+  t.equal(await read(connected), 'network')
+  const other = await startRpcNode(t, { port: node.port, chainId: 56 })
+  t.equal(await read(connected), 'no_endpoint')
+  t.equal(other.asked.length, 0)
+})
+
+t.test('a broken URL is left alone after three failures, and comes back by itself', async (t) => {
+  const node = await startRpcNode(t)
+  const connected = connect(t, [node])
+  await read(connected)
+  node.fault = 'status 502'
+  for (let i = 0; i < 3; i++) t.equal(await read(connected), 'http_status')
+  const { bodies } = node
+  for (let i = 0; i < 10; i++) t.equal(await read(connected), 'no_endpoint')
+  t.equal(node.bodies, bodies, 'nothing is sent while it rests')
+  t.equal(connected.client.health()[0]?.state, 'open')
+
+  connected.clock.now += 500
+  t.equal(await read(connected), 'http_status', 'one trial')
+  t.equal(await read(connected), 'no_endpoint')
+  connected.clock.now += 1_000
+  node.fault = 'none'
+  t.equal(await read(connected), 'ok')
+  t.hasStrict(connected.client.health()[0], { state: 'ready', failures: 0 })
+  t.ok(connected.logs.some(({ message }) => message === 'an RPC URL answers again'))
+})
+
+t.test('many requests that fail together are one failure', async (t) => {
+  const node = await startRpcNode(t)
+  const connected = connect(t, [node])
+  await read(connected)
+  node.fault = 'refuse'
+  connected.clock.now += 1
+  await Promise.all(Array.from({ length: 20 }, () => connected.client.batch([READ])))
+  t.equal(connected.client.health()[0]?.failures, 1)
+})
+
+t.test('what is the fault of one request does not count against the server', async (t) => {
+  const node = await startRpcNode(t)
+  const connected = connect(t, [node])
+  node.answer = ({ method }) =>
+    new NodeError(method === 'eth_sendRawTransaction' ? 'account limit exceeded' : 'execution aborted (timeout = 5s)')
+  for (let i = 0; i < 5; i++) {
+    t.equal(await read(connected), 'overloaded')
+    t.equal((await connected.client.sendRawTransactions(['0x02']))[0]?.outcome, 'pool_full')
+  }
+  t.hasStrict(connected.client.health()[0], { state: 'ready', failures: 0 })
+  await t.rejects(connected.client.call('eth_call'), { code: 'rpc_unavailable', retryable: true })
+})
+
+t.test('a URL that asks for a pause gets it', async (t) => {
+  const node = await startRpcNode(t)
+  const connected = connect(t, [node])
+  await read(connected)
+  node.fault = 'status 429'
+  t.equal(await read(connected), 'rate_limited')
+  node.fault = 'none'
+  connected.clock.now += 6_000
+  t.equal(await read(connected), 'no_endpoint')
+  connected.clock.now += 1_000
+  t.equal(await read(connected), 'ok')
+})
+
+t.test('a URL whose head lags is not preferred for reads, but still for sending', async (t) => {
+  const [late, fresh] = [await startRpcNode(t), await startRpcNode(t)]
+  const connected = connect(t, [late, fresh])
+  late.head = 94
+  await read(connected)
+  await t.resolves(untilProbed(connected.client))
+  const before = late.asked.length
+  await read(connected)
+  t.equal(late.asked.length, before)
+  await connected.client.sendRawTransactions(['0x02'])
+  t.equal(late.asked.length, before + 1)
+  late.head = 100
+  connected.clock.now += 5_000
+  await read(connected)
+  await untilProbed(connected.client, 100)
+  await read(connected)
+  t.equal(late.asked.length, before + 2, 'it has caught up')
+})
+
+async function untilProbed(client: ReturnType<typeof createRpcClient>, head = 94): Promise<void> {
+  for (let i = 0; i < 200; i++) {
+    const [late, fresh] = client.health()
+    if (late?.head === head && fresh?.head === 100 && late.lagging === head < 95) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  throw new Error('the heads were not compared')
+}
+
+t.test('only what one node lacks is asked of the next one, and its own words outlive a silence', async (t) => {
+  const [pruned, archive] = [await startRpcNode(t), await startRpcNode(t)]
+  const { client } = connect(t, [pruned, archive])
+  pruned.answer = ({ params }) => (params[0] === 'old' ? new NodeError('missing trie node ab') : 'pruned')
+  archive.answer = () => 'archive'
+  const requests = ['new', 'old', 'new'].map((which) => ({ method: 'eth_call', params: [which] }))
+  const values = (await client.batch(requests)).map((result) => (result.ok ? result.value : result.error.message))
+  t.strictSame(values, ['pruned', 'archive', 'pruned'])
+  t.equal(archive.asked.length, 1)
+  archive.fault = 'refuse'
+  const [, old] = await client.batch(requests)
+  t.hasStrict(old, { ok: false, error: { kind: 'answer', message: 'missing trie node ab' } })
+  pruned.answer = () => new NodeError('execution reverted', 3)
+  await t.rejects(client.call('eth_call', ['new']), { code: 'rpc_error', retryable: false })
+})
+
+t.test('a batch is split to the limit of the client, and to the limit of a node that has a lower one', async (t) => {
+  const node = await startRpcNode(t)
+  const { client } = connect(t, [node])
+  const requests = Array.from({ length: 250 }, (_, i) => ({ method: 'eth_getBalance', params: [i] }))
+  const places = async () =>
+    (await client.batch(requests)).map((result) =>
+      result.ok ? (result.value as { params: number[] }).params[0] : result,
+    )
+  t.strictSame(
+    await places(),
+    requests.map(({ params }) => params[0]),
+  )
+  t.equal(node.bodies, 1 + 3, 'one probe and three batches')
+  node.batchLimit = 10
+  t.strictSame(
+    await places(),
+    requests.map(({ params }) => params[0]),
+    'in order all the same',
+  )
+  const { bodies } = node
+  await places()
+  t.ok(node.bodies - bodies < 40, 'the lower limit is remembered')
+  t.hasStrict(client.health()[0], { state: 'ready', failures: 0 })
+})
+
+t.test('transactions go to a node in the order in which they were given', async (t) => {
+  const node = await startRpcNode(t)
+  const { client } = connect(t, [node])
+  const raws = Array.from({ length: 350 }, (_, i) => `0x${i}`)
+  node.answer = ({ params }) => (params[0] === '0x7' ? new NodeError('nonce too low') : `0x${'ab'.repeat(32)}`)
+  const outcomes = (await client.sendRawTransactions(raws)).map(({ outcome }) => outcome)
+  t.strictSame(
+    node.asked.map(({ params }) => params[0]),
+    raws,
+  )
+  t.strictSame(
+    outcomes.map((outcome, i) => (i === 7 ? outcome : outcome === 'accepted')),
+    raws.map((_, i) => (i === 7 ? 'nonce_too_low' : true)),
+  )
+  t.strictSame(await client.sendRawTransactions([]), [])
+})
+
+t.test('connections are kept, and one that the server closed under a request costs nothing', async (t) => {
+  const node = await startRpcNode(t)
+  const connected = connect(t, [node])
+  for (let i = 0; i < 20; i++) await read(connected)
+  t.equal(node.connections, 1)
+  node.fault = 'stale'
+  t.equal(await read(connected), 'ok')
+  t.equal(node.connections, 2)
+  t.hasStrict(connected.client.health()[0], { state: 'ready', failures: 0 })
+})
+
+t.test('each exchange is told to the metrics, by place and not by URL', async (t) => {
+  const node = await startRpcNode(t)
+  const seen: RpcObservation[] = []
+  const { client } = connect(t, [node], { onExchange: (observation) => void seen.push(observation) })
+  await client.batch([READ, READ])
+  node.answer = () => new NodeError('execution reverted', 3)
+  await client.batch([READ, { method: 'eth_call', params: [] }])
+  node.fault = 'refuse'
+  await client.batch([READ])
+  t.hasStrict(seen, [
+    { method: 'batch', requests: 2, endpoint: 0, outcome: 'ok' },
+    { method: 'eth_getBalance', requests: 2, endpoint: 0, outcome: 'ok' },
+    { method: 'batch', requests: 2, endpoint: 0, outcome: 'error' },
+    { method: 'eth_getBalance', requests: 1, endpoint: 0, outcome: 'unavailable' },
+  ])
+  t.notMatch(JSON.stringify(seen), /secret-key/)
+})
+
+t.test('after close everything is unavailable at once, what was under way too', async (t) => {
+  const node = await startRpcNode(t)
+  const connected = connect(t, [node], { timeoutMs: 60_000 })
+  await read(connected)
+  node.fault = 'hang'
+  const pending = read(connected)
+  setTimeout(() => connected.client.close(), 20)
+  t.equal(await pending, 'network')
+  t.not(await read(connected), 'ok')
+})

@@ -1,0 +1,232 @@
+/** The server on a real socket: bytes that are no HTTP, health, metrics, and its end in order. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createReadiness, type ReadinessCheck } from '../../src/http/health.ts'
+import { createMetrics } from '../../src/http/metrics.ts'
+import { startMetricsServer } from '../../src/http/metrics-server.ts'
+import { KEYS, startTestApp, told } from '../support/http.ts'
+import { TRANSFER, TRANSFER_PATH, transferRoutes } from '../support/http-transfers.ts'
+
+/** Sends bytes as they are, and reads until the server closes the connection. */
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(bytes)
+  let answer = ''
+  for await (const chunk of socket.setEncoding('utf8')) answer += chunk
+  return answer
+}
+
+/** The value of a metric with exactly these labels, of the text that Prometheus reads. */
+function sample(text: string, name: string, labels: Readonly<Record<string, string>>): number | undefined {
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
+  for (const line of text.split('\n')) {
+    const [, found, inner = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+    if (found === name && inner.split(',').sort().join() === wanted.sort().join()) return Number(value)
+  }
+  return undefined
+}
+
+t.test('what is too broken to be a request is answered in the same shape', async (t) => {
+  const { app } = await startTestApp({ routes: transferRoutes })
+  t.teardown(() => app.close())
+  const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port)
+  const cases: [string, number, string][] = [
+    ['hello\r\n\r\n', 400, 'malformed_request'],
+    ['FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
+    ['GET / HTTP/1.1\r\n\r\n', 400, 'malformed_request'],
+    [`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+  ]
+  for (const [bytes, status, code] of cases) {
+    const answer = await exchange(port, bytes)
+    t.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), bytes.slice(0, 30))
+    if (!answer.includes('{')) continue
+    const body = JSON.parse(answer.slice(answer.indexOf('{'))) as unknown
+    t.match(body, { status: 'error', errors: [{ type: 'validation_error', code }], request_id: /^req_/ })
+  }
+  const head = (length: number) =>
+    `POST ${TRANSFER_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEYS.full}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+  t.match(await exchange(port, head(2_000_000)), /^HTTP\/1\.1 413 .*body_too_large/s, 'refused by its length alone')
+  const body = JSON.stringify(TRANSFER)
+  const closing = head(body.length).replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+  t.match(await exchange(port, `${closing}${body}`), /^HTTP\/1\.1 202 /)
+})
+
+t.test('ready means that every check passes; the ones that fail are told with the reason', async (t) => {
+  let now = 0
+  let asked = 0
+  const failing: Record<string, Error | null> = { database: null, queue: null }
+  const checks: ReadinessCheck[] = Object.keys(failing).map((name) => ({
+    name,
+    check: async () => {
+      asked += 1
+      if (failing[name]) throw failing[name]
+    },
+  }))
+  const { app, send } = await startTestApp({ routes: transferRoutes, readiness: createReadiness(checks, () => now) })
+  t.teardown(() => app.close())
+  const ready = () => send({ method: 'GET', url: '/readyz' })
+
+  const answer = await ready()
+  t.equal(answer.status, 200)
+  t.strictSame(answer.body.data, {
+    ready: true,
+    checks: [
+      { name: 'database', ok: true },
+      { name: 'queue', ok: true },
+    ],
+  })
+  await Promise.all([ready(), ready(), ready()])
+  t.equal(asked, 2, 'asking again within a second asks nobody')
+
+  failing.database = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
+  now += 1_000
+  const down = await ready()
+  t.strictSame([down.status, down.headers['retry-after'], ...told(down)], [503, '1', '- not_ready'])
+  t.equal(down.body.message, 'database: ECONNREFUSED')
+  t.match(down.body.errors, [{ type: 'unavailable', details: { check: 'database' } }])
+  t.equal((await send({ method: 'GET', url: '/healthz' })).status, 200, 'the process lives all the same')
+
+  failing.database = null
+  now += 1_000
+  t.equal((await ready()).status, 200, 'and is ready again without a restart')
+})
+
+t.test('a check that hangs has failed', async (t) => {
+  const readiness = createReadiness([{ name: 'signer', check: () => new Promise(() => undefined) }], Date.now)
+  t.match(await readiness(), [{ name: 'signer', ok: false, why: /did not answer in \d+ ms/ }])
+})
+
+t.test('requests are counted by route template and logged in one line, never by their path', async (t) => {
+  const metrics = createMetrics('api')
+  const { app, send, logged } = await startTestApp({ routes: transferRoutes, metrics, settings: { logRequests: true } })
+  t.teardown(() => app.close())
+  await send({ method: 'POST', url: `${TRANSFER_PATH}?secret=1`, payload: TRANSFER })
+  await send({ method: 'POST', url: TRANSFER_PATH, payload: {} })
+  for (const path of ['/a', '/b', '/v1/c']) await send({ method: 'GET', url: path })
+  const { text, headers } = await send({ method: 'GET', url: '/metrics' })
+  t.match(headers['content-type'], /^text\/plain; version=0\.0\.4/)
+  const route = '/v1/wallets/:wallet_id/transfer'
+  const count = (labels: Record<string, string>) =>
+    sample(text, 'bursar_http_request_duration_seconds_count', { ...labels, process: 'api' })
+  t.equal(count({ method: 'POST', route, status: '202' }), 1)
+  t.equal(count({ method: 'POST', route, status: '422' }), 1)
+  t.equal(count({ method: 'GET', route: 'unmatched', status: '404' }), 3)
+  t.ok(Number(sample(text, 'process_resident_memory_bytes', { process: 'api' })) > 1_000_000)
+  t.match(logged()[0], {
+    level: 'info',
+    message: 'request',
+    method: 'POST',
+    route,
+    status: 202,
+    duration_ms: Number,
+    tenant_id: 'acme',
+    key_id: 'key_full',
+    request_id: /^req_/,
+  })
+  t.equal(logged().length, 6)
+  t.notMatch(JSON.stringify(logged()), /secret|0x7099|key-with-every/, 'neither query, body nor key')
+})
+
+t.test('what other modules count is shown, and a gauge that cannot be read leaves the rest standing', async (t) => {
+  const metrics = createMetrics('signer')
+  metrics.observeAppend({ commits: 7, durationMs: 3 })
+  metrics.observeRpc({ network: 'polygon', method: 'eth_call', outcome: 'ok', durationMs: 12 })
+  metrics.observeJob({ queue: 'lane', outcome: 'done', durationMs: 40 })
+  metrics.countSigned({ network: 'polygon', transactions: 5 })
+  metrics.addGauge('bursar_jobs', 'Jobs.', ['queue'], async () => [{ labels: { queue: 'lane' }, value: 3 }])
+  metrics.addGauge('bursar_lag', 'Lag.', [], () => Promise.reject(new Error('the database is down')))
+  const server = await startMetricsServer(
+    { host: '127.0.0.1', port: 0 },
+    {
+      metrics,
+      readiness: createReadiness([{ name: 'database', check: () => Promise.reject(new Error('down')) }], Date.now),
+    },
+  )
+  t.teardown(() => server.close())
+  const get = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${server.port}${path}`, { method })
+  const text = await (await get('/metrics')).text()
+  const value = (name: string, labels = {}) => sample(text, `bursar_${name}`, { ...labels, process: 'signer' })
+  t.equal(value('append_batch_commits_bucket', { le: '8' }), 1)
+  t.equal(value('append_batch_commits_bucket', { le: '4' }), 0)
+  t.equal(value('append_duration_seconds_sum'), 0.003)
+  t.equal(value('rpc_duration_seconds_count', { network: 'polygon', method: 'eth_call', outcome: 'ok' }), 1)
+  t.equal(value('job_duration_seconds_count', { queue: 'lane', outcome: 'done' }), 1)
+  t.equal(value('signed_total', { network: 'polygon' }), 5)
+  t.equal(value('jobs', { queue: 'lane' }), 3)
+  t.equal(value('lag'), undefined)
+  const failures = await (await get('/metrics')).text()
+  t.ok(sample(failures, 'bursar_gauge_failures_total', { gauge: 'bursar_lag', process: 'signer' }))
+  t.equal((await get('/healthz')).status, 200)
+  const ready = await get('/readyz')
+  t.equal(ready.status, 503)
+  t.match(await ready.json(), { status: 'error', errors: [{ code: 'not_ready', message: 'database: down' }] })
+  t.equal((await get('/other')).status, 404)
+  t.equal((await get('/metrics', 'POST')).status, 405)
+})
+
+/** A process that answers `/v1/slow` after `answerMs`, and the lines that it prints. */
+async function startStoppable(t: Test, options: { graceMs: number; answerMs: number; env?: Record<string, string> }) {
+  const script = new URL('../support/http-stopping.ts', import.meta.url).pathname
+  const process_ = spawn(
+    process.execPath,
+    ['--import', 'tsx', script, String(options.graceMs), String(options.answerMs)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, ...options.env },
+    },
+  )
+  t.teardown(() => process_.kill('SIGKILL'))
+  let printed = ''
+  process_.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
+  const until = async (text: string) => {
+    while (!printed.includes(text)) await once(process_.stdout, 'data')
+  }
+  await until('http://')
+  const [url = ''] = /http:\S+/.exec(printed) ?? []
+  const exited = once(process_, 'exit') as Promise<[number | null, string | null]>
+  return { url, until, exited, printed: () => printed, kill: (signal: 'SIGTERM' | 'SIGINT') => process_.kill(signal) }
+}
+
+t.test('a signal lets running requests end, refuses new connections, and closes what they need last', async (t) => {
+  const stoppable = await startStoppable(t, { graceMs: 20_000, answerMs: 500 })
+  const answer = fetch(`${stoppable.url}/v1/slow`)
+  await stoppable.until('begun')
+  stoppable.kill('SIGTERM')
+  await delay(100)
+  await t.rejects(fetch(`${stoppable.url}/healthz`), 'nobody listens any more')
+  const { status, headers } = await answer
+  t.equal(status, 200)
+  t.equal(headers.get('connection'), 'close')
+  t.strictSame(await stoppable.exited, [0, null])
+  t.match(stoppable.printed(), /begun\n.*database closed\n$/s)
+})
+
+t.test('a request that outlasts the grace time does not keep the process', async (t) => {
+  const stoppable = await startStoppable(t, { graceMs: 200, answerMs: 60_000 })
+  const answer = fetch(`${stoppable.url}/v1/slow`)
+  await stoppable.until('begun')
+  stoppable.kill('SIGINT')
+  await t.rejects(answer)
+  t.strictSame(await stoppable.exited, [1, null])
+})
+
+t.test('a second signal ends the process at once', async (t) => {
+  const stoppable = await startStoppable(t, { graceMs: 60_000, answerMs: 60_000 })
+  const answer = fetch(`${stoppable.url}/v1/slow`)
+  await stoppable.until('begun')
+  stoppable.kill('SIGTERM')
+  await delay(100)
+  stoppable.kill('SIGTERM')
+  await t.rejects(answer)
+  t.strictSame(await stoppable.exited, [143, null])
+})
+
+t.test('a step that fails does not keep the later ones from closing, and the end says so', async (t) => {
+  const stoppable = await startStoppable(t, { graceMs: 20_000, answerMs: 0, env: { BREAK: '1' } })
+  stoppable.kill('SIGTERM')
+  t.strictSame(await stoppable.exited, [1, null])
+  t.match(stoppable.printed(), /database closed\n$/)
+})

@@ -1,0 +1,256 @@
+/** Jobs are delivered, deduplicated, retried and given up the same way wherever they live. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { Conflict } from '../../src/core/errors.ts'
+import { createBull } from '../../src/jobs/bull.ts'
+import { postgresWiring } from '../../src/jobs/postgres.ts'
+import { type Job, QUEUE_NAMES } from '../../src/jobs/queues.ts'
+import { redisWiring } from '../../src/jobs/redis.ts'
+import { inEveryPlace, type JobPlace, openJobs, QUICK, type Where } from '../support/job-places.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+
+const WORKER = fileURLToPath(new URL('../support/jobs-worker.ts', import.meta.url))
+
+function lane(id: string): Job {
+  return { queue: 'lane', id, data: { lane: id } }
+}
+
+/** A handler that waits until the test lets it go, and what came to it. */
+function gate() {
+  const came: string[] = []
+  const waiting: (() => void)[] = []
+  return {
+    came,
+    handler: async (_: unknown, { id, attempt }: { id: string; attempt: number }) => {
+      came.push(`${id} ${attempt}`)
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    letGo: () => {
+      for (const resolve of waiting.splice(0)) resolve()
+    },
+  }
+}
+
+async function delivery(t: Test, place: JobPlace): Promise<void> {
+  await t.test('processes may start at the same moment where nothing is prepared', async (t) => {
+    const where = await place.fresh()
+    const starting = Array.from({ length: 5 }, () => openJobs(t, where))
+    await Promise.all(starting.map((jobs) => jobs.ping()))
+    const [first] = starting
+    t.ok(allZero(first ? await first.counts() : {}))
+  })
+
+  await t.test('every job of a bulk is run in its queue, whatever the order', async (t) => {
+    const jobs = openJobs(t, await place.fresh())
+    const count = { lane: 700, submit: 50, wallet: 50, observe: 50 }
+    const wanted = QUEUE_NAMES.flatMap((queue) =>
+      Array.from({ length: count[queue] }, (_, index) => ({ queue, id: `${queue}:${index}`, data: { n: `${index}` } })),
+    )
+    const ran = new Map<string, number>()
+    for (const queue of QUEUE_NAMES) {
+      const handler = async (data: unknown, { id }: { id: string }) => {
+        const key = JSON.stringify({ queue, id, data })
+        ran.set(key, (ran.get(key) ?? 0) + 1)
+      }
+      jobs.process(queue, handler, { concurrency: 8 })
+    }
+    await jobs.add(wanted)
+    await eventually(() => ran.size >= wanted.length)
+    t.strictSame([...ran.keys()].sort(), wanted.map((job) => JSON.stringify(job)).sort())
+    t.strictSame([...new Set(ran.values())], [1])
+    t.strictSame(await eventually(async () => allZero(await jobs.counts())), true, 'nothing is kept of what is done')
+  })
+
+  await t.test('a job that waits is one job, however often it is added', async (t) => {
+    const jobs = openJobs(t, await place.fresh())
+    await jobs.add([lane('a'), lane('b'), lane('a')])
+    await jobs.add([lane('b'), lane('a'), { queue: 'submit', id: 'a', data: {} }])
+    const { lane: lanes, submit } = await jobs.counts()
+    t.strictSame([lanes.waiting, submit.waiting], [2, 1])
+  })
+
+  await t.test('a job that is added while it runs is run once more after it, so that nothing is missed', async (t) => {
+    const jobs = openJobs(t, await place.fresh())
+    const { came, handler, letGo } = gate()
+    jobs.process('lane', handler, { concurrency: 4 })
+    await jobs.add([lane('a')])
+    await eventually(() => came.length === 1)
+    for (let times = 0; times < 3; times += 1) await jobs.add([lane('a')])
+    t.strictSame((await jobs.counts()).lane.active, 1, 'not beside it')
+    letGo()
+    await eventually(() => came.length === 2)
+    letGo()
+    await eventually(async () => allZero(await jobs.counts()))
+    t.strictSame(came, ['a 1', 'a 1'])
+  })
+}
+
+async function closing(t: Test, place: JobPlace): Promise<void> {
+  await t.test('close takes no more jobs and waits for those that run', async (t) => {
+    const jobs = openJobs(t, await place.fresh())
+    const { came, handler, letGo } = gate()
+    const worker = jobs.process('lane', handler, { concurrency: 1 })
+    await jobs.add([lane('a'), lane('b')])
+    await eventually(() => came.length === 1)
+    let isClosed = false
+    const closed = worker.close().then(() => {
+      isClosed = true
+    })
+    await jobs.ping()
+    t.equal(isClosed, false)
+    letGo()
+    await closed
+    t.strictSame((await jobs.counts()).lane, { waiting: 1, active: 0, delayed: 0, failed: 0 })
+    t.equal(came.length, 1)
+  })
+
+  await t.test('close tells handlers to end, and does not wait longer than the grace time', async (t) => {
+    const jobs = openJobs(t, await place.fresh(), { graceMs: 100 })
+    const { letGo, handler } = gate()
+    let signal: AbortSignal | undefined
+    const worker = jobs.process(
+      'lane',
+      (data, context) => {
+        signal = context.signal
+        return handler(data, context)
+      },
+      { concurrency: 1 },
+    )
+    await jobs.add([lane('a')])
+    await eventually(() => signal)
+    await worker.close()
+    t.equal(signal?.aborted, true)
+    t.match(jobs.logged, ['handlers outlived the grace time, their jobs will be run again'])
+    letGo()
+  })
+}
+
+async function failing(t: Test, place: JobPlace): Promise<void> {
+  await t.test(
+    'a job that fails is tried again a bounded number of times, then an operator sees why and where',
+    async (t) => {
+      const jobs = openJobs(t, await place.fresh())
+      const tries: number[] = []
+      let isHealed = false
+      const handler = async (_: unknown, { attempt }: { attempt: number }) => {
+        tries.push(attempt)
+        if (!isHealed) throw new Error('the node is away')
+      }
+      jobs.process('lane', handler, { concurrency: 1 })
+      await jobs.add([lane('a')])
+      const [failure] = await eventually(async () => atLeastOne(await jobs.failed('lane', { limit: 10 })))
+      t.strictSame(
+        tries,
+        Array.from({ length: QUICK.attempts }, (_, index) => index + 1),
+      )
+      t.match(failure, { id: 'a', data: { lane: 'a' }, reason: 'the node is away', attempts: QUICK.attempts, times: 1 })
+      t.match(failure?.at, /^at handler .*jobs\.test\.ts/)
+
+      await jobs.add([lane('a')])
+      await eventually(async () => (await jobs.failed('lane', { limit: 10 }))[0]?.times === 2)
+      t.equal(await jobs.retry('lane', 'b'), false, 'no such failed job')
+      isHealed = true
+      tries.length = 0
+      t.equal(await jobs.retry('lane', 'a'), true)
+      await eventually(async () => allZero(await jobs.counts()))
+      t.strictSame(tries, [1], 'it has all its tries again, and is run once however often it had failed')
+    },
+  )
+
+  await t.test('a job waits before it is tried again, and does not hold others up', async (t) => {
+    const jobs = openJobs(t, await place.fresh(), { retries: { attempts: 2, baseMs: 3_600_000, capMs: 3_600_000 } })
+    const ran: string[] = []
+    const handler = async (_: unknown, { id }: { id: string }) => {
+      ran.push(id)
+      if (id === 'bad') throw new Error('not now')
+    }
+    jobs.process('lane', handler, { concurrency: 1 })
+    await jobs.add([lane('bad'), lane('good')])
+    await eventually(async () => ran.includes('good') && (await jobs.counts()).lane.delayed === 1)
+    t.strictSame(ran.sort(), ['bad', 'good'])
+  })
+
+  await t.test('what can never succeed is given up at once: a final refusal, and a malformed job', async (t) => {
+    const where = await place.fresh()
+    const jobs = openJobs(t, where)
+    const ran: string[] = []
+    const handler = async (_: unknown, { id }: { id: string }) => {
+      ran.push(id)
+      throw new Conflict('wallet_archived', 'The wallet is archived.')
+    }
+    jobs.process('lane', handler, { concurrency: 1 })
+    await jobs.add([lane('refused')])
+    await addRaw(where, 'amount', { amount: 5 })
+    await addRaw(where, 'list', ['not', 'an', 'object'])
+    await eventually(async () => (await jobs.counts()).lane.failed === 3)
+    const failures = await jobs.failed('lane', { limit: 10 })
+    t.strictSame(ran, ['refused'], 'a malformed job never reaches its handler, a refused one only once')
+    const reasons = new Map(failures.map(({ id, reason }) => [id, reason]))
+    t.equal(reasons.get('refused'), 'wallet_archived: The wallet is archived.')
+    t.match(reasons.get('amount'), /^malformed_job: Malformed job: amount must be an id/)
+    t.match(reasons.get('list'), /^malformed_job: Malformed job: job data must be an object/)
+    t.strictSame((await jobs.failed('lane', { limit: 1 })).length, 1)
+    t.equal(await jobs.retryAll('lane'), 3)
+    await eventually(async () => ran.length === 2 && (await jobs.counts()).lane.failed === 3)
+  })
+
+  await t.test('what is not ids all through is refused before it is added', async (t) => {
+    const jobs = openJobs(t, await place.fresh())
+    await t.rejects(jobs.add([lane('fine'), { queue: 'lane', id: 'two words', data: {} }]), {
+      code: 'validation_failed',
+    })
+    t.ok(allZero(await jobs.counts()))
+  })
+}
+
+async function dying(t: Test, place: JobPlace): Promise<void> {
+  await t.test('the jobs of a killed worker are run by another one', async (t) => {
+    const where = await place.fresh()
+    const jobs = openJobs(t, where)
+    const args = ['--import', 'tsx', WORKER, where.databaseUrl, where.redisUrl ?? '']
+    const victim = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+    const held: string[] = []
+    victim.stdout.on('data', (chunk: Buffer) => held.push(...chunk.toString().split('\n').filter(Boolean)))
+    await jobs.add([lane('a'), lane('b')])
+    await eventually(() => held.length === 2)
+    victim.kill('SIGKILL')
+    await once(victim, 'exit')
+
+    const ran: string[] = []
+    const handler = async (_: unknown, { id, attempt }: { id: string; attempt: number }) => {
+      ran.push(`${id} ${attempt}`)
+    }
+    jobs.process('lane', handler, { concurrency: 1 })
+    await eventually(async () => allZero(await jobs.counts()))
+    t.strictSame(ran.sort(), ['a 1', 'b 1'], 'a death is not a failed try')
+  })
+}
+
+function allZero(counts: Readonly<Record<string, object>>): boolean {
+  return Object.values(counts).every((states) => Object.values(states).every((count) => count === 0))
+}
+
+function atLeastOne<T>(list: readonly T[]): readonly T[] | null {
+  return list.length > 0 ? list : null
+}
+
+/** Writes into a queue what no code of ours would. */
+async function addRaw({ databaseUrl, redisUrl }: Where, id: string, data: unknown): Promise<void> {
+  const ignore = () => undefined
+  const bull = redisUrl
+    ? createBull(redisWiring(redisUrl, ignore), ignore)
+    : createBull(postgresWiring(databaseUrl), ignore)
+  const queue = await bull.openQueue('lane')
+  await queue.addBulk([{ name: 'lane', data, opts: { deduplication: { id }, attempts: 8, backoff: 1 } }])
+  await queue.close()
+  await bull.close()
+}
+
+await inEveryPlace(t, async (t, place) => {
+  await delivery(t, place)
+  await closing(t, place)
+  await failing(t, place)
+  await dying(t, place)
+})

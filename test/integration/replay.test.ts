@@ -1,0 +1,118 @@
+/** Law 7: what the log folds to is what the live read models say, whatever happened. */
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { change } from '../../src/event-log/aggregate.ts'
+import { compareShadow } from '../../src/event-log/compare-shadow.ts'
+import { replay } from '../../src/event-log/replay.ts'
+import type { TransactionCommand } from '../../src/transactions/decider.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
+
+const METADATA = { tenantId: 'acme', actor: 'test' }
+const now = '2026-01-01T00:00:00.000Z'
+
+function signed(nonce: number, hash: string) {
+  return {
+    nonce,
+    hash,
+    rawTransaction: '0x02',
+    fees: { gasLimit: '21000', maxFeePerGas: String(2 + hash.length), maxPriorityFeePerGas: '1' },
+    signedAt: now,
+  }
+}
+
+/** Commands in any order: the decider refuses what does not fit, and that is as well. */
+const command = (nonce: number): fc.Arbitrary<TransactionCommand> => {
+  const hash = fc.constantFrom('0xa', '0xbb', '0xccc')
+  const block = fc.integer({ min: 1, max: 3 })
+  return fc.oneof(
+    hash.map((value): TransactionCommand => ({ type: 'RecordSignature', signed: signed(nonce, value) })),
+    fc.tuple(hash, fc.constantFrom('bump' as const, 'speed_up' as const, 'cancel' as const)).map(
+      ([value, purpose]): TransactionCommand => ({
+        type: 'RecordReplacement',
+        signed: signed(nonce, value),
+        purpose,
+      }),
+    ),
+    hash.map((value): TransactionCommand => ({ type: 'RecordSubmission', hash: value, now })),
+    hash.map((value): TransactionCommand => ({ type: 'RecordShortFunds', hash: value, now })),
+    fc.tuple(hash, block, fc.boolean()).map(
+      ([value, blockNumber, succeeded]): TransactionCommand => ({
+        type: 'RecordInclusion',
+        inclusion: {
+          hash: value,
+          blockNumber,
+          blockHash: `0xb${blockNumber}`,
+          succeeded,
+          gasUsed: '21000',
+          effectiveGasPrice: '2',
+          blockTimestamp: now,
+          minedAt: now,
+        },
+      }),
+    ),
+    fc.constant<TransactionCommand>({ type: 'RecordReorg', now }),
+    fc.constant<TransactionCommand>({ type: 'Settle', confirmations: 2, revertReason: 'why', now }),
+    fc.constant<TransactionCommand>({ type: 'RequestCancellation', now }),
+    fc.constant<TransactionCommand>({ type: 'RequestSpeedUp', gasPriority: 'high', now }),
+    fc.constant<TransactionCommand>({ type: 'FailUnsigned', code: 'expired', message: 'late', now }),
+    fc.constant<TransactionCommand>({ type: 'RecordForeignNonce', nonce, finalizedBlock: 9, now }),
+  )
+}
+
+t.test('the replayed log equals the live read models after any sequence of commands', async (t: Test) => {
+  const { pool, log } = await withLog(t)
+  await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
+  let nonce = 0
+  let applied = 0
+  const parameters = { numRuns: 60, seed: Date.now() }
+  t.comment(`seed ${parameters.seed}`)
+  await fc.assert(
+    fc.asyncProperty(fc.infiniteStream(fc.nat()), async () => {
+      const id = newTransactionId()
+      nonce += 1
+      const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
+      const opened = change(
+        transactionAggregate,
+        unknown,
+        { type: 'RequestTransfer', intent: transferIntent() },
+        { metadata: METADATA, now },
+      )
+      await log.append({ changes: opened === null ? [] : [opened] })
+      for (const each of fc.sample(command(nonce), { numRuns: 12, seed: parameters.seed + nonce })) {
+        try {
+          await log.execute(transactionAggregate, id, each, { metadata: METADATA })
+          applied += 1
+        } catch (error) {
+          if (!(error instanceof Error && 'code' in error)) throw error // A refusal of the decider is an answer.
+        }
+      }
+    }),
+    parameters,
+  )
+  t.ok(applied > 60, 'the sequences did something')
+  const { shadow } = await replay(pool, ALL_AGGREGATES)
+  t.same(await compareShadow(pool, new Map([...shadow].filter(([table]) => table !== 'wallets'))), [])
+})
+
+t.test('the comparison finds a row that was tampered with', async (t: Test) => {
+  const { pool, log } = await withLog(t)
+  await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
+  const id = newTransactionId()
+  const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
+  const opened = change(
+    transactionAggregate,
+    unknown,
+    { type: 'RequestTransfer', intent: transferIntent() },
+    { metadata: METADATA, now },
+  )
+  await log.append({ changes: opened === null ? [] : [opened] })
+  await pool.query('UPDATE transactions SET amount = amount + 1')
+  const { shadow } = await replay(pool, ALL_AGGREGATES)
+  const differences = await compareShadow(pool, shadow)
+  t.same(differences.map(({ table, side }) => `${table} ${side}`).sort(), [
+    'transactions live',
+    'transactions replayed',
+  ])
+})

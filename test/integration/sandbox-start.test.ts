@@ -1,0 +1,137 @@
+/** `npm start` with nothing configured, as a user meets it: the built program, its files, its words, its end. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { isAlive } from '../../src/sandbox/processes.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { startService } from '../support/service.ts'
+
+const START = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
+const NAMES = [
+  'postgres',
+  'anvil-ethereum',
+  'anvil-polygon',
+  'anvil-binance',
+  'api',
+  'dispatcher',
+  'signer',
+  'submitter',
+  'chain-follower',
+]
+
+const service = await startService()
+t.after(() => service.close())
+const dataDir = join(service.directory, 'data')
+const stateFile = join(dataDir, 'sandbox.json')
+const printed = () => readFileSync(join(service.directory, 'sandbox.log'), 'utf8')
+
+t.test('the state file is private and names addresses, key and every process', async (t) => {
+  t.equal(statSync(stateFile).mode & 0o777, 0o600)
+  const state = service.state()
+  t.strictSame(state.processes.map(({ name }) => name).sort(), [...NAMES].sort())
+  t.ok(state.processes.every(({ pid }) => isAlive(pid)))
+  t.strictSame(
+    Object.entries(state.networks)
+      .map(([network, { chain_id }]) => [network, chain_id])
+      .sort(),
+    [
+      ['binance', 1000056],
+      ['ethereum', 1000001],
+      ['polygon', 1000137],
+    ],
+  )
+  for (const { rpc_url, chain_id } of Object.values(state.networks)) {
+    t.equal(Number(await callRpc(rpc_url, 'eth_chainId')), chain_id)
+  }
+  const reply = await fetch(`${state.base_url}/v1/wallets`, { headers: { authorization: `Bearer ${state.api_key}` } })
+  t.equal(reply.status, 200)
+})
+
+t.test('what it prints, pasted into a shell, ends in a confirmed transfer', async (t) => {
+  const lines = printed().split('\n')
+  const from = lines.findIndex((line) => line.includes('export URL='))
+  const to = lines.findIndex((line) => line.startsWith('Ctrl-C'))
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', lines.slice(from, to).join('\n')])
+  t.equal(stderr, '')
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.strictSame(
+    answers.map(({ status }) => status),
+    Array.from(answers, () => 'success'),
+  )
+  const [wallet, , transfer, , balance] = answers.map(({ data }) => data)
+  t.match(transfer, { status: 'pending' })
+  t.match(balance, { currency: 'ETH', balance: /^9\.49/ })
+  const { base_url, api_key } = service.state()
+  await eventually(async () => {
+    const path = `/v1/wallets/${wallet.wallet_id}/transactions/${transfer.transaction_id}`
+    const reply = await fetch(`${base_url}${path}`, { headers: { authorization: `Bearer ${api_key}` } })
+    return ((await reply.json()) as { data: { status: string } }).data.status === 'confirmed'
+  })
+})
+
+t.test('a second one in the same directory is refused in one line, and the first does not notice', async (t) => {
+  const { processes } = service.state()
+  const second = spawn(process.execPath, [START], {
+    env: { PATH: process.env.PATH, HOME: service.directory, DATA_DIR: dataDir, PORT: String(await freePort()) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const [complaint, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')])
+  t.equal(code, 1)
+  t.match(complaint, /^A sandbox runs in .+ already \(process \d+\): .+\n$/)
+  t.strictSame(service.state().processes, processes)
+  t.ok(processes.every(({ pid }) => isAlive(pid)))
+})
+
+t.test('what is killed comes back at its old address, and the state file names its new pid', async (t) => {
+  const before = service.state()
+  for (const name of ['anvil-polygon', 'dispatcher', 'postgres']) {
+    t.ok(service.kill(name))
+    const pidOf = (state: typeof before) => state.processes.find((one) => one.name === name)?.pid
+    await eventually(() => {
+      const pid = pidOf(service.state())
+      return pid !== undefined && pid !== pidOf(before) && isAlive(pid)
+    })
+  }
+  const { networks, database_url, base_url } = service.state()
+  t.strictSame({ networks, database_url }, { networks: before.networks, database_url: before.database_url })
+  await eventually(async () => (await fetch(`${base_url}/readyz`)).status === 200)
+})
+
+t.test(
+  'a kill -9 of the parent blocks nothing: the next start has the wallets, the key and the ports of the last',
+  async (t) => {
+    const before = service.state()
+    await service.killParent()
+    await service.start()
+    const { base_url, api_key, networks, database_url } = service.state()
+    const kept = { base_url, api_key, networks, database_url }
+    t.match(before, kept)
+    const reply = await fetch(`${base_url}/v1/wallets`, { headers: { authorization: `Bearer ${api_key}` } })
+    const { data } = (await reply.json()) as { data: { wallets: { label: string }[] } }
+    t.strictSame(
+      data.wallets.map(({ label }) => label),
+      ['first'],
+    )
+    t.notOk(
+      before.processes.some(({ pid }) => isAlive(pid) && service.state().processes.every((one) => one.pid !== pid)),
+    )
+  },
+)
+
+t.test('told to stop, it ends everything that it started', async (t) => {
+  const { processes } = service.state()
+  await service.stop()
+  t.notOk(processes.some(({ pid }) => isAlive(pid)))
+  t.notOk(existsSync(stateFile))
+  t.strictSame(service.deaths(), [])
+})

@@ -1,0 +1,152 @@
+/** Archiving on a real PostgreSQL: what keeps a wallet, and that no transfer slips in beside it. */
+import { randomInt } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { change } from '../../src/event-log/aggregate.ts'
+import { WalletGuardRefused } from '../../src/event-log/commit.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { NATIVE, newTransactionId, TEST_CHAIN, transferIntent } from '../support/log.ts'
+import { ACME, anotherLog, makeWallet, type WalletParts, withWallets } from '../support/wallet-parts.ts'
+
+const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
+const NOW = '2026-01-01T00:00:00.000Z'
+
+async function setBalance(
+  { pool }: WalletParts,
+  walletId: string,
+  balance: bigint,
+  assetId = NATIVE.assetId,
+): Promise<void> {
+  await pool.query(
+    `INSERT INTO balances (wallet_id, asset_id, tenant_id, balance, block_number, block_hash, updated_at)
+     VALUES ($1, $2, 'acme', $3, 1, '0x', now()) ON CONFLICT (wallet_id, asset_id) DO UPDATE SET balance = excluded.balance`,
+    [walletId, assetId, balance.toString()],
+  )
+}
+
+/** Accepts a transfer as the transfer endpoint does. Returns its id. */
+async function transfer(log: EventLog, walletId: string, from: string): Promise<string> {
+  const id = newTransactionId()
+  const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
+  const intent = transferIntent({ walletId, from })
+  const requested = change(
+    transactionAggregate,
+    unknown,
+    { type: 'RequestTransfer', intent },
+    { metadata: ACME, now: NOW },
+  )
+  if (requested === null) throw new Error('a request decides something')
+  await log.append({ changes: [requested], guards: { wallet: { walletId, require: 'active' } } })
+  return id
+}
+
+t.test('a pending transaction keeps a wallet, mined or not, until it is final', async (t: Test) => {
+  const parts = await withWallets(t)
+  const wallet = await parts.findWallet(OWNER, await makeWallet(parts))
+  await setBalance(parts, wallet.walletId, 1_000_000n)
+  const id = await transfer(parts.log, wallet.walletId, wallet.address ?? '')
+  const refused = { code: 'wallet_has_pending_transactions', details: { pending: 1 } }
+  await t.rejects(parts.archiveWallet(wallet, { force: true, metadata: ACME }), refused)
+
+  const signed = {
+    nonce: 0,
+    hash: '0xaa',
+    rawTransaction: '0x02',
+    fees: { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' },
+    signedAt: NOW,
+  }
+  const inclusion = {
+    hash: '0xaa',
+    blockNumber: 7,
+    blockHash: '0xb7',
+    blockTimestamp: NOW,
+    succeeded: true,
+    gasUsed: '21000',
+    effectiveGasPrice: '2',
+    minedAt: NOW,
+  }
+  const context = { metadata: ACME }
+  await parts.log.execute(transactionAggregate, id, { type: 'RecordSignature', signed }, context)
+  await parts.log.execute(transactionAggregate, id, { type: 'RecordInclusion', inclusion }, context)
+  await t.rejects(parts.archiveWallet(wallet, { force: true, metadata: ACME }), refused)
+
+  await parts.log.execute(
+    transactionAggregate,
+    id,
+    { type: 'Settle', confirmations: 2, revertReason: '', now: NOW },
+    context,
+  )
+  await parts.archiveWallet(wallet, { force: true, metadata: ACME })
+  t.match(await parts.reads.read(OWNER, wallet.walletId), { status: 'archived' })
+})
+
+t.test(
+  'a balance keeps a wallet and is told in the words of its assets; an empty one goes, and goes once',
+  async (t: Test) => {
+    const parts = await withWallets(t)
+    const wallet = await parts.findWallet(OWNER, await makeWallet(parts))
+    await setBalance(parts, wallet.walletId, 1_500_000_000_000_000_000n)
+    await setBalance(
+      parts,
+      wallet.walletId,
+      7n,
+      `eip155:${TEST_CHAIN}/erc20:0x5FbDB2315678afecb367f032d93F642f64180aa3`,
+    )
+    await t.rejects(parts.archiveWallet(wallet, { force: false, metadata: ACME }), {
+      code: 'wallet_has_balance',
+      details: {
+        balances: [
+          { asset_id: `eip155:${TEST_CHAIN}/erc20:0x5FbDB2315678afecb367f032d93F642f64180aa3`, balance: '7' },
+          { asset_id: NATIVE.assetId, currency: 'ETH', balance: '1.5' },
+        ],
+      },
+    })
+    await parts.pool.query('UPDATE balances SET balance = 0')
+    const twice = [0, 1].map(() => parts.archiveWallet(wallet, { force: false, metadata: ACME }))
+    await Promise.all(twice)
+    const { rows } = await parts.pool.query(`SELECT type FROM events WHERE type = 'WalletArchived'`)
+    t.equal(rows.length, 1)
+  },
+)
+
+t.test('a watch goes whatever its balance', async (t: Test) => {
+  const parts = await withWallets(t)
+  const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+  const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const
+  const { id } = await parts.watchWallet({ ...place, address, label: '', notifications: {} }, { metadata: ACME })
+  await setBalance(parts, id, 1n)
+  await parts.archiveWallet(await parts.findWallet(OWNER, id), { force: false, metadata: ACME })
+  t.match(await parts.reads.read(OWNER, id), { status: 'archived' })
+})
+
+t.test('no transfer is accepted beside the archiving of its wallet, in whatever order they come', async (t: Test) => {
+  const parts = await withWallets(t)
+  const logs = [parts.log, anotherLog(parts), anotherLog(parts)]
+  const seen = { archived: 0, kept: 0, accepted: 0 }
+  for (let round = 0; round < 30; round += 1) {
+    const wallet = await parts.findWallet(OWNER, await makeWallet(parts))
+    const { walletId, address } = wallet
+    await setBalance(parts, walletId, 10n ** 18n)
+    const archiving = pause(randomInt(6)).then(() => parts.archiveWallet(wallet, { force: true, metadata: ACME }))
+    const outcome = archiving.then(
+      () => 'archived' as const,
+      (error) => {
+        t.match(error, { code: 'wallet_has_pending_transactions' })
+        return 'kept' as const
+      },
+    )
+    await pause(randomInt(round % 2 === 0 ? 3 : 25))
+    const transfers = await Promise.allSettled(logs.map((log) => transfer(log, walletId, address ?? '')))
+    const accepted = transfers.filter(({ status }) => status === 'fulfilled').length
+    for (const settled of transfers) {
+      if (settled.status === 'rejected') t.ok(settled.reason instanceof WalletGuardRefused)
+    }
+    const archivedOrKept = await outcome
+    t.equal(accepted, archivedOrKept === 'archived' ? 0 : logs.length)
+    seen[archivedOrKept] += 1
+    seen.accepted += accepted
+  }
+  t.comment(JSON.stringify(seen))
+  t.ok(seen.archived > 0 && seen.kept > 0, 'both orders were seen')
+})

@@ -1,0 +1,153 @@
+/** Making wallets and watching addresses over HTTP: the contract's requests as they stand there, and every refusal. */
+import t, { type Test } from 'tap'
+import { CREATE, dataOf, FOREIGN, WATCH, withWalletApi } from '../support/wallet-api.ts'
+import { beat, runSigner, type WalletParts } from '../support/wallet-parts.ts'
+
+async function countEvents({ pool }: WalletParts): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>('SELECT count(*)::int AS n FROM events')
+  return rows[0]?.n ?? -1
+}
+
+t.test("the contract's create request gives a wallet with its address", async (t: Test) => {
+  const { parts, post, get } = await withWalletApi(t)
+  await runSigner(t, parts)
+  const answer = await post('/v1/wallets/create', CREATE)
+  t.equal(answer.status, 201)
+  const wallet = dataOf(answer)
+  t.match(wallet, {
+    wallet_id: /^wal_/,
+    address: /^0x[0-9a-fA-F]{40}$/,
+    type: 'hd',
+    network: 'ethereum',
+    label: 'Main',
+    created_at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+    environment: 'mainnet',
+    external_id: null,
+    status: 'active',
+  })
+  const detail = dataOf(await get(`/v1/wallets/${wallet.wallet_id}`))
+  t.strictSame(detail, { ...wallet, archived_at: null })
+
+  const bare = dataOf(await post('/v1/wallets/create', { type: 'hd', network: 'polygon' }))
+  t.match(bare, { network: 'polygon', label: '', environment: 'mainnet' })
+  t.not(bare.address, wallet.address)
+})
+
+t.test('who does not want to wait for the address gets 202, and reads it later', async (t: Test) => {
+  const { parts, post, get } = await withWalletApi(t)
+  await beat(parts)
+  const answer = await post('/v1/wallets/create', CREATE, { prefer: 'respond-async' })
+  t.equal(answer.status, 202)
+  t.equal(answer.headers['preference-applied'], 'respond-async')
+  const { wallet_id } = dataOf(answer)
+  t.match(dataOf(answer), { address: null, status: 'requested' })
+  t.match(dataOf(await get(`/v1/wallets/${wallet_id}`)), { address: null, status: 'requested' })
+  await parts.createHdWallet(wallet_id)
+  t.match(dataOf(await get(`/v1/wallets/${wallet_id}`)), { address: /^0x/, status: 'active' })
+})
+
+t.test('the same idempotency key gives the same wallet, and another body under it is refused', async (t: Test) => {
+  const { parts, post } = await withWalletApi(t)
+  await runSigner(t, parts)
+  for (const [url, body] of [
+    ['/v1/wallets/create', CREATE],
+    ['/v1/wallets/watch', WATCH],
+  ] as const) {
+    const headers = { 'idempotency-key': `key-of ${url}`.replace(' ', ':') }
+    const [first, second] = await Promise.all([post(url, body, headers), post(url, body, headers)])
+    t.strictSame([first.status, second.status], [201, 201])
+    t.strictSame(dataOf(first), dataOf(second))
+    t.equal([first, second].filter((answer) => answer.headers['idempotency-replayed'] === 'true').length, 1)
+    const other = await post(url, { ...body, label: 'other' }, headers)
+    t.equal(other.status, 422)
+    t.match(other.body.errors, [{ type: 'idempotency_error', code: 'idempotency_key_reused' }])
+  }
+})
+
+t.test('a wallet that nobody can make a key for is refused with 503, and nothing is recorded', async (t: Test) => {
+  const { parts, post } = await withWalletApi(t)
+  for (const type of ['hd', 'mpc']) {
+    const answer = await post('/v1/wallets/create', { ...CREATE, type })
+    t.equal(answer.status, 503, type)
+    t.match(answer.body.errors, [{ type: 'unavailable', code: 'signer_unavailable' }])
+  }
+  t.equal(await countEvents(parts), 0)
+})
+
+t.test('every malformed request is refused with its field, and nothing is recorded', async (t: Test) => {
+  const { parts, post } = await withWalletApi(t)
+  await beat(parts)
+  const create = '/v1/wallets/create'
+  const watch = '/v1/wallets/watch'
+  const cases: [url: string, body: object, status: number, item: object][] = [
+    [create, { ...CREATE, network: 'bitcoin' }, 422, { field: 'network', message: /ethereum, polygon, binance/ }],
+    [create, { ...CREATE, type: 'watch' }, 422, { field: 'type', code: 'not_allowed' }],
+    [create, { network: 'ethereum' }, 422, { field: 'type', code: 'required' }],
+    [create, { ...CREATE, lable: 'x' }, 422, { field: 'lable', code: 'unknown_field', message: /label/ }],
+    [create, { ...CREATE, label: 'a\u0007b' }, 422, { field: 'label', code: 'invalid_text' }],
+    [create, { ...CREATE, label: 'a\nb' }, 422, { field: 'label', code: 'invalid_text' }],
+    [create, { ...CREATE, label: 'a\ud800b' }, 422, { field: 'label', code: 'invalid_text' }],
+    [create, { ...CREATE, label: 'x'.repeat(129) }, 422, { field: 'label' }],
+    [create, { ...CREATE, label: 7 }, 422, { field: 'label', code: 'wrong_type' }],
+    [create, { ...CREATE, external_id: '' }, 422, { field: 'external_id' }],
+    [create, { ...CREATE, external_id: 'x'.repeat(65) }, 422, { field: 'external_id' }],
+    [create, { ...CREATE, environment: 'staging' }, 422, { field: 'environment', code: 'not_allowed' }],
+    [create, { ...CREATE, environment: 'testnet' }, 403, { type: 'permission_error', code: 'environment_mismatch' }],
+    [
+      create,
+      { ...CREATE, network: 'binance' },
+      422,
+      { field: 'network', code: 'network_not_configured', message: /BINANCE_RPC_URLS/ },
+    ],
+    [watch, { ...WATCH, address: '0x12' }, 422, { field: 'address', code: 'invalid_address' }],
+    [watch, { ...WATCH, address: FOREIGN.replace('C51', 'c51') }, 422, { field: 'address', code: 'bad_checksum' }],
+    [watch, { ...WATCH, notifications: { large: true } }, 422, { field: 'notifications.large', code: 'unknown_field' }],
+    [watch, { ...WATCH, notifications: { large_transfers: 'yes' } }, 422, { field: 'notifications.large_transfers' }],
+    [watch, { ...WATCH, notifications: { large_transfer_threshold_usd: '-1' } }, 422, { code: 'invalid_amount' }],
+    [watch, { ...WATCH, external_id: 'x' }, 422, { field: 'external_id', code: 'unknown_field' }],
+  ]
+  for (const [url, body, status, item] of cases) {
+    const answer = await post(url, body)
+    t.equal(answer.status, status, JSON.stringify(body))
+    t.match(answer.body.errors, [item])
+  }
+  t.equal(
+    (await post(create, { ...CREATE, type: 'x', network: 'y' })).body.errors?.length,
+    2,
+    'all failing fields are listed',
+  )
+  t.equal(await countEvents(parts), 0)
+})
+
+t.test('a label of 128 emoji is kept as it is', async (t: Test) => {
+  const { parts, post } = await withWalletApi(t)
+  await beat(parts)
+  const label = '🏦'.repeat(128)
+  const answer = await post('/v1/wallets/create', { ...CREATE, label }, { prefer: 'wait=0' })
+  t.equal(answer.status, 202)
+  t.equal(dataOf(answer).label, label)
+})
+
+t.test(
+  "the contract's watch request answers with its five fields; a second one, or an own address, with 409",
+  async (t: Test) => {
+    const { parts, post, get } = await withWalletApi(t)
+    await runSigner(t, parts)
+    const answer = await post('/v1/wallets/watch', { ...WATCH, address: FOREIGN.toLowerCase() })
+    t.equal(answer.status, 201)
+    const { wallet_id, ...rest } = dataOf(answer)
+    t.strictSame(rest, { address: FOREIGN, type: 'watch', network: 'ethereum', label: 'Partner' })
+    t.match(dataOf(await get(`/v1/wallets/${wallet_id}`)), {
+      created_at: String,
+      status: 'active',
+      notifications: { large_transfers: true, incoming_transactions: true, large_transfer_threshold_usd: '10000' },
+    })
+    const again = await post('/v1/wallets/watch', WATCH)
+    t.equal(again.status, 409)
+    t.match(again.body.errors, [{ type: 'conflict', code: 'watch_exists', details: { wallet_id } }])
+    const own = dataOf(await post('/v1/wallets/create', CREATE))
+    const refused = await post('/v1/wallets/watch', { ...WATCH, address: own.address })
+    t.equal(refused.status, 409)
+    t.match(refused.body.errors, [{ code: 'address_is_own_wallet', details: { wallet_id: own.wallet_id } }])
+  },
+)

@@ -1,0 +1,293 @@
+/** Wallets on a real PostgreSQL: one key for a wallet and one wallet for a key, whoever else works and whatever comes twice. */
+import t, { type Test } from 'tap'
+import type { BursarError } from '../../src/core/errors.ts'
+import { Unavailable } from '../../src/core/errors.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import { createCreateHdWallet } from '../../src/wallets/create-hd-wallet.ts'
+import type { WalletEvent } from '../../src/wallets/events.ts'
+import { findRequestedWallets } from '../../src/wallets/jobs.ts'
+import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
+import { walletAggregate } from '../../src/wallets/projection.ts'
+import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import {
+  ACME,
+  anotherLog,
+  beat,
+  hdRequest,
+  makeWallet,
+  testSigner,
+  type WalletParts,
+  withWallets,
+} from '../support/wallet-parts.ts'
+
+const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
+
+function metadata(key: string, fingerprint = 'f') {
+  return { ...ACME, idempotency: { key, fingerprint } }
+}
+
+function watchRequest(address: string, overrides = {}) {
+  const place = { network: 'ethereum', environment: 'mainnet', chainId: 1000001 } as const
+  return { ...place, address, label: '', notifications: {}, ...overrides }
+}
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'accepted',
+    (error: BursarError) => error.items[0]?.code ?? 'none',
+  )
+}
+
+async function indexesOf({ log }: WalletParts, tenantId = 'acme'): Promise<number[]> {
+  const events = await log.readStream(keyIndexesAggregate, tenantId)
+  return events.map(({ data }) => (data as { index: number }).index)
+}
+
+t.test(
+  'wallets that several signers make at once, each more than once, get one key each, and no index is lost',
+  async (t: Test) => {
+    const parts = await withWallets(t)
+    await beat(parts)
+    const opened = await Promise.all(
+      Array.from({ length: 40 }, () => parts.requestWallet(hdRequest(), { metadata: ACME })),
+    )
+    const ids = opened.map(({ id }) => id)
+    const signers = [0, 1, 2].map(() => createCreateHdWallet({ log: anotherLog(parts), signer: testSigner() }))
+    const outcomes = await Promise.allSettled(signers.flatMap((create) => [...ids, ...ids].map((id) => create(id))))
+    // A signer that lost too many races gives up; its job would come again.
+    const lost = outcomes.filter(({ status }) => status === 'rejected').length
+    for (const id of ids) await parts.createHdWallet(id)
+    t.comment(`${lost} of ${outcomes.length} jobs would have come again`)
+
+    const { rows } = await parts.pool.query<{ address: string; index: number }>(
+      `SELECT address, (key_ref->>'index')::int AS index FROM wallets WHERE status = 'active' ORDER BY 2`,
+    )
+    const gapless = ids.map((_, place) => place)
+    t.strictSame(
+      rows.map(({ index }) => index),
+      gapless,
+    )
+    t.equal(new Set(rows.map(({ address }) => address)).size, ids.length)
+    t.strictSame(await indexesOf(parts), gapless)
+    for (const { id, state } of await parts.log.loadMany(walletAggregate, ids)) {
+      t.match(state, { status: 'active' })
+      t.strictSame(
+        (await parts.log.readStream<WalletEvent>(walletAggregate, id)).map(({ type }) => type),
+        ['WalletRequested', 'WalletCreated'],
+      )
+    }
+  },
+)
+
+t.test('a key is the child of its index of the tenant seed, and tenants share none', async (t: Test) => {
+  const parts = await withWallets(t)
+  await makeWallet(parts)
+  const second = await makeWallet(parts)
+  const foreign = await makeWallet(parts, {}, { ...ACME, tenantId: 'globex' })
+  const [event] = (await parts.log.readStream<WalletEvent>(walletAggregate, second)).slice(1)
+  const expected = await testSigner().createKey({ kind: 'hd', tenantId: 'acme', index: 1 })
+  t.match(event?.data, { ...expected, derivationPath: "m/44'/60'/0'/0/1" })
+  t.match(await parts.findWallet({ tenantId: 'globex', environment: 'mainnet' }, foreign), {
+    key: { tenantId: 'globex', index: 0 },
+  })
+})
+
+t.test(
+  'a signer that dies around its append uses up no index, and the next try finishes the wallet',
+  async (t: Test) => {
+    const parts = await withWallets(t)
+    await beat(parts)
+    const dying = (when: 'before' | 'after'): EventLog => ({
+      ...parts.log,
+      async append(commit) {
+        if (when === 'after') await parts.log.append(commit)
+        throw new Unavailable('database_unavailable', 'gone')
+      },
+    })
+    for (const [index, when] of (['before', 'after'] as const).entries()) {
+      const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+      const create = createCreateHdWallet({ log: dying(when), signer: testSigner() })
+      await t.rejects(create(id), { code: 'database_unavailable' })
+      await parts.createHdWallet(id)
+      t.match(await parts.findWallet(OWNER, id), { key: { index } })
+    }
+    t.strictSame(await indexesOf(parts), [0, 1])
+  },
+)
+
+t.test('an index whose address the tenant watches already is passed over', async (t: Test) => {
+  const parts = await withWallets(t)
+  const { address } = await testSigner().createKey({ kind: 'hd', tenantId: 'acme', index: 0 })
+  await parts.watchWallet(watchRequest(address), { metadata: ACME })
+  const id = await makeWallet(parts)
+  t.match(await parts.findWallet(OWNER, id), { key: { index: 1 } })
+  t.strictSame(
+    (await parts.log.readStream(keyIndexesAggregate, 'acme')).map(({ type }) => type),
+    ['KeyIndexSkipped', 'KeyIndexAllotted'],
+  )
+})
+
+t.test('without a signer nothing is recorded, and a replay is answered all the same', async (t: Test) => {
+  const parts = await withWallets(t)
+  t.equal(await codeOf(parts.requestWallet(hdRequest(), { metadata: metadata('k1') })), 'signer_unavailable')
+  await beat(parts, 20)
+  t.equal(await codeOf(parts.requestWallet(hdRequest(), { metadata: metadata('k1') })), 'signer_unavailable')
+  await beat(parts)
+  t.equal(
+    await codeOf(parts.requestWallet(hdRequest({ type: 'mpc' }), { metadata: metadata('k1') })),
+    'signer_unavailable',
+  )
+  const { rows } = await parts.pool.query(
+    'SELECT (SELECT count(*) FROM events)::int AS events, (SELECT count(*) FROM idempotency_keys)::int AS keys',
+  )
+  t.strictSame(rows, [{ events: 0, keys: 0 }])
+
+  const first = await parts.requestWallet(hdRequest(), { metadata: metadata('k1') })
+  t.equal(first.replayed, false)
+  await beat(parts, 60)
+  t.strictSame(await parts.requestWallet(hdRequest(), { metadata: metadata('k1') }), { id: first.id, replayed: true })
+  t.equal(
+    await codeOf(parts.requestWallet(hdRequest(), { metadata: metadata('k1', 'other') })),
+    'idempotency_key_reused',
+  )
+})
+
+t.test(
+  'simultaneous requests with one idempotency key make one wallet, and with one external_id too',
+  async (t: Test) => {
+    const parts = await withWallets(t)
+    await beat(parts)
+    const replays = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const opened = await parts.requestWallet(hdRequest(), { metadata: metadata('k1') })
+        // Whoever is told of a wallet can read it, the one that came second in the same batch too.
+        t.match(await parts.reads.read(OWNER, opened.id), { wallet_id: opened.id })
+        return opened
+      }),
+    )
+    t.equal(new Set(replays.map(({ id }) => id)).size, 1)
+    t.equal(replays.filter(({ replayed }) => !replayed).length, 1)
+
+    const named = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        codeOf(parts.requestWallet(hdRequest({ externalId: 'c1' }), { metadata: ACME })),
+      ),
+    )
+    t.strictSame(named.toSorted(), ['accepted', ...Array.from({ length: 19 }, () => 'external_id_taken')])
+    t.equal(
+      await codeOf(parts.requestWallet(hdRequest({ externalId: 'c1' }), { metadata: { ...ACME, tenantId: 'globex' } })),
+      'accepted',
+    )
+  },
+)
+
+t.test('an address is watched once per tenant and network, and never when it is an own wallet', async (t: Test) => {
+  const parts = await withWallets(t)
+  const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+  const codes = await Promise.all(
+    Array.from({ length: 10 }, () => codeOf(parts.watchWallet(watchRequest(address), { metadata: ACME }))),
+  )
+  t.strictSame(codes.toSorted(), ['accepted', ...Array.from({ length: 9 }, () => 'watch_exists')])
+  t.equal(
+    await codeOf(parts.watchWallet(watchRequest(address), { metadata: { ...ACME, tenantId: 'globex' } })),
+    'accepted',
+  )
+  t.equal(
+    await codeOf(
+      parts.watchWallet(watchRequest(address, { network: 'polygon', chainId: 1000137 }), { metadata: ACME }),
+    ),
+    'accepted',
+  )
+
+  const own = await parts.findWallet(OWNER, await makeWallet(parts))
+  const refused = parts.watchWallet(watchRequest(own.address ?? ''), { metadata: ACME })
+  await t.rejects(refused, { code: 'address_is_own_wallet', details: { wallet_id: own.walletId } })
+})
+
+t.test('a wallet that is restored does not take an address back that is watched anew', async (t: Test) => {
+  const parts = await withWallets(t)
+  const wallet = await parts.findWallet(OWNER, await makeWallet(parts))
+  await parts.archiveWallet(wallet, { force: false, metadata: ACME })
+  const watch = await parts.watchWallet(watchRequest(wallet.address ?? ''), { metadata: ACME })
+  await t.rejects(parts.restoreWallet(wallet, { metadata: ACME }), {
+    code: 'address_in_use',
+    details: { wallet_id: watch.id },
+  })
+  await parts.archiveWallet(await parts.findWallet(OWNER, watch.id), { force: false, metadata: ACME })
+  await parts.restoreWallet(wallet, { metadata: ACME })
+  await parts.restoreWallet(wallet, { metadata: ACME })
+  t.match(await parts.reads.read(OWNER, wallet.walletId), { status: 'active', archived_at: null })
+  const types = (await parts.log.readStream<WalletEvent>(walletAggregate, wallet.walletId)).map(({ type }) => type)
+  t.strictSame(types, ['WalletRequested', 'WalletCreated', 'WalletArchived', 'WalletRestored'])
+})
+
+t.test(
+  'a wallet is found by its owner alone; misses that come together are one query, and hits are none',
+  async (t: Test) => {
+    const parts = await withWallets(t)
+    const ids = await Promise.all(Array.from({ length: 3 }, () => makeWallet(parts)))
+    let queries = 0
+    const counting = new Proxy(parts.pool, {
+      get(pool, property) {
+        if (property === 'query') queries += 1
+        const value = Reflect.get(pool, property) as unknown
+        return typeof value === 'function' ? value.bind(pool) : value
+      },
+    })
+    const factsOf = createWalletFacts(counting)
+    const unknown = 'wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
+    const found = await Promise.all([...ids, ...ids, unknown].map((id) => factsOf(id)))
+    t.equal(queries, 1)
+    t.strictSame(
+      found.map((facts) => facts?.walletId ?? null),
+      [...ids, ...ids, null],
+    )
+    await Promise.all(ids.map((id) => factsOf(id)))
+    t.equal(queries, 1)
+
+    const [id = ''] = ids
+    const refusals = [parts.findWallet({ ...OWNER, tenantId: 'globex' }, id), parts.findWallet(OWNER, unknown)]
+    const items = await Promise.all(
+      refusals.map((refusal) =>
+        refusal.then(
+          () => [],
+          (error: BursarError) => error.items,
+        ),
+      ),
+    )
+    t.strictSame(items[0], items[1], 'a foreign wallet looks like none')
+    t.match(items[0], [{ type: 'not_found', code: 'wallet_not_found' }])
+    t.equal(await codeOf(parts.findWallet({ ...OWNER, environment: 'testnet' }, id)), 'environment_mismatch')
+  },
+)
+
+t.test('a wallet without its address is not remembered as one', async (t: Test) => {
+  const parts = await withWallets(t)
+  await beat(parts)
+  const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  t.match(await parts.findWallet(OWNER, id), { address: null })
+  await parts.createHdWallet(id)
+  t.match(await parts.findWallet(OWNER, id), { address: /^0x/ })
+})
+
+t.test('who waits for an address is told as soon as it is there, or that it is not', async (t: Test) => {
+  const parts = await withWallets(t)
+  await beat(parts)
+  const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  t.equal(await parts.waitForWallet(id, 50), null)
+  const waiting = Promise.all([parts.waitForWallet(id, 60_000), parts.waitForWallet(id, 60_000)])
+  await createCreateHdWallet({ log: anotherLog(parts), signer: testSigner() })(id)
+  const { address } = await parts.findWallet(OWNER, id)
+  t.match(await waiting, [{ address }, { address }])
+})
+
+t.test('a requested wallet whose job was lost is found again, once it is old enough', async (t: Test) => {
+  const parts = await withWallets(t)
+  await makeWallet(parts)
+  const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  t.strictSame(await findRequestedWallets(parts.pool, new Date(Date.now() - 60_000), 10), [])
+  t.strictSame(await findRequestedWallets(parts.pool, new Date(Date.now() + 1_000), 10), [
+    { queue: 'wallet', id, data: { wallet_id: id } },
+  ])
+  await t.rejects(parts.createHdWallet('wal_nobody'), { code: 'wallet_not_found', retryable: false })
+})

@@ -1,0 +1,91 @@
+/** Wallets on a followed chain, and what is known of their balances. */
+import type { Test } from 'tap'
+import type { BalanceEvent } from '../../src/balances/events.ts'
+import { balanceAggregate } from '../../src/balances/projection.ts'
+import type { FollowedChain } from './followed-chain.ts'
+import { NATIVE, TEST_CHAIN } from './log.ts'
+import { eventually } from './sandbox-eventually.ts'
+
+type TestWallet = { readonly address: string | null; readonly tenantId?: string; readonly status?: string }
+
+/** An address that nobody has used; having no letters, it is its own checksum. */
+export function fresh(n: number): string {
+  return `0x${String(n).padStart(40, '1')}`
+}
+
+export async function addWallet({ pool }: FollowedChain, walletId: string, wallet: TestWallet): Promise<void> {
+  const { address, tenantId = 'acme', status = 'active' } = wallet
+  await pool.query(
+    `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version)
+     VALUES ($1, $2, 'watch', 'ethereum', 'mainnet', $3, $4, '', $5, now(), 1)`,
+    [walletId, tenantId, TEST_CHAIN, address, status],
+  )
+}
+
+type BalanceRow = { readonly balance: string; readonly block_number: string; readonly block_hash: string }
+
+export async function rowOf(
+  { pool }: FollowedChain,
+  walletId: string,
+  asset: { readonly assetId: string } = NATIVE,
+): Promise<BalanceRow | undefined> {
+  const { rows } = await pool.query<BalanceRow>(
+    'SELECT balance, block_number, block_hash FROM balances WHERE wallet_id = $1 AND asset_id = $2',
+    [walletId, asset.assetId],
+  )
+  return rows[0]
+}
+
+export async function balanceOf(chain: FollowedChain, walletId: string, asset = NATIVE): Promise<string | undefined> {
+  return (await rowOf(chain, walletId, asset))?.balance
+}
+
+export function untilBalance(chain: FollowedChain, walletId: string, balance: string, asset = NATIVE): Promise<true> {
+  return eventually(async () => (await balanceOf(chain, walletId, asset)) === balance)
+}
+
+/** Until the follower stands at the newest block. */
+export function untilWalked({ pool, head }: FollowedChain): Promise<true> {
+  return eventually(async () => {
+    const { rows } = await pool.query<{ number: string }>('SELECT number FROM chain_cursors')
+    return Number(rows[0]?.number) === (await head())
+  })
+}
+
+export function eventsOf({ log }: FollowedChain, walletId: string) {
+  return log.readStream<BalanceEvent>(balanceAggregate, walletId)
+}
+
+/** Every row, made again from the streams alone, equals the live one; and so does the state that commands are decided on. */
+export async function sameWhenMadeAgain(t: Test, chain: FollowedChain): Promise<void> {
+  const { pool, log, ports } = chain
+  const { rows: live } = await pool.query<Record<string, unknown> & { readonly wallet_id: string }>(
+    'SELECT * FROM balances ORDER BY wallet_id, asset_id',
+  )
+  const ids = [...new Set(live.map(({ wallet_id }) => wallet_id))]
+  const rebuilt = (await Promise.all(ids.map((id) => rebuild(chain, id)))).flat()
+  t.strictSame(
+    rebuilt,
+    live.map(({ updated_at, block_number, ...row }) => {
+      return { ...row, block_number: Number(block_number), updated_at: (updated_at as Date).toISOString() }
+    }),
+  )
+  const loaded = await ports.load(ids)
+  t.strictSame(
+    ids.map((id) => loaded.get(id)),
+    await log.loadMany(balanceAggregate, ids),
+  )
+}
+
+async function rebuild(chain: FollowedChain, id: string): Promise<unknown[]> {
+  const rows = new Map<string, unknown>()
+  let state = balanceAggregate.initialState
+  for (const event of await eventsOf(chain, id)) {
+    const after = balanceAggregate.evolve(state, event)
+    const { metadata, streamVersion: version, recordedAt } = event
+    const context = { id, tenantId: metadata.tenantId, version, recordedAt }
+    for (const { row } of balanceAggregate.project(state, after, context).rows) rows.set(String(row.asset_id), row)
+    state = after
+  }
+  return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+}

@@ -1,0 +1,141 @@
+/** One sandbox for a whole file of end-to-end tests, with tenants, money and a look at what was recorded. */
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import type { Test } from 'tap'
+import { toChecksumAddress } from '../../src/chain/address.ts'
+import type { Network } from '../../src/core/networks.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { type Client, createClient } from './e2e-client.ts'
+import { type SandboxState, type Service, startService } from './service.ts'
+
+const KEYS_COMMAND = fileURLToPath(new URL('../../dist/workers/keys.js', import.meta.url))
+/** Only ends a run that hangs. */
+const DEADLINE_MS = 120_000
+const LOOK_MS = 100
+
+export type Wallet = { readonly walletId: string; readonly address: string; readonly path: string }
+
+export type Sandbox = {
+  readonly service: Service
+  readonly state: SandboxState
+  /** The tenant that the sandbox made, with every scope. */
+  readonly client: Client
+  readonly clientOf: (apiKey?: string) => Client
+  /** Runs the operator's command; returns what it prints as JSON. */
+  readonly keys: (...args: readonly string[]) => Promise<Record<string, string>>
+  /** A client of a new tenant with every scope. */
+  readonly tenant: (name: string) => Promise<Client>
+  /** A new hd wallet; with money from the faucet when `amount` is given. */
+  readonly wallet: (client: Client, network: Network, funds?: Readonly<Record<string, string>>) => Promise<Wallet>
+  /** Reads a transaction until it is as wanted. */
+  readonly until: (client: Client, path: string, wanted: (data: Transaction) => boolean) => Promise<Transaction>
+  /** Until the returned function is called, or the test ends, no chain makes a block: the parent, which makes them, stands still. */
+  readonly holdBlocks: (t: Test) => () => void
+  readonly rpc: (network: Network, method: string, params?: readonly unknown[]) => Promise<unknown>
+  readonly query: (text: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>
+}
+
+/** The parts of a transaction that tests look into. */
+export type Transaction = {
+  readonly transaction_id: string
+  readonly status: string
+  readonly state: string
+  readonly hash: string | null
+  readonly hashes: readonly string[]
+  readonly block_number: number | null
+  readonly confirmations: number
+  readonly nonce: number | null
+  readonly history: readonly { readonly state: string; readonly at: string }[]
+  readonly failure: { readonly code: string; readonly message: string } | null
+}
+
+export async function startSandbox(t: Test): Promise<Sandbox> {
+  const service = await startService()
+  const state = service.state()
+  const pool = new pg.Pool({ connectionString: state.database_url, max: 2 })
+  t.teardown(async () => {
+    await pool.end()
+    await service.close()
+  })
+  const clientOf = (apiKey?: string) => createClient(state.base_url, apiKey)
+
+  async function keys(...args: readonly string[]): Promise<Record<string, string>> {
+    const env = { PATH: process.env.PATH, DATABASE_URL: state.database_url }
+    const { stdout } = await promisify(execFile)(process.execPath, [KEYS_COMMAND, ...args, '--json'], { env })
+    return JSON.parse(stdout) as Record<string, string>
+  }
+
+  async function wallet(
+    client: Client,
+    network: Network,
+    funds: Readonly<Record<string, string>> = {},
+  ): Promise<Wallet> {
+    const { body } = await client.post('/v1/wallets/create', { type: 'hd', network })
+    const { wallet_id: walletId, address } = body.data as { wallet_id: string; address: string }
+    for (const [asset, amount] of Object.entries(funds)) {
+      const paid = await client.post('/v1/sandbox/faucet', { address, network, asset, amount })
+      if (paid.status !== 201) throw new Error(`the faucet answered ${paid.text}`)
+    }
+    const path = `/v1/wallets/${walletId}`
+    for (const [asset, amount] of Object.entries(funds))
+      await untilBalance(client, `${path}/balance?asset=${asset}`, amount)
+    return { walletId, address, path }
+  }
+
+  return {
+    service,
+    state,
+    client: clientOf(state.api_key),
+    clientOf,
+    keys,
+    tenant: async (name) => clientOf((await keys('issue', '--tenant', name, '--environment', 'mainnet')).api_key),
+    wallet,
+    until,
+    holdBlocks(t) {
+      const pid = Number.parseInt(readFileSync(join(service.directory, 'data', 'sandbox.pid'), 'utf8'), 10)
+      const release = () => void process.kill(pid, 'SIGCONT')
+      t.teardown(release)
+      process.kill(pid, 'SIGSTOP')
+      return release
+    },
+    rpc: (network, method, params = []) => callRpc(state.networks[network].rpc_url, method, params),
+    query: async (text, values = []) => (await pool.query(text, [...values])).rows as Record<string, unknown>[],
+  }
+}
+
+async function until(client: Client, path: string, wanted: (data: Transaction) => boolean): Promise<Transaction> {
+  const deadline = Date.now() + DEADLINE_MS
+  for (;;) {
+    const { body } = await client.get(path)
+    const data = body.data as Transaction
+    if (wanted(data)) return data
+    if (Date.now() > deadline) throw new Error(`never came true: ${JSON.stringify(data)}`)
+    await sleep(LOOK_MS)
+  }
+}
+
+async function untilBalance(client: Client, path: string, amount: string): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS
+  while ((await client.get(path)).body.data?.balance !== amount) {
+    if (Date.now() > deadline) throw new Error(`${path} never showed ${amount}`)
+    await sleep(LOOK_MS)
+  }
+}
+
+/** An address that nobody has used: what it holds came from the test. */
+export function newAddress(): string {
+  return toChecksumAddress(`0x${randomBytes(20).toString('hex')}`)
+}
+
+/** @param body of a transfer */
+export async function sendTransfer(client: Client, { path }: Wallet, body: object): Promise<string> {
+  const { body: answer, status, text } = await client.post(`${path}/transfer`, body)
+  if (status !== 202) throw new Error(`a transfer was answered ${text}`)
+  return `${path}/transactions/${(answer.data as Transaction).transaction_id}`
+}

@@ -1,0 +1,113 @@
+/** A local chain that is followed for balances as in production, and a sender that puts things on it. */
+import type { Test } from 'tap'
+import { createBalanceChains } from '../../src/balances/chain.ts'
+import { createObserveWallet } from '../../src/balances/first-observation.ts'
+import { createKnownAssets } from '../../src/balances/known-assets.ts'
+import { createLoadBalances } from '../../src/balances/load-balances.ts'
+import { createBalanceObserver } from '../../src/balances/observe-block.ts'
+import { createReconcile } from '../../src/balances/reconcile.ts'
+import { createChainClients } from '../../src/chain/client-set.ts'
+import type { ChainSettings } from '../../src/chain/settings.ts'
+import { createLeases } from '../../src/event-log/leases.ts'
+import { followChain } from '../../src/follower/follow-chain.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { withAnvil } from './anvil.ts'
+import { TEST_CHAIN, type TestLog, withLog } from './log.ts'
+
+const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** The first of anvil's own accounts. */
+export const RICH = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+
+export type FollowedChain = Awaited<ReturnType<typeof withFollowedChain>>
+
+/** @param deploy puts contracts on the chain before anything is followed, and says where they are */
+export async function withFollowedChain(
+  t: Test,
+  deploy: (url: string) => Promise<Partial<ChainSettings>> = async () => ({}),
+) {
+  const database = await withLog(t)
+  const anvil = await withAnvil(t, { mining: 'each' })
+  const rpc = (method: string, params: unknown[] = []) => callRpc(anvil.url, method, params)
+  const settings: ChainSettings = {
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: TEST_CHAIN,
+    rpcUrls: [anvil.url],
+    confirmations: 2,
+    minTipWei: 1n,
+    maxFeePerGasWei: 10n ** 12n,
+    pollIntervalMs: 20,
+    multicall3Address: null,
+    priceFeeds: {},
+    tokens: [],
+    ...(await deploy(anvil.url)),
+  }
+  const clients = createChainClients({ chains: [settings], timeoutMs: 10_000, now: Date.now, log: SILENT })
+  t.after(() => clients.close())
+  const [client] = clients.all
+  if (client === undefined) throw new Error('one chain is configured')
+  const parts = partsOf(database, createBalanceChains(clients.all))
+  return {
+    ...database,
+    ...parts,
+    ...sendingBy(rpc),
+    rpc,
+    settings,
+    client,
+    follow: () => follow(t, database, client, parts),
+  }
+}
+
+function partsOf({ pool, log }: TestLog, chainOf: ReturnType<typeof createBalanceChains>) {
+  const ports = { pool, log, chainOf, load: createLoadBalances({ pool, log }), knownAssets: createKnownAssets(pool) }
+  return {
+    ports,
+    observer: createBalanceObserver(ports),
+    observeWallet: createObserveWallet(ports),
+    reconcile: createReconcile(ports),
+  }
+}
+
+function follow(
+  t: Test,
+  { pool, log }: TestLog,
+  { client, settings }: ReturnType<typeof createChainClients>['all'][number],
+  { observer }: ReturnType<typeof partsOf>,
+): { readonly stop: () => Promise<void> } {
+  const stopping = new AbortController()
+  const running = (async () => {
+    const lease = await createLeases({ pool, holder: 'test', leaseMs: 600_000 }).acquire('follow')
+    if (lease === null) throw new Error('nobody else follows')
+    const observers = [
+      {
+        observe: (blocks: Parameters<typeof observer.observeBalances>[0]['blocks']) =>
+          observer.observeBalances({ chain: settings, blocks, now: log.now() }),
+        unwind: (ancestorNumber: number) => observer.unwind({ chain: settings, ancestorNumber, now: log.now() }),
+      },
+    ]
+    const ports = { pool, log, client, settings, observers, settle: async () => [], onStep: () => undefined }
+    await followChain(ports, lease, stopping.signal)
+    await lease.release({ force: true })
+  })()
+  const stop = async () => {
+    stopping.abort()
+    await running
+  }
+  t.after(stop)
+  return { stop }
+}
+
+function sendingBy(rpc: (method: string, params?: unknown[]) => Promise<unknown>) {
+  const send = async (transaction: Record<string, string>) => {
+    const hash = await rpc('eth_sendTransaction', [{ from: RICH, ...transaction }])
+    return (await rpc('eth_getTransactionReceipt', [hash])) as { readonly contractAddress: string | null }
+  }
+  return {
+    send,
+    /** A contract sends while it is made: no transaction names the recipient. */
+    sendInternally: (to: string, wei: bigint) => send({ data: `0x73${to.slice(2)}ff`, value: `0x${wei.toString(16)}` }),
+    transfer: (to: string, wei: bigint) => send({ to, value: `0x${wei.toString(16)}` }),
+    head: async () => Number(await rpc('eth_blockNumber')),
+  }
+}

@@ -1,0 +1,124 @@
+/** An application for tests: everything of ours is real; keys live in memory and log lines in a list. */
+import type { InjectOptions } from 'fastify'
+import { v7 } from 'uuid'
+import { ID_PREFIXES } from '../../src/core/ids.ts'
+import { type AppParts, buildApp, type HttpSettings } from '../../src/http/app.ts'
+import type { Authenticator, Caller } from '../../src/http/caller.ts'
+import { createReadiness } from '../../src/http/health.ts'
+import { createMetrics } from '../../src/http/metrics.ts'
+import type { App, Routes } from '../../src/http/request.ts'
+import { createLogger } from '../../src/logging.ts'
+
+/** Keys that the test application knows. */
+export const KEYS = {
+  /** May do everything on mainnet. */
+  full: 'key-with-every-scope',
+  /** May read wallets on testnet. */
+  reader: 'key-that-reads-on-testnet',
+  /** Is in the database, but not yet in memory. */
+  cold: 'key-that-was-not-used-lately',
+} as const
+
+const CALLERS: Readonly<Record<string, Caller>> = {
+  [KEYS.full]: { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet', scopes: new Set(['*']) },
+  [KEYS.reader]: { tenantId: 'acme', keyId: 'key_reader', environment: 'testnet', scopes: new Set(['wallets:read']) },
+  [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: new Set(['*']) },
+}
+
+export type TestApp = {
+  readonly app: App
+  /** What was logged, one object a line. */
+  readonly logged: () => Record<string, unknown>[]
+  /** Tokens that had to be looked up because they were not remembered. */
+  readonly lookedUp: readonly string[]
+  /** Sends a request with the full key, unless the options name another `authorization`. */
+  readonly send: (options: InjectOptions) => Promise<Answer>
+}
+
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | number | string[] | undefined>>
+  readonly text: string
+  /** The body, read as JSON by whoever looks. */
+  readonly body: Body
+}
+
+/** As loose as JSON is: tests look into it. */
+export type Body = {
+  readonly status: string
+  readonly message?: string
+  readonly errors?: readonly {
+    readonly type: string
+    readonly message: string
+    readonly field?: string
+    readonly code?: string
+    readonly details?: Readonly<Record<string, unknown>>
+  }[]
+  readonly request_id?: string
+  readonly data?: Readonly<Record<string, unknown>>
+}
+
+/** `field code` of each item of a refusal. */
+export function told({ body }: Answer): string[] {
+  return (body.errors ?? []).map(({ field, code }) => `${field ?? '-'} ${code}`)
+}
+
+export type TestAppOptions = Partial<Omit<AppParts, 'settings' | 'routes' | 'logger'>> & {
+  readonly routes: Routes
+  readonly settings?: Partial<HttpSettings>
+}
+
+export async function startTestApp({ routes, settings, ...parts }: TestAppOptions): Promise<TestApp> {
+  const lines: string[] = []
+  const lookedUp: string[] = []
+  const clock = parts.clock ?? Date.now
+  const app = await buildApp({
+    settings: { ...SETTINGS, ...settings },
+    version: '0.0.0-test',
+    logger: createLogger({ level: 'info', processName: 'test' }, { write: (line) => void lines.push(line) }),
+    authenticator: authenticator(lookedUp),
+    readiness: createReadiness([], clock),
+    metrics: createMetrics('test'),
+    newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
+    clock,
+    ...parts,
+    routes: [routes],
+  })
+  return {
+    app,
+    lookedUp,
+    logged: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
+    send: async (options) => {
+      const response = await app.inject({
+        ...options,
+        headers: { authorization: `Bearer ${KEYS.full}`, ...options.headers },
+      })
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        text: response.payload,
+        get body() {
+          return response.json<Body>()
+        },
+      }
+    },
+  }
+}
+
+const SETTINGS: HttpSettings = {
+  bodyLimitBytes: 1_048_576,
+  rateLimitPerSecond: 0,
+  logRequests: false,
+  sandbox: false,
+  trustedProxies: [],
+}
+
+function authenticator(lookedUp: string[]): Authenticator {
+  return {
+    recall: (token) => (token === KEYS.cold ? undefined : CALLERS[token]),
+    verify: async (token) => {
+      lookedUp.push(token)
+      return CALLERS[token] ?? null
+    },
+  }
+}

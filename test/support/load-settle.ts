@@ -1,0 +1,78 @@
+/** Waits until nothing is under way: every transaction has ended, and the followers stand at the heads of their chains. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { toQuantity } from '../../src/chain/hex.ts'
+import type { Network } from '../../src/core/networks.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+
+/** Where the truth is found: the nodes themselves, and the database beside it. A sandbox's state is one. */
+export type ChainPlaces = {
+  readonly database_url: string
+  readonly networks: Readonly<Partial<Record<Network, { readonly rpc_url: string; readonly chain_id: number }>>>
+}
+
+const LOOK_MS = 100
+
+export type Unsettled = {
+  /** Transactions by state, of those that have not ended. */
+  readonly open: Readonly<Record<string, number>>
+  /** Chains whose follower is not at the head, or the error of the look. */
+  readonly behind: readonly string[]
+}
+
+/**
+ * @param onLook told what is still open, about ten times a second
+ * @throws Error with the last look when it does not settle in time
+ */
+export async function untilSettled(
+  places: () => ChainPlaces,
+  deadlineMs: number,
+  onLook: (look: Unsettled) => void = () => undefined,
+): Promise<void> {
+  const deadline = Date.now() + deadlineMs
+  for (;;) {
+    const unsettled = await look(places()).catch((error: Error): Unsettled => ({ open: {}, behind: [error.message] }))
+    onLook(unsettled)
+    if (Object.keys(unsettled.open).length === 0 && unsettled.behind.length === 0) return
+    if (Date.now() > deadline)
+      throw new Error(`not settled after ${deadlineMs / 1_000} s: ${JSON.stringify(unsettled)}`)
+    await sleep(LOOK_MS)
+  }
+}
+
+async function look(places: ChainPlaces): Promise<Unsettled> {
+  const client = new pg.Client({
+    connectionString: places.database_url,
+    connectionTimeoutMillis: 3_000,
+    query_timeout: 10_000,
+  })
+  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  await client.connect()
+  try {
+    // The chains come first: what is final while a chain was as it is now stays final.
+    const behind = await behindHeads(client, places)
+    const { rows } = await client.query<{ state: string; n: string }>(
+      `SELECT state, count(*) AS n FROM transactions WHERE state NOT IN ('confirmed', 'reverted', 'failed', 'cancelled') GROUP BY 1`,
+    )
+    return { open: Object.fromEntries(rows.map(({ state: name, n }) => [name, Number(n)])), behind }
+  } finally {
+    await client.end()
+  }
+}
+
+async function behindHeads(client: pg.Client, { networks }: ChainPlaces): Promise<string[]> {
+  const { rows } = await client.query<{ chain_id: number; number: string; hash: string }>(
+    'SELECT chain_id, number, hash FROM chain_cursors',
+  )
+  const checks = Object.entries(networks).map(async ([network, { rpc_url, chain_id }]) => {
+    const cursor = rows.find((row) => row.chain_id === chain_id)
+    if (cursor === undefined) return [network]
+    const [head, block] = (await Promise.all([
+      callRpc(rpc_url, 'eth_blockNumber'),
+      callRpc(rpc_url, 'eth_getBlockByNumber', [toQuantity(Number(cursor.number)), false]),
+    ])) as [string, { hash: string } | null]
+    const isThere = block?.hash === cursor.hash && Number(head) - Number(cursor.number) <= 1
+    return isThere ? [] : [network]
+  })
+  return (await Promise.all(checks)).flat()
+}

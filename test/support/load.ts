@@ -1,0 +1,167 @@
+/**
+ * Wallets and transfers for a load. Every transfer of a run has an amount of its own, by which it is found on chain again,
+ * whatever the service says about it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatAmount } from '../../src/core/money.ts'
+import { NATIVE_SYMBOL, type Network } from '../../src/core/networks.ts'
+import type { Random } from './load-random.ts'
+import type { ApiClient } from './service-api.ts'
+
+export type LoadWallet = { readonly id: string; readonly address: string; readonly network: Network }
+
+export type LoadTransfer = {
+  /** The client's idempotency key, and its reference. */
+  readonly key: string
+  readonly wallet: LoadWallet
+  readonly asset: 'native' | 'USDC'
+  /** Base units; no other transfer of the network and asset has it. */
+  readonly amount: bigint
+  readonly to: string
+  /** Milliseconds after the start of the load. */
+  readonly atMs: number
+  /** The client does not ask a second time when the first time is not answered. */
+  readonly impatient: boolean
+}
+
+/** What the service said to a transfer. Status 0: the client left before it was answered, and does not know. */
+export type Answered = {
+  readonly transfer: LoadTransfer
+  readonly status: number
+  readonly transactionId: string | null
+  readonly code: string | null
+}
+
+const DECIMALS = { native: 18, USDC: 6 } as const
+/** More than any test sends. */
+const FUNDS = { native: '1000', USDC: '1000000' } as const
+/** 0.00001 of the native currency, 1 USDC: the number of the transfer is added in base units. */
+const LEAST = { native: 10n ** 13n, USDC: 10n ** 6n } as const
+/** Nobody's wallet here. */
+const RECIPIENT = '0x00000000000000000000000000000000B0B5AdE0'.toLowerCase()
+
+/** Makes wallets that hold enough of both assets, and waits until their balances say so. */
+export async function makeWallets(api: ApiClient, networks: readonly Network[]): Promise<LoadWallet[]> {
+  const wallets = await Promise.all(networks.map((network, index) => createWallet(api, network, `wallet-${index}`)))
+  await Promise.all(wallets.flatMap((wallet) => [fund(api, wallet, 'native'), fund(api, wallet, 'USDC')]))
+  return wallets
+}
+
+/** @param key names the wallet among all of a run */
+export async function createWallet(api: ApiClient, network: Network, key: string): Promise<LoadWallet> {
+  const body = { type: 'hd', network, label: key, environment: 'mainnet' }
+  const made = await api.insist({ method: 'POST', path: '/v1/wallets/create', key, body })
+  if (made.status !== 201 && made.status !== 202) throw new Error(`no wallet: ${JSON.stringify(made.body)}`)
+  const id = made.body.data.wallet_id as string
+  // A signer that is slow, or away, makes the address later.
+  for (let address: string | null = made.body.data.address; ; await sleep(100)) {
+    if (address !== null) return { id, address, network }
+    address = (await api.insist({ path: `/v1/wallets/${id}` })).body.data.address
+  }
+}
+
+async function fund(api: ApiClient, { id, address, network }: LoadWallet, asset: LoadTransfer['asset']): Promise<void> {
+  const symbol = asset === 'native' ? NATIVE_SYMBOL[network] : asset
+  const paid = await api.insist({
+    method: 'POST',
+    path: '/v1/sandbox/faucet',
+    key: `fund-${id}-${asset}`,
+    body: { address, network, asset: symbol, amount: FUNDS[asset] },
+  })
+  if (paid.status !== 201) throw new Error(`the faucet refused: ${JSON.stringify(paid.body)}`)
+  for (;;) {
+    const read = await api.insist({ path: `/v1/wallets/${id}/balance?asset=${symbol}` })
+    if (read.body.data.balance === FUNDS[asset]) return
+    await sleep(100)
+  }
+}
+
+export type LoadPlan = {
+  readonly wallets: readonly LoadWallet[]
+  readonly count: number
+  /** Transfers of the run so far: amounts and keys go on from there. */
+  readonly firstNumber: number
+  /** The transfers come at random moments within this time; 0 sends all at once. */
+  readonly spreadMs: number
+  /** Share of token transfers. */
+  readonly tokens: number
+  /** Share of clients that do not ask again. */
+  readonly impatient: number
+}
+
+export function planTransfers(
+  random: Random,
+  { wallets, count, firstNumber, spreadMs, tokens, impatient }: LoadPlan,
+): LoadTransfer[] {
+  return Array.from({ length: count }, (_, index): LoadTransfer => {
+    const number = firstNumber + index
+    const asset = random.chance(tokens) ? 'USDC' : 'native'
+    return {
+      key: `transfer-${number}`,
+      wallet: wallets[index % wallets.length] as LoadWallet,
+      asset,
+      amount: LEAST[asset] + BigInt(number),
+      to: RECIPIENT,
+      atMs: Math.floor(random.next() * spreadMs),
+      impatient: random.chance(impatient),
+    }
+  })
+}
+
+/** The request of a transfer; asking twice is the same request. */
+function requestOf({ key, wallet, asset, amount, to }: LoadTransfer) {
+  return {
+    method: 'POST',
+    path: `/v1/wallets/${wallet.id}/transfer`,
+    key,
+    prefer: 'respond-async',
+    body: {
+      to,
+      amount: formatAmount(amount, DECIMALS[asset]),
+      asset: asset === 'native' ? NATIVE_SYMBOL[wallet.network] : asset,
+      reference_id: key,
+    },
+  } as const
+}
+
+/** Sends all transfers at their moments, each until it is answered. */
+export async function sendTransfers(
+  api: ApiClient,
+  transfers: readonly LoadTransfer[],
+  onAnswered: (answered: Answered) => void = () => undefined,
+): Promise<Answered[]> {
+  return Promise.all(
+    transfers.map(async (transfer) => {
+      await sleep(transfer.atMs)
+      const answered = { transfer, ...(await ask(api, transfer)) }
+      onAnswered(answered)
+      return answered
+    }),
+  )
+}
+
+async function ask(api: ApiClient, transfer: LoadTransfer): Promise<Omit<Answered, 'transfer'>> {
+  const reply = await (transfer.impatient
+    ? api.once(requestOf(transfer)).catch(() => null)
+    : api.insist(requestOf(transfer)))
+  if (reply === null || reply.status >= 500) return { status: 0, transactionId: null, code: null }
+  const { status, body } = reply
+  return {
+    status,
+    transactionId: status === 202 ? body.data.transaction_id : null,
+    code: body.errors?.[0]?.code ?? null,
+  }
+}
+
+/** Asks for transfers again, as a client does that lost its notes. Says in words where the answer is not the first one. */
+export async function replayTransfers(api: ApiClient, answers: readonly Answered[]): Promise<string[]> {
+  const replays = answers
+    .filter(({ transactionId }) => transactionId !== null)
+    .map(async ({ transfer, transactionId }) => {
+      const { status, headers, body } = await api.insist(requestOf(transfer))
+      const isSame =
+        status === 202 && body.data.transaction_id === transactionId && headers['idempotency-replayed'] === 'true'
+      return isSame ? [] : [`${transfer.key} made ${transactionId}; asked again: ${status} ${JSON.stringify(body)}`]
+    })
+  return (await Promise.all(replays)).flat()
+}

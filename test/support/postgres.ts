@@ -1,0 +1,101 @@
+/**
+ * A fresh database for each test on a real PostgreSQL: the server of TEST_DATABASE_URL, else one that this test
+ * process starts once and takes away at its end. Migrations are applied once, to a template that databases are copied from.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import tap, { type Test } from 'tap'
+import { migrate } from '../../src/event-log/migrate.ts'
+import { startPostgres } from '../../src/sandbox/postgres.ts'
+
+export type TestDatabase = {
+  readonly url: string
+  /** Ended after the test. */
+  readonly pool: pg.Pool
+}
+
+const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+/** Any number that no other program of the server uses: one process at a time makes the template. */
+const TEMPLATE_LOCK = 4_117_002
+
+type Server = { readonly url: string; readonly template: string }
+let server: Promise<Server> | undefined
+
+/** A database with every migration applied and no rows; dropped after the test, whoever is still connected. */
+export async function withDatabase(t: Test): Promise<TestDatabase> {
+  server ??= prepareServer()
+  const { url: serverUrl, template } = await server
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await administer(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  const url = withName(serverUrl, name)
+  const pool = new pg.Pool({ connectionString: url, max: 10 })
+  pool.on('error', () => undefined) // A test that kills connections must not end by it.
+  t.after(async () => {
+    await pool.end()
+    await administer(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`)
+  })
+  return { url, pool }
+}
+
+async function prepareServer(): Promise<Server> {
+  const url = process.env.TEST_DATABASE_URL ?? (await startOwnServer())
+  return { url, template: await prepareTemplate(url) }
+}
+
+async function startOwnServer(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-test-'))
+  // What a test writes need not survive a power cut; everything else is as in production.
+  const postgres = await startPostgres({ directory, settings: { fsync: 'off', shared_buffers: '32MB' } })
+  postgres.unref() // The test process ends when its tests have; this server is then taken away below.
+  tap.after(async () => {
+    await postgres.stop()
+    await rm(directory, { recursive: true, force: true })
+  })
+  return postgres.url
+}
+
+/** Named after what the migrations hold, so that a server that outlives a test run never serves an old schema. */
+async function prepareTemplate(serverUrl: string): Promise<string> {
+  const name = `template_${await digestOfMigrations()}`
+  const client = new pg.Client({ connectionString: serverUrl })
+  await client.connect()
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK])
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name])
+    if (rowCount === 1) return name
+    const making = `${name}_new`
+    await client.query(`DROP DATABASE IF EXISTS ${making} WITH (FORCE)`)
+    await client.query(`CREATE DATABASE ${making}`)
+    const pool = new pg.Pool({ connectionString: withName(serverUrl, making), max: 1 })
+    await migrate(pool, MIGRATIONS).finally(() => pool.end())
+    await client.query(`ALTER DATABASE ${making} RENAME TO ${name}`)
+    return name
+  } finally {
+    await client.end()
+  }
+}
+
+async function digestOfMigrations(): Promise<string> {
+  const digest = createHash('sha256')
+  for (const name of (await readdir(MIGRATIONS)).sort()) {
+    digest.update(name)
+    digest.update(await readFile(join(MIGRATIONS, name, 'migration.sql')).catch(() => ''))
+  }
+  return digest.digest('hex').slice(0, 16)
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}
+
+function withName(url: string, name: string): string {
+  const copy = new URL(url)
+  copy.pathname = `/${name}`
+  return copy.href
+}

@@ -1,0 +1,13 @@
+/** How a refusal looks from outside. */
+import { BursarError, type ErrorItem } from '../../src/core/errors.ts'
+
+/** The first thing that is wrong, as a caller reads it; null when nothing was refused. */
+export function refusal(act: () => unknown): ErrorItem | null {
+  try {
+    act()
+    return null
+  } catch (error) {
+    if (error instanceof BursarError) return error.items[0] ?? null
+    throw error
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The service inside the test's process: the API and every worker with their real parts, each on connections of its own, on
+ * nodes, a database and a queue that the test can take away. No process starts again here: what recovers, recovers by itself.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import type { Test } from 'tap'
+import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
+import { toQuantity } from '../../src/chain/hex.ts'
+import { composeApi } from '../../src/compose/api.ts'
+import { startChainFollower } from '../../src/compose/chain-follower.ts'
+import { startDispatcher } from '../../src/compose/dispatcher.ts'
+import { startHeartbeat } from '../../src/compose/heartbeat.ts'
+import { composeKernel } from '../../src/compose/kernel.ts'
+import { startSigner } from '../../src/compose/signer.ts'
+import { startSubmitter } from '../../src/compose/submitter.ts'
+import { loadConfig } from '../../src/config.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { createWallet, type LoadWallet } from './load.ts'
+import type { ChainPlaces } from './load-settle.ts'
+import { type ApiClient, createApiClient } from './service-api.ts'
+
+export type LocalService = {
+  readonly api: ApiClient
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly pool: Pool
+  /** Where the audit and the wait for rest look: the chain itself, whatever stands between it and the service. */
+  readonly places: ChainPlaces
+  /** Wallets that hold 1,000 ETH each, as the service has seen. */
+  readonly makeWallets: (count: number) => Promise<LoadWallet[]>
+  /** One more API process, which remembers nothing. */
+  readonly startApi: () => Promise<ApiClient>
+}
+
+export type LocalServiceOptions = {
+  readonly databaseUrl: string
+  /** The node itself. */
+  readonly chainUrl: string
+  readonly chainId: number
+  /** What the service is told as its nodes; the node itself unless it is named. */
+  readonly rpcUrls?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Quick, so that a test sees in seconds what takes minutes in production. */
+const QUICK = {
+  LOG_LEVEL: 'fatal',
+  DATABASE_POOL_SIZE: '5',
+  RATE_LIMIT_PER_SECOND: '0',
+  MAX_IN_FLIGHT_PER_LANE: '1000',
+  ETHEREUM_CONFIRMATIONS: '2',
+  ETHEREUM_POLL_INTERVAL_MS: '50',
+  RPC_TIMEOUT_MS: '1500',
+  LEASE_MS: '1500',
+  SWEEP_INTERVAL_MS: '500',
+  REBROADCAST_AFTER_MS: '2000',
+  REPLACE_AFTER_MS: '600000',
+  SHUTDOWN_GRACE_MS: '5000',
+} as const
+const FUNDS_WEI = 10n ** 21n
+const TENANT = 'acme'
+
+const WORKERS = {
+  dispatcher: startDispatcher,
+  signer: startSigner,
+  submitter: startSubmitter,
+  'chain-follower': startChainFollower,
+} as const
+
+/** Everything runs when it returns, and is gone after the test. */
+export async function withLocalService(t: Test, options: LocalServiceOptions): Promise<LocalService> {
+  const { databaseUrl, chainUrl, chainId, rpcUrls = [chainUrl], env = {} } = options
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-local-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  const config = loadConfig({
+    ...QUICK,
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: directory,
+    KEYSTORE_KEY: randomBytes(32).toString('base64'),
+    ETHEREUM_RPC_URLS: rpcUrls.join(','),
+    ETHEREUM_CHAIN_ID: String(chainId),
+    ...env,
+  })
+  const stop = new AbortController()
+  for (const [name, start] of Object.entries(WORKERS)) {
+    const kernel = composeKernel(config, name)
+    const work = await start(kernel, stop.signal)
+    const heartbeat = startHeartbeat(kernel)
+    t.after(async () => {
+      stop.abort()
+      await work.drain()
+      await heartbeat.stop()
+      await kernel.close()
+    })
+  }
+  const kernel = composeKernel(config, 'test')
+  t.after(() => kernel.close())
+  const { token } = await createIssueApiKey(kernel)({ tenantId: TENANT, environment: 'mainnet' }, { actor: 'operator' })
+
+  async function listen(): Promise<string> {
+    const parts = composeKernel(config, 'api')
+    const app = await composeApi(parts, '0.0.0-test')
+    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    t.after(async () => {
+      await app.close()
+      await parts.close()
+    })
+    return address
+  }
+
+  const baseUrl = await listen()
+  const api = createApiClient({ baseUrl, apiKey: token })
+  return {
+    api,
+    baseUrl,
+    apiKey: token,
+    pool: kernel.pool,
+    places: { database_url: databaseUrl, networks: { ethereum: { rpc_url: chainUrl, chain_id: chainId } } },
+    makeWallets: (count) => makeWallets({ api, chainUrl, pool: kernel.pool }, count),
+    startApi: async () => createApiClient({ baseUrl: await listen(), apiKey: token }),
+  }
+}
+
+async function makeWallets(
+  { api, chainUrl, pool }: Pick<LocalService, 'api' | 'pool'> & { readonly chainUrl: string },
+  count: number,
+): Promise<LoadWallet[]> {
+  const wallets = await Promise.all(
+    Array.from({ length: count }, () => createWallet(api, 'ethereum', `wallet-${randomBytes(8).toString('hex')}`)),
+  )
+  const [owner] = (await callRpc(chainUrl, 'eth_accounts')) as string[]
+  await callRpc(chainUrl, 'anvil_setBalance', [owner, toQuantity(10n ** 27n)])
+  // One after the other: anvil gives two that come together the same nonce.
+  for (const { address } of wallets)
+    await callRpc(chainUrl, 'eth_sendTransaction', [{ from: owner, to: address, value: toQuantity(FUNDS_WEI) }])
+  for (;;) {
+    // Where blocks do not come by the clock, this one has to be asked for.
+    await callRpc(chainUrl, 'evm_mine')
+    const { rowCount } = await pool.query('SELECT FROM balances WHERE wallet_id = ANY($1) AND balance = $2', [
+      wallets.map(({ id }) => id),
+      FUNDS_WEI.toString(),
+    ])
+    if (rowCount === count) return wallets
+    await sleep(100)
+  }
+}

@@ -1,0 +1,92 @@
+/** The service in this process beside a chain whose blocks come when the test says so. */
+import { randomBytes } from 'node:crypto'
+import type { Test } from 'tap'
+import { toQuantity } from '../../src/chain/hex.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { withAnvil } from './anvil.ts'
+import { readChain } from './chain-audit-scan.ts'
+import type { LoadWallet } from './load.ts'
+import { untilSettled } from './load-settle.ts'
+import { withDatabase } from './postgres.ts'
+import { eventually } from './sandbox-eventually.ts'
+import { type LocalService, withLocalService } from './service-local.ts'
+
+const CHAIN_ID = 1000001
+export const RECIPIENT = '0x00000000000000000000000000000000b0b5ade0'
+const SETTLE_DEADLINE_MS = 120_000
+
+/** A transaction as its owner reads it. */
+export type View = {
+  readonly transaction_id: string
+  readonly state: string
+  readonly status: string
+  readonly hash: string | null
+  readonly hashes: readonly string[]
+  readonly nonce: number | null
+  readonly history: readonly { readonly state: string }[]
+  readonly failure: { readonly code: string } | null
+}
+
+export type Stage = {
+  readonly service: LocalService
+  readonly url: string
+  readonly rpc: (method: string, ...params: unknown[]) => Promise<unknown>
+  readonly mine: (blocks?: number) => Promise<void>
+  readonly send: (wallet: LoadWallet, amount: string) => Promise<string>
+  readonly read: (wallet: LoadWallet, id: string) => Promise<View>
+  /** Waits for a state, without a block being mined. */
+  readonly until: (wallet: LoadWallet, id: string, ...states: string[]) => Promise<View>
+  /** Mines until nothing is under way. */
+  readonly settle: () => Promise<void>
+}
+
+export type StageOptions = {
+  readonly env?: Readonly<Record<string, string>>
+  /** Puts something between the service and its node: says what the service is told as its nodes. */
+  readonly nodes?: (url: string) => Promise<readonly string[]>
+}
+
+/** Blocks come when the test says so. */
+export async function withStage(t: Test, { env = {}, nodes }: StageOptions = {}): Promise<Stage> {
+  const { url: databaseUrl } = await withDatabase(t)
+  const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
+  const rpcUrls = (await nodes?.(url)) ?? [url]
+  const service = await withLocalService(t, { databaseUrl, chainUrl: url, chainId: CHAIN_ID, rpcUrls, env })
+  const rpc = (method: string, ...params: unknown[]) => callRpc(url, method, params)
+  const read = async (wallet: LoadWallet, id: string): Promise<View> =>
+    (await service.api.insist({ path: `/v1/wallets/${wallet.id}/transactions/${id}` })).body.data
+  return {
+    service,
+    url,
+    rpc,
+    read,
+    mine: async (blocks = 1) => void (await rpc('anvil_mine', toQuantity(blocks))),
+    async send(wallet, amount) {
+      const { status, body } = await service.api.insist({
+        method: 'POST',
+        path: `/v1/wallets/${wallet.id}/transfer`,
+        key: randomBytes(8).toString('hex'),
+        prefer: 'respond-async',
+        body: { to: RECIPIENT, amount, asset: 'ETH' },
+      })
+      if (status !== 202) throw new Error(JSON.stringify(body))
+      return body.data.transaction_id
+    },
+    until: (wallet, id, ...states) =>
+      eventually(async () => {
+        const view = await read(wallet, id)
+        return states.includes(view.state) ? view : null
+      }),
+    settle: () =>
+      untilSettled(
+        () => service.places,
+        SETTLE_DEADLINE_MS,
+        () => void rpc('evm_mine').catch(() => undefined),
+      ),
+  }
+}
+
+/** The transactions of a wallet that are on chain, in nonce order. */
+export async function onChain({ url }: Stage, { address }: LoadWallet) {
+  return (await readChain(url, [address])).toSorted((a, b) => a.nonce - b.nonce)
+}

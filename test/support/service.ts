@@ -1,0 +1,194 @@
+/**
+ * The built service as a user starts it: the sandbox, in a directory and on a port of its own. Its processes are killed as
+ * a machine kills them: SIGKILL, without a word. Only processes that carry the directory in their environment are touched.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Network } from '../../src/core/networks.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { type Child, isAlive, startChild, stopChild } from '../../src/sandbox/processes.ts'
+import { type ApiClient, createApiClient } from './service-api.ts'
+
+/** What `sandbox.json` says. */
+export type SandboxState = {
+  readonly base_url: string
+  readonly api_key: string
+  readonly networks: Readonly<Record<Network, { readonly rpc_url: string; readonly chain_id: number }>>
+  readonly database_url: string
+  readonly processes: readonly { readonly name: string; readonly pid: number }[]
+}
+
+export type Service = {
+  readonly directory: string
+  readonly api: ApiClient
+  /** The newest state that the sandbox wrote. */
+  readonly state: () => SandboxState
+  /** Sends a signal to a process by its name in the state file; false when it is not running at this moment. */
+  readonly kill: (name: string, signal?: NodeJS.Signals) => boolean
+  /** SIGKILL to the parent and to everything it started, all at once; returns when nothing of it is left. */
+  readonly killAll: () => Promise<void>
+  /** SIGKILL to the parent alone: what it started is told by the kernel. Returns when the parent is gone. */
+  readonly killParent: () => Promise<void>
+  /** Starts it once more in the same directory, on the same port. */
+  readonly start: () => Promise<void>
+  /** Stops it as Ctrl-C does. */
+  readonly stop: () => Promise<void>
+  /** Stops it and removes its directory. */
+  readonly close: () => Promise<void>
+  /** Processes that ended though nobody killed them, since the first start. */
+  readonly deaths: () => string[]
+  /** The end of every log, for the report of a failure. */
+  readonly lastWords: () => string
+}
+
+export type ServiceOptions = {
+  /** Settings beside the sandbox's own: `{ REDIS_URL: … }`. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const START_SCRIPT = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
+const PROCESS_NAMES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
+/** Only ends a run that hangs: a start takes seconds. */
+const START_DEADLINE_MS = 240_000
+const STOP_GRACE_MS = 90_000
+const LAST_WORDS_BYTES = 3_000
+
+type Place = {
+  readonly directory: string
+  readonly dataDir: string
+  readonly stateFile: string
+  readonly logFile: string
+}
+
+export async function startService({ env = {} }: ServiceOptions = {}): Promise<Service> {
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-faults-'))
+  const dataDir = join(directory, 'data')
+  const place = {
+    directory,
+    dataDir,
+    stateFile: join(dataDir, 'sandbox.json'),
+    logFile: join(directory, 'sandbox.log'),
+  }
+  const settings = {
+    PATH: process.env.PATH,
+    HOME: directory,
+    TMPDIR: tmpdir(),
+    DATA_DIR: dataDir,
+    PORT: String(await freePort()),
+    ...env,
+  }
+  const start = () => startParent(place, settings)
+  const state = createStateReader(place)
+  let parent: Child | null = await start()
+
+  async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const ending = parent
+    if (ending === null) return
+    parent = null
+    await stopChild(ending, signal, STOP_GRACE_MS)
+  }
+
+  const { base_url, api_key } = state()
+  return {
+    directory,
+    state,
+    api: createApiClient({ baseUrl: base_url, apiKey: api_key }),
+    kill(name, signal = 'SIGKILL') {
+      const pid = state().processes.find((one) => one.name === name)?.pid
+      return pid !== undefined && killOurs(pid, dataDir, signal)
+    },
+    async killAll() {
+      const pids = state().processes.map(({ pid }) => pid)
+      parent?.kill('SIGKILL')
+      for (const pid of pids) killOurs(pid, dataDir, 'SIGKILL')
+      await end('SIGKILL')
+      while (pids.some((pid) => isOurs(pid, dataDir))) await sleep(5)
+    },
+    killParent: () => end('SIGKILL'),
+    async start() {
+      parent = await start()
+    },
+    stop: () => end('SIGTERM'),
+    deaths: () => deathsIn(readFileSync(place.logFile, 'utf8')),
+    lastWords: () => lastWords(place),
+    async close() {
+      await end('SIGTERM')
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startParent(place: Place, env: NodeJS.ProcessEnv): Promise<Child> {
+  const startedAt = Date.now()
+  const { stateFile, logFile } = place
+  const child = await startChild({
+    command: process.execPath,
+    args: [START_SCRIPT],
+    env,
+    logFile,
+    onParentDeath: 'TERM',
+  })
+  let exited = false
+  void child.exited.then(() => {
+    exited = true
+  })
+  // The file of an earlier run may lie there still: the sandbox writes a new one when everything works.
+  while (!isNewer(stateFile, startedAt)) {
+    if (exited || Date.now() > startedAt + START_DEADLINE_MS)
+      throw new Error(`the sandbox does not start:\n${lastWords(place)}`)
+    await sleep(20)
+  }
+  return child
+}
+
+function createStateReader({ stateFile }: Place): () => SandboxState {
+  let last: SandboxState | null = null
+  return () => {
+    try {
+      last = JSON.parse(readFileSync(stateFile, 'utf8')) as SandboxState
+    } catch {
+      // Between two writes, or while it starts: what was true before is the best that is known.
+    }
+    if (last === null) throw new Error('the sandbox was never ready')
+    return last
+  }
+}
+
+/** What the supervisor told of processes that nobody killed: `signer (code 1)`. */
+function deathsIn(log: string): string[] {
+  return [...log.matchAll(/^ {2}! (\S+) ended \((?!SIGKILL\))(.*?)\)/gm)].map(([, name, how]) => `${name} (${how})`)
+}
+
+function lastWords({ dataDir, logFile }: Place): string {
+  const files = [logFile, ...PROCESS_NAMES.map((name) => join(dataDir, 'logs', `${name}.log`))]
+  return files.map((file) => `── ${basename(file)}\n${endOf(file)}`).join('\n')
+}
+
+function isNewer(file: string, than: number): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > than
+}
+
+function killOurs(pid: number, dataDir: string, signal: NodeJS.Signals): boolean {
+  if (!isOurs(pid, dataDir)) return false
+  process.kill(pid, signal)
+  return true
+}
+
+/** A pid may be another program's by now. Without /proc only its existence can be seen. */
+function isOurs(pid: number, dataDir: string): boolean {
+  if (!isAlive(pid)) return false
+  if (process.platform !== 'linux') return true
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`DATA_DIR=${dataDir}`)
+  } catch {
+    return false // It ended between the two looks.
+  }
+}
+
+function endOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8').slice(-LAST_WORDS_BYTES) : '(no log)'
+}

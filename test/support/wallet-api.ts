@@ -1,0 +1,56 @@
+/** The wallet endpoints over HTTP on a fresh database, and shorthands for calling them. */
+import type { Test } from 'tap'
+import { openingRoutes } from '../../src/wallets/opening-routes.ts'
+import { walletRoutes } from '../../src/wallets/routes.ts'
+import { type Answer, startTestApp } from './http.ts'
+import { type WalletParts, withWallets } from './wallet-parts.ts'
+
+export const FOREIGN = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+export const UNKNOWN_ID = 'wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
+
+/** The contract's own requests. */
+export const CREATE = { type: 'hd', network: 'ethereum', label: 'Main', environment: 'mainnet' }
+export const WATCH = {
+  address: FOREIGN,
+  network: 'ethereum',
+  label: 'Partner',
+  notifications: { large_transfers: true, incoming_transactions: true },
+}
+
+export type Call = (url: string, body?: object, headers?: Record<string, string>) => Promise<Answer>
+export type WalletApi = {
+  readonly parts: WalletParts
+  readonly post: Call
+  readonly patch: Call
+  readonly get: Call
+  readonly remove: Call
+}
+
+export async function withWalletApi(t: Test): Promise<WalletApi> {
+  const parts = await withWallets(t)
+  const { send } = await startTestApp({
+    routes: (app) => {
+      openingRoutes(parts)(app)
+      walletRoutes(parts)(app)
+    },
+  })
+  const call =
+    (method: 'POST' | 'PATCH' | 'GET' | 'DELETE'): Call =>
+    (url, payload, headers = {}) =>
+      send({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
+  return { parts, post: call('POST'), patch: call('PATCH'), get: call('GET'), remove: call('DELETE') }
+}
+
+export type WalletData = Record<string, unknown> & { readonly wallet_id: string }
+
+export function dataOf(answer: Answer): WalletData {
+  return answer.body.data as WalletData
+}
+
+export function pageOf(answer: Answer) {
+  return answer.body.data as {
+    wallets: { wallet_id: string; label: string }[]
+    next_cursor: string | null
+    has_more: boolean
+  }
+}

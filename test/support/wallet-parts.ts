@@ -1,0 +1,142 @@
+/** The wallet capability on a fresh database, put together as the API and the signer process do, with seeds in memory. */
+import { createHash } from 'node:crypto'
+import { PrismaPg } from '@prisma/adapter-pg'
+import type { Test } from 'tap'
+import { v7 } from 'uuid'
+import { ValidationFailed } from '../../src/core/errors.ts'
+import { ID_PREFIXES, type NewId } from '../../src/core/ids.ts'
+import type { Metadata } from '../../src/core/messages.ts'
+import type { ChainKey } from '../../src/core/networks.ts'
+import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
+import { subscribe } from '../../src/event-log/subscription.ts'
+import { PrismaClient } from '../../src/generated/prisma/client.ts'
+import { createHdSigner } from '../../src/keys/hd.ts'
+import type { Signer } from '../../src/keys/signer.ts'
+import { createArchiveWallet } from '../../src/wallets/archive-wallet.ts'
+import { createCreateHdWallet } from '../../src/wallets/create-hd-wallet.ts'
+import { createFindWallet } from '../../src/wallets/find-wallet.ts'
+import { walletJobs } from '../../src/wallets/jobs.ts'
+import { createWalletReads } from '../../src/wallets/read-wallets.ts'
+import { createRequestWallet, type WalletRequest } from '../../src/wallets/request-wallet.ts'
+import { createRestoreWallet } from '../../src/wallets/restore-wallet.ts'
+import { createReviseWallet } from '../../src/wallets/revise-wallet.ts'
+import { createHasSigner } from '../../src/wallets/signer-presence.ts'
+import { createWaitForWallet } from '../../src/wallets/wait-for-wallet.ts'
+import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { createWatchWallet } from '../../src/wallets/watch-wallet.ts'
+import { NATIVE, type TestLog, withLog } from './log.ts'
+
+/** Chains of the tests: ethereum and polygon on mainnet. */
+const CHAIN_IDS: Readonly<Record<string, number>> = { 'ethereum mainnet': 1000001, 'polygon mainnet': 1000137 }
+
+export const ACME: Metadata = { tenantId: 'acme', actor: 'test' }
+
+const newId: NewId = (kind) => `${ID_PREFIXES[kind]}_${v7()}`
+
+/** A signer whose seeds follow from the tenants' names. */
+export function testSigner(): Signer {
+  const load = async (tenantId: string) => createHash('sha256').update(tenantId).digest()
+  return createHdSigner({ seeds: { load, loadOrCreate: load } })
+}
+
+export type WalletParts = Awaited<ReturnType<typeof withWallets>>
+
+export async function withWallets(t: Test) {
+  const test = await withLog(t)
+  const { pool, log, wakeUps } = test
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  t.after(() => prisma.$disconnect())
+  return {
+    ...test,
+    reads: createWalletReads(prisma),
+    findWallet: createFindWallet(createWalletFacts(pool)),
+    requestWallet: createRequestWallet({
+      log,
+      newId,
+      findReplay: createFindReplay(pool),
+      hasSigner: createHasSigner(pool),
+    }),
+    watchWallet: createWatchWallet({ log, pool, newId }),
+    reviseWallet: createReviseWallet(log),
+    archiveWallet: createArchiveWallet({
+      log,
+      pool,
+      describeAsset: async (_wallet, assetId) => (assetId === NATIVE.assetId ? NATIVE : null),
+    }),
+    restoreWallet: createRestoreWallet({ log, pool }),
+    waitForWallet: createWaitForWallet({ pool, wakeUps }),
+    createHdWallet: createCreateHdWallet({ log, signer: testSigner() }),
+    chainIdOf,
+  }
+}
+
+function chainIdOf({ network, environment }: ChainKey): number {
+  const chainId = CHAIN_IDS[`${network} ${environment}`]
+  if (chainId === undefined) {
+    throw ValidationFailed.field(
+      'network',
+      'network_not_configured',
+      `${network} is not configured: set BINANCE_RPC_URLS.`,
+    )
+  }
+  return chainId
+}
+
+/** A request for an hd wallet on ethereum. */
+export function hdRequest(overrides: Partial<WalletRequest> = {}): WalletRequest {
+  return {
+    type: 'hd',
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: 1000001,
+    label: '',
+    externalId: null,
+    ...overrides,
+  }
+}
+
+/** Says that a signer process lives, as its heartbeat does. */
+export async function beat({ pool }: Pick<TestLog, 'pool'>, agoSeconds = 0): Promise<void> {
+  await pool.query(
+    `INSERT INTO heartbeats (process, instance, beat_at) VALUES ('signer', 'test', now() - $1 * interval '1 second')
+     ON CONFLICT (process, instance) DO UPDATE SET beat_at = excluded.beat_at`,
+    [agoSeconds],
+  )
+}
+
+/** Another process of ours on the same database: a log of its own. */
+export function anotherLog({ pool, wakeUps }: Pick<TestLog, 'pool' | 'wakeUps'>): EventLog {
+  return createEventLog({ pool, wakeUps, clock: Date.now })
+}
+
+/** Requests a wallet and gives it its key. Returns its id. */
+export async function makeWallet(
+  parts: WalletParts,
+  overrides: Partial<WalletRequest> = {},
+  metadata = ACME,
+): Promise<string> {
+  await beat(parts)
+  const { id } = await parts.requestWallet(hdRequest(overrides), { metadata })
+  await parts.createHdWallet(id)
+  return id
+}
+
+/** Follows the log and makes keys, as dispatcher and signer together do, until the test ends. */
+export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
+  const { pool, wakeUps, createHdWallet } = parts
+  await beat(parts)
+  const stop = new AbortController()
+  const running = (async () => {
+    for await (const batch of subscribe({ pool, wakeUps, name: 'signer', signal: stop.signal })) {
+      for (const { queue, data } of batch.events.flatMap(walletJobs)) {
+        if (queue === 'wallet') await createHdWallet(data.wallet_id ?? '')
+      }
+      await batch.commit()
+    }
+  })()
+  t.after(async () => {
+    stop.abort()
+    await running
+  })
+}

@@ -1,0 +1,199 @@
+/** API keys: what may be issued, what a token is, and what the command line takes. */
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { type ApiKeyCommand, apiKeyDecider } from '../../src/access/decider.ts'
+import type { ApiKeyEvent, ApiKeyIssued } from '../../src/access/events.ts'
+import { parseKeysArguments } from '../../src/access/keys-arguments.ts'
+import { apiKeyAggregate } from '../../src/access/projection.ts'
+import { createToken, digestOf, isToken } from '../../src/access/token.ts'
+import { upcast } from '../../src/event-log/aggregate.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+const key: Omit<ApiKeyIssued['data'], 'issuedAt'> = {
+  tenantId: 'acme',
+  environment: 'mainnet',
+  label: 'billing 💶',
+  digest: digestOf('bsk'),
+  scopes: ['*'],
+  expiresAt: null,
+}
+const issue = (fields: Partial<typeof key> = {}): ApiKeyCommand => ({
+  type: 'IssueApiKey',
+  key: { ...key, ...fields },
+  now: NOW,
+})
+const issued: ApiKeyEvent = { type: 'ApiKeyIssued', data: { ...key, issuedAt: NOW } }
+const revoked: ApiKeyEvent = { type: 'ApiKeyRevoked', data: { revokedAt: NOW } }
+
+function given(...events: ApiKeyEvent[]) {
+  const state = events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)
+  return {
+    when: (command: ApiKeyCommand) => ({
+      expect: (t: Test, ...expected: ApiKeyEvent[]) => t.strictSame(apiKeyDecider.decide(command, state), expected),
+      expectRefusal: (t: Test, error: { readonly code: string }) =>
+        t.throws(() => apiKeyDecider.decide(command, state), error),
+    }),
+  }
+}
+
+t.test('a key is issued once, revoked once, and revoking it again changes nothing', async (t) => {
+  const revoke: ApiKeyCommand = { type: 'RevokeApiKey', now: NOW }
+  given().when(issue()).expect(t, issued)
+  given(issued).when(issue()).expectRefusal(t, { code: 'api_key_exists' })
+  given(issued).when(revoke).expect(t, revoked)
+  given(issued, revoked).when(revoke).expect(t)
+  given().when(revoke).expectRefusal(t, { code: 'api_key_not_found' })
+})
+
+t.test('every field of a key that breaks its rule is told at once', async (t) => {
+  const fields = { tenantId: 'Acme', label: 'a'.repeat(129), scopes: ['wallets:read', 'wallets:raed'], expiresAt: NOW }
+  try {
+    apiKeyDecider.decide(issue(fields), apiKeyDecider.initialState)
+    t.fail('taken')
+  } catch (error) {
+    const { items } = error as { items: { field: string; code: string }[] }
+    t.strictSame(
+      items.map(({ field, code }) => [field, code]),
+      [
+        ['tenant', 'invalid_tenant'],
+        ['label', 'invalid_label'],
+        ['scopes', 'invalid_scopes'],
+        ['expires_at', 'expires_in_the_past'],
+      ],
+    )
+  }
+})
+
+t.test('names, labels, scopes and times are taken by their rules', async (t) => {
+  const good: Partial<typeof key>[] = [
+    { tenantId: 'a' },
+    { tenantId: '0-_'.padEnd(63, 'x') },
+    { label: '' },
+    { label: '💶'.repeat(128) },
+    { scopes: ['wallets:read', 'transactions:write'] },
+    { expiresAt: '2026-11-21T12:00:00.001Z' },
+  ]
+  const bad: Partial<typeof key>[] = [
+    { tenantId: '' },
+    { tenantId: '-a' },
+    { tenantId: 'a b' },
+    { tenantId: 'a/b' },
+    { tenantId: 'x'.repeat(64) },
+    { label: 'a\nb' },
+    { label: '\u0000' },
+    { label: '\ud800' },
+    { scopes: [] },
+    { scopes: [''] },
+    { scopes: ['wallets:*'] },
+    { expiresAt: '2027-01-01' },
+    { expiresAt: '2026-11-21T11:59:59.999Z' },
+  ]
+  for (const fields of good) t.equal(apiKeyDecider.decide(issue(fields), apiKeyDecider.initialState).length, 1)
+  for (const fields of bad) given().when(issue(fields)).expectRefusal(t, { code: 'validation_failed' })
+})
+
+t.test('every version of every event that was ever written is still read', async (t) => {
+  const read = (type: string) => {
+    const golden = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
+    return upcast<ApiKeyEvent>(apiKeyAggregate.schemas, golden.type, golden.schema_version, golden.data)
+  }
+  t.strictSame(Object.keys(apiKeyAggregate.schemas), ['ApiKeyIssued', 'ApiKeyRevoked'])
+  const before = apiKeyAggregate.evolve(apiKeyAggregate.initialState, read('ApiKeyIssued'))
+  const after = apiKeyAggregate.evolve(before, read('ApiKeyRevoked'))
+  const context = { id: 'key_1', tenantId: 'acme', version: 2, recordedAt: NOW }
+  t.strictSame(apiKeyAggregate.project(before, after, context), {
+    rows: [
+      {
+        table: 'api_keys',
+        row: {
+          key_id: 'key_1',
+          tenant_id: 'acme',
+          environment: 'mainnet',
+          label: 'billing',
+          digest: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+          scopes: ['wallets:read', 'transactions:write'],
+          expires_at: '2027-01-01T00:00:00.000Z',
+          revoked_at: '2026-11-22T12:00:00.000Z',
+          created_at: '2026-11-21T12:00:00.000Z',
+          version: 2,
+        },
+      },
+    ],
+    holds: [],
+  })
+})
+
+t.test('a token has 256 bits of its own and says its environment; its digest is plain SHA-256', async (t) => {
+  const tokens = Array.from({ length: 100 }, () => createToken('testnet'))
+  t.equal(new Set(tokens).size, 100)
+  for (const token of tokens) t.ok(isToken(token) && /^bsk_testnet_[0-9a-f]{64}$/.test(token))
+  for (const text of ['', 'bsk_', `${tokens[0]}0`, tokens[0]?.toUpperCase() ?? '', `bsk_devnet_${'0'.repeat(64)}`])
+    t.notOk(isToken(text))
+  t.equal(digestOf('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad') // FIPS 180-4's own example.
+})
+
+t.test('the command line is read as it is meant', async (t) => {
+  t.strictSame(parseKeysArguments(['issue', '--tenant', 'acme', '--environment', 'mainnet']), {
+    name: 'issue',
+    json: false,
+    request: { tenantId: 'acme', environment: 'mainnet' },
+  })
+  const all = [
+    'issue',
+    '--json',
+    '--tenant=acme',
+    '--environment=testnet',
+    '--label=x y',
+    '--scopes=wallets:read, assets:read',
+  ]
+  t.strictSame(parseKeysArguments([...all, '--expires', '2027-01-01']), {
+    name: 'issue',
+    json: true,
+    request: {
+      tenantId: 'acme',
+      environment: 'testnet',
+      label: 'x y',
+      scopes: ['wallets:read', 'assets:read'],
+      expiresAt: '2027-01-01T00:00:00.000Z',
+    },
+  })
+  t.match(parseKeysArguments([...all, '--expires', '2028-02-29T12:30:00.5Z']), {
+    request: { expiresAt: '2028-02-29T12:30:00.500Z' },
+  })
+  t.strictSame(parseKeysArguments(['list']), { name: 'list', json: false, filter: { limit: 100 } })
+  t.strictSame(parseKeysArguments(['list', '--tenant', 'acme', '--limit', '5']), {
+    name: 'list',
+    json: false,
+    filter: { tenantId: 'acme', limit: 5 },
+  })
+  t.strictSame(parseKeysArguments(['revoke', 'key_1']), { name: 'revoke', json: false, keyId: 'key_1' })
+  t.strictSame(parseKeysArguments(['issue', '--help']), { name: 'help' })
+})
+
+t.test('a command line that cannot be meant is refused in one line that names what is wrong', async (t) => {
+  const base = ['issue', '--tenant', 'acme', '--environment', 'mainnet']
+  const wrong: [args: string[], says: RegExp][] = [
+    [[], /command is missing/],
+    [['isue'], /no such command: isue/],
+    [['issue', '--environment', 'mainnet'], /--tenant/],
+    [['issue', '--tenant', 'acme'], /--environment must be one of: mainnet, testnet/],
+    [['issue', '--tenant', 'acme', '--environment', 'live'], /--environment/],
+    [[...base, '--scope', '*'], /--scope/],
+    [[...base, 'key_1'], /too many arguments: key_1/],
+    [[...base, '--limit', '5'], /issue takes no --limit/],
+    [['revoke'], /key id/],
+    [['revoke', 'a', 'b'], /too many arguments: b/],
+    [['list', '--limit', '0'], /--limit/],
+    [['list', '--label', 'x'], /list takes no --label/],
+    ...[
+      'tomorrow',
+      '2027',
+      '2027-13-01',
+      '2027-02-30',
+      '2027-01-01T25:00:00Z',
+      '2027-01-01T12:00:00',
+      '01/02/2027',
+    ].map((time): [string[], RegExp] => [[...base, '--expires', time], /--expires/]),
+  ]
+  for (const [args, says] of wrong) t.throws(() => parseKeysArguments(args), { message: says }, args.join(' '))
+})

@@ -1,0 +1,127 @@
+/** How long a process trusts what it knows of an API key, and what it does not keep. */
+import t from 'tap'
+import type { ApiKey } from '../../src/access/api-key-rows.ts'
+import { createAuthenticator } from '../../src/access/authenticate.ts'
+import { createToken, digestOf } from '../../src/access/token.ts'
+import { Unavailable } from '../../src/core/errors.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+const row: ApiKey = {
+  keyId: 'key_1',
+  tenantId: 'acme',
+  environment: 'mainnet',
+  label: '',
+  scopes: ['wallets:read'],
+  expiresAt: null,
+  revokedAt: null,
+  createdAt: new Date(NOW),
+}
+
+/** An authenticator over rows that a test sets, at a time that a test sets; `asked` counts the looks into the database. */
+function authenticatorOver(rows: Map<string, ApiKey>) {
+  const world = { nowMs: Date.parse(NOW), asked: 0, answer: () => Promise.resolve() }
+  const byDigest = async (digest: string) => {
+    world.asked += 1
+    const found = rows.get(digest)
+    await world.answer()
+    return found
+  }
+  return { world, authenticator: createAuthenticator({ keys: { byDigest }, clock: () => world.nowMs }) }
+}
+
+t.test('a good key is remembered for a second, and asked for again after it', async (t) => {
+  const token = createToken('mainnet')
+  const { world, authenticator } = authenticatorOver(new Map([[digestOf(token), row]]))
+  t.equal(authenticator.recall(token), undefined)
+  const caller = await authenticator.verify(token)
+  t.strictSame(caller, { tenantId: 'acme', keyId: 'key_1', environment: 'mainnet', scopes: new Set(['wallets:read']) })
+  world.nowMs += 999
+  t.equal(authenticator.recall(token), caller)
+  world.nowMs += 1
+  t.equal(authenticator.recall(token), undefined)
+  t.strictSame(await authenticator.verify(token), caller)
+  t.equal(world.asked, 2)
+})
+
+t.test('unknown, revoked and expired keys look the same', async (t) => {
+  const [unknown, gone, old] = [createToken('mainnet'), createToken('mainnet'), createToken('mainnet')]
+  const { authenticator } = authenticatorOver(
+    new Map([
+      [digestOf(gone), { ...row, revokedAt: new Date(NOW) }],
+      [digestOf(old), { ...row, expiresAt: new Date(NOW) }],
+    ]),
+  )
+  for (const token of [unknown, gone, old]) {
+    t.equal(await authenticator.verify(token), null)
+    t.equal(authenticator.recall(token), undefined)
+  }
+})
+
+t.test('a key expires to the millisecond, remembered or not', async (t) => {
+  const token = createToken('mainnet')
+  const expiresAt = new Date(Date.parse(NOW) + 300)
+  const { world, authenticator } = authenticatorOver(new Map([[digestOf(token), { ...row, expiresAt }]]))
+  t.ok(await authenticator.verify(token))
+  world.nowMs += 299
+  t.ok(authenticator.recall(token))
+  world.nowMs += 1
+  t.equal(authenticator.recall(token), undefined)
+  t.equal(await authenticator.verify(token), null)
+})
+
+t.test('a bad token is refused from memory for a moment, then looked up again', async (t) => {
+  const token = createToken('mainnet')
+  const rows = new Map<string, ApiKey>()
+  const { world, authenticator } = authenticatorOver(rows)
+  t.equal(await authenticator.verify(token), null)
+  rows.set(digestOf(token), row)
+  t.equal(await authenticator.verify(token), null)
+  t.equal(world.asked, 1)
+  world.nowMs += 250
+  t.ok(await authenticator.verify(token))
+  t.equal(await authenticator.verify('no token at all'), null)
+  t.equal(world.asked, 2, 'what cannot be a token costs no look into the database')
+})
+
+t.test('requests that come together ask once, and an error is not remembered', async (t) => {
+  const token = createToken('mainnet')
+  const { world, authenticator } = authenticatorOver(new Map([[digestOf(token), row]]))
+  world.answer = () => Promise.reject(new Unavailable('database_unavailable', 'away'))
+  const failed = await Promise.allSettled(Array.from({ length: 10 }, () => authenticator.verify(token)))
+  t.ok(failed.every(({ status }) => status === 'rejected'))
+  t.equal(world.asked, 1)
+  world.answer = () => Promise.resolve()
+  const callers = await Promise.all(Array.from({ length: 10 }, () => authenticator.verify(token)))
+  t.ok(callers.every((caller) => caller?.keyId === 'key_1'))
+  t.equal(world.asked, 2)
+})
+
+t.test('a forgotten key is asked for at once, even when an older answer is still under way', async (t) => {
+  const token = createToken('mainnet')
+  const rows = new Map([[digestOf(token), row]])
+  const { world, authenticator } = authenticatorOver(rows)
+  await authenticator.verify(token)
+  const revokedRow = { ...row, revokedAt: new Date(NOW) }
+  rows.set(digestOf(token), revokedRow)
+  authenticator.forget('key_other')
+  t.ok(authenticator.recall(token))
+  authenticator.forget('key_1')
+  t.equal(authenticator.recall(token), undefined)
+  t.equal(await authenticator.verify(token), null)
+
+  world.nowMs += 1_000
+  rows.set(digestOf(token), row)
+  let answer: () => void = () => undefined
+  world.answer = () =>
+    new Promise<void>((resolve) => {
+      answer = resolve
+    })
+  const older = authenticator.verify(token) // Has read the row before it is revoked.
+  rows.set(digestOf(token), revokedRow)
+  authenticator.forget('key_1')
+  world.answer = () => Promise.resolve()
+  t.equal(await authenticator.verify(token), null)
+  answer()
+  await older
+  t.equal(authenticator.recall(token), undefined, 'the older answer is not remembered')
+})

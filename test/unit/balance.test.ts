@@ -1,0 +1,294 @@
+/** What an observation adds to what is known of a balance, and what an amount is worth. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { type BalanceCommand, balanceDecider } from '../../src/balances/decider.ts'
+import type { BalanceChanged, BalanceEvent, BalanceReorged, Observation } from '../../src/balances/events.ts'
+import { balanceJobs } from '../../src/balances/jobs.ts'
+import { balanceAggregate } from '../../src/balances/projection.ts'
+import { touchedBy } from '../../src/balances/touched.ts'
+import { usdValue } from '../../src/balances/usd-value.ts'
+import type { Block } from '../../src/chain/blocks.ts'
+import { TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
+import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
+import { change, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+const ETH = nativeAsset('ethereum', 1000001)
+const USDC = tokenAsset(1000001, '0x5FbDB2315678afecb367f032d93F642f64180aa3', 'USDC', 6)
+
+function seen(balance: string, blockNumber: number, asset = ETH, blockHash = `0xa${blockNumber}`): Observation {
+  return { asset, balance, blockNumber, blockHash }
+}
+function changed(observation: Observation, cause: BalanceChanged['data']['cause'] = 'block'): BalanceChanged {
+  return { type: 'BalanceChanged', data: { ...observation, cause, observedAt: NOW } }
+}
+function reorged(observation: Observation, orphaned: Observation): BalanceReorged {
+  const { blockNumber: orphanedBlockNumber, blockHash: orphanedBlockHash } = orphaned
+  return { type: 'BalanceReorged', data: { ...observation, orphanedBlockNumber, orphanedBlockHash, observedAt: NOW } }
+}
+function observe(...observations: Observation[]): BalanceCommand {
+  return { type: 'RecordObservations', observations, cause: 'block', now: NOW }
+}
+function correct(observation: Observation, orphaned: Observation): BalanceCommand {
+  return { type: 'RecordReorg', corrections: [{ observation, orphaned }], now: NOW }
+}
+function given(...events: BalanceEvent[]) {
+  const state = events.reduce(balanceDecider.evolve, balanceDecider.initialState)
+  return {
+    when: (command: BalanceCommand) => ({
+      expect: (t: Test, ...expected: BalanceEvent[]) => t.strictSame(balanceDecider.decide(command, state), expected),
+    }),
+  }
+}
+
+t.test('the first observation is recorded, a zero too', async (t) => {
+  given()
+    .when(observe(seen('0', 7), seen('5', 7, USDC)))
+    .expect(t, changed(seen('0', 7)), changed(seen('5', 7, USDC)))
+})
+
+t.test('another amount is recorded, in a newer block or in another block of the same height', async (t) => {
+  given(changed(seen('1', 7)))
+    .when(observe(seen('2', 8)))
+    .expect(t, changed(seen('2', 8)))
+  const sibling = seen('2', 7, ETH, '0xb7')
+  given(changed(seen('1', 7)))
+    .when(observe(sibling))
+    .expect(t, changed(sibling))
+})
+
+t.test('the same amount in a newer block is no fact', async (t) => {
+  given(changed(seen('1', 7)))
+    .when(observe(seen('1', 9)))
+    .expect(t)
+})
+
+t.test('an older block knows less: nothing is recorded', async (t) => {
+  given(changed(seen('1', 7)))
+    .when(observe(seen('2', 6)))
+    .expect(t)
+})
+
+t.test('assets do not touch each other', async (t) => {
+  given(changed(seen('1', 7)))
+    .when(observe(seen('2', 3, USDC)))
+    .expect(t, changed(seen('2', 3, USDC)))
+})
+
+t.test('a block that left the chain takes its balance along, even where the amount is the same', async (t) => {
+  const orphan = seen('9', 7)
+  given(changed(orphan))
+    .when(correct(seen('4', 5), orphan))
+    .expect(t, reorged(seen('4', 5), orphan))
+  given(changed(orphan))
+    .when(correct(seen('9', 5), orphan))
+    .expect(t, reorged(seen('9', 5), orphan))
+})
+
+t.test(
+  'a reorg that was recorded before changes nothing, nor does one of a block that is not the known one',
+  async (t) => {
+    const orphan = seen('9', 7)
+    given(changed(orphan), reorged(seen('4', 5), orphan))
+      .when(correct(seen('4', 5), orphan))
+      .expect(t)
+    given(changed(seen('9', 7, ETH, '0xother')))
+      .when(correct(seen('4', 5), orphan))
+      .expect(t)
+    given()
+      .when(correct(seen('4', 5), orphan))
+      .expect(t)
+  },
+)
+
+t.test('after a reorg the blocks that replace it count as newer', async (t) => {
+  const orphan = seen('9', 7)
+  const replacing = seen('6', 6, ETH, '0xb6')
+  given(changed(orphan), reorged(seen('4', 5), orphan))
+    .when(observe(replacing))
+    .expect(t, changed(replacing))
+})
+
+const observations = fc.array(
+  fc.record({
+    asset: fc.constantFrom(ETH, USDC),
+    balance: fc.bigInt(0n, 3n).map(String),
+    blockNumber: fc.nat(12),
+    fork: fc.nat(1),
+  }),
+  { maxLength: 40 },
+)
+
+/** A live run: every command is decided on what the rows and the events of the earlier ones came to. */
+function run(commands: readonly BalanceCommand[]) {
+  let loaded: Loaded<typeof balanceDecider.initialState> = { id: 'wal_1', state: {}, version: 0, hash: '' }
+  const rows = new Map<unknown, unknown>()
+  const events: BalanceEvent[] = []
+  for (const command of commands) {
+    const decided = change(balanceAggregate, loaded, command, {
+      metadata: { tenantId: 'acme', actor: 'worker:test' },
+      now: NOW,
+    })
+    if (decided === null) continue
+    loaded = decided.after
+    for (const { row } of decided.readModels.rows) rows.set(row['asset_id'], row)
+    for (const { canonical } of decided.events) events.push(JSON.parse(canonical))
+  }
+  return { state: loaded.state, rows, events }
+}
+
+t.test(
+  'whatever is observed in whatever order, rows that are made again from the log equal the live ones',
+  async () => {
+    fc.assert(
+      fc.property(observations, (list) => {
+        const commands = list.map(({ asset, balance, blockNumber, fork }, index): BalanceCommand => {
+          const observation = seen(balance, blockNumber, asset, `0x${fork}${blockNumber}`)
+          return index % 5 === 4
+            ? correct(observation, seen('0', blockNumber + 1, asset, `0x${fork}${blockNumber + 1}`))
+            : observe(observation)
+        })
+        const { state, rows, events } = run(commands)
+        let folded = balanceAggregate.initialState
+        const rebuilt = new Map<unknown, unknown>()
+        events.forEach((event, index) => {
+          const after = balanceAggregate.evolve(folded, event)
+          const context = { id: 'wal_1', tenantId: 'acme', version: index + 1, recordedAt: NOW }
+          for (const { row } of balanceAggregate.project(folded, after, context).rows) rebuilt.set(row['asset_id'], row)
+          folded = after
+        })
+        assert.deepEqual(folded, state)
+        assert.deepEqual(rebuilt, rows)
+      }),
+    )
+  },
+)
+
+t.test(
+  'observations of one chain that come twice or in any order end at the newest block that said something new',
+  async () => {
+    const chain = fc
+      .uniqueArray(fc.nat(30), { minLength: 1, maxLength: 15 })
+      .chain((numbers) =>
+        fc.tuple(
+          fc.constant(numbers),
+          fc.shuffledSubarray([...numbers, ...numbers], { minLength: numbers.length * 2 }),
+        ),
+      )
+    fc.assert(
+      fc.property(chain, ([numbers, order]) => {
+        const { state, events } = run(order.map((number) => observe(seen(String(number), number))))
+        const newest = Math.max(...numbers)
+        assert.deepEqual([state[ETH.assetId]?.balance, state[ETH.assetId]?.blockNumber], [String(newest), newest])
+        const heights = events.map(({ data }) => data.blockNumber)
+        assert.deepEqual(
+          heights,
+          [...new Set(heights)].sort((a, b) => a - b),
+          'recorded heights only grow',
+        )
+      }),
+    )
+  },
+)
+
+t.test('a block touches its senders and recipients, and both sides of each transfer of a token', async (t) => {
+  const topic = (address: string) => `0x${address.slice(2).padStart(64, '0')}`
+  const [alice, bob, carol, token] = ['a', 'b', 'c', 'd'].map((digit) => `0x${digit.repeat(40)}`) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  const transaction = (
+    to: string | null,
+    logs: Block['transactions'][number]['logs'] = [],
+  ): Block['transactions'][number] => ({
+    hash: '0x1',
+    from: alice,
+    to,
+    nonce: 0,
+    value: 1n,
+    status: 'success',
+    gasUsed: 1n,
+    effectiveGasPrice: 1n,
+    logs,
+  })
+  const log = (...topics: string[]) => ({ address: token, topics, data: topic('0x5'), logIndex: 0 })
+  const block = (...transactions: Block['transactions']): Block => ({
+    number: 1,
+    hash: '0x2',
+    parentHash: '0x1',
+    timestamp: 1,
+    baseFeePerGas: 1n,
+    transactions,
+  })
+  const transfer = log(TRANSFER_TOPIC, topic(bob), topic(carol))
+  const nft = log(TRANSFER_TOPIC, topic(bob), topic(carol), topic('0x7'))
+  t.strictSame(
+    touchedBy([block(transaction(token, [transfer, transfer, nft])), block(transaction(null), transaction(bob))]),
+    [
+      { address: alice, contract: null },
+      { address: token, contract: null },
+      { address: bob, contract: token },
+      { address: carol, contract: token },
+      { address: bob, contract: null },
+    ],
+  )
+})
+
+t.test('a registered token makes a job to look at the wallets of its tenant, and nothing else does', async (t) => {
+  const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
+  t.strictSame(balanceJobs({ type: 'AssetRegistered', data: { chainId: 137 }, metadata }), [
+    { queue: 'observe', id: 'acme-137', data: { chain_id: '137', tenant_id: 'acme' } },
+  ])
+  t.strictSame(balanceJobs({ type: 'BalanceChanged', data: changed(seen('1', 1)).data, metadata }), [])
+})
+
+t.test('every version of every event that was ever written is still read', async (t) => {
+  for (const type of Object.keys(balanceAggregate.schemas)) {
+    const golden = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
+    const event = upcast<BalanceEvent>(balanceAggregate.schemas, golden.type, golden.schema_version, golden.data)
+    t.equal(event.type, type)
+    const { asset, ...known } = event.data
+    t.match(balanceAggregate.evolve({}, event)[asset.assetId], {
+      balance: known.balance,
+      blockNumber: known.blockNumber,
+    })
+  }
+})
+
+t.test('a value is told in dollars and cents, rounded half up', async (t) => {
+  t.equal(usdValue(1_500_000n, 6, '1'), '1.50')
+  t.equal(usdValue(10n ** 18n, 18, '3012.345'), '3012.35')
+  t.equal(usdValue(10n ** 18n, 18, '3012.344999999999999999'), '3012.34')
+  t.equal(usdValue(5n * 10n ** 15n, 18, '1'), '0.01')
+  t.equal(usdValue(5n * 10n ** 15n - 1n, 18, '1'), '0.00')
+  t.equal(usdValue(7n, 0, '2.5'), '17.50')
+  t.equal(usdValue(0n, 18, '3000'), '0.00')
+})
+
+t.test('a holding without a price has no value, not a value of zero', async (t) => {
+  t.equal(usdValue(10n ** 18n, 18, null), null)
+  t.equal(usdValue(10n ** 18n, 18, 'NaN'), null)
+  t.equal(usdValue(0n, 18, ''), null)
+})
+
+t.test('no amount and no price is too large or too small for the arithmetic', async () => {
+  const uint256 = fc.bigInt(0n, (1n << 256n) - 1n)
+  const price = fc.tuple(fc.bigInt(0n, 10n ** 20n), fc.nat(18), fc.bigInt(0n, 10n ** 18n - 1n))
+  fc.assert(
+    fc.property(uint256, fc.nat(36), price, (balance, decimals, [whole, places, fraction]) => {
+      const digits = places === 0 ? '' : fraction.toString().padStart(18, '0').slice(0, places)
+      const value = usdValue(balance, decimals, digits === '' ? `${whole}` : `${whole}.${digits}`)
+      const cents = BigInt((value ?? '').replace('.', ''))
+      // cents = balance · price · 100 / 10^decimals, off by half a cent at most: compared without a division.
+      const exact = 2n * balance * (whole * 10n ** 18n + BigInt(digits.padEnd(18, '0') || '0')) * 100n
+      const unit = 10n ** BigInt(decimals + 18)
+      const off = 2n * cents * unit - exact
+      assert.ok(off <= unit && -off < unit)
+      assert.match(value ?? '', /^(0|[1-9]\d*)\.\d\d$/)
+    }),
+  )
+})

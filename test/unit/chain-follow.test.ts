@@ -1,0 +1,259 @@
+/** The follower against a chain in memory: what a consumer that obeys its steps ends up with is the chain. */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import type { BlockRef } from '../../src/chain/blocks.ts'
+import { createFollower, type FollowStep } from '../../src/chain/follow.ts'
+import type { RpcResult } from '../../src/chain/json-rpc.ts'
+import { createFakeChain, type FakeChain } from '../support/fake-chain.ts'
+
+const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+t.comment(`SEED=${SEED}`)
+
+/** Does what a consumer does: keeps the last hashes, undoes and goes on as it is told. */
+function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
+  const kept = new Map<number, string>([[0, chain.hash(0)]])
+  const storedHashes = (from: number, to: number) =>
+    new Map([...kept].filter(([number]) => number >= from && number <= to))
+  const follower = createFollower({ client: chain.client, storedHashes, maxBlocks })
+  let cursor: BlockRef = { number: 0, hash: chain.hash(0) }
+
+  async function step(): Promise<FollowStep> {
+    const done = await follower.nextStep(cursor)
+    if (done.type === 'advance') {
+      for (const { number, hash, parentHash } of done.blocks) {
+        assert.equal(number, cursor.number + 1, 'no gap')
+        assert.equal(parentHash, cursor.hash, 'one branch')
+        cursor = { number, hash }
+        kept.set(number, hash)
+        if (number - window > 0) kept.delete(number - window)
+      }
+    }
+    if (done.type === 'reorg') {
+      assert.deepEqual(done.from, cursor)
+      assert.equal(done.depth, cursor.number - done.to.number)
+      for (const number of kept.keys()) if (number > done.to.number) kept.delete(number)
+      cursor = done.to
+      kept.set(cursor.number, cursor.hash)
+    }
+    return done
+  }
+
+  async function catchUp(): Promise<FollowStep[]> {
+    const steps: FollowStep[] = []
+    while (steps.length < 500) {
+      steps.push(await step())
+      if (steps.at(-1)?.type === 'idle' || steps.at(-1)?.type === 'behind') return steps
+    }
+    throw new Error('the follower does not come to rest')
+  }
+  return { step, catchUp, cursor: () => cursor, kept }
+}
+
+const types = (steps: readonly FollowStep[]): string => steps.map(({ type }) => type).join(' ')
+
+t.test('blocks come in an unbroken line, with their transactions, receipts and logs', async (t) => {
+  const chain = createFakeChain()
+  chain.grow(3, 2)
+  const follower = follow(chain)
+  const step = await follower.step()
+  assert.equal(step.type, 'advance')
+  t.strictSame(
+    step.blocks.map(({ number }) => number),
+    [1, 2, 3],
+  )
+  t.hasStrict(step.blocks[0], { timestamp: 1001, baseFeePerGas: 7n })
+  t.hasStrict(step.blocks[0]?.transactions[1], {
+    nonce: 1,
+    value: 1n,
+    status: 'success',
+    gasUsed: 21_000n,
+    effectiveGasPrice: 7n,
+    logs: [{ topics: [step.blocks[0]?.transactions[1]?.hash], logIndex: 0 }],
+  })
+  t.strictSame(step.head, { number: 3, hash: chain.hash(3) })
+  t.equal(types(await follower.catchUp()), 'idle')
+})
+
+t.test('a branch that is left is undone down to the last common block', async (t) => {
+  for (const depth of [1, 2, 8, 9, 40, 200]) {
+    const chain = createFakeChain()
+    chain.grow(300)
+    const follower = follow(chain)
+    await follower.catchUp()
+    chain.cut(depth)
+    chain.grow(depth)
+    const steps = await follower.catchUp()
+    t.match(types(steps), /^reorg (advance )+idle$/)
+    t.hasStrict(steps[0], { type: 'reorg', depth, beyondWindow: false, to: { number: 300 - depth } })
+    t.strictSame(follower.cursor(), { number: 300, hash: chain.hash(300) })
+  }
+})
+
+t.test('a longer and a shorter branch are reorgs too; a shorter chain of ours is only behind', async (t) => {
+  const chain = createFakeChain()
+  chain.grow(20)
+  const follower = follow(chain)
+  await follower.catchUp()
+  chain.cut(3)
+  t.equal(types(await follower.catchUp()), 'behind')
+  chain.grow(1)
+  const shorter = await follower.catchUp()
+  t.hasStrict(shorter[0], { type: 'reorg', depth: 3, to: { number: 17 } })
+  chain.cut(2)
+  chain.grow(9)
+  const longer = await follower.catchUp()
+  t.hasStrict(longer[0], { type: 'reorg', depth: 2, to: { number: 16 } })
+  t.strictSame(follower.cursor(), { number: 25, hash: chain.hash(25) })
+})
+
+t.test('a reorg below all that was kept is told as such, and read again from the lowest kept block', async (t) => {
+  const chain = createFakeChain()
+  chain.grow(50)
+  const follower = follow(chain, { window: 10 })
+  await follower.catchUp()
+  chain.cut(30)
+  chain.grow(40)
+  const [step] = await follower.catchUp()
+  t.hasStrict(step, { type: 'reorg', beyondWindow: true, depth: 10, to: { number: 40, hash: chain.hash(40) } })
+  t.strictSame(follower.cursor(), { number: 60, hash: chain.hash(60) })
+})
+
+t.test('a chain that began anew is read from its start, even while it is shorter than all that was kept', async (t) => {
+  for (const grown of [2, 45, 70]) {
+    const chain = createFakeChain()
+    chain.grow(50)
+    const follower = follow(chain, { window: 10 })
+    await follower.catchUp()
+    chain.genesis()
+    chain.grow(grown)
+    const [step] = await follower.catchUp()
+    t.hasStrict(step, { type: 'reorg', beyondWindow: true, depth: 50, to: { number: 0, hash: chain.hash(0) } })
+    t.strictSame(follower.cursor(), { number: grown, hash: chain.hash(grown) })
+  }
+})
+
+t.test('a node far behind, on what may be our chain, is waited for', async (t) => {
+  const chain = createFakeChain()
+  chain.grow(50)
+  const follower = follow(chain, { window: 10 })
+  await follower.catchUp()
+  chain.cut(45)
+  t.equal(types(await follower.catchUp()), 'behind')
+  t.equal(follower.cursor().number, 50)
+})
+
+t.test('a chain that changes while it is read is cut, not mixed', async (t) => {
+  const chain = createFakeChain()
+  chain.grow(20)
+  const follower = follow(chain)
+  let turned = false
+  chain.onRequest = (request) => {
+    if (turned || request.method !== 'eth_getBlockReceipts' || Number(request.params[0]) !== 10) return
+    turned = true
+    chain.cut(15)
+    chain.grow(15)
+  }
+  const step = await follower.step()
+  assert.equal(step.type, 'advance')
+  t.equal(step.blocks.at(-1)?.number, 9, 'block 10 came without its receipts')
+  chain.onRequest = () => undefined
+  t.match(types(await follower.catchUp()), /^reorg advance idle$/)
+  t.strictSame(follower.cursor(), { number: 20, hash: chain.hash(20) })
+})
+
+t.test('receipts that a node leaves out of a block are asked for one by one', async (t) => {
+  const refused: RpcResult = {
+    ok: false,
+    error: { kind: 'answer', code: -32000, message: 'receipts length mismatch: 1 vs 0' },
+  }
+  const missing: RpcResult = { ok: false, error: { kind: 'answer', code: -32601, message: 'method not found' } }
+  for (const answer of [{ ok: true, value: [] } as const, refused, missing]) {
+    const chain = createFakeChain()
+    chain.grow(130, 3)
+    chain.answer = ({ method }) => (method === 'eth_getBlockReceipts' ? answer : undefined)
+    const follower = follow(chain)
+    await follower.catchUp()
+    t.strictSame(follower.cursor(), { number: 130, hash: chain.hash(130) })
+    const asked = chain.requests.filter(({ method }) => method === 'eth_getBlockReceipts').length
+    t.equal(asked, answer === missing ? 100 : 130, 'a method that is not there is asked for in the first step only')
+  }
+})
+
+t.test('a node without an answer, or with receipts that never fit, is an error and no news', async (t) => {
+  const chain = createFakeChain()
+  chain.grow(3)
+  const follower = follow(chain)
+  chain.answer = ({ method }) =>
+    method === 'eth_getBlockReceipts'
+      ? { ok: false, error: { kind: 'unavailable', reason: 'timeout', message: 'no answer in time' } }
+      : undefined
+  await t.rejects(follower.step(), { code: 'rpc_unavailable' })
+  chain.answer = ({ method }) =>
+    method.endsWith('Receipt') || method.endsWith('Receipts') ? { ok: true, value: null } : undefined
+  await t.rejects(follower.step(), { code: 'block_inconsistent' })
+  t.equal(follower.cursor().number, 0)
+})
+
+t.test('a step holds few blocks when they are full, and many when they are not', async (t) => {
+  const chain = createFakeChain()
+  chain.grow(300, 0)
+  chain.grow(20, 2_000)
+  chain.grow(2, 9_000)
+  chain.grow(200, 0)
+  const steps = await follow(chain).catchUp()
+  const advances = steps.flatMap((step) => (step.type === 'advance' ? [step.blocks] : []))
+  t.equal(Math.max(...advances.map((blocks) => blocks.length)), 100)
+  for (const blocks of advances) {
+    const transactions = blocks.reduce((sum, block) => sum + block.transactions.length, 0)
+    t.ok(transactions <= 5_000 || blocks.length === 1, `${transactions} transactions in ${blocks.length} blocks`)
+  }
+  t.equal(advances.flat().length, 522)
+  t.equal(advances.length, 17, 'no more steps than it takes')
+})
+
+t.test('whatever a chain does, who obeys the steps ends up with that chain', async (t) => {
+  const action = fc.oneof(
+    fc.record({ do: fc.constant('grow' as const), by: fc.integer({ min: 1, max: 12 }) }),
+    fc.record({ do: fc.constant('cut' as const), by: fc.integer({ min: 1, max: 15 }) }),
+    fc.record({ do: fc.constant('step' as const), by: fc.constant(1) }),
+    fc.record({ do: fc.constant('turn' as const), by: fc.integer({ min: 1, max: 30 }) }),
+  )
+  const property = fc.asyncProperty(
+    fc.array(action, { maxLength: 40 }),
+    fc.integer({ min: 1, max: 9 }),
+    async (actions, maxBlocks) => {
+      const chain = createFakeChain()
+      const follower = follow(chain, { maxBlocks })
+      for (const { do: what, by } of actions) {
+        if (what === 'grow') chain.grow(by)
+        if (what === 'cut') chain.cut(by)
+        if (what === 'step') await follower.step().catch(refuseOnlyTorn)
+        if (what === 'turn') await turnDuringStep(chain, follower, by)
+      }
+      // A cut chain is ours until something else grows on it, past where we were.
+      chain.grow(Math.max(1, follower.cursor().number + 1 - chain.head()))
+      await follower.catchUp()
+      assert.deepEqual(follower.cursor(), { number: chain.head(), hash: chain.hash(chain.head()) })
+      for (const [number, hash] of follower.kept) assert.equal(hash, chain.hash(number))
+    },
+  )
+  await fc.assert(property, { seed: SEED, numRuns: 300 })
+  t.pass(`SEED=${SEED}`)
+})
+
+/** The chain changes in the middle of a step, after `after` requests. */
+async function turnDuringStep(chain: FakeChain, follower: ReturnType<typeof follow>, after: number): Promise<void> {
+  const from = chain.requests.length
+  chain.onRequest = (_request, count) => {
+    if (count !== from + after) return
+    chain.cut(2)
+    chain.grow(3)
+  }
+  await follower.step().catch(refuseOnlyTorn)
+  chain.onRequest = () => undefined
+}
+
+function refuseOnlyTorn(error: unknown): void {
+  assert.equal((error as { code?: string }).code, 'block_inconsistent')
+}

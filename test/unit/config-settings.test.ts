@@ -1,0 +1,197 @@
+/** The configuration: what is read, what is refused and in which words. */
+import { join } from 'node:path'
+import t from 'tap'
+import { SETTINGS } from '../../src/config/settings.ts'
+import { ConfigError, type Environ, loadConfig } from '../../src/config.ts'
+
+const PRODUCTION = {
+  DATABASE_URL: 'postgres://bursar:hunter2@db:5432/bursar',
+  ETHEREUM_RPC_URLS: 'https://one.example/v3/secret1, https://two.example/v3/secret2',
+}
+const KEY = Buffer.alloc(32, 7).toString('base64')
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+
+function problemsOf(env: Environ): readonly string[] {
+  try {
+    loadConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+t.test('an empty environment is the sandbox on its defaults', async (t) => {
+  const config = loadConfig({})
+  t.equal(config.sandbox, true)
+  t.equal(config.databaseUrl, null)
+  t.equal(config.redisUrl, null)
+  t.same(config.api, { host: '127.0.0.1', port: 3_000 })
+  t.equal(config.metricsPort, null)
+  t.same(config.http, {
+    bodyLimitBytes: 1_048_576,
+    rateLimitPerSecond: 100,
+    logRequests: true,
+    sandbox: true,
+    trustedProxies: [],
+  })
+  t.same(config.keystore, { kind: 'directory', directory: join(process.cwd(), '.data', 'keystore'), key: null })
+  t.same(config.chains, [])
+  t.same(config.warnings, [])
+})
+
+t.test('a database makes it production, and each chain with nodes gets the defaults of its network', async (t) => {
+  const config = loadConfig({ ...PRODUCTION, BINANCE_TESTNET_RPC_URLS: 'http://bsc.example', PORT: '0' })
+  t.equal(config.sandbox, false)
+  t.equal(config.api.port, 0)
+  const [ethereum, binance, ...rest] = config.chains
+  t.same(rest, [])
+  t.match(ethereum, {
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: 1,
+    rpcUrls: ['https://one.example/v3/secret1', 'https://two.example/v3/secret2'],
+    confirmations: 32,
+    minTipWei: 100_000_000n,
+    maxFeePerGasWei: 500_000_000_000n,
+    pollIntervalMs: 3_000,
+    multicall3Address: '0xcA11bde05977b3631167028862bE2a173976CA11',
+  })
+  t.ok(ethereum?.tokens.some(({ symbol, address }) => symbol === 'USDC' && address === USDC))
+  t.match(binance, { network: 'binance', environment: 'testnet', chainId: 97, confirmations: 12 })
+})
+
+t.test('a private chain in the place of a public one knows none of its contracts', async (t) => {
+  const [chain] = loadConfig({
+    SANDBOX: 'true',
+    DATABASE_URL: 'postgres://localhost/bursar',
+    POLYGON_RPC_URLS: 'http://127.0.0.1:8545',
+    POLYGON_CHAIN_ID: '1000137',
+    POLYGON_CONFIRMATIONS: '2',
+    POLYGON_TOKENS: `USDC:${USDC.toLowerCase()}:6`,
+    POLYGON_MIN_TIP_WEI: '1',
+  }).chains
+  t.match(chain, { chainId: 1_000_137, confirmations: 2, multicall3Address: null, priceFeeds: {}, minTipWei: 1n })
+  t.same(chain?.tokens, [{ symbol: 'USDC', address: USDC, decimals: 6 }], 'addresses get their checksum')
+})
+
+t.test('settings of contracts take the place of the public ones', async (t) => {
+  const [chain] = loadConfig({
+    ...PRODUCTION,
+    ETHEREUM_PRICE_FEEDS: `ETH=${USDC},`,
+    ETHEREUM_TOKENS: '',
+    ETHEREUM_MULTICALL3_ADDRESS: USDC,
+  }).chains
+  t.same(chain?.priceFeeds, { ETH: USDC })
+  t.equal(chain?.multicall3Address, USDC)
+  t.ok((chain?.tokens.length ?? 0) > 1, 'an empty setting is an unset one')
+})
+
+t.test('a bad setting is refused in one line that names it, its rule and its value', async (t) => {
+  const cases: [Environ, string][] = [
+    [{ PORT: '70000' }, 'PORT must be a whole number from 0 to 65535, not "70000"'],
+    [{ PORT: '3e3' }, 'PORT must be a whole number from 0 to 65535, not "3e3"'],
+    [{ PORT: '-1' }, 'PORT must be a whole number from 0 to 65535, not "-1"'],
+    [{ LOG_REQUESTS: 'yes' }, 'LOG_REQUESTS must be true or false, not "yes"'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent, not "loud"'],
+    [
+      { TRUSTED_PROXIES: '10.0.0.0/8,example.com' },
+      'TRUSTED_PROXIES must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8, not "10.0.0.0/8,example.com"',
+    ],
+    [{ ETHEREUM_MIN_TIP_WEI: '1.5' }, 'ETHEREUM_MIN_TIP_WEI must be a whole number of wei, not "1.5"'],
+    [
+      { POLYGON_TESTNET_TOKENS: 'USDC=0x1' },
+      'POLYGON_TESTNET_TOKENS must be a comma list of SYMBOL:0xaddress:decimals, not "USDC=0x1"',
+    ],
+    [
+      { BINANCE_PRICE_FEEDS: 'x'.repeat(200) },
+      `BINANCE_PRICE_FEEDS must be a comma list of SYMBOL=0xaddress, not "${'x'.repeat(80)}…"`,
+    ],
+    [
+      { ETHEREUM_RPC_URLS: 'https://one.example' },
+      'DATABASE_URL must be set when ETHEREUM_RPC_URLS is: the sandbox is for local chains only',
+    ],
+    [{ KEYSTORE: 'postgres' }, 'KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key'],
+    [
+      { ...PRODUCTION, POLYGON_RPC_URLS: 'http://p.example', POLYGON_CHAIN_ID: '1' },
+      'POLYGON_CHAIN_ID must differ from that of every other chain, not 1',
+    ],
+    [
+      { ...PRODUCTION, ETHEREUM_MAX_FEE_PER_GAS_WEI: '10' },
+      'ETHEREUM_MIN_TIP_WEI must be at most MAX_FEE_PER_GAS_WEI, not 100000000',
+    ],
+  ]
+  for (const [env, line] of cases) t.same(problemsOf(env), [line])
+})
+
+t.test('an address whose checksum is wrong is refused by the name of its setting', async (t) => {
+  const [line] = problemsOf({ ...PRODUCTION, ETHEREUM_MULTICALL3_ADDRESS: USDC.replace('A0b', 'a0b') })
+  t.match(line, /^ETHEREUM_MULTICALL3_ADDRESS .*checksum/)
+})
+
+t.test('all bad settings are told, a line each', async (t) => {
+  t.same(
+    problemsOf({ PORT: 'x', LEASE_MS: '1', ETHEREUM_TESTNET_CONFIRMATIONS: '0' }).map((line) => line.split(' ')[0]),
+    ['PORT', 'LEASE_MS', 'ETHEREUM_TESTNET_CONFIRMATIONS'],
+  )
+  t.throws(() => loadConfig({ PORT: 'x', LEASE_MS: '1' }), { name: 'ConfigError', message: /^PORT .*\nLEASE_MS .*$/ })
+})
+
+t.test('a secret is not shown, even when it is wrong', async (t) => {
+  const secrets = {
+    DATABASE_URL: 'mysql://root:hunter2@db',
+    REDIS_URL: 'http://:hunter2@redis',
+    KEYSTORE_KEY: 'hunter2',
+    ETHEREUM_RPC_URLS: 'ftp://hunter2',
+  }
+  const text = problemsOf(secrets).join('\n')
+  for (const name of Object.keys(secrets))
+    t.match(text, new RegExp(`^${name} must be .*, not the value given \\(hidden\\)$`, 'm'))
+  t.notMatch(text, /hunter2/)
+})
+
+t.test('a name that looks like a misspelt setting is told with what was likely meant', async (t) => {
+  const env = {
+    ETHEREUM_RPC_URL: 'https://one.example',
+    POLYGON_GAS_STATION: 'x',
+    RATELIMIT_PER_SECOND: '5',
+    PATH: '/bin',
+    HOSTNAME: 'box',
+    LOGNAME: 'me',
+    XDG_DATA_DIRS: '/usr/share',
+    NODE_OPTIONS: '',
+  }
+  t.same(loadConfig(env).warnings, [
+    'ETHEREUM_RPC_URL is not a setting: did you mean ETHEREUM_RPC_URLS?',
+    'POLYGON_GAS_STATION is not a setting',
+    'RATELIMIT_PER_SECOND is not a setting: did you mean RATE_LIMIT_PER_SECOND?',
+  ])
+})
+
+t.test('every setting has a type, a default and a description, and secrets are marked', async (t) => {
+  for (const { name, type, description, ...setting } of SETTINGS) {
+    t.match(name, /^(<NET>_)?[A-Z][A-Z0-9_]+$/)
+    t.ok(type.length > 3 && !type.startsWith('must'), `${name} has a type`)
+    t.match(description, /^.{15,}\.$/, `${name} is described in a sentence`)
+    t.ok(setting.default.length > 0, `${name} has a default, or says that it is unset`)
+  }
+  t.same(
+    SETTINGS.filter(({ secret }) => secret).map(({ name }) => name),
+    ['DATABASE_URL', 'REDIS_URL', 'KEYSTORE_KEY', '<NET>_RPC_URLS'],
+  )
+})
+
+t.test('a default that the table shows is one that the reader would take', async (t) => {
+  const shown = Object.fromEntries(
+    SETTINGS.filter((row) => row.default !== 'unset' && !row.name.startsWith('<NET>')).map((row) => [
+      row.name,
+      row.default,
+    ]),
+  )
+  t.same(loadConfig(shown), loadConfig({}))
+})
+
+t.test('the key of the keystore is read as it stands', async (t) => {
+  t.equal(loadConfig({ KEYSTORE_KEY: KEY }).keystore.key, KEY)
+  t.equal(problemsOf({ KEYSTORE_KEY: KEY.slice(1) }).length, 1)
+})

@@ -1,0 +1,99 @@
+/** The operator's view of the queues: words in, text or JSON and an exit code out. */
+import t from 'tap'
+import { Unavailable } from '../../src/core/errors.ts'
+import type { FailedJob, Jobs } from '../../src/jobs/jobs.ts'
+import { jobsCommand } from '../../src/jobs/jobs-command.ts'
+
+const FAILED: FailedJob = {
+  id: 'lane-1',
+  data: { lane: 'lane-1' },
+  reason: 'the node is away',
+  at: 'at drainLane (drain-lane.ts:1:1)',
+  attempts: 8,
+  times: 2,
+  failedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+}
+const NONE = { waiting: 0, active: 0, delayed: 0, failed: 0 }
+const COUNTS = { lane: { waiting: 12, active: 3, delayed: 4, failed: 5 }, submit: NONE, wallet: NONE, observe: NONE }
+
+/** Runs a command line on a queue that holds one failed job in `lane`. */
+async function run(line: string, broken?: Error) {
+  const out: string[] = []
+  const err: string[] = []
+  const asked: unknown[] = []
+  const answer = async <T>(question: unknown, value: T): Promise<T> => {
+    asked.push(question)
+    if (broken) throw broken
+    return value
+  }
+  const jobs: Pick<Jobs, 'counts' | 'failed' | 'retry' | 'retryAll'> = {
+    counts: () => answer('counts', COUNTS),
+    failed: (queue, { limit }) => answer(['failed', queue, limit], queue === 'lane' ? [FAILED] : []),
+    retry: (queue, id) => answer(['retry', queue, id], id === FAILED.id),
+    retryAll: (queue) => answer(['retryAll', queue], queue === 'lane' ? 1 : 0),
+  }
+  const write = { out: (text: string) => out.push(text), err: (text: string) => err.push(text) }
+  const code = await jobsCommand(line.split(' ').filter(Boolean), { jobs, ...write })
+  return { code, out: out.join(''), err: err.join(''), asked }
+}
+
+t.test('counts shows every queue by state', async (t) => {
+  const { code, out } = await run('counts')
+  t.equal(code, 0)
+  const [head, lane, ...others] = out.trim().split('\n')
+  t.match(head, /^queue +waiting +active +delayed +failed/)
+  t.match(lane, /^lane +12 +3 +4 +5/)
+  t.equal(others.length, 3)
+  t.strictSame(JSON.parse((await run('counts --json')).out), COUNTS)
+})
+
+t.test('failed shows why and where, of one queue or of all', async (t) => {
+  const { code, out, asked } = await run('failed')
+  t.equal(code, 0)
+  t.strictSame(asked.length, 4)
+  t.equal(
+    out,
+    'lane lane-1  2026-01-02T03:04:05.000Z  tries 8, given up 2 times\n' +
+      '  the node is away\n  at drainLane (drain-lane.ts:1:1)\n',
+  )
+  const limited = await run('failed lane --limit 5 --json')
+  t.strictSame(limited.asked, [['failed', 'lane', 5]])
+  t.strictSame(JSON.parse(limited.out), [{ queue: 'lane', ...FAILED }])
+  t.equal((await run('failed submit')).out, 'no failed jobs\n')
+})
+
+t.test('retry puts one or all back, and its exit code says whether there was one', async (t) => {
+  t.match(await run('retry lane lane-1'), { code: 0, out: '1 put back\n', asked: [['retry', 'lane', 'lane-1']] })
+  t.match(await run('retry lane nobody'), { code: 1, out: '0 put back\n' })
+  t.match(await run('retry lane --all --json'), { code: 0, asked: [['retryAll', 'lane']] })
+  t.strictSame(JSON.parse((await run('retry lane --all --json')).out), { queue: 'lane', retried: 1 })
+  t.match(await run('retry submit --all'), { code: 0, out: '0 put back\n' })
+})
+
+t.test('wrong usage is explained, asks nothing of the queue, and exits with 2', async (t) => {
+  const wrong: [string, RegExp][] = [
+    ['', /a command is missing/],
+    ['purge', /no such command: purge/],
+    ['failed nowhere', /no such queue: nowhere/],
+    ['failed --limit 0', /--limit must be a number/],
+    ['failed --limit x', /--limit must be a number/],
+    ['failed --unknown', /--unknown/],
+    ['retry', /either an id or --all/],
+    ['retry lane', /either an id or --all/],
+    ['retry lane lane-1 --all', /either an id or --all/],
+    ['retry --all', /no such queue: \(none\)/],
+    ['retry lane a b', /too many arguments: b/],
+  ]
+  for (const [line, message] of wrong) {
+    const { code, out, err, asked } = await run(line)
+    t.strictSame([code, out, asked], [2, '', []], line)
+    t.match(err, message)
+    t.match(err, /usage: npm run jobs/)
+  }
+})
+
+t.test('a queue that does not answer exits with 3; what nobody expected is not swallowed', async (t) => {
+  const down = new Unavailable('queue_unavailable', 'The job queue does not answer.')
+  t.match(await run('counts', down), { code: 3, err: 'The job queue does not answer.\n', out: '' })
+  await t.rejects(run('counts', new RangeError('bug')), RangeError)
+})

@@ -1,0 +1,20 @@
+/** Ids: their form, their order, and that none comes twice. */
+import t from 'tap'
+import { newId } from '../../src/compose/new-id.ts'
+import { idPattern } from '../../src/core/ids.ts'
+
+t.test('ids sort in the order in which they were made, and none comes twice', async (t) => {
+  const ids = Array.from({ length: 20_000 }, () => newId('transaction'))
+  t.same(ids, [...ids].sort())
+  t.equal(new Set(ids).size, ids.length)
+})
+
+t.test('an id has the form that its kind promises', async (t) => {
+  for (const kind of ['wallet', 'transaction', 'apiKey', 'asset', 'request'] as const)
+    t.match(newId(kind), new RegExp(idPattern(kind)))
+})
+
+t.test('the random part differs between ids of one millisecond', async (t) => {
+  const tails = Array.from({ length: 1_000 }, () => newId('wallet').slice(-12))
+  t.equal(new Set(tails).size, tails.length)
+})

@@ -1,0 +1,168 @@
+// Holds what stands beside the code to the code: the dependency page, the production shape, the scripts, the lock.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parse } from 'yaml'
+import { defects, missingOptionals, platformOf } from '../../scripts/complete-lockfile.mjs'
+import { tapCounts } from '../../scripts/count-tests.mjs'
+import { SETTINGS } from '../../src/config/settings.ts'
+import { NETWORKS } from '../../src/core/networks.ts'
+
+type Service = {
+  readonly image?: string
+  readonly command?: readonly string[]
+  readonly environment?: Readonly<Record<string, string | null>>
+  readonly volumes?: readonly string[]
+  readonly ports?: readonly string[]
+  readonly container_name?: string
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean }
+}
+type PackageJson = {
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly scripts: Readonly<Record<string, string>>
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
+const packageJson = JSON.parse(read('package.json')) as PackageJson
+const declared = { ...packageJson.dependencies, ...packageJson.devDependencies }
+
+t.test('every dependency is pinned and earns its line, and no line outlives its dependency', (t) => {
+  const page = read('docs/dependencies.md')
+  const lines = [...page.matchAll(/^\| `([^`]+)` \| (\S.*?) \|/gm)].map(([, name]) => name ?? '')
+  t.strictSame(lines.toSorted(), Object.keys(declared).toSorted())
+  t.strictSame(
+    Object.entries(declared).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
+    [],
+  )
+  const runTime = page.slice(0, page.indexOf('## For development'))
+  t.strictSame(
+    Object.keys(packageJson.dependencies).filter((name) => !runTime.includes(`| \`${name}\` |`)),
+    [],
+    'each stands in its section',
+  )
+  t.end()
+})
+
+t.test('every script names files that exist', (t) => {
+  const words = Object.values(packageJson.scripts).flatMap((script) => script.split(' '))
+  const paths = words.filter((word) => /\.(ts|mjs)$/.test(word) && !word.includes('*'))
+  const built = words.filter((_, index) => words[index - 1] === 'scripts/run.mjs').map((entry) => `${entry}.ts`)
+  t.ok(paths.length > 0 && built.length > 0)
+  t.strictSame(
+    [...paths, ...built].filter((path) => !existsSync(`${root}${path}`)),
+    [],
+  )
+  t.end()
+})
+
+t.test('the lock names every platform and no place of download', (t) => {
+  t.strictSame(defects(JSON.parse(read('package-lock.json')).packages), [])
+
+  const packages = {
+    '': {},
+    'node_modules/a': { optionalDependencies: { 'a-linux-x64': '1.0.0', 'a-darwin-arm64': '1.0.0' } },
+    'node_modules/a/node_modules/a-linux-x64': { version: '1.0.0', resolved: 'https://registry.example/a.tgz' },
+  }
+  t.strictSame(missingOptionals(packages), [{ parent: 'node_modules/a', name: 'a-darwin-arm64', version: '1.0.0' }])
+  t.equal(defects(packages).length, 2)
+  t.strictSame(platformOf('@x/cli-linux-x64-musl'), { cpu: ['x64'], os: ['linux'], libc: ['musl'] })
+  t.strictSame(platformOf('@x/tool-win32-amd64'), { cpu: ['x64'], os: ['win32'] })
+  t.throws(() => platformOf('@x/tool'), /names no platform/)
+  t.end()
+})
+
+t.test('the counts of a test run are those of its closing line, and no closing line means no counts', (t) => {
+  const log = 'TAP version 14\n    # { total: 9 }\n# { total: 10, pass: 3, fail: 4, todo: 1, skip: 2 }\n# time=10ms\n'
+  t.strictSame(tapCounts(log), { total: 10, pass: 3, fail: 4, skip: 2, todo: 1 })
+  t.equal(tapCounts('TAP version 14\n    # { total: 9 }\nBail out!\n'), undefined)
+  t.end()
+})
+
+const compose = read('docker-compose.yml')
+const services = (parse(compose, { merge: true }) as { services: Record<string, Service> }).services
+const ours = Object.entries(services).filter(([, { command }]) => command?.[0] === 'node')
+
+t.test('each entry point of workers/ is a service, and each of our services starts a file that is built', (t) => {
+  const started = ours.map(([, { command }]) => command?.[1] ?? '')
+  for (const path of started)
+    t.ok(existsSync(`${root}${path.replace(/^dist\//, '').replace(/\.js$/, '.ts')}`), `${path} has its source`)
+  const commandLines = ['keys', 'jobs'] // Run by an operator, not as services.
+  const entries = readdirSync(`${root}workers`).filter((name) => !commandLines.includes(name.replace(/\.ts$/, '')))
+  t.strictSame(
+    entries.map((name) => `dist/workers/${name.replace(/\.ts$/, '.js')}`).filter((path) => !started.includes(path)),
+    [],
+  )
+  t.ok(started.includes('dist/src/main.js'), 'the API is a service')
+  t.end()
+})
+
+t.test('the signers alone get the key-encryption key and the keystore', (t) => {
+  for (const [name, service] of Object.entries(services)) {
+    t.equal('KEYSTORE_KEY' in (service.environment ?? {}), name === 'signer', `${name} and the key`)
+    t.equal(
+      (service.volumes ?? []).some((volume) => volume.startsWith('keystore:')),
+      name === 'signer',
+      `${name} and the keystore`,
+    )
+  }
+  t.notOk(compose.includes('env_file'), 'no service is handed the whole of .env')
+  t.end()
+})
+
+t.test('workers scale: no fixed name, no host port, and they wait for the schema and for Redis', (t) => {
+  for (const [name, service] of ours.filter(([name]) => name !== 'migrate')) {
+    t.equal(service.container_name, undefined)
+    t.equal(service.ports === undefined, name !== 'api', `${name} and its port`)
+    t.equal('METRICS_PORT' in (service.environment ?? {}), name !== 'api', `${name} and where its health check asks`)
+    t.equal(service.healthcheck, undefined, `${name} is checked as the image says`)
+    t.match(service.depends_on, {
+      migrate: { condition: 'service_completed_successfully' },
+      redis: { condition: 'service_healthy' },
+    })
+    t.ok(service.environment?.['DATABASE_URL'] && service.environment['REDIS_URL'], `${name} knows both`)
+  }
+  t.match(services['migrate']?.depends_on, { postgres: { condition: 'service_healthy' } })
+  for (const name of ['postgres', 'redis']) t.ok(services[name]?.healthcheck?.test, `${name} has a health check`)
+  t.end()
+})
+
+t.test('.env.example and docker-compose.yml speak of the same settings, and Bursar has them', (t) => {
+  const offered = [...read('.env.example').matchAll(/^(?:# )?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name ?? '')
+  const interpolated = [...compose.matchAll(/\$\{([A-Z0-9_]+)/g)].map(([, name]) => name ?? '')
+  const passedOn = Object.values(services).flatMap(({ environment }) =>
+    Object.entries(environment ?? {}).flatMap(([name, value]) => (value === null ? [name] : [])),
+  )
+  t.strictSame(offered.toSorted(), [...new Set([...interpolated, ...passedOn])].toSorted())
+
+  const known = SETTINGS.flatMap(({ name }) =>
+    name.startsWith('<NET>')
+      ? NETWORKS.flatMap((network) =>
+          ['', '_TESTNET'].map((of) => name.replace('<NET>', `${network.toUpperCase()}${of}`)),
+        )
+      : [name],
+  )
+  const handed = ours.flatMap(([, { environment }]) => Object.keys(environment ?? {}))
+  t.ok(handed.length > 0)
+  t.strictSame(
+    [...new Set(handed)].filter((name) => !known.includes(name)),
+    [],
+  )
+  t.end()
+})
+
+t.test('the image copies only what exists, and nothing that .dockerignore holds back', (t) => {
+  const sources = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+    ([, paths]) => paths?.split(' ') ?? [],
+  )
+  const sent = [...read('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path]) => path ?? '')
+  t.strictSame(sources.toSorted(), sent.toSorted())
+  t.strictSame(
+    sources.filter((path) => !existsSync(`${root}${path}`)),
+    [],
+  )
+  t.end()
+})

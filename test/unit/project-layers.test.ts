@@ -1,0 +1,120 @@
+// Holds the layers: the project keeps to them, and each rule of .dependency-cruiser.mjs is seen to fire. A rule that
+// matches nothing any more, because a folder was renamed, fails here as well.
+
+import { execFileSync } from 'node:child_process'
+import { cpSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+type Module = { readonly source: string; readonly dependencies: readonly unknown[] }
+type Violation = { readonly from: string; readonly to: string; readonly rule: { readonly name: string } }
+type Cruise = { readonly modules: readonly Module[]; readonly summary: { readonly violations: readonly Violation[] } }
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const configPath = join(root, '.dependency-cruiser.mjs')
+const cruiser = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs')
+
+function cruise(cwd: string, folders: readonly string[]): Cruise {
+  const args = [cruiser, '--config', configPath, '--output-type', 'json', ...folders]
+  try {
+    return JSON.parse(execFileSync(process.execPath, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 28 }))
+  } catch (error) {
+    const { stdout } = error as { stdout?: string }
+    if (!stdout?.startsWith('{')) throw error
+    return JSON.parse(stdout) // The exit code counts the violations.
+  }
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.startsWith('generated'))
+    .map((path) => `${folder}/${path}`)
+}
+
+/** Some module that really stands in the folder, as the planted file would write it. */
+function moduleIn(folder: string, from: string): string {
+  const found = sources(folder)[0]
+  if (found === undefined) throw new Error(`${folder} holds no module: the rules speak of a folder that is gone`)
+  return relative(dirname(from), found).replace(/^(?!\.)/, './')
+}
+
+type Plant = { readonly rule: string; readonly at: string; readonly imports: string }
+
+function ours(rule: string, at: string, folder: string): Plant {
+  return { rule, at, imports: moduleIn(folder, at) }
+}
+
+const PLANTS: readonly Plant[] = [
+  { rule: 'core-imports-nothing', at: 'src/core/planted-node.ts', imports: 'node:crypto' },
+  { rule: 'core-imports-nothing', at: 'src/core/planted-npm.ts', imports: 'uuid' },
+  ours('core-imports-nothing', 'src/core/planted-ours.ts', 'src/keys'),
+  ours('kernel-imports-core-alone', 'src/keys/planted.ts', 'src/chain'),
+  ours('kernel-imports-core-alone', 'src/chain/planted.ts', 'src/event-log'),
+  ours('kernel-imports-core-alone', 'src/event-log/planted.ts', 'src/jobs'),
+  ours('kernel-imports-core-alone', 'src/jobs/planted.ts', 'src/transactions'),
+  ours('capability-imports-kernel-transactions-and-wallets', 'src/balances/planted.ts', 'src/access'),
+  ours('transactions-and-wallets-import-no-capability', 'src/wallets/planted.ts', 'src/balances'),
+  ours('deciders-events-and-states-import-core-alone', 'src/wallets/planted-decider.ts', 'src/event-log'),
+  { rule: 'deciders-events-and-states-import-core-alone', at: 'src/wallets/planted-events.ts', imports: 'node:crypto' },
+  ours('http-is-for-routes', 'src/wallets/planted-use-case.ts', 'src/http'),
+  { rule: 'http-is-for-routes', at: 'src/wallets/planted-body.ts', imports: './schemas.ts' },
+  { rule: 'http-is-for-routes', at: 'src/wallets/planted-fastify.ts', imports: 'fastify' },
+  ours('composition-is-for-entry-points', 'src/wallets/planted-reach.ts', 'src/compose'),
+  ours('nobody-imports-an-entry-point', 'src/jobs/planted-worker.ts', 'workers'),
+  { rule: 'nobody-imports-an-entry-point', at: 'src/http/planted-main.ts', imports: '../main.ts' },
+  ours('tests-start-entry-points', 'test/planted.ts', 'workers'),
+  ours('sandbox-stands-apart', 'src/chain/planted-sandbox.ts', 'src/sandbox'),
+  { rule: 'only-the-sandbox-carries-binaries', at: 'src/chain/planted-anvil.ts', imports: '@foundry-rs/anvil' },
+  { rule: 'only-jobs-knows-bullmq', at: 'src/transactions/planted-queue.ts', imports: 'bullmq' },
+  { rule: 'only-the-edges-know-ethers', at: 'src/transactions/planted-ethers.ts', imports: 'ethers' },
+  { rule: 'no-cycles', at: 'src/core/planted-cycle.ts', imports: './planted-half.ts' },
+  { rule: 'production-needs-no-dev-dependency', at: 'src/http/planted-dev.ts', imports: 'fast-check' },
+  { rule: 'every-package-is-declared', at: 'src/http/planted-undeclared.ts', imports: 'semver' },
+  { rule: 'every-import-resolves', at: 'src/http/planted-nowhere.ts', imports: './nowhere.ts' },
+]
+
+t.test('every module of the project is judged, and keeps to the layers', (t) => {
+  const { modules, summary } = cruise(root, ['src', 'workers', 'test'])
+  const judged = new Set(modules.map((module) => module.source))
+  const expected = ['src', 'workers', 'test'].flatMap(sources)
+  t.ok(expected.length > 50, 'there is something to judge')
+  t.strictSame(
+    expected.filter((path) => !judged.has(path)),
+    [],
+    'no module escapes the rules',
+  )
+  t.ok(
+    modules.some((module) => module.dependencies.length > 0),
+    'imports are seen',
+  )
+  t.strictSame(
+    summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`),
+    [],
+  )
+  t.end()
+})
+
+t.test('a planted import of each forbidden kind is reported', async (t) => {
+  // Inside the project's folder, so that packages resolve as they do in the project.
+  const copy = t.testdir()
+  for (const entry of ['src', 'workers', 'test/support', 'tsconfig.json', 'package.json'])
+    cpSync(join(root, entry), join(copy, entry), { recursive: true, filter: (path) => !path.includes('src/generated') })
+  for (const { at, imports } of PLANTS) writeFileSync(join(copy, at), `export * as planted from '${imports}'\n`)
+  writeFileSync(join(copy, 'src/core/planted-half.ts'), "export * as planted from './planted-cycle.ts'\n")
+
+  const { violations } = cruise(copy, ['src', 'workers', 'test']).summary
+  for (const { rule, at, imports } of PLANTS)
+    t.ok(
+      violations.some((violation) => violation.rule.name === rule && violation.from === at),
+      `${rule}: ${at} imports ${imports}`,
+    )
+
+  const { default: config } = (await import(configPath)) as { default: { forbidden: { name: string }[] } }
+  const planted = new Set(PLANTS.map(({ rule }) => rule))
+  t.strictSame(
+    config.forbidden.map(({ name }) => name).filter((name) => !planted.has(name)),
+    [],
+    'no rule goes untried',
+  )
+})

@@ -1,0 +1,245 @@
+/** Which step of a transaction may follow which, what it holds back, and that its recorded events are read for ever. */
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
+import { BursarError } from '../../src/core/errors.ts'
+import { change, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+import {
+  InvalidTransition,
+  MAX_FOREIGN_NONCES,
+  type TransactionCommand,
+  transactionDecider,
+} from '../../src/transactions/decider.ts'
+import { chooseFees } from '../../src/transactions/drain-lane.ts'
+import type { Inclusion, Intent, SignedBytes, TransactionEvent } from '../../src/transactions/events.ts'
+import { holdsOf, transactionAggregate } from '../../src/transactions/projection.ts'
+import type { TransactionState } from '../../src/transactions/state.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+const LATER = '2026-11-21T12:01:00.000Z'
+
+function golden<E extends TransactionEvent>(type: E['type']): E {
+  const file = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
+  return upcast<E>(transactionAggregate.schemas, type, file.schema_version, file.data)
+}
+
+const requested = golden<Extract<TransactionEvent, { type: 'TransferRequested' }>>('TransferRequested')
+const signed = golden<Extract<TransactionEvent, { type: 'TransactionSigned' }>>('TransactionSigned')
+const submitted = golden<Extract<TransactionEvent, { type: 'TransactionSubmitted' }>>('TransactionSubmitted')
+const replaced = golden<Extract<TransactionEvent, { type: 'TransactionReplaced' }>>('TransactionReplaced')
+const mined = golden<Extract<TransactionEvent, { type: 'TransactionMined' }>>('TransactionMined')
+const confirmed = golden<Extract<TransactionEvent, { type: 'TransactionConfirmed' }>>('TransactionConfirmed')
+const cancellation = golden<Extract<TransactionEvent, { type: 'CancellationRequested' }>>('CancellationRequested')
+const consumed = golden<Extract<TransactionEvent, { type: 'NonceConsumedExternally' }>>('NonceConsumedExternally')
+const failed = golden<Extract<TransactionEvent, { type: 'TransactionFailed' }>>('TransactionFailed')
+
+function fold(events: readonly TransactionEvent[]): TransactionState {
+  return events.reduce(transactionDecider.evolve, transactionDecider.initialState)
+}
+
+function given(...events: readonly TransactionEvent[]) {
+  const state = fold(events)
+  return {
+    when: (command: TransactionCommand) => ({
+      expect: (test: Test, ...types: TransactionEvent['type'][]) =>
+        test.same(
+          transactionDecider.decide(command, state).map(({ type }) => type),
+          types,
+        ),
+      refused: (test: Test, code: string) => test.throws(() => transactionDecider.decide(command, state), { code }),
+    }),
+  }
+}
+
+const bytes: SignedBytes = signed.data
+const recordSignature: TransactionCommand = { type: 'RecordSignature', signed: bytes }
+const recordSubmission: TransactionCommand = { type: 'RecordSubmission', hash: bytes.hash, now: NOW }
+const include = (overrides: Partial<Inclusion> = {}): TransactionCommand => ({
+  type: 'RecordInclusion',
+  inclusion: { ...mined.data, ...overrides },
+})
+const settle: TransactionCommand = { type: 'Settle', confirmations: 32, revertReason: 'why', now: NOW }
+const cancel: TransactionCommand = { type: 'RequestCancellation', now: NOW }
+const speedUp: TransactionCommand = { type: 'RequestSpeedUp', gasPriority: 'high', now: NOW }
+const foreignNonce: TransactionCommand = { type: 'RecordForeignNonce', nonce: 7, finalizedBlock: 99, now: NOW }
+
+t.test('a request is signed, sent, mined and confirmed', async (test) => {
+  given().when({ type: 'RequestTransfer', intent: requested.data }).expect(test, 'TransferRequested')
+  given(requested).when(recordSignature).expect(test, 'TransactionSigned')
+  given(requested, signed).when(recordSubmission).expect(test, 'TransactionSubmitted')
+  given(requested, signed, submitted).when(include()).expect(test, 'TransactionMined')
+  given(requested, signed, submitted, mined).when(settle).expect(test, 'TransactionConfirmed')
+})
+
+t.test('what is recorded twice changes nothing', async (test) => {
+  given(requested, signed, submitted).when(recordSubmission).expect(test)
+  given(requested, signed, submitted, mined).when(include()).expect(test)
+  given(requested, signed, submitted, mined, confirmed).when(settle).expect(test)
+  given(requested, signed, submitted, mined, confirmed).when(include()).expect(test)
+  given(requested, signed, cancellation).when(cancel).expect(test)
+})
+
+t.test('a transaction is never signed twice under its first signature', async (test) => {
+  given(requested, signed).when(recordSignature).refused(test, 'invalid_transition')
+  given(requested, failed).when(recordSignature).refused(test, 'invalid_transition')
+})
+
+t.test('a block may come before the answer of the node', async (test) => {
+  given(requested, signed).when(include()).expect(test, 'TransactionMined')
+  given(requested, signed, mined).when(recordSubmission).expect(test)
+})
+
+t.test('a failed execution is told as reverted once it is final', async (test) => {
+  const reverted: TransactionEvent = { ...mined, data: { ...mined.data, succeeded: false } }
+  given(requested, signed, submitted, reverted).when(settle).expect(test, 'TransactionReverted')
+})
+
+t.test('an older version that is mined counts as much as the newest', async (test) => {
+  given(requested, signed, submitted, replaced).when(include()).expect(test, 'TransactionMined')
+  given(requested, signed, submitted, replaced).when(recordSubmission).expect(test)
+  given(requested, signed, submitted, replaced)
+    .when({ ...recordSubmission, hash: replaced.data.hash } as TransactionCommand)
+    .expect(test, 'TransactionSubmitted')
+})
+
+t.test('bytes that were never signed cannot be mined', async (test) => {
+  given(requested, signed)
+    .when(include({ hash: `0x${'99'.repeat(32)}` }))
+    .refused(test, 'invalid_transition')
+})
+
+t.test('a reorg undoes the block, even a confirmed one, and the next block counts anew', async (test) => {
+  const reorg: TransactionCommand = { type: 'RecordReorg', now: LATER }
+  given(requested, signed, submitted, mined).when(reorg).expect(test, 'TransactionReorged')
+  given(requested, signed, submitted, mined, confirmed).when(reorg).expect(test, 'TransactionReorged')
+  given(requested, signed, submitted).when(reorg).expect(test)
+  given(requested, signed, submitted, mined)
+    .when(include({ blockHash: `0x${'22'.repeat(32)}` }))
+    .expect(test, 'TransactionReorged', 'TransactionMined')
+})
+
+t.test('what was not signed yet is cancelled at once, what was signed only by its nonce', async (test) => {
+  given(requested).when(cancel).expect(test, 'CancellationRequested', 'TransactionCancelled')
+  given(requested, signed).when(cancel).expect(test, 'CancellationRequested')
+  const cancelling: TransactionEvent = { ...replaced, data: { ...replaced.data, purpose: 'cancel' } }
+  given(requested, signed, submitted, cancellation, cancelling)
+    .when(include({ hash: replaced.data.hash }))
+    .expect(test, 'TransactionMined', 'TransactionCancelled')
+  given(requested, signed, submitted, cancellation, cancelling).when(include()).expect(test, 'TransactionMined')
+})
+
+t.test('what is in a block already is neither cancelled nor sped up', async (test) => {
+  for (const command of [cancel, speedUp]) {
+    given(requested, signed, submitted, mined).when(command).refused(test, 'already_mined')
+    given(requested, signed, submitted, mined, confirmed).when(command).refused(test, 'already_mined')
+    given(requested, failed).when(command).refused(test, 'already_failed')
+  }
+  given(requested, signed, cancellation).when(speedUp).refused(test, 'cancellation_requested')
+})
+
+t.test('a nonce that a stranger took is given anew, and not for ever', async (test) => {
+  given(requested, signed, submitted).when(foreignNonce).expect(test, 'NonceConsumedExternally')
+  given(requested, signed, submitted)
+    .when({ ...foreignNonce, nonce: 8 } as TransactionCommand)
+    .expect(test)
+  given(requested, signed, submitted, cancellation)
+    .when(foreignNonce)
+    .expect(test, 'NonceConsumedExternally', 'TransactionCancelled')
+  given(requested, signed, submitted, consumed).when(recordSignature).expect(test, 'TransactionSigned')
+  const again = (nonce: number): TransactionEvent[] => [
+    { ...signed, data: { ...bytes, nonce } },
+    { ...consumed, data: { ...consumed.data, nonce } },
+  ]
+  const lost = Array.from({ length: MAX_FOREIGN_NONCES - 1 }, (_, index) => again(index)).flat()
+  given(requested, ...lost, signed)
+    .when(foreignNonce)
+    .expect(test, 'NonceConsumedExternally', 'TransactionFailed')
+})
+
+t.test('what is held back is the amount and the dearest gas, until a block tells', async (test) => {
+  const native = nativeAsset('ethereum', 1).assetId
+  const eth = 10n ** 18n
+  test.equal(holdsOf(fold([requested])).get(native), eth + 21_000n * 20_000_000_000n)
+  test.equal(holdsOf(fold([requested, signed, replaced])).get(native), eth + 21_000n * 22_500_000_000n)
+  for (const end of [[signed, mined], [failed]]) test.equal(holdsOf(fold([requested, ...end])).size, 0)
+  const reorged = golden<Extract<TransactionEvent, { type: 'TransactionReorged' }>>('TransactionReorged')
+  test.equal(holdsOf(fold([requested, signed, mined, reorged])).get(native), eth + 21_000n * 20_000_000_000n)
+  const token = tokenAsset(1, '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USDC', 6)
+  const ofToken: TransactionEvent = {
+    ...requested,
+    data: { ...requested.data, asset: token, amount: '5' } satisfies Intent,
+  }
+  test.same(
+    [...holdsOf(fold([ofToken]))],
+    [
+      [native, 21_000n * 20_000_000_000n],
+      [token.assetId, 5n],
+    ],
+  )
+})
+
+t.test('the reserved price is signed while it outlives one rise of the base fee', async (test) => {
+  const level = { maxFeePerGas: 30n, maxPriorityFeePerGas: 2n }
+  const quote = { baseFeePerGas: 16n, low: level, medium: level, high: level }
+  test.equal(chooseFees(quote, 'medium', { maxFeePerGas: '20' }, 21_000n).maxFeePerGas, '20')
+  test.equal(chooseFees(quote, 'medium', { maxFeePerGas: '19' }, 21_000n).maxFeePerGas, '30')
+})
+
+t.test('no sequence of commands makes an unknown error, loses an attempt, or holds a negative amount', async () => {
+  const commands = fc.constantFrom<TransactionCommand>(
+    recordSignature,
+    recordSubmission,
+    include(),
+    include({ blockHash: '0x2' }),
+    settle,
+    cancel,
+    speedUp,
+    foreignNonce,
+    { type: 'RecordReorg', now: LATER },
+    { type: 'RecordShortFunds', hash: bytes.hash, now: NOW },
+    { type: 'RecordReplacement', signed: replaced.data, purpose: 'bump' },
+    { type: 'RecordReplacement', signed: replaced.data, purpose: 'cancel' },
+    { type: 'FailUnsigned', code: 'expired', message: '', now: NOW },
+  )
+  const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
+  fc.assert(
+    fc.property(fc.array(commands, { maxLength: 30 }), (sequence) => {
+      const unknown = { id: 'tx_1', state: transactionAggregate.initialState, version: 0, hash: '' }
+      const opened = change(transactionAggregate, unknown, { type: 'RequestTransfer', intent: requested.data }, context)
+      if (opened === null) return false
+      let loaded: Loaded<TransactionState> = opened.after
+      let held = new Map(holdsOf(loaded.state))
+      for (const command of sequence) {
+        try {
+          const made = change(transactionAggregate, loaded, command, context)
+          if (made === null) continue
+          for (const { assetId, delta } of made.readModels.holds) held.set(assetId, (held.get(assetId) ?? 0n) + delta)
+          loaded = made.after
+        } catch (error) {
+          if (!(error instanceof BursarError)) throw error
+        }
+        const expected = holdsOf(loaded.state)
+        held = new Map([...held].filter(([, amount]) => amount !== 0n))
+        if (held.size !== expected.size || [...expected].some(([assetId, amount]) => held.get(assetId) !== amount))
+          return false
+      }
+      return true
+    }),
+  )
+})
+
+t.test('a worker that is wrong about a state is told so, as a defect', async (test) => {
+  test.throws(
+    () => transactionDecider.decide(recordSubmission, fold([])),
+    new InvalidTransition('RecordSubmission', 'unknown'),
+  )
+})
+
+t.test('every event of a transaction that was ever written is still read', async (test) => {
+  for (const type of Object.keys(transactionAggregate.schemas) as TransactionEvent['type'][]) {
+    const event = golden(type)
+    test.equal(event.type, type)
+    test.doesNotThrow(() => transactionDecider.evolve(fold([requested, signed, submitted]), event))
+  }
+})

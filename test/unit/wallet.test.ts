@@ -1,0 +1,249 @@
+/** What may be done to a wallet and when it is refused, and the row and the jobs that follow. */
+import t, { type Test } from 'tap'
+import type { BursarError } from '../../src/core/errors.ts'
+import { change, type Loaded } from '../../src/event-log/aggregate.ts'
+import { type WalletCommand, walletDecider } from '../../src/wallets/decider.ts'
+import type { WalletEvent, WalletRequested, WatchStarted } from '../../src/wallets/events.ts'
+import { walletJobs } from '../../src/wallets/jobs.ts'
+import { walletAggregate } from '../../src/wallets/projection.ts'
+import type { WalletState } from '../../src/wallets/state.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+const LATER = '2026-11-21T12:05:00.000Z'
+const OWN = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const FOREIGN = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+
+const request: WalletRequested['data'] = {
+  type: 'hd',
+  network: 'ethereum',
+  environment: 'mainnet',
+  chainId: 1000001,
+  label: 'Treasury 🏦',
+  externalId: 'customer-42',
+  requestedAt: NOW,
+}
+const notifications = { largeTransfers: false, incomingTransactions: true, largeTransferThresholdUsd: '10000' }
+const watch: WatchStarted['data'] = {
+  network: 'polygon',
+  environment: 'mainnet',
+  chainId: 1000137,
+  address: FOREIGN,
+  label: '',
+  notifications,
+  startedAt: NOW,
+}
+const keyMade = {
+  address: OWN,
+  key: { kind: 'hd', tenantId: 'acme', index: 0 },
+  derivationPath: "m/44'/60'/0'/0/0",
+  createdAt: NOW,
+} as const
+
+const requested: WalletEvent = { type: 'WalletRequested', data: request }
+const created: WalletEvent = { type: 'WalletCreated', data: keyMade }
+const watched: WalletEvent = { type: 'WatchStarted', data: watch }
+const archived: WalletEvent = { type: 'WalletArchived', data: { archivedAt: NOW } }
+const restored: WalletEvent = { type: 'WalletRestored', data: { restoredAt: LATER } }
+
+const recordKey: WalletCommand = { type: 'RecordKey', created: keyMade }
+const restore: WalletCommand = { type: 'Restore', now: LATER }
+function archive(facts: Partial<Extract<WalletCommand, { type: 'Archive' }>> = {}): WalletCommand {
+  return { type: 'Archive', pending: 0, remainders: [], force: false, now: LATER, ...facts }
+}
+function revise(revision: Extract<WalletCommand, { type: 'Revise' }>['revision']): WalletCommand {
+  return { type: 'Revise', revision, now: LATER }
+}
+
+function fold(events: readonly WalletEvent[]): WalletState {
+  return events.reduce(walletDecider.evolve, walletDecider.initialState)
+}
+
+function given(...events: WalletEvent[]) {
+  return {
+    when: (command: WalletCommand) => ({
+      expect: (t: Test, ...expected: WalletEvent[]) =>
+        t.strictSame(walletDecider.decide(command, fold(events)), expected),
+      expectNothing: (t: Test) => t.strictSame(walletDecider.decide(command, fold(events)), []),
+      expectRefusal: (t: Test, code: string, item: object = {}) => {
+        try {
+          walletDecider.decide(command, fold(events))
+          t.fail('it was not refused')
+        } catch (error) {
+          t.match((error as BursarError).items, [{ code, ...item }])
+        }
+      },
+    }),
+  }
+}
+
+t.test('a wallet is requested, gets its key, and is in use', async (t) => {
+  given().when({ type: 'RequestWallet', request }).expect(t, requested)
+  given(requested).when(recordKey).expect(t, created)
+  t.match(fold([requested]), { status: 'requested', address: null, key: null })
+  t.match(fold([requested, created]), { status: 'active', address: OWN, key: { index: 0 }, notifications: null })
+})
+
+t.test('a watch is in use at once, has no key, and its notifications are kept', async (t) => {
+  given().when({ type: 'StartWatch', watch }).expect(t, watched)
+  t.match(fold([watched]), {
+    status: 'active',
+    type: 'watch',
+    address: FOREIGN,
+    key: null,
+    externalId: null,
+    notifications,
+  })
+})
+
+t.test('an id opens one wallet only', async (t) => {
+  given(requested).when({ type: 'RequestWallet', request }).expectRefusal(t, 'wallet_exists')
+  given(watched).when({ type: 'StartWatch', watch }).expectRefusal(t, 'wallet_exists')
+})
+
+t.test('a key that comes twice, or too late, changes nothing', async (t) => {
+  given(requested, created).when(recordKey).expectNothing(t)
+  given(requested, created, archived).when(recordKey).expectNothing(t)
+  given(watched).when(recordKey).expectNothing(t)
+})
+
+t.test('nothing can be done to a wallet that does not exist', async (t) => {
+  for (const command of [recordKey, restore, archive(), revise({ label: 'x' })]) {
+    given().when(command).expectRefusal(t, 'wallet_not_found')
+  }
+})
+
+t.test('a label and notifications change by themselves, and only when they differ', async (t) => {
+  const relabelled: WalletEvent = { type: 'WalletRelabelled', data: { label: 'Cold', relabelledAt: LATER } }
+  const changed: WalletEvent = {
+    type: 'NotificationsChanged',
+    data: { notifications: { ...notifications, largeTransfers: true }, changedAt: LATER },
+  }
+  given(requested, created)
+    .when(revise({ label: 'Cold' }))
+    .expect(t, relabelled)
+  given(requested)
+    .when(revise({ label: 'Cold' }))
+    .expect(t, relabelled)
+  given(requested, created)
+    .when(revise({ label: 'Treasury 🏦' }))
+    .expectNothing(t)
+  given(requested, created)
+    .when(revise({ label: '' }))
+    .expect(t, { type: 'WalletRelabelled', data: { label: '', relabelledAt: LATER } })
+  given(watched)
+    .when(revise({ label: 'Cold', notifications: { largeTransfers: true } }))
+    .expect(t, relabelled, changed)
+  given(watched)
+    .when(revise({ notifications: { incomingTransactions: true } }))
+    .expectNothing(t)
+})
+
+t.test('a wallet that signs takes no notifications, and then its label does not change either', async (t) => {
+  given(requested, created)
+    .when(revise({ label: 'Cold', notifications: { largeTransfers: true } }))
+    .expectRefusal(t, 'watch_wallets_only', { type: 'validation_error', field: 'notifications' })
+})
+
+t.test('an archived wallet is not changed until it is restored', async (t) => {
+  given(requested, created, archived)
+    .when(revise({ label: 'Cold' }))
+    .expectRefusal(t, 'wallet_archived', { type: 'conflict' })
+})
+
+t.test('an empty wallet is archived, and once', async (t) => {
+  given(requested, created)
+    .when(archive())
+    .expect(t, { type: 'WalletArchived', data: { archivedAt: LATER } })
+  given(requested, created, archived)
+    .when(archive({ pending: 1 }))
+    .expectNothing(t)
+  t.match(fold([requested, created, archived]), {
+    status: 'archived',
+    archivedAt: NOW,
+    address: OWN,
+    key: { index: 0 },
+  })
+})
+
+t.test('a wallet without an address yet is not archived', async (t) => {
+  given(requested)
+    .when(archive({ force: true }))
+    .expectRefusal(t, 'wallet_not_ready')
+})
+
+t.test('pending transactions keep a wallet, whatever force says', async (t) => {
+  for (const force of [false, true]) {
+    given(requested, created)
+      .when(archive({ pending: 3, force }))
+      .expectRefusal(t, 'wallet_has_pending_transactions', { details: { pending: 3 } })
+  }
+})
+
+t.test('a balance keeps a wallet and is told, unless force is given', async (t) => {
+  const remainders = [{ asset_id: 'eip155:1000001/slip44:60', currency: 'ETH', balance: '1.5' }]
+  given(requested, created)
+    .when(archive({ remainders }))
+    .expectRefusal(t, 'wallet_has_balance', { details: { balances: remainders } })
+  given(requested, created)
+    .when(archive({ remainders, force: true }))
+    .expect(t, { type: 'WalletArchived', data: { archivedAt: LATER } })
+})
+
+t.test('a watch goes whatever its balance', async (t) => {
+  const remainders = [{ asset_id: 'eip155:1000137/slip44:966', currency: 'POL', balance: '9' }]
+  given(watched)
+    .when(archive({ remainders }))
+    .expect(t, { type: 'WalletArchived', data: { archivedAt: LATER } })
+})
+
+t.test('restoring undoes archiving, and nothing else', async (t) => {
+  given(requested, created, archived).when(restore).expect(t, restored)
+  given(requested, created).when(restore).expectNothing(t)
+  given(requested).when(restore).expectNothing(t)
+  t.strictSame(fold([requested, created, archived, restored]), fold([requested, created]))
+})
+
+t.test('the row of a wallet is its newest state, and an unknown wallet has none', async (t) => {
+  const unknown: Loaded<WalletState> = { id: 'wal_1', state: walletDecider.initialState, version: 0, hash: '' }
+  const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
+  const opened = change(walletAggregate, unknown, { type: 'RequestWallet', request }, context)
+  const made = opened && change(walletAggregate, opened.after, recordKey, context)
+  t.strictSame(made?.readModels, {
+    rows: [
+      {
+        table: 'wallets',
+        row: {
+          wallet_id: 'wal_1',
+          tenant_id: 'acme',
+          type: 'hd',
+          network: 'ethereum',
+          environment: 'mainnet',
+          chain_id: 1000001,
+          address: OWN,
+          label: 'Treasury 🏦',
+          external_id: 'customer-42',
+          status: 'active',
+          key_ref: { kind: 'hd', tenantId: 'acme', index: 0 },
+          notifications: null,
+          failure: null,
+          created_at: NOW,
+          archived_at: null,
+          version: 2,
+        },
+      },
+    ],
+    holds: [],
+  })
+  const nobody = { id: 'wal_1', tenantId: 'acme', version: 0, recordedAt: NOW }
+  t.strictSame(walletAggregate.project(walletDecider.initialState, walletDecider.initialState, nobody).rows, [])
+})
+
+t.test('each event of a wallet has the jobs that it needs, and no others', async (t) => {
+  const jobsOf = (type: string) => walletJobs({ type, streamId: 'wallet-wal_1' })
+  t.strictSame(jobsOf('WalletRequested'), [{ queue: 'wallet', id: 'wal_1', data: { wallet_id: 'wal_1' } }])
+  for (const type of ['WalletCreated', 'WatchStarted']) {
+    t.strictSame(jobsOf(type), [{ queue: 'observe', id: 'wal_1', data: { wallet_id: 'wal_1' } }])
+  }
+  for (const type of ['WalletRelabelled', 'NotificationsChanged', 'WalletArchived', 'WalletRestored'])
+    t.strictSame(jobsOf(type), [])
+})
