@@ -14,8 +14,7 @@ import type { ChainSettings } from '../../src/chain/settings.ts'
 import type { BursarError } from '../../src/core/errors.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
-import { callRpc } from '../../src/sandbox/rpc.ts'
-import { withAnvil } from '../support/anvil.ts'
+import { sendMined, withAnvil } from '../support/anvil.ts'
 import { type Answer, KEYS, startTestApp } from '../support/http.ts'
 import { withLog } from '../support/log.ts'
 
@@ -91,9 +90,8 @@ async function deploy(url: string, symbol: string, decimals: number): Promise<st
     ['string', 'string', 'uint8', 'address'],
     [`${symbol} Coin`, symbol, decimals, RICH],
   )
-  const hash = await callRpc(url, 'eth_sendTransaction', [{ from: RICH, data: bytecode + args.slice(2) }])
-  const receipt = (await callRpc(url, 'eth_getTransactionReceipt', [hash])) as { contractAddress: string }
-  return toChecksumAddress(receipt.contractAddress)
+  const { contractAddress } = await sendMined(url, { from: RICH, data: bytecode + args.slice(2) })
+  return toChecksumAddress(contractAddress ?? '')
 }
 
 function assetsOf(answer: Answer) {

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Anvil, type AnvilOptions, startAnvil } from '../../src/sandbox/anvil.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { eventually } from './sandbox-eventually.ts'
 
 export type TestChainOptions = Partial<Omit<AnvilOptions, 'directory'>>
 
@@ -17,4 +19,12 @@ export async function withAnvil(t: Test, options: TestChainOptions = {}): Promis
     await rm(directory, { recursive: true, force: true })
   })
   return anvil
+}
+
+export type SentReceipt = { readonly contractAddress: string | null; readonly status: string }
+
+/** Sends from an unlocked account of a chain that mines each transaction: it may take the transaction before it mines it. */
+export async function sendMined(url: string, transaction: Readonly<Record<string, string>>): Promise<SentReceipt> {
+  const hash = await callRpc(url, 'eth_sendTransaction', [transaction])
+  return (await eventually(() => callRpc(url, 'eth_getTransactionReceipt', [hash]))) as SentReceipt
 }

@@ -11,7 +11,7 @@ import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { withAnvil } from './anvil.ts'
+import { sendMined, withAnvil } from './anvil.ts'
 import { TEST_CHAIN, type TestLog, withLog } from './log.ts'
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -51,7 +51,7 @@ export async function withFollowedChain(
   return {
     ...database,
     ...parts,
-    ...sendingBy(rpc),
+    ...sendingBy(anvil.url),
     rpc,
     settings,
     client,
@@ -98,16 +98,13 @@ function follow(
   return { stop }
 }
 
-function sendingBy(rpc: (method: string, params?: unknown[]) => Promise<unknown>) {
-  const send = async (transaction: Record<string, string>) => {
-    const hash = await rpc('eth_sendTransaction', [{ from: RICH, ...transaction }])
-    return (await rpc('eth_getTransactionReceipt', [hash])) as { readonly contractAddress: string | null }
-  }
+function sendingBy(url: string) {
+  const send = (transaction: Record<string, string>) => sendMined(url, { from: RICH, ...transaction })
   return {
     send,
     /** A contract sends while it is made: no transaction names the recipient. */
     sendInternally: (to: string, wei: bigint) => send({ data: `0x73${to.slice(2)}ff`, value: `0x${wei.toString(16)}` }),
     transfer: (to: string, wei: bigint) => send({ to, value: `0x${wei.toString(16)}` }),
-    head: async () => Number(await rpc('eth_blockNumber')),
+    head: async () => Number(await callRpc(url, 'eth_blockNumber')),
   }
 }
