@@ -1,7 +1,7 @@
 /** Which jobs of the queue `observe` follow from events, what they do, and which wallets are queued again. */
 import type { Pool } from 'pg'
 import { ID_PREFIXES } from '../core/ids.ts'
-import type { RecordedEvent } from '../core/messages.ts'
+import type { Notice } from '../event-log/subscription.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
 import type { ObserveWallet } from './first-observation.ts'
 import type { Reconcile } from './reconcile.ts'
@@ -9,15 +9,13 @@ import type { Reconcile } from './reconcile.ts'
 /** Older ones are found by the reconciliation, which looks at every wallet. */
 const LOOK_BACK_MS = 24 * 60 * 60 * 1_000
 
+/** Events of which `balanceJobs` needs the data. */
+export const BALANCE_JOB_DATA = ['AssetRegistered'] as const
+
 /** A tenant registered a token: its wallets may hold some, and no log of the past tells. */
-export function balanceJobs({
-  type,
-  data,
-  metadata,
-}: Pick<RecordedEvent, 'type' | 'data' | 'metadata'>): readonly Job[] {
+export function balanceJobs({ type, data, tenantId }: Omit<Notice, 'streamId'>): readonly Job[] {
   if (type !== 'AssetRegistered') return []
   const { chainId } = data as { readonly chainId: number }
-  const { tenantId } = metadata
   const ids = { chain_id: String(chainId), tenant_id: tenantId }
   return [{ queue: 'observe', id: `${tenantId}-${chainId}`, data: ids }]
 }

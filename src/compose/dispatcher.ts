@@ -1,5 +1,5 @@
 /** The dispatcher process: turns events into jobs, and finds work that no job speaks of. One leads at a time. */
-import { balanceJobs, findUnobservedWallets } from '../balances/jobs.ts'
+import { BALANCE_JOB_DATA, balanceJobs, findUnobservedWallets } from '../balances/jobs.ts'
 import { lead } from '../event-log/lead.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
@@ -24,8 +24,9 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
 }
 
 function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal): Promise<void> {
+  const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: BALANCE_JOB_DATA })
   return dispatchEvents({
-    subscription: withLanes(subscribe({ pool, wakeUps, name: DISPATCHER, signal }), createLanesOf(pool)),
+    subscription: withLanes(events, createLanesOf(pool)),
     routes: (event) => [...transactionJobs(event), ...walletJobs(event), ...balanceJobs(event)],
     jobs,
     signal,

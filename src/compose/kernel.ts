@@ -19,6 +19,9 @@ import { newId } from './new-id.ts'
 const STATEMENT_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
 
+/** The follower writes twice of a transaction, at its block and some blocks later: about 4 KB each. */
+const RECENT_STREAMS: Readonly<Record<string, number>> = { 'chain-follower': 10_000 }
+
 export type Kernel = {
   readonly config: Config
   readonly processName: string
@@ -77,7 +80,13 @@ export function composeKernel(config: Config, processName: string): Kernel {
     jobs,
     clock,
     newId,
-    log: createEventLog({ pool, wakeUps, clock, onBatch: metrics.observeAppend }),
+    log: createEventLog({
+      pool,
+      wakeUps,
+      clock,
+      onBatch: metrics.observeAppend,
+      recentStreams: RECENT_STREAMS[processName] ?? 0,
+    }),
     leases: createLeases({ pool, holder: `${processName}@${instance}`, leaseMs: config.leaseMs }),
     chainOf(chainId) {
       const chain = chains.byChainId(chainId)

@@ -13,7 +13,10 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   let best: string | undefined
   let fewest = Math.min(3, Math.floor(wanted.length / 3)) + 1
   for (const candidate of candidates) {
-    const edits = editDistance(wanted, fold(candidate))
+    const folded = fold(candidate)
+    // Words that differ in length by more than that differ by at least as many edits.
+    if (Math.abs(folded.length - wanted.length) >= fewest) continue
+    const edits = editDistance(wanted, folded)
     if (edits < fewest) {
       best = candidate
       fewest = edits

@@ -9,6 +9,7 @@ import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
 import { type Aggregate, type Change, change, type EventSchemas, type Loaded, upcast } from './aggregate.ts'
 import { type Commit, type Guards, StreamConflict } from './commit.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
+import { createRecentStates } from './recent-states.ts'
 import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
@@ -53,27 +54,35 @@ export function createEventLog(settings: {
   readonly wakeUps: WakeUps
   readonly clock: Clock
   readonly onBatch?: AppendObserver
+  /** Streams whose state is kept in memory after an append: for processes that come back to what they wrote. */
+  readonly recentStreams?: number
 }): EventLog {
   const { pool, wakeUps, clock } = settings
   const group = createGroupCommit(pool, wakeUps.announce, settings.onBatch)
+  const recent = createRecentStates(settings.recentStreams ?? 0)
   const now = () => toInstant(clock())
 
-  async function readStreams(streamIds: readonly string[]): Promise<EventRow[]> {
-    const result = await pool.query<EventRow>({
-      name: 'read_streams',
-      // LATERAL with OFFSET: one index look-up for each stream, whatever the statistics of a fast growing table say.
-      text: `SELECT e.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
-               (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id ORDER BY stream_version OFFSET 0) AS e`,
-      values: [streamIds],
-    })
-    return result.rows
+  const append: EventLog['append'] = async (commit) => {
+    await group.append(commit)
+    recent.remember(commit.changes)
   }
 
   const loadMany: EventLog['loadMany'] = async (aggregate, ids) => {
-    const rows = await readStreams(ids.map((id) => `${aggregate.category}-${id}`))
     const loaded = new Map(
-      ids.map((id) => [`${aggregate.category}-${id}`, { id, state: aggregate.initialState, version: 0, hash: '' }]),
+      ids.map((id) => {
+        const streamId = `${aggregate.category}-${id}`
+        const known = recent.of(streamId) as Loaded<typeof aggregate.initialState> | undefined
+        return [streamId, { ...(known ?? { id, state: aggregate.initialState, version: 0, hash: '' }) }]
+      }),
     )
+    const { rows } = await pool.query<LoadedRow>({
+      name: 'load_streams',
+      // LATERAL with OFFSET: one index look-up for each stream, whatever the statistics of a fast growing table say.
+      text: `SELECT e.* FROM unnest($1::text[], $2::integer[]) AS wanted(id, version) CROSS JOIN LATERAL
+               (SELECT stream_id, stream_version, type, schema_version, data, hash FROM events
+                 WHERE stream_id = wanted.id AND stream_version > wanted.version ORDER BY stream_version OFFSET 0) AS e`,
+      values: [[...loaded.keys()], Array.from(loaded.values(), ({ version }) => version)],
+    })
     for (const row of rows) {
       const before = loaded.get(row.stream_id)
       if (before === undefined) continue
@@ -95,7 +104,7 @@ export function createEventLog(settings: {
       const decided = change(aggregate, loaded, command, { metadata, now: now() })
       if (decided === null) return loaded.state
       try {
-        await group.append({ changes: [decided], ...(guards ? { guards } : {}) })
+        await append({ changes: [decided], ...(guards ? { guards } : {}) })
         return decided.after.state
       } catch (error) {
         if (!(error instanceof StreamConflict) || tries >= MAX_CONFLICTS) throw error
@@ -108,7 +117,7 @@ export function createEventLog(settings: {
     loadMany,
     execute,
     now,
-    append: group.append,
+    append,
     async heads(streamIds) {
       const result = await pool.query<{ version: number | null; hash: Buffer | null }>({
         name: 'stream_heads',
@@ -122,13 +131,19 @@ export function createEventLog(settings: {
       return result.rows.map((row) => ({ version: row.version ?? 0, hash: row.hash?.toString('hex') ?? '' }))
     },
     async readStream(aggregate, id) {
-      const rows = await readStreams([`${aggregate.category}-${id}`])
+      const { rows } = await pool.query<EventRow>({
+        name: 'read_stream',
+        text: `SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = $1 ORDER BY stream_version`,
+        values: [`${aggregate.category}-${id}`],
+      })
       return rows.map((row) =>
         toRecorded(row, upcast<never>(aggregate.schemas, row.type, row.schema_version, row.data)),
       )
     },
   }
 }
+
+type LoadedRow = Pick<EventRow, 'stream_id' | 'stream_version' | 'type' | 'schema_version' | 'data' | 'hash'>
 
 /** Every change of a list that decided something. */
 export function decided(changes: readonly (Change | null)[]): Change[] {

@@ -6,9 +6,7 @@
  * until it is committed.
  */
 import type { Pool } from 'pg'
-import type { RecordedEvent } from '../core/messages.ts'
 import { pause } from './lead.ts'
-import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** A place in the reading order. */
@@ -16,11 +14,17 @@ export type Checkpoint = { readonly transactionId: bigint; readonly position: bi
 
 export const LOG_START: Checkpoint = { transactionId: 0n, position: 0n }
 
-/** Events as stored: data of the schema version that was current when they were written. */
-export type StoredEvent = RecordedEvent & { readonly schemaVersion: number }
+/** What happened to whom. Who needs all of it reads the stream. */
+export type Notice = {
+  readonly type: string
+  readonly streamId: string
+  readonly tenantId: string
+  /** As stored, of the types whose data were asked for; else `null`. */
+  readonly data: unknown
+}
 
 export type Batch = {
-  readonly events: readonly StoredEvent[]
+  readonly events: readonly Notice[]
   readonly checkpoint: Checkpoint
   readonly commit: () => Promise<void>
 }
@@ -31,27 +35,39 @@ const BATCH_SIZE = 1_000
 /** Under load batches come at most this often: what follows from a batch costs much the same for one event as for a hundred. */
 const MIN_INTERVAL_MS = 50
 
-/** One batch after a checkpoint; empty when nothing new is safe to read. */
+/**
+ * One batch after a checkpoint; empty when nothing new is safe to read.
+ *
+ * @param dataOf event types whose data are wanted: signed bytes are most of the log, and seldom what a reader is after
+ */
 export async function readAfter(
   pool: Pool,
   after: Checkpoint,
   limit: number,
-): Promise<{ events: StoredEvent[]; checkpoint: Checkpoint }> {
-  const { rows } = await pool.query<EventRow>({
+  dataOf: readonly string[] = [],
+): Promise<{ events: Notice[]; checkpoint: Checkpoint }> {
+  const { rows } = await pool.query<NoticeRow>({
     name: 'read_log',
-    text: `SELECT ${EVENT_COLUMNS} FROM events
+    text: `SELECT position, transaction_id::text, stream_id, type, metadata->>'tenantId' AS tenant_id,
+                  CASE WHEN type = ANY ($4::text[]) THEN data END AS data FROM events
             WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
             ORDER BY events.transaction_id, position LIMIT $3`,
-    values: [after.transactionId.toString(), after.position.toString(), limit],
+    values: [after.transactionId.toString(), after.position.toString(), limit, dataOf],
   })
   const last = rows.at(-1)
   return {
-    events: rows.map((row) => ({
-      ...toRecorded(row, { type: row.type, data: row.data as Readonly<unknown> }),
-      schemaVersion: row.schema_version,
-    })),
+    events: rows.map((row) => ({ type: row.type, streamId: row.stream_id, tenantId: row.tenant_id, data: row.data })),
     checkpoint: last ? { transactionId: BigInt(last.transaction_id), position: BigInt(last.position) } : after,
   }
+}
+
+type NoticeRow = {
+  readonly position: string
+  readonly transaction_id: string
+  readonly stream_id: string
+  readonly type: string
+  readonly tenant_id: string
+  readonly data: unknown
 }
 
 /** Where a named subscription continues. */
@@ -89,13 +105,14 @@ export async function* subscribe(settings: {
   readonly wakeUps: WakeUps
   readonly name: string
   readonly signal: AbortSignal
+  readonly dataOf?: readonly string[]
 }): AsyncGenerator<Batch> {
-  const { pool, wakeUps, name, signal } = settings
+  const { pool, wakeUps, name, signal, dataOf } = settings
   const watch = wakeUps.watch()
   try {
     let checkpoint = await loadCheckpoint(pool, name)
     while (!signal.aborted) {
-      const batch = await readAfter(pool, checkpoint, BATCH_SIZE)
+      const batch = await readAfter(pool, checkpoint, BATCH_SIZE, dataOf)
       if (batch.events.length === 0) {
         await watch.wait(POLL_MS, signal)
         continue

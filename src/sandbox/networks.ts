@@ -11,7 +11,7 @@ export const SANDBOX_CHAIN_IDS: Readonly<Record<Network, number>> = {
 /** Local blocks are final soon. */
 const CONFIRMATIONS = '2'
 /** A local node is asked often: what happens shows at once. */
-const POLL_INTERVAL_MS = '100'
+const POLL_INTERVAL_MS = '200'
 
 export type SandboxChain = { readonly network: Network; readonly url: string; readonly contracts: ChainContracts }
 

@@ -1,6 +1,6 @@
 /** Which jobs follow from which events of a transaction, and which unfinished transactions are queued again. */
 import type { Pool } from 'pg'
-import type { RecordedEvent } from '../core/messages.ts'
+import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
 import { type Lane, laneName } from './lanes.ts'
 
@@ -24,17 +24,17 @@ const TO_SIGN = [
 const TO_SUBMIT = ['TransactionSigned', 'TransactionReplaced', 'TransactionReorged']
 
 /** An event, and the lane of its transaction when it has one. */
-export type LanedEvent = RecordedEvent & { readonly lane?: Lane }
+export type LanedEvent = Notice & { readonly lane?: Lane }
 
 /** The job of an event: one for the whole lane, since a job drains all that waits. Pure. */
-export function transactionJobs({ type, lane }: LanedEvent): readonly Job[] {
+export function transactionJobs({ type, lane }: Pick<LanedEvent, 'type' | 'lane'>): readonly Job[] {
   if (lane === undefined) return []
   if (TO_SIGN.includes(type)) return [signJob(lane)]
   return TO_SUBMIT.includes(type) ? [submitJob(lane)] : []
 }
 
 /** Tells each event of a batch its lane, with one query for the batch. */
-export async function* withLanes<B extends { readonly events: readonly RecordedEvent[] }>(
+export async function* withLanes<B extends { readonly events: readonly Notice[] }>(
   batches: AsyncIterable<B>,
   lanesOf: (transactionIds: readonly string[]) => Promise<ReadonlyMap<string, Lane>>,
 ): AsyncGenerator<Omit<B, 'events'> & { readonly events: readonly LanedEvent[] }> {
@@ -53,7 +53,7 @@ export async function* withLanes<B extends { readonly events: readonly RecordedE
   }
 }
 
-function transactionIdOf(event: RecordedEvent): string {
+function transactionIdOf(event: Notice): string {
   return event.streamId.slice('transaction-'.length)
 }
 

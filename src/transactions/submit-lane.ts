@@ -16,7 +16,7 @@ import { transactionAggregate } from './projection.ts'
 import { type Attempt, isUnmined, newestAttempt, type TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
-const MAX_BATCH = 128
+const MAX_BATCH = 256
 const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no answer' }
 
 export type SubmitLanePorts = {

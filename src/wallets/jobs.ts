@@ -1,6 +1,6 @@
 /** Which jobs follow from which events of a wallet, and which unfinished wallets are queued again. */
 import type { Pool } from 'pg'
-import type { RecordedEvent } from '../core/messages.ts'
+import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
 
 /** A wallet waits for its address. */
@@ -14,7 +14,7 @@ function observeJob(walletId: string): Job {
 }
 
 /** The jobs that follow from an event: none, for most. */
-export function walletJobs({ type, streamId }: Pick<RecordedEvent, 'type' | 'streamId'>): readonly Job[] {
+export function walletJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
   const walletId = streamId.slice('wallet-'.length)
   switch (type) {
     case 'WalletRequested':
