@@ -5,7 +5,7 @@
 import type { Decider, Event, Metadata } from '../core/messages.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
 
-/** Tables that are written in the transaction of the append. `append_commits` names each of them. */
+/** Tables that are written in the transaction of the append. A migration calls `create_put_function` for each. */
 export type ReadModelTable =
   | 'wallets'
   | 'transactions'
