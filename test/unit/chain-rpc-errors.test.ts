@@ -12,7 +12,7 @@ import {
 import type { SubmissionOutcome } from '../../src/chain/submission-outcome.ts'
 
 /** Type and reason. */
-function read(failure: RpcFailure, errors?: Interface): [string, string | null] {
+function read(failure: RpcFailure, ...errors: readonly Interface[]): [string, string | null] {
   const call = classifyCallFailure(failure, errors)
   return [call.type, call.type === 'reverted' ? call.reason : null]
 }
