@@ -35,7 +35,11 @@ const DECIDES: ReadonlySet<string> = new Set([
 export type LanedEvent = Notice & { readonly lane?: Lane; readonly dependents?: readonly Lane[] }
 
 /** The jobs of an event: one for a whole lane, since a job drains all that waits. Pure. */
-export function transactionJobs({ type, lane, dependents = [] }: Omit<LanedEvent, keyof Notice> & Pick<Notice, 'type'>): readonly Job[] {
+export function transactionJobs({
+  type,
+  lane,
+  dependents = [],
+}: Pick<LanedEvent, 'type' | 'lane' | 'dependents'>): readonly Job[] {
   const own =
     lane === undefined ? [] : TO_SIGN.has(type) ? [signJob(lane)] : TO_SUBMIT.has(type) ? [submitJob(lane)] : []
   return dependents.length === 0 ? own : [...own, ...dependents.map(signJob)]

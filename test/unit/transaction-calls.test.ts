@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { nativeAsset } from '../../src/core/assets.ts'
-import type { RecordedEvent } from '../../src/core/messages.ts'
 import { type Change, type HoldChange, upcast } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { buildCall, buildCancellation } from '../../src/transactions/build-call.ts'
@@ -114,7 +113,7 @@ const LANE: Lane = { chainId: 1, address: `0x${'a'.repeat(40)}` }
 const OTHER: Lane = { chainId: 1, address: `0x${'b'.repeat(40)}` }
 
 async function route(type: string, lanesOf: LanesOf) {
-  const event = { type, streamId: 'transaction-tx_1' } as unknown as RecordedEvent
+  const event = { type, streamId: 'transaction-tx_1', tenantId: 'acme', data: null }
   async function* batches() {
     yield { events: [event] }
   }
