@@ -14,6 +14,8 @@ export type ReadModelTable =
   | 'assets'
   | 'chain_blocks'
   | 'chain_cursors'
+  | 'nft_metadata'
+  | 'nft_pins'
 
 /** A whole row by column name: it replaces the row of the same primary key. Amounts are decimal digits in strings. */
 export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }
