@@ -12,7 +12,7 @@ import { TEST_CHAIN } from './log.ts'
 import { ACME, makeWallet, type WalletParts, withWallets } from './wallet-parts.ts'
 
 /** The owner of every wallet here. */
-export const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
+const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 export const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 const GWEI = 10n ** 9n
 /** What every level of the quote asks for: known, so that what is held back is. */
