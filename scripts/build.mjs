@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { filesBelow, fingerprint } from './fingerprint.mjs'
+import { generateDocsPage } from './generate-docs-page.mjs'
 import { generatePrisma, readStamp } from './generate-prisma.mjs'
 
 const require = createRequire(import.meta.url)
@@ -32,7 +33,7 @@ const CARRIED = /^(src|workers|prisma)\/.*(?<!\.ts)$|^package\.json$/
 export function build(root) {
   const dist = join(root, 'dist')
   const stamp = join(dist, '.fingerprint')
-  const generated = generatePrisma(root)
+  const generated = [generatePrisma(root), generateDocsPage(root)].includes(true)
   const sources = filesBelow(root, SOURCES)
   const wanted = fingerprint(root, sources, process.version)
   if (!generated && readStamp(stamp) === wanted) return false

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { ChainSettings } from './chain/settings.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
-import { readSetting } from './config/read-setting.ts'
+import { readSetting, ruleOf } from './config/read-setting.ts'
 import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
@@ -49,6 +49,10 @@ export type Config = {
   readonly rebroadcastAfterMs: number
   readonly sweepIntervalMs: number
   readonly leaseMs: number
+  /** Null where metadata is served by Bursar alone. `authorization` is the value of a header. */
+  readonly ipfs: { readonly url: string; readonly authorization: string | null } | null
+  /** Ends with `/`. Null for `ipfs://`. */
+  readonly metadataBaseUrl: string | null
   /** Names in the environment that look like misspelt settings, one line each: to be logged. */
   readonly warnings: readonly string[]
 }
@@ -112,6 +116,13 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
   if (general.KEYSTORE === 'postgres' && general.KEYSTORE_KEY === undefined) {
     problems.push('KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key')
   }
+  for (const name of ['IPFS_API_URL', 'METADATA_BASE_URL'] as const) {
+    const url = general[name]
+    if (url !== undefined && !URL.canParse(url)) problems.push(`${name} ${ruleOf(GENERAL_SETTINGS[name])}`)
+  }
+  if (general.IPFS_API_AUTHORIZATION !== undefined && general.IPFS_API_URL === undefined) {
+    problems.push('IPFS_API_URL must be set when IPFS_API_AUTHORIZATION is: nothing else is sent it')
+  }
   const twice = chains.find((chain, index) => chains.findIndex(({ chainId }) => chainId === chain.chainId) < index)
   if (twice !== undefined) {
     problems.push(`${settingPrefix(twice)}CHAIN_ID must differ from that of every other chain, not ${twice.chainId}`)
@@ -155,6 +166,11 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     rebroadcastAfterMs: general.REBROADCAST_AFTER_MS,
     sweepIntervalMs: general.SWEEP_INTERVAL_MS,
     leaseMs: general.LEASE_MS,
+    ipfs:
+      general.IPFS_API_URL === undefined
+        ? null
+        : { url: general.IPFS_API_URL, authorization: general.IPFS_API_AUTHORIZATION ?? null },
+    metadataBaseUrl: general.METADATA_BASE_URL ?? null,
   }
 }
 

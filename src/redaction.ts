@@ -19,6 +19,8 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
     'redisurl',
     'rpcurl',
     'rpcurls',
+    'ipfsapiurl',
+    'ipfsapiauthorization',
   ],
   ...['seed', 'mnemonic', 'privatekey', 'share', 'shares', 'keyshare', 'keystorekey', 'keyencryptionkey'],
   ...['raw', 'rawtransaction', 'signedtransaction', 'signature', 'requestbody'],

@@ -13,6 +13,7 @@ import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
 import type { Kernel } from './kernel.ts'
+import { composeMetadata } from './nft-metadata.ts'
 import { addOperatorGauges } from './operator-gauges.ts'
 import { readinessChecks } from './readiness.ts'
 
@@ -27,6 +28,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     balanceRoutes({ readBalance: balances.readBalance }),
     ...composeTransactionRoutes(kernel, parts, balances),
     composeAssetRoutes(kernel, parts),
+    composeMetadata(kernel).routes,
   ]
   return buildApp({
     settings: config.http,

@@ -1,5 +1,9 @@
-/** The dispatcher process: turns events into jobs, and finds work that no job speaks of. One leads at a time. */
+/**
+ * The dispatcher process: turns events into jobs, finds work that no job speaks of, and keeps metadata on IPFS. One leads at
+ * a time.
+ */
 import { BALANCE_JOB_DATA, balanceJobs, findUnobservedWallets } from '../balances/jobs.ts'
+import { repeat } from '../balances/repeat.ts'
 import { lead } from '../event-log/lead.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
@@ -7,6 +11,7 @@ import { sweep } from '../jobs/sweep.ts'
 import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
 import type { Kernel } from './kernel.ts'
+import { composeRepin } from './nft-metadata.ts'
 import type { Work } from './run-process.ts'
 
 /** The subscription's name is its checkpoint: it never changes. */
@@ -19,6 +24,7 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
   const leaders = [
     lead({ ...settings, name: DISPATCHER }, (_lease, stop) => dispatch(kernel, stop)),
     lead({ ...settings, name: 'sweeper' }, (_lease, stop) => sweepUnfinished(kernel, stop)),
+    ...keepPins(kernel, (task) => lead({ ...settings, name: 'pins' }, (_lease, stop) => task(stop))),
   ]
   return { drain: async () => void (await Promise.all(leaders)) }
 }
@@ -52,4 +58,13 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
     signal,
     log: logger,
   })
+}
+
+/** Nothing where no IPFS node is configured. */
+function keepPins(kernel: Kernel, run: (task: (signal: AbortSignal) => Promise<void>) => Promise<void>) {
+  const { config, logger } = kernel
+  const repin = composeRepin(kernel)
+  if (repin === null) return []
+  const onError = (error: unknown) => logger.warn({ err: error }, 'metadata is not on IPFS yet, it is tried again')
+  return [run((signal) => repeat(() => repin(signal), { intervalMs: config.sweepIntervalMs, signal, onError }))]
 }

@@ -69,7 +69,8 @@ export const GENERAL_SETTINGS = {
     minimum: 0,
     maximum: 1_000_000,
     default: 100,
-    description: 'Requests per key, second and API process, in a burst too; 0 for no limit.',
+    description:
+      'Requests per key, second and API process, in a burst too; 0 for no limit. Where no key is needed, per address.',
   }),
   TRUSTED_PROXIES: list(
     '^([0-9.]+|[0-9a-fA-F:]+)(/[0-9]{1,3})?$|^(loopback|linklocal|uniquelocal)$',
@@ -121,6 +122,24 @@ export const GENERAL_SETTINGS = {
   LEASE_MS: milliseconds(
     { minimum: SECOND, maximum: 5 * MINUTE, default: 10 * SECOND },
     'How long a process that died keeps a lane or a leadership from others.',
+  ),
+  IPFS_API_URL: text(
+    '^https?://[^\\s/?#@"]+(/[^\\s?#@"]*)?$',
+    'must be an http:// or https:// URL without user name and password, such as http://127.0.0.1:5001',
+    { description: 'RPC API of a Kubo node: NFT metadata is pinned there before it is minted.', 'x-secret': true },
+  ),
+  IPFS_API_AUTHORIZATION: text('^[!-~]+ [!-~]+$', 'must be the value of an Authorization header, such as Bearer abc', {
+    description: 'Sent to `IPFS_API_URL`, for a node behind a proxy that asks for it.',
+    'x-secret': true,
+  }),
+  METADATA_BASE_URL: text(
+    '^(https://[^\\s/?#@"]+|http://(localhost|127\\.0\\.0\\.1)(:[0-9]+)?)/([^\\s?#@"]*/)?$',
+    'must be an https:// URL that ends with / and has at most 200 characters; http:// for localhost alone',
+    {
+      description:
+        'What stands before the CID in a `metadata_uri`, such as `https://wallets.example/v1/nft/metadata/`; without it `ipfs://`.',
+      maxLength: 200,
+    },
   ),
 }
 

@@ -5,7 +5,7 @@
 import type { Decider, Event, Metadata } from '../core/messages.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
 
-/** Tables that are written in the transaction of the append. `append_commits` names each of them. */
+/** Tables that are written in the transaction of the append. A migration calls `create_put_function` for each. */
 export type ReadModelTable =
   | 'wallets'
   | 'transactions'
@@ -14,6 +14,8 @@ export type ReadModelTable =
   | 'assets'
   | 'chain_blocks'
   | 'chain_cursors'
+  | 'nft_metadata'
+  | 'nft_pins'
 
 /** A whole row by column name: it replaces the row of the same primary key. Amounts are decimal digits in strings. */
 export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }

@@ -29,6 +29,7 @@ const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>>
   balances: ['wallet_id', 'asset_id'],
   api_keys: ['key_id'],
   assets: ['tenant_id', 'asset_id'],
+  nft_metadata: ['cid'],
 }
 
 /**

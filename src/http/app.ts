@@ -75,7 +75,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   observeRequests(app, { metrics, logger: settings.logRequests ? parts.logger : null })
 
   await addOpenApi(app, { version: parts.version })
-  await addDocsPage(app)
+  addDocsPage(app)
   // From here on every route has to say who may call it.
   app.addHook('onRoute', enforceRouteRules({ authenticator: parts.authenticator, rateLimit }))
   for (const addRoutes of parts.routes) addRoutes(app)

@@ -57,3 +57,8 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
     else done(verdict)
   }
 }
+
+/** The `onRequest` hook of a public route that costs enough to be counted. */
+export function limitByAddress({ rateLimit }: Gate): onRequestHookHandler {
+  return (request, reply, done) => done(rateLimit.admitAddress(request.ip, reply) ?? undefined)
+}

@@ -21,6 +21,8 @@ export type Metrics = {
   readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
   /** Transactions that a lane signed at once. */
   readonly countSigned: (signed: { network: string; transactions: number }) => void
+  /** One piece of content that the IPFS node was to pin. */
+  readonly observePin: (pin: { outcome: string; durationMs: number }) => void
   /** Adds a gauge whose readings are made at each scrape: jobs by queue and state, lanes held, lags. */
   readonly addGauge: (
     name: string,
@@ -47,6 +49,7 @@ export function createMetrics(processName: string): Metrics {
   const appends = timer('bursar_append_duration_seconds', 'Time to make a batch of commits durable.', [])
   const calls = timer('bursar_rpc_duration_seconds', 'Time of a JSON-RPC call.', ['network', 'method', 'outcome'])
   const jobs = timer('bursar_job_duration_seconds', 'Time of a job.', ['queue', 'outcome'])
+  const pins = timer('bursar_ipfs_pin_duration_seconds', 'Time to pin metadata on the IPFS node.', ['outcome'])
   const help = {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
@@ -77,6 +80,7 @@ export function createMetrics(processName: string): Metrics {
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
+    observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {
       new Gauge({
         name,

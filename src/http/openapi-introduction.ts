@@ -36,5 +36,6 @@ rows are added.
 
 ## Limits
 
-\`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` tell where your key stands; a 429 carries \`Retry-After\`.
+\`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` tell where your key stands, or your address where no key
+is needed; a 429 carries \`Retry-After\`.
 `.trim()

@@ -117,6 +117,7 @@ export const COMPONENT_RESPONSES: Readonly<Record<string, { description: string;
 /** The statuses that a route can refuse with; a text where the route says more than the shared description. */
 export function refusalStatuses(route: {
   readonly authenticated: boolean
+  readonly limited: boolean
   readonly body: boolean
   readonly query: boolean
   readonly idempotent: boolean
@@ -126,7 +127,8 @@ export function refusalStatuses(route: {
   const statuses = [
     ...(route.body ? [400, 413, 415, 422] : []),
     ...(route.query || route.idempotent ? [422] : []),
-    ...(route.authenticated ? [401, 403, 429] : []),
+    ...(route.authenticated ? [401, 403] : []),
+    ...(route.limited ? [429] : []),
     ...(route.params ? [404] : []),
     ...[500, 503],
   ]

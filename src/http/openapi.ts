@@ -28,6 +28,7 @@ const TAGS = [
   { name: 'Wallets', description: 'Keys that we hold, and addresses that we watch.' },
   { name: 'Transactions', description: 'Sending, and what became of it.' },
   { name: 'Assets', description: 'What transfers and balances can name.' },
+  { name: 'NFT', description: 'Collections, tokens and what they stand for.' },
   { name: 'Sandbox', description: 'Play money for the local chains. Only there.' },
   { name: 'Operations', description: 'For those who run the service. No key is needed.' },
 ]
@@ -76,7 +77,7 @@ export async function addOpenApi(app: App, { version }: { readonly version: stri
 /** What a route's settings mean, said in the terms of its schema. */
 function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   if (schema.hide) return schema
-  const { scope = 'public', idempotent = false, waits, refusals = {} } = route.config ?? {}
+  const { scope = 'public', limited = false, idempotent = false, waits, refusals = {} } = route.config ?? {}
   const waiting = waits === undefined ? undefined : `Waits ${waits}; \`Prefer\` asks for more or less.`
   const notes = [schema.description, waiting, scope === 'public' ? undefined : `Needs the scope \`${scope}\`.`]
   const headers = {
@@ -92,6 +93,7 @@ function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
     security: scope === 'public' ? [] : [{ apiKey: [] }],
     'x-refusals': refusalStatuses({
       authenticated: scope !== 'public',
+      limited: limited || scope !== 'public',
       body: schema.body !== undefined,
       query: schema.querystring !== undefined,
       idempotent,

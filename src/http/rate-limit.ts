@@ -1,6 +1,6 @@
 /**
- * How often a key may call, and how often a client address may fail to authenticate. Every answer to a known key says
- * where it stands, in the `RateLimit-*` headers of draft-ietf-httpapi-ratelimit-headers-03.
+ * How often a key may call, how often a client address may where no key is needed, and how often it may fail to
+ * authenticate. Every answer to a known key says where it stands, in the `RateLimit-*` headers of draft-ietf-httpapi-ratelimit-headers-03.
  */
 import { isIPv6 } from 'node:net'
 import type { FastifyReply } from 'fastify'
@@ -20,17 +20,23 @@ const FAILURES = { capacity: 100, refillPerSecond: 5, maxKeys: MAX_KEYS }
 export type RateLimit = {
   /** @returns the refusal when the key is over its rate */
   readonly admit: (keyId: string, reply: FastifyReply) => RateLimited | null
+  /** The same for who needs no key. @returns the refusal when the address is over its rate */
+  readonly admitAddress: (address: string, reply: FastifyReply) => RateLimited | null
   /** @returns the refusal when the address has failed too often to be heard now */
   readonly hear: (address: string) => RateLimited | null
   readonly recordFailure: (address: string) => void
 }
 
-/** @param perSecond requests that a key may send each second, in a burst as well; 0 switches the limit off */
+/** @param perSecond requests that a key, or an address without one, may send each second, in a burst as well; 0 switches the limit off */
 export function createRateLimit(perSecond: number, clock: Clock): RateLimit {
-  const keys = new TokenBuckets({ capacity: perSecond, refillPerSecond: perSecond, maxKeys: MAX_KEYS }, clock)
+  const rules = { capacity: perSecond, refillPerSecond: perSecond, maxKeys: MAX_KEYS }
+  const keys = new TokenBuckets(rules, clock)
+  // Apart from the keys: addresses cost a stranger nothing, and must not push a key out of memory.
+  const addresses = new TokenBuckets(rules, clock)
   const failures = new TokenBuckets(FAILURES, clock)
   return {
     admit: perSecond === 0 ? () => null : (keyId, reply) => admit(keys, keyId, reply),
+    admitAddress: perSecond === 0 ? () => null : (address, reply) => admit(addresses, addressKey(address), reply),
     hear: (address) => {
       const key = addressKey(address)
       return failures.isEmpty(key) ? new RateLimited(failures.secondsUntilOne(key)) : null
@@ -39,12 +45,12 @@ export function createRateLimit(perSecond: number, clock: Clock): RateLimit {
   }
 }
 
-function admit(keys: TokenBuckets, keyId: string, reply: FastifyReply): RateLimited | null {
-  const left = keys.take(keyId)
-  reply.header('ratelimit-limit', keys.capacity)
+function admit(buckets: TokenBuckets, key: string, reply: FastifyReply): RateLimited | null {
+  const left = buckets.take(key)
+  reply.header('ratelimit-limit', buckets.capacity)
   reply.header('ratelimit-remaining', left < 1 ? 0 : Math.floor(left))
-  reply.header('ratelimit-reset', keys.secondsToGain(keys.capacity - Math.max(0, left)))
-  return left === -1 ? new RateLimited(keys.secondsUntilOne(keyId)) : null
+  reply.header('ratelimit-reset', buckets.secondsToGain(buckets.capacity - Math.max(0, left)))
+  return left === -1 ? new RateLimited(buckets.secondsUntilOne(key)) : null
 }
 
 /** One client commands a whole IPv6 /64, so that is what counts; an IPv4 address counts by itself. */

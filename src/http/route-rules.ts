@@ -4,7 +4,7 @@
  */
 import type { onRequestHookHandler, preValidationHookHandler, RouteOptions } from 'fastify'
 import { ValidationFailed } from '../core/errors.ts'
-import { type Gate, requireScope } from './auth.ts'
+import { type Gate, limitByAddress, requireScope } from './auth.ts'
 import type { Scope } from './caller.ts'
 import { fieldPath } from './field-path.ts'
 import { readIdempotencyKey } from './idempotency.ts'
@@ -15,6 +15,8 @@ const MAX_FIELDS_TOLD = 100
 export type RouteAccess = {
   /** What a key must be allowed to do; `public` for a route that needs no key. */
   scope?: Scope | 'public'
+  /** Counts the requests of each client address: for a public route that reads the database. */
+  limited?: boolean
   /** Takes an `Idempotency-Key`: every POST that creates or spends. */
   idempotent?: boolean
   /** What the answer waits for, as it goes on after `Waits`: `for the hash, 2 seconds at most`. The route follows `Prefer`. */
@@ -27,7 +29,7 @@ export type RouteAccess = {
 export function enforceRouteRules(gate: Gate): (route: RouteOptions) => void {
   return (route) => {
     const name = `${String(route.method)} ${route.url}`
-    const { scope, idempotent } = route.config ?? {}
+    const { scope, limited, idempotent } = route.config ?? {}
     if (scope === undefined) throw new Error(`${name} must state config.scope: a scope, or 'public'`)
     for (const part of ['summary', 'description', 'tags'] as const) {
       if (!route.schema?.[part]?.length)
@@ -36,6 +38,7 @@ export function enforceRouteRules(gate: Gate): (route: RouteOptions) => void {
     requireClosed(route.schema?.body, `${name}: body`)
     requireClosed(route.schema?.querystring, `${name}: querystring`)
     if (scope !== 'public') route.onRequest = before(requireScope(scope, gate), route.onRequest)
+    else if (limited) route.onRequest = before(limitByAddress(gate), route.onRequest)
     const reads = ['GET', 'HEAD'].includes(String(route.method))
     if (!reads && route.schema?.body === undefined) route.preValidation = before(refuseFields, route.preValidation)
     if (idempotent) route.preValidation = before(readIdempotencyKey(name), route.preValidation)

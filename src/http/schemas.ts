@@ -35,15 +35,12 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
 }
 
 /**
- * Control characters, line and paragraph separators, the marks that turn the direction of text round, and halves of
- * surrogate pairs. Written out, not as Unicode properties, because client generators in other languages read the pattern.
+ * Line and paragraph separators, the marks that turn the direction of text round, and halves of surrogate pairs. Written
+ * out, not as Unicode properties, because client generators in other languages read the pattern.
  */
-const UNFIT_FOR_TEXT = [
-  '\\u0000-\\u001f\\u007f-\\u009f',
-  '\\u2028\\u2029',
-  '\\u202a-\\u202e\\u2066-\\u2069',
-  '\\ud800-\\udfff',
-].join('')
+const UNFIT_FOR_TEXT = '\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
+const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f'
+const CONTROL_BUT_LINE_FEED = '\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f'
 
 /**
  * Free text: emoji and every script are welcome, but nothing with which one label can pass for another.
@@ -51,12 +48,21 @@ const UNFIT_FOR_TEXT = [
  * @param maxLength characters (code points)
  */
 export function text(maxLength: number, options: StringOptions = {}) {
+  return freeText(maxLength, CONTROL, 'control characters, line breaks', options)
+}
+
+/** Free text of several lines, which end with a line feed. @param maxLength characters (code points) */
+export function multilineText(maxLength: number, options: StringOptions = {}) {
+  return freeText(maxLength, CONTROL_BUT_LINE_FEED, 'control characters other than line feeds', options)
+}
+
+function freeText(maxLength: number, control: string, unfit: string, options: StringOptions) {
   const length = options.minLength === undefined ? `at most ${maxLength}` : `${options.minLength} to ${maxLength}`
   return Type.String({
     ...options,
     maxLength,
-    pattern: `^[^${UNFIT_FOR_TEXT}]*$`,
-    'x-rule': `must be text of ${length} characters, without control characters, line breaks or marks that turn its direction`,
+    pattern: `^[^${control}${UNFIT_FOR_TEXT}]*$`,
+    'x-rule': `must be text of ${length} characters, without ${unfit} or marks that turn its direction`,
     'x-code': 'invalid_text',
   })
 }

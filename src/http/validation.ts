@@ -6,6 +6,7 @@ import { Ajv, type AnySchema, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
 import { NotFound, ValidationFailed } from '../core/errors.ts'
+import { isImageUri, isWebAddress } from '../core/published-uris.ts'
 import { itemsOf } from './validation-items.ts'
 
 /** Keywords of ours on a schema: `x-rule` says a pattern in words, `x-code` is the code of an item that fails it. */
@@ -50,6 +51,8 @@ function createAjv(options: { allErrors: boolean; coerceTypes: boolean }): Ajv {
   ajv.addVocabulary(ANNOTATIONS)
   addFormats.default(ajv)
   ajv.addFormat('date-time', isInstant(ajv.formats['date-time']))
+  ajv.addFormat('image-uri', isImageUri)
+  ajv.addFormat('web-address', isWebAddress)
   return ajv
 }
 

@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How a process ended. */
@@ -24,6 +24,8 @@ export type Child = {
 export type ChildOptions = {
   readonly command: string
   readonly args: readonly string[]
+  /** How far the process stands back when the processor is short: a nice value, 0 to 19. */
+  readonly niceness?: number
   /** Put before the command: `unshare …`. */
   readonly prefix?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
@@ -47,7 +49,14 @@ const LOG_LIMIT_BYTES = 8 * 1024 * 1024
  * @throws Error when it cannot be spawned
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
-  const words = [...(options.prefix ?? []), ...dieWithParent(options.onParentDeath), options.command, ...options.args]
+  const nice = options.niceness === undefined ? [] : ['nice', '-n', String(options.niceness)]
+  const words = [
+    ...(options.prefix ?? []),
+    ...nice,
+    ...dieWithParent(options.onParentDeath),
+    options.command,
+    ...options.args,
+  ]
   const [command = options.command, ...args] = words
   const log = openLog(options.logFile)
   try {
@@ -61,12 +70,22 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       ...(options.gid === undefined ? {} : { gid: options.gid }),
     })
     await once(child, 'spawn')
+    if (options.niceness !== undefined && child.pid !== undefined) standBack(child.pid, options.niceness)
     const exited = new Promise<Exit>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }))
     })
     return { pid: child.pid ?? 0, exited, kill: (signal) => void child.kill(signal), unref: () => child.unref() }
   } finally {
     closeSync(log)
+  }
+}
+
+/** Linux weighs whole sessions against each other, and every child is one: within it alone `nice` says nothing (sched(7), autogroup). */
+function standBack(pid: number, niceness: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(niceness))
+  } catch {
+    // Another system, or a kernel without groups: there `nice` does it.
   }
 }
 

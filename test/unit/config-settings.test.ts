@@ -37,6 +37,8 @@ t.test('an empty environment is the sandbox on its defaults', async (t) => {
   })
   t.same(config.keystore, { kind: 'directory', directory: join(process.cwd(), '.data', 'keystore'), key: null })
   t.same(config.chains, [])
+  t.equal(config.ipfs, null)
+  t.equal(config.metadataBaseUrl, null)
   t.same(config.warnings, [])
 })
 
@@ -108,6 +110,14 @@ t.test('a bad setting is refused in one line that names it, its rule and its val
       `BINANCE_PRICE_FEEDS must be a comma list of SYMBOL=0xaddress, not "${'x'.repeat(80)}…"`,
     ],
     [
+      { IPFS_API_AUTHORIZATION: 'Bearer abc' },
+      'IPFS_API_URL must be set when IPFS_API_AUTHORIZATION is: nothing else is sent it',
+    ],
+    [
+      { IPFS_API_URL: 'http://kubo:99999' },
+      'IPFS_API_URL must be an http:// or https:// URL without user name and password, such as http://127.0.0.1:5001',
+    ],
+    [
       { ETHEREUM_RPC_URLS: 'https://one.example' },
       'DATABASE_URL must be set when ETHEREUM_RPC_URLS is: the sandbox is for local chains only',
     ],
@@ -142,6 +152,8 @@ t.test('a secret is not shown, even when it is wrong', async (t) => {
     DATABASE_URL: 'mysql://root:hunter2@db',
     REDIS_URL: 'http://:hunter2@redis',
     KEYSTORE_KEY: 'hunter2',
+    IPFS_API_URL: 'https://me:hunter2@kubo.example',
+    IPFS_API_AUTHORIZATION: 'hunter2',
     ETHEREUM_RPC_URLS: 'ftp://hunter2',
   }
   const text = problemsOf(secrets).join('\n')
@@ -177,7 +189,7 @@ t.test('every setting has a type, a default and a description, and secrets are m
   }
   t.same(
     SETTINGS.filter(({ secret }) => secret).map(({ name }) => name),
-    ['DATABASE_URL', 'REDIS_URL', 'KEYSTORE_KEY', '<NET>_RPC_URLS'],
+    ['DATABASE_URL', 'REDIS_URL', 'KEYSTORE_KEY', 'IPFS_API_URL', 'IPFS_API_AUTHORIZATION', '<NET>_RPC_URLS'],
   )
 })
 
@@ -194,4 +206,28 @@ t.test('a default that the table shows is one that the reader would take', async
 t.test('the key of the keystore is read as it stands', async (t) => {
   t.equal(loadConfig({ KEYSTORE_KEY: KEY }).keystore.key, KEY)
   t.equal(problemsOf({ KEYSTORE_KEY: KEY.slice(1) }).length, 1)
+})
+
+t.test('an IPFS node is a URL, and what its proxy asks for', async (t) => {
+  t.same(loadConfig({ IPFS_API_URL: 'http://127.0.0.1:5001' }).ipfs, {
+    url: 'http://127.0.0.1:5001',
+    authorization: null,
+  })
+  const guarded = { IPFS_API_URL: 'https://kubo.example/ipfs/', IPFS_API_AUTHORIZATION: 'Basic dXNlcjpwYXNz' }
+  t.same(loadConfig(guarded).ipfs, { url: 'https://kubo.example/ipfs/', authorization: 'Basic dXNlcjpwYXNz' })
+  for (const url of ['kubo:5001', 'ftp://kubo', 'http://', 'http://kubo/?a=1', 'http://a b'])
+    t.equal(problemsOf({ IPFS_API_URL: url }).length, 1, url)
+  for (const value of ['abc', 'Bearer a b', 'Bearer \u00e9'])
+    t.equal(problemsOf({ ...guarded, IPFS_API_AUTHORIZATION: value }).length, 1, value)
+})
+
+t.test('the base of metadata addresses ends with a slash and is reached by TLS, but on this machine', async (t) => {
+  for (const url of ['https://a.example/', 'https://a.example:8443/m/1/', 'http://localhost:3000/v1/nft/metadata/'])
+    t.equal(loadConfig({ METADATA_BASE_URL: url }).metadataBaseUrl, url)
+  const bad = ['https://a.example', 'https://a.example/m', 'http://a.example/', 'http://localhost.evil.example/']
+  for (const url of [...bad, 'ipfs://', 'https://a.example/?a=/', `https://a.example/${'a'.repeat(200)}/`]) {
+    t.match(problemsOf({ METADATA_BASE_URL: url }), [
+      /^METADATA_BASE_URL must be an https:\/\/ URL that ends with \/ and has at most 200 characters/,
+    ])
+  }
 })

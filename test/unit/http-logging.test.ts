@@ -49,6 +49,8 @@ t.test('secrets are taken out by their names, however they are written and where
     'API_KEY',
     'KEYSTORE_KEY',
     'databaseUrl',
+    'IPFS_API_URL',
+    'ipfsApiAuthorization',
   ]
   for (const name of [...names, ...more]) {
     logger.info({ [name]: SEED, deep: { er: [{ [name]: [SEED] }] }, kept: 'kept' }, 'secret')

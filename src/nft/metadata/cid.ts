@@ -1,0 +1,58 @@
+/**
+ * Content identifiers of metadata: CIDv1, codec raw, SHA-256, written in base32. It is what `ipfs add --cid-version=1` gives
+ * for content of one block (at most 256 KiB). On chain stands the digest alone, as 32 bytes.
+ */
+import { createHash } from 'node:crypto'
+import { CID } from 'multiformats/cid'
+import { create, type Digest } from 'multiformats/hashes/digest'
+
+/** Codes of the multicodec table. */
+const RAW = 0x55
+const SHA2_256 = 0x12
+
+const DIGEST = /^0x[0-9a-f]{64}$/i
+
+/** The CID of content, such as `bafkrei…`. */
+export function cidOf(bytes: Uint8Array): string {
+  return write(createHash('sha256').update(bytes).digest())
+}
+
+/**
+ * The SHA-256 digest in a CID of ours: `0x` and 64 hexadecimal digits, as a contract takes it.
+ *
+ * @throws TypeError when the CID is not one that `cidOf` makes
+ */
+export function digestOf(cid: string): string {
+  const { version, code, multihash } = CID.parse(cid)
+  if (version !== 1 || code !== RAW || multihash.code !== SHA2_256)
+    throw new TypeError(`not a CIDv1 of raw bytes by SHA-256: ${cid}`)
+  return `0x${Buffer.from(multihash.digest).toString('hex')}`
+}
+
+/**
+ * The CID whose digest a contract holds.
+ *
+ * @param digest `0x` and 64 hexadecimal digits
+ * @throws TypeError when it is anything else
+ */
+export function cidOfDigest(digest: string): string {
+  if (!DIGEST.test(digest)) throw new TypeError(`not a digest of 32 bytes: ${digest}`)
+  return write(Buffer.from(digest.slice(2), 'hex'))
+}
+
+/**
+ * Reads a CID in any of its usual writings (base32, base36, base58btc) and gives the one writing by which content is found
+ * here. Any codec and hash is a CID; `null` is what is none.
+ */
+export function canonicalCid(text: string): string | null {
+  try {
+    return CID.parse(text).toString()
+  } catch {
+    return null
+  }
+}
+
+function write(sha256: Uint8Array): string {
+  const digest: Digest<typeof SHA2_256, number> = create(SHA2_256, sha256)
+  return CID.createV1(RAW, digest).toString()
+}

@@ -1,0 +1,78 @@
+/**
+ * The IPFS node, through Kubo's RPC API (https://docs.ipfs.tech/reference/kubo/rpc/). Whatever the node does instead of
+ * naming a CID is `ipfs_unavailable`; what exactly went wrong is in the error's cause, for the operator's log.
+ */
+import { Unavailable } from '../../core/errors.ts'
+import { MAX_CONTENT_BYTES } from './content.ts'
+
+/** Everything that decides over the CID is said: a node may be configured otherwise. */
+const ADD_OPTIONS = new URLSearchParams({
+  'cid-version': '1',
+  'raw-leaves': 'true',
+  hash: 'sha2-256',
+  chunker: `size-${MAX_CONTENT_BYTES}`,
+  pin: 'true',
+  progress: 'false',
+})
+/** An answer names one CID; an error page of a gateway is longer, and its beginning is enough. */
+const MAX_ANSWER_BYTES = 16 * 1_024
+const MAX_CAUSE_LENGTH = 300
+
+export type IpfsNode = {
+  /**
+   * Adds content and pins it; content that the node has already is only pinned.
+   *
+   * @param signal ends the wait
+   * @returns the CID that the node gave it, in the writing of the node
+   * @throws Unavailable `ipfs_unavailable`
+   */
+  readonly add: (text: string, signal: AbortSignal) => Promise<string>
+}
+
+/**
+ * @param url of the RPC API, such as `http://127.0.0.1:5001`; a path is taken as a prefix
+ * @param authorization value of the `Authorization` header, for a node behind a proxy that asks for it
+ */
+export function createKuboNode(settings: { readonly url: string; readonly authorization: string | null }): IpfsNode {
+  const { url, authorization } = settings
+  const target = `${url.replace(/\/+$/, '')}/api/v0/add?${ADD_OPTIONS}`
+  const headers = authorization === null ? {} : { authorization }
+  return {
+    async add(text, signal) {
+      const body = new FormData()
+      body.set('file', new Blob([text], { type: 'application/octet-stream' }), 'metadata.json')
+      try {
+        // An API does not redirect; what it was sent must not go elsewhere.
+        const response = await fetch(target, { method: 'POST', body, headers, signal, redirect: 'error' })
+        return cidIn(await readAnswer(response), response.status)
+      } catch (error) {
+        throw unavailable(error, signal)
+      }
+    },
+  }
+}
+
+async function readAnswer({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > MAX_ANSWER_BYTES) break
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Kubo answers a line of JSON for each file. When it fails after its headers were sent, it breaks off without one. */
+function cidIn(answer: string, status: number): string {
+  if (status !== 200) throw new Error(`HTTP ${status}: ${answer.slice(0, MAX_CAUSE_LENGTH)}`)
+  const lines = answer.split('\n').filter((line) => line.trim() !== '')
+  const cid = (JSON.parse(lines.at(-1) ?? 'null') as { readonly Hash?: unknown } | null)?.Hash
+  if (typeof cid !== 'string') throw new Error(`no CID in the answer: ${answer.slice(0, MAX_CAUSE_LENGTH)}`)
+  return cid
+}
+
+function unavailable(cause: unknown, signal: AbortSignal): Unavailable {
+  const what = signal.aborted ? 'did not answer in time' : 'does not take metadata now'
+  return new Unavailable('ipfs_unavailable', `The IPFS node ${what}: nothing was recorded, try again.`, { cause })
+}

@@ -1,0 +1,32 @@
+/** Pins one piece of content, and sees that the node calls it what the chain will call it. */
+import { Unavailable } from '../../core/errors.ts'
+import { canonicalCid } from './cid.ts'
+import type { Content } from './content.ts'
+import type { IpfsNode } from './kubo.ts'
+
+export type PinOutcome = 'pinned' | 'failed'
+export type PinObserver = (pin: { readonly outcome: PinOutcome; readonly durationMs: number }) => void
+
+/** @throws Unavailable `ipfs_unavailable`; `ipfs_cid_mismatch` when the node gave the content another CID */
+export type Pin = (content: Pick<Content, 'cid' | 'text'>, signal: AbortSignal) => Promise<void>
+
+export function createPin(node: IpfsNode, observe: PinObserver): Pin {
+  return async ({ cid, text }, signal) => {
+    const startedAt = performance.now()
+    let outcome: PinOutcome = 'failed'
+    try {
+      const told = await node.add(text, signal)
+      if (canonicalCid(told) !== cid) throw mismatch(cid, told)
+      outcome = 'pinned'
+    } finally {
+      observe({ outcome, durationMs: performance.now() - startedAt })
+    }
+  }
+}
+
+/** A node that ignores how it was asked to add: what the token would name could not be found there. */
+function mismatch(cid: string, told: string): Unavailable {
+  const cause = new Error(`the node says ${told.slice(0, 100)}, the content is ${cid}`)
+  const message = 'The IPFS node stored the metadata under another CID than the token would name: nothing was recorded.'
+  return new Unavailable('ipfs_cid_mismatch', message, { cause })
+}

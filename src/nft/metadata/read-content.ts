@@ -1,0 +1,16 @@
+/** Reads published metadata by its CID: one look-up by primary key. */
+import type { Pool } from 'pg'
+
+/** The very text that was hashed; null when nothing of that CID was ever minted here. */
+export type ReadContent = (cid: string) => Promise<string | null>
+
+export function createReadContent(pool: Pool): ReadContent {
+  return async (cid) => {
+    const { rows } = await pool.query<{ content: string }>({
+      name: 'read_nft_metadata',
+      text: 'SELECT content FROM nft_metadata WHERE cid = $1',
+      values: [cid],
+    })
+    return rows[0]?.content ?? null
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Keeps on IPFS what was minted: pins what was not pinned yet (the node was configured later) and has the node confirm the
+ * rest from time to time, which also restores what it lost.
+ */
+import type { Pool } from 'pg'
+import type { Clock } from '../../core/ids.ts'
+import { actAtOnce } from './at-once.ts'
+import type { Pin } from './pin.ts'
+import { type DuePin, findDuePins, forgetUnminted, postponePin, recordPinned } from './pin-rows.ts'
+
+/** Of at most 256 KiB each: what is in memory at once. */
+const BATCH = 64
+/** Fewer than a request takes: mints go first. */
+const PINS_AT_ONCE = 4
+const TIMEOUT_MS = 10_000
+
+export type RepinPorts = { readonly pool: Pool; readonly pin: Pin; readonly clock: Clock }
+
+/**
+ * Works through what is due. Content that the node does not take is put off, and one that fails ends the round: a node that
+ * is down is not asked for all the others.
+ *
+ * @returns how many pieces of content the node confirmed
+ * @throws Unavailable `ipfs_unavailable`, `ipfs_cid_mismatch` after the first failure; what was confirmed before is recorded
+ */
+export type Repin = (signal: AbortSignal) => Promise<number>
+
+export function createRepin({ pool, pin, clock }: RepinPorts): Repin {
+  async function pinDue(due: DuePin, signal: AbortSignal): Promise<void> {
+    try {
+      await pin(due, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]))
+    } catch (error) {
+      if (!signal.aborted) await postponePin(pool, due.cid, clock())
+      throw error
+    }
+    await recordPinned(pool, [due.cid], clock())
+  }
+
+  return async (signal) => {
+    let pinned = 0
+    for (;;) {
+      const due = await findDuePins(pool, clock(), BATCH)
+      if (due.length === 0) break
+      try {
+        await actAtOnce(due, PINS_AT_ONCE, pinDue, signal)
+      } catch (error) {
+        if (signal.aborted) break
+        throw error
+      }
+      pinned += due.length
+    }
+    await forgetUnminted(pool, clock())
+    return pinned
+  }
+}

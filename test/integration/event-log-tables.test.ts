@@ -1,0 +1,53 @@
+/** Read-model tables on a real PostgreSQL: how a table joins those that an append writes. */
+import t, { type Test } from 'tap'
+import type { ReadModelRow } from '../../src/event-log/aggregate.ts'
+import { seedWallet, withLog } from '../support/log.ts'
+
+async function withTable(t: Test, register: string) {
+  const { pool, log } = await withLog(t)
+  await pool.query('CREATE TABLE notes (author text, title text, body text, PRIMARY KEY (author, title))')
+  await pool.query(register)
+  const put = (...rows: readonly Record<string, string>[]) =>
+    log.append({ changes: [], rows: rows.map((row) => ({ table: 'notes', row }) as unknown as ReadModelRow) })
+  const read = async () => (await pool.query('SELECT author, title, body FROM notes ORDER BY 1, 2')).rows
+  return { pool, log, put, read }
+}
+
+t.test('one call lets a table join: its rows replace those of the same primary key', async (t: Test) => {
+  const { put, read } = await withTable(t, "SELECT create_put_function('notes')")
+  await put({ author: 'a', title: 'one', body: 'first' }, { author: 'a', title: 'two', body: 'first' })
+  await put({ author: 'a', title: 'one', body: 'second' })
+  t.same(await read(), [
+    { author: 'a', title: 'one', body: 'second' },
+    { author: 'a', title: 'two', body: 'first' },
+  ])
+})
+
+t.test('a table whose first row stays keeps it, twice in one append too', async (t: Test) => {
+  const { put, read } = await withTable(t, "SELECT create_put_function('notes', first_stays => true)")
+  await put({ author: 'a', title: 'one', body: 'first' }, { author: 'a', title: 'one', body: 'first' })
+  await put({ author: 'a', title: 'one', body: 'second' })
+  t.same(await read(), [{ author: 'a', title: 'one', body: 'first' }])
+})
+
+t.test('a column that came later is written once the table is called for again', async (t: Test) => {
+  const { pool, put } = await withTable(t, "SELECT create_put_function('notes')")
+  await pool.query("ALTER TABLE notes ADD COLUMN mood text; SELECT create_put_function('notes')")
+  await put({ author: 'a', title: 'one', body: 'b', mood: 'glad' })
+  await put({ author: 'a', title: 'one', body: 'b', mood: 'calm' })
+  t.same((await pool.query('SELECT mood FROM notes')).rows, [{ mood: 'calm' }])
+})
+
+t.test('the tables that joined before are still written', async (t: Test) => {
+  const { pool, log } = await withTable(t, "SELECT create_put_function('notes')")
+  await seedWallet(pool, { walletId: 'wal_1', balance: 1n })
+  const { rows } = await pool.query('SELECT to_jsonb(w) || \'{"label": "new"}\' AS row FROM wallets AS w')
+  await log.append({ changes: [], rows: [{ table: 'wallets', row: rows[0].row }] })
+  t.same((await pool.query('SELECT label FROM wallets')).rows, [{ label: 'new' }])
+})
+
+t.test('rows for a table that never joined are refused, and nothing of the append stays', async (t: Test) => {
+  const { put, read } = await withTable(t, 'SELECT 1')
+  await t.rejects(put({ author: 'a', title: 'one', body: 'b' }), { message: /no put function: notes/ })
+  t.same(await read(), [])
+})

@@ -1,0 +1,76 @@
+/** The processes as they are composed: the API serves metadata and pins it, the dispatcher keeps it on IPFS. */
+import t, { type Test } from 'tap'
+import { composeApi } from '../../src/compose/api.ts'
+import { startDispatcher } from '../../src/compose/dispatcher.ts'
+import { composeKernel } from '../../src/compose/kernel.ts'
+import { composeMetadata } from '../../src/compose/nft-metadata.ts'
+import { loadConfig } from '../../src/config.ts'
+import { contentOf, contentRows } from '../../src/nft/metadata/content.ts'
+import { startKubo } from '../support/kubo.ts'
+import { withDatabase } from '../support/postgres.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+
+const NOW = '2026-01-01T00:00:00.000Z'
+const CONTENT = [1, 2, 3].map((n) => contentOf({ name: `Lighthouse #${n}` }))
+const [FIRST = contentOf({ name: '' })] = CONTENT
+
+async function withConfig(t: Test, env: Record<string, string>) {
+  const { url } = await withDatabase(t)
+  return loadConfig({
+    DATABASE_URL: url,
+    LOG_LEVEL: 'fatal',
+    DATABASE_POOL_SIZE: '4',
+    SWEEP_INTERVAL_MS: '100',
+    LEASE_MS: '1000',
+    SHUTDOWN_GRACE_MS: '2000',
+    ...env,
+  })
+}
+
+t.test('the dispatcher pins what was minted while there was no IPFS node, and counts it', async (t: Test) => {
+  const kubo = await startKubo(t, { authorization: 'Bearer abc' })
+  kubo.fail('errors')
+  const config = await withConfig(t, { IPFS_API_URL: `${kubo.url}/`, IPFS_API_AUTHORIZATION: 'Bearer abc' })
+  const kernel = composeKernel(config, 'dispatcher')
+  await kernel.log.append({ changes: [], rows: CONTENT.flatMap((content) => contentRows(content, NOW)) })
+  const stop = new AbortController()
+  const work = await startDispatcher(kernel, stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await work.drain()
+    await kernel.close()
+  })
+  const metrics = () => kernel.metrics.registry.metrics()
+  await eventually(() => kubo.requests() > 0)
+  t.match(await metrics(), /^bursar_ipfs_pins_pending\{process="dispatcher"\} 3$/m)
+  kubo.fail(null)
+  await kernel.pool.query('UPDATE nft_pins SET due_at = $1', [NOW]) // What failed is put off for minutes.
+  await eventually(() => kubo.pinned.size === CONTENT.length)
+  t.strictSame([...kubo.pinned.keys()].sort(), CONTENT.map(({ cid }) => cid).sort())
+  await eventually(async () => /^bursar_ipfs_pins_pending\S* 0$/m.test(await metrics()))
+  t.match(await metrics(), /^bursar_ipfs_pin_duration_seconds_count\{.*outcome="pinned".*\} 3$/m)
+  t.match(await metrics(), /^bursar_ipfs_pin_duration_seconds_count\{.*outcome="failed".*\} [1-9]/m)
+})
+
+t.test('the API serves metadata without a key, and pins before a mint where it is told to', async (t: Test) => {
+  const kubo = await startKubo(t)
+  const config = await withConfig(t, {
+    IPFS_API_URL: kubo.url,
+    METADATA_BASE_URL: 'https://wallets.example/v1/nft/metadata/',
+  })
+  const kernel = composeKernel(config, 'api')
+  const app = await composeApi(kernel, '0.0.0-test')
+  t.after(async () => {
+    await app.close()
+    await kernel.close()
+  })
+  const { pinMetadata, metadataUri } = composeMetadata(kernel)
+  await pinMetadata([FIRST])
+  t.strictSame([...kubo.pinned.keys()], [FIRST.cid])
+  await kernel.log.append({ changes: [], rows: contentRows(FIRST, NOW) })
+  const answer = await app.inject({ url: new URL(metadataUri(FIRST.cid)).pathname })
+  t.equal(answer.statusCode, 200)
+  t.equal(answer.payload, FIRST.text)
+  await kubo.stop()
+  await t.rejects(pinMetadata(CONTENT), { code: 'ipfs_unavailable' })
+})
