@@ -13,9 +13,9 @@ import { replay } from '../../src/event-log/replay.ts'
 import { digestOf } from '../../src/nft/metadata/cid.ts'
 import { contentOf } from '../../src/nft/metadata/content.ts'
 import { mine, rowOf, settle } from '../support/calls.ts'
-import { KEYS, told } from '../support/http.ts'
-import { ASYNC, COLLECTION, type Data, RECIPIENT, STRANGER, withNftApi } from '../support/nft-api.ts'
-import { ACME } from '../support/wallet-parts.ts'
+import { KEYS, startTestApp, told } from '../support/http.ts'
+import { ASYNC, COLLECTION, type Data, RECIPIENT, routesOf, STRANGER, withNftApi } from '../support/nft-api.ts'
+import { ACME, makeWallet } from '../support/wallet-parts.ts'
 
 const CREATE = '/v1/nft/collections/create'
 
@@ -171,6 +171,22 @@ t.test('who cannot pay, or whose metadata is not on IPFS, gets no collection', a
   const failed = await unpinned.post(CREATE, COLLECTION, ASYNC)
   t.strictSame([failed.status, ...told(failed)], [503, '- ipfs_unavailable'])
   t.equal((await unpinned.calls.pool.query('SELECT FROM nft_collections')).rowCount, 0)
+})
+
+t.test('an issuer wallet is made once, whoever asks at the same instant, and its name may be taken', async (t) => {
+  const { calls, post } = await withNftApi(t)
+  const other = await startTestApp({ routes: routesOf(calls, {}) })
+  const headers = ASYNC
+  const answers = await Promise.all([
+    ...[1, 2, 3].map(() => post(CREATE, COLLECTION, headers)),
+    ...[1, 2, 3].map(() => other.send({ method: 'POST', url: CREATE, payload: COLLECTION, headers })),
+  ])
+  t.strictSame([...new Set(answers.map(({ status }) => status))], [202])
+  t.equal(new Set(answers.map(({ body }) => body.data?.wallet_id)).size, 1)
+  await makeWallet(calls, { externalId: 'bursar-issuer-polygon' })
+  const taken = await post(CREATE, { ...COLLECTION, network: 'polygon' }, headers)
+  t.strictSame([taken.status, ...told(taken)], [409, '- external_id_taken'])
+  t.match(taken.body.message, /wallet_id/)
 })
 
 t.test('the same key gives the same collection, for ever and at the same instant', async (t) => {

@@ -6,7 +6,7 @@ import { type CollectionState, evolve, UNKNOWN_COLLECTION } from './state.ts'
 
 /** The contract keeps the lengths of its texts in a byte each. */
 const MAX_TEXT_BYTES = 255
-export const MAX_ROYALTY_BPS = 5_000
+const MAX_ROYALTY_BPS = 5_000
 
 export type CollectionCommand = { readonly type: 'RequestCollection'; readonly collection: Collection }
 

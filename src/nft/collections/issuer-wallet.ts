@@ -42,11 +42,12 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
     const wanted = { type: 'hd', network, environment, chainId, label: 'NFT issuer', externalId } as const
     const { idempotency: _, ...own } = metadata
     const id = await requestWallet(wanted, { metadata: own }).then(
-      ({ id }) => id,
+      (opened) => opened.id,
       async (error) => {
-        // Another process made it at the same instant.
-        const found = error instanceof Conflict ? await find(pool, owner, network) : null
-        if (found === null) throw error
+        if (!(error instanceof Conflict)) throw error
+        // Another process made it at the same instant, or a wallet of the tenant's own making bears its name.
+        const found = await find(pool, owner, network)
+        if (found === null) throw nameTaken(externalId, network)
         return found.walletId
       },
     )
@@ -69,6 +70,13 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
       await fund?.(issuer)
       return issuer.walletId
     })
+}
+
+function nameTaken(externalId: string, network: Network): Conflict {
+  return new Conflict(
+    'external_id_taken',
+    `A wallet of yours that is not on ${network} has the external_id ${externalId} of the issuer wallet: name a wallet in wallet_id.`,
+  )
 }
 
 /** An external_id names one wallet of a tenant, whatever its network and environment. */

@@ -20,7 +20,7 @@ import { mintAggregate } from './projection.ts'
 import { type MintItem, type RequestedMint, readItems } from './read-items.ts'
 
 /** Below the 2^24 of EIP-7825 and a third of the smallest block: a hundred ERC-721 tokens fit. */
-export const MAX_TRANSACTION_GAS = 10_000_000n
+const MAX_TRANSACTION_GAS = 10_000_000n
 
 export type MintRequest = RequestedMint & { readonly collectionId: string }
 

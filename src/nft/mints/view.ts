@@ -41,7 +41,7 @@ export type TokenView = MintedToken & {
   readonly created_at: string
 }
 
-export function tokenStatus({ state, succeeded }: Pick<TokenRow, 'state' | 'succeeded'>): TokenStatus {
+function tokenStatus({ state, succeeded }: Pick<TokenRow, 'state' | 'succeeded'>): TokenStatus {
   return state === null ? 'LAZY' : STATUS[outcomeOf({ state, succeeded })]
 }
 

@@ -35,6 +35,7 @@ export async function checkNft(t: Test, sandbox: Sandbox): Promise<void> {
   await t.test('a batch of both standards is minted whole, into a collection that is not there yet', (t) =>
     batches(t, sandbox, client),
   )
+  await t.test('two hundred mints at once are minted, each under a number of its own', (t) => crowd(t, sandbox, client))
   await t.test('what docs/nft.md shows works by copy and paste', (t) => page(t, sandbox))
 }
 
@@ -120,6 +121,26 @@ async function batches(t: Test, { query }: Sandbox, client: Client): Promise<voi
     const rows = await query('SELECT count(*)::int AS count FROM nft_tokens WHERE collection_id = $1', [collection_id])
     t.strictSame(rows, [{ count: 100 }])
   }
+}
+
+async function crowd(t: Test, { rpc }: Sandbox, client: Client): Promise<void> {
+  const body = { name: 'Crowd', symbol: 'CRW', collection_type: 'SERIES', max_supply: 200 }
+  const { collection_id, contract_address } = (await client.post('/v1/nft/collections/create', body)).body.data
+  const recipients = Array.from({ length: 200 }, newAddress)
+  const answers = await Promise.all(
+    recipients.map((recipient) =>
+      client.post('/v1/nft/mint', { collection_id, recipient, metadata: METADATA }, { prefer: 'wait=60' }),
+    ),
+  )
+  t.strictSame([...new Set(answers.map(({ status }) => status))], [201])
+  const ids = answers.map(({ body }) => Number(body.data.token_id)).toSorted((a, b) => a - b)
+  t.strictSame(
+    ids,
+    recipients.map((_, n) => n + 1),
+  )
+  const data = COLLECTION_ABI.ERC721.encodeFunctionData('remainingSupply')
+  const left = await rpc('ethereum', 'eth_call', [{ to: contract_address, data }, 'latest'])
+  t.equal(BigInt(left as string), 0n, 'the contract counted as many')
 }
 
 /** Runs the page's shell blocks one after the other, as somebody who pastes them. */
