@@ -4,6 +4,7 @@ import { assetAggregate } from '../assets/projection.ts'
 import { balanceAggregate } from '../balances/projection.ts'
 import type { AnyAggregate } from '../event-log/replay.ts'
 import { chainAggregate } from '../follower/aggregate.ts'
+import { ownershipAggregate } from '../nft/ownership/projection.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
 import { keyIndexesAggregate } from '../wallets/key-indexes.ts'
 import { walletAggregate } from '../wallets/projection.ts'
@@ -14,6 +15,7 @@ export const ALL_AGGREGATES = [
   balanceAggregate,
   chainAggregate,
   keyIndexesAggregate,
+  ownershipAggregate,
   transactionAggregate,
   walletAggregate,
 ] as unknown as readonly AnyAggregate[]

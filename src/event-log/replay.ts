@@ -30,6 +30,7 @@ const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>>
   api_keys: ['key_id'],
   assets: ['tenant_id', 'asset_id'],
   nft_metadata: ['cid'],
+  nft_owners: ['chain_id', 'contract', 'token_id', 'owner'],
 }
 
 /**
