@@ -22,7 +22,6 @@ export type LoadResult = {
 /** @throws Error when an answer is not a success: a figure over refusals is none */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const { url, method, headers, body, connections, paths } = load
-  const startedAt = performance.now()
   const result = await autocannon({
     url,
     method,
@@ -32,12 +31,17 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     ...(paths ? { requests: paths.map((path) => ({ path })) } : {}),
     ...('seconds' in load ? { duration: load.seconds } : { amount: load.amount }),
   })
-  const seconds = (performance.now() - startedAt) / 1_000
   const answered = result['2xx']
   const refused = result.non2xx + result.errors + result.timeouts
   if (refused > 0)
     throw new Error(
       `${refused} of ${answered + refused} answers of ${url} were no success: ${JSON.stringify(result.statusCodeStats)}`,
     )
-  return { perSecond: answered / seconds, answered, refused, p50Ms: result.latency.p50, p99Ms: result.latency.p99 }
+  return {
+    perSecond: answered / result.duration,
+    answered,
+    refused,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+  }
 }
