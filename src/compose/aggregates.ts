@@ -5,6 +5,7 @@ import { balanceAggregate } from '../balances/projection.ts'
 import type { AnyAggregate } from '../event-log/replay.ts'
 import { chainAggregate } from '../follower/aggregate.ts'
 import { ownershipAggregate } from '../nft/ownership/projection.ts'
+import { nftTransferAggregate } from '../nft/transfers/projection.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
 import { keyIndexesAggregate } from '../wallets/key-indexes.ts'
 import { walletAggregate } from '../wallets/projection.ts'
@@ -15,6 +16,7 @@ export const ALL_AGGREGATES = [
   balanceAggregate,
   chainAggregate,
   keyIndexesAggregate,
+  nftTransferAggregate,
   ownershipAggregate,
   transactionAggregate,
   walletAggregate,

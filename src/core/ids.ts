@@ -5,6 +5,9 @@ export const ID_PREFIXES = {
   transaction: 'tx',
   apiKey: 'key',
   asset: 'ast',
+  collection: 'col',
+  mint: 'mint',
+  nftTransfer: 'nftx',
   request: 'req',
 } as const
 export type IdKind = keyof typeof ID_PREFIXES

@@ -31,6 +31,8 @@ const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>>
   assets: ['tenant_id', 'asset_id'],
   nft_metadata: ['cid'],
   nft_owners: ['chain_id', 'contract', 'token_id', 'owner'],
+  nft_transfers: ['transfer_id'],
+  nft_transfer_items: ['transfer_id', 'item'],
 }
 
 /**

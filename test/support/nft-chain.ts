@@ -126,6 +126,6 @@ async function refusalOf(url: string, from: string, request: ContractRequest): P
   if (error === undefined) return null
   const data = error.data ?? '0x'
   return (
-    decodeRevert(data, COLLECTION_ABI.ERC1155)?.text ?? decodeRevert(data, COLLECTION_ABI.ERC721)?.text ?? error.message
+    decodeRevert(data, [COLLECTION_ABI.ERC1155, COLLECTION_ABI.ERC721])?.text ?? error.message
   )
 }
