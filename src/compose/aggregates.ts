@@ -4,8 +4,10 @@ import { assetAggregate } from '../assets/projection.ts'
 import { balanceAggregate } from '../balances/projection.ts'
 import type { AnyAggregate } from '../event-log/replay.ts'
 import { chainAggregate } from '../follower/aggregate.ts'
-import { ownershipAggregate } from '../nft/ownership/projection.ts'
+import { collectionAggregate } from '../nft/collections/projection.ts'
+import { mintAggregate } from '../nft/mints/projection.ts'
 import { nftTransferAggregate } from '../nft/transfers/projection.ts'
+import { ownershipAggregate } from '../nft/ownership/projection.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
 import { keyIndexesAggregate } from '../wallets/key-indexes.ts'
 import { walletAggregate } from '../wallets/projection.ts'
@@ -15,7 +17,9 @@ export const ALL_AGGREGATES = [
   assetAggregate,
   balanceAggregate,
   chainAggregate,
+  collectionAggregate,
   keyIndexesAggregate,
+  mintAggregate,
   nftTransferAggregate,
   ownershipAggregate,
   transactionAggregate,
