@@ -7,8 +7,6 @@ export const ID_PREFIXES = {
   asset: 'ast',
   collection: 'col',
   mint: 'mint',
-  collection: 'col',
-  mint: 'mint',
   nftTransfer: 'nftx',
   request: 'req',
 } as const
