@@ -10,6 +10,7 @@ import { createMintTokens } from '../nft/mints/mint-tokens.ts'
 import { createMintReads } from '../nft/mints/read-mints.ts'
 import { mintRoutes } from '../nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../nft/mints/warn-of-recipients.ts'
+import { createOwnersOf } from '../nft/ownership/owners-of.ts'
 import { readWalletTokens } from '../nft/ownership/read-wallet-tokens.ts'
 import { walletTokenRoutes } from '../nft/ownership/routes.ts'
 import { createNftTransferReads } from '../nft/transfers/read-transfers.ts'
@@ -61,7 +62,15 @@ export function composeNftRoutes(
   })
   return [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
-    mintRoutes({ mintTokens, findReplay, reads: createMintReads(pool), collections, untilMined, warnOfRecipients }),
+    mintRoutes({
+      mintTokens,
+      findReplay,
+      reads: createMintReads(pool),
+      collections,
+      untilMined,
+      warnOfRecipients,
+      ownersOf: createOwnersOf(pool),
+    }),
     nftTransferRoutes({
       requestTransfer,
       findReplay,

@@ -49,7 +49,7 @@ async function refusals(t: Test, { stage, issuer, from }: Scene): Promise<void> 
   t.strictSame(await wrong({ to: `0x${'00'.repeat(20)}` }), ['422 to zero_address'])
   t.strictSame(await wrong({ to: STRANGER.replace('f39F', 'F39F') }), ['422 to bad_checksum'])
   t.strictSame(await wrong({ to: DEAF, transfer_type: 'SAFE' }), ['422 to unsafe_recipient'])
-  t.strictSame(await wrong({ transfer_type: 'FAST' }), ['422 transfer_type invalid_value'])
+  t.strictSame(await wrong({ transfer_type: 'FAST' }), ['422 transfer_type not_allowed'])
   t.strictSame(await wrong({ token_id: 'one' }), ['422 token_id invalid_token_id'])
   t.strictSame(await wrong({ amount: '2' }), ['422 amount amount_not_one'])
   t.strictSame(await wrong({ to: undefined }), ['422 to required'])
