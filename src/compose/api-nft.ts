@@ -1,4 +1,4 @@
-/** The endpoints of collections and mints, and what stands behind them. */
+/** The endpoints of collections, mints, transfers and what wallets hold, and what stands behind them. */
 import { createCanReceive } from '../chain/nft-receiver.ts'
 import type { Routes } from '../http/request.ts'
 import { createCreateCollection } from '../nft/collections/create-collection.ts'
@@ -10,6 +10,12 @@ import { createMintTokens } from '../nft/mints/mint-tokens.ts'
 import { createMintReads } from '../nft/mints/read-mints.ts'
 import { mintRoutes } from '../nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../nft/mints/warn-of-recipients.ts'
+import { createOwnersOf } from '../nft/ownership/owners-of.ts'
+import { readWalletTokens } from '../nft/ownership/read-wallet-tokens.ts'
+import { walletTokenRoutes } from '../nft/ownership/routes.ts'
+import { createNftTransferReads } from '../nft/transfers/read-transfers.ts'
+import { createRequestNftTransfer } from '../nft/transfers/request-transfer.ts'
+import { nftTransferRoutes } from '../nft/transfers/routes.ts'
 import { createRequestWallet } from '../wallets/request-wallet.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
@@ -21,7 +27,7 @@ import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeNftRoutes(
   kernel: Kernel,
-  { findReplay }: ApiParts,
+  { findReplay, findWallet }: ApiParts,
   transactions: TransactionParts,
   { pinMetadata, metadataUri }: MetadataParts,
 ): Routes[] {
@@ -48,8 +54,31 @@ export function composeNftRoutes(
   const warnOfRecipients = createWarnOfRecipients((chainId) =>
     createCanReceive(chainOf(chainId).client, chainOf(chainId).code),
   )
+  const requestTransfer = createRequestNftTransfer({
+    ...ports,
+    pool,
+    readCollection: collections.read,
+    nodeOf: chainOf,
+  })
   return [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
-    mintRoutes({ mintTokens, findReplay, reads: createMintReads(pool), collections, untilMined, warnOfRecipients }),
+    mintRoutes({
+      mintTokens,
+      findReplay,
+      reads: createMintReads(pool),
+      collections,
+      untilMined,
+      warnOfRecipients,
+      ownersOf: createOwnersOf(pool),
+    }),
+    nftTransferRoutes({
+      requestTransfer,
+      findReplay,
+      reads: createNftTransferReads(pool),
+      untilSigned: reads.untilSigned,
+      untilMined,
+      signWaitMs: config.signWaitMs,
+    }),
+    walletTokenRoutes({ findWallet, readTokens: (query) => readWalletTokens(pool, query) }),
   ]
 }

@@ -15,6 +15,7 @@ import { createMintTokens } from '../../src/nft/mints/mint-tokens.ts'
 import { createMintReads } from '../../src/nft/mints/read-mints.ts'
 import { mintRoutes } from '../../src/nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../../src/nft/mints/warn-of-recipients.ts'
+import { createOwnersOf } from '../../src/nft/ownership/owners-of.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { type Calls, withCalls } from './calls.ts'
 import { type Answer, KEYS, startTestApp } from './http.ts'
@@ -113,7 +114,15 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   const { untilMined } = reads
   const routes = [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
-    mintRoutes({ mintTokens, findReplay, reads: createMintReads(pool), collections, untilMined, warnOfRecipients }),
+    mintRoutes({
+      mintTokens,
+      findReplay,
+      reads: createMintReads(pool),
+      collections,
+      untilMined,
+      warnOfRecipients,
+      ownersOf: createOwnersOf(pool),
+    }),
   ]
   return (app: Parameters<(typeof routes)[number]>[0]) => {
     for (const add of routes) add(app)

@@ -15,6 +15,7 @@ import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import { collectionParams } from '../collections/schemas.ts'
+import type { OwnersOf } from '../ownership/owners-of.ts'
 import type { AcceptedMint, MintRequest, MintTokens } from './mint-tokens.ts'
 import type { MintReads } from './read-mints.ts'
 import {
@@ -26,7 +27,7 @@ import {
   tokenPageSchema,
   tokenParams,
 } from './schemas.ts'
-import type { MintView, TokenView } from './view.ts'
+import { type MintView, type TokenView, withHolder } from './view.ts'
 import type { WarnOfRecipients } from './warn-of-recipients.ts'
 
 export type MintRoutePorts = {
@@ -36,6 +37,7 @@ export type MintRoutePorts = {
   readonly collections: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
   readonly warnOfRecipients: WarnOfRecipients
+  readonly ownersOf: OwnersOf
 }
 
 const tags = ['NFT']
@@ -80,7 +82,7 @@ const token = {
 }
 
 export function mintRoutes(ports: MintRoutePorts): Routes {
-  const { reads, collections } = ports
+  const { reads, collections, ownersOf } = ports
   return (app) => {
     app.post(
       '/v1/nft/mint',
@@ -116,12 +118,15 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
       '/v1/nft/collections/:collection_id/tokens',
       { schema: tokens, config: { scope: 'nft:read' } },
       async (request) => {
-        const { collection_id: collectionId } = await collections.read(ownerOf(request), request.params.collection_id)
+        const collection = await collections.read(ownerOf(request), request.params.collection_id)
         const { limit, cursor } = request.query
         const before = cursor === undefined ? null : tokenIdIn(cursor)
-        const found = await reads.tokens(collectionId, { before, limit: limit + 1 })
+        const found = await reads.tokens(collection.collection_id, { before, limit: limit + 1 })
+        const ids = found.map(({ token_id }) => token_id)
+        const owners = await ownersOf(collection.chain_id, collection.contract_address, ids)
         const keyOf = (view: TokenView) => [view.token_id]
-        return success(pageOf('tokens', { found, limit, keyOf, present: (view) => view }))
+        const present = (view: TokenView) => withHolder(view, owners.get(view.token_id) ?? [])
+        return success(pageOf('tokens', { found, limit, keyOf, present }))
       },
     )
 
@@ -129,8 +134,11 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
       '/v1/nft/collections/:collection_id/tokens/:token_id',
       { schema: token, config: { scope: 'nft:read' } },
       async (request) => {
-        const { collection_id: collectionId } = await collections.read(ownerOf(request), request.params.collection_id)
-        return success(await reads.token(collectionId, request.params.token_id))
+        const collection = await collections.read(ownerOf(request), request.params.collection_id)
+        const { chain_id: chainId, contract_address: contract } = collection
+        const view = await reads.token(collection.collection_id, request.params.token_id)
+        const owners = (await ownersOf(chainId, contract, [view.token_id])).get(view.token_id) ?? []
+        return success({ ...withHolder(view, owners), owners })
       },
     )
   }

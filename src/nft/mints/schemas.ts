@@ -4,6 +4,7 @@ import { type Page, pageSchema } from '../../http/paging.ts'
 import { addressSchema, closedObject, idSchema, instantSchema, nullable, oneOf } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
 import { tokenMetadataSchema } from '../metadata/schemas.ts'
+import type { TokenOwner } from '../ownership/owners-of.ts'
 import { MINTING_TYPES } from './events.ts'
 import type { TokenDetail } from './read-mints.ts'
 import { type MintView, TOKEN_STATUSES, type TokenView } from './view.ts'
@@ -145,16 +146,28 @@ export const acceptedMintSchema = Type.Unsafe<AcceptedMintView>(
 const tokenSchema = Type.Unsafe<TokenView>(
   Type.Object({
     ...tokenFields,
+    owner: nullable({
+      ...addressSchema,
+      description:
+        'Of a minted token, who holds it now; null when it was burnt, or when several hold it. Before, who gets it.',
+    }),
     collection_id: idSchema('collection', 'The collection.'),
     mint_id: idSchema('mint', 'The mint that made it.'),
     created_at: instantSchema,
   }),
 )
 
-export const tokenDetailSchema = Type.Unsafe<TokenDetail>(
+export const tokenDetailSchema = Type.Unsafe<TokenDetail & { readonly owners: readonly TokenOwner[] }>(
   Type.Object({
     ...(tokenSchema as unknown as { properties: Record<string, TSchema> }).properties,
     metadata: tokenMetadataSchema,
+    owners: Type.Array(
+      Type.Object({
+        owner: addressSchema,
+        amount: Type.String({ description: 'Units of the token; 1 in ERC721.', examples: ['1'] }),
+      }),
+      { description: 'Who holds it, as the newest block says: at most 100, whoever holds most first.' },
+    ),
   }),
 )
 
