@@ -1,8 +1,9 @@
 /**
- * What a contract said when it reverted: Error(string), Panic(uint256), the errors of ERC-6093 (tokens) and those of a given
- * ABI. Nodes hide the data in different places; it is looked for in all of them.
+ * What a contract said when it reverted: Error(string), Panic(uint256), the errors that are always known and those of given
+ * ABIs. Nodes hide the data in different places; it is looked for in all of them.
  */
-import { Interface } from 'ethers/abi'
+import type { Interface } from 'ethers/abi'
+import { KNOWN_ERRORS } from './known-errors.ts'
 
 export type DecodedRevert = {
   /** `Error`, `Panic`, `ERC20InsufficientBalance` … */
@@ -12,31 +13,6 @@ export type DecodedRevert = {
   /** One line for people. */
   readonly text: string
 }
-
-/** ERC-6093. Solidity's own two errors are built into the coder, without names for their arguments. */
-const KNOWN_ERRORS = new Interface([
-  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  'error ERC20InvalidSender(address sender)',
-  'error ERC20InvalidReceiver(address receiver)',
-  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
-  'error ERC20InvalidApprover(address approver)',
-  'error ERC20InvalidSpender(address spender)',
-  'error ERC721InvalidOwner(address owner)',
-  'error ERC721NonexistentToken(uint256 tokenId)',
-  'error ERC721IncorrectOwner(address sender, uint256 tokenId, address owner)',
-  'error ERC721InvalidSender(address sender)',
-  'error ERC721InvalidReceiver(address receiver)',
-  'error ERC721InsufficientApproval(address operator, uint256 tokenId)',
-  'error ERC721InvalidApprover(address approver)',
-  'error ERC721InvalidOperator(address operator)',
-  'error ERC1155InsufficientBalance(address sender, uint256 balance, uint256 needed, uint256 tokenId)',
-  'error ERC1155InvalidSender(address sender)',
-  'error ERC1155InvalidReceiver(address receiver)',
-  'error ERC1155MissingApprovalForAll(address operator, address owner)',
-  'error ERC1155InvalidApprover(address approver)',
-  'error ERC1155InvalidOperator(address operator)',
-  'error ERC1155InvalidArrayLength(uint256 idsLength, uint256 valuesLength)',
-])
 
 /** Solidity documentation, "Panic via assert and Error via require". */
 const PANICS: Readonly<Record<string, string>> = {
@@ -57,11 +33,12 @@ const MAX_TEXT = 512
 
 /**
  * @param data what the call returned, `0x` included
+ * @param errors ABIs of the called contracts, beside what is always known
  * @returns `null` for empty data and for errors that nobody here knows
  */
-export function decodeRevert(data: string, errors?: Interface): DecodedRevert | null {
+export function decodeRevert(data: string, errors: readonly Interface[] = []): DecodedRevert | null {
   if (data.length < 10) return null
-  for (const known of errors === undefined ? [KNOWN_ERRORS] : [KNOWN_ERRORS, errors]) {
+  for (const known of [...KNOWN_ERRORS, ...errors]) {
     const parsed = tryParse(known, data)
     if (parsed !== null) return parsed
   }

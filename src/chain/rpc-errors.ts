@@ -62,9 +62,9 @@ export function isRetryable(outcome: SubmissionOutcome): boolean {
 }
 
 /**
- * @param errors custom errors of the called contract, beside the ones of ERC-6093 and Solidity that are always known
+ * @param errors ABIs of the called contracts, beside the errors that are always known (known-errors.ts)
  */
-export function classifyCallFailure(failure: RpcFailure, errors?: Interface): CallFailure {
+export function classifyCallFailure(failure: RpcFailure, errors?: readonly Interface[]): CallFailure {
   if (failure.kind === 'unavailable') return { type: 'unavailable', message: failure.message }
   const { message } = failure
   const said = message.toLowerCase()

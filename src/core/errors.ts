@@ -111,19 +111,30 @@ export class InsufficientFunds extends BursarError {
   override readonly type = 'insufficient_funds'
   override readonly code = 'insufficient_funds'
   readonly shortfall: { readonly asset: string; readonly available: string; readonly needed: string }
+  readonly #payer: Payer | undefined
 
-  constructor(shortfall: { asset: string; available: string; needed: string }) {
+  /** @param payer the wallet, where the request need not have named it, nor the amount */
+  constructor(shortfall: { asset: string; available: string; needed: string }, payer?: Payer) {
+    const { asset, available, needed } = shortfall
     super(
-      `The wallet has ${shortfall.available} ${shortfall.asset} available and needs ${shortfall.needed}: ` +
-        'fund it, wait for pending transactions, or send less.',
+      payer === undefined
+        ? `The wallet has ${available} ${asset} available and needs ${needed}: fund it, wait for pending transactions, or send less.`
+        : `The wallet ${payer.walletId} (${payer.address}) has ${available} ${asset} available and needs ${needed}: fund it, or ` +
+            'wait for its pending transactions.',
     )
     this.shortfall = shortfall
+    this.#payer = payer
   }
 
   override get items(): readonly ErrorItem[] {
-    return [{ type: this.type, message: this.message, code: this.code, field: 'amount', details: this.shortfall }]
+    const item = { type: this.type, message: this.message, code: this.code } as const
+    if (this.#payer === undefined) return [{ ...item, field: 'amount', details: this.shortfall }]
+    const { walletId, address } = this.#payer
+    return [{ ...item, details: { ...this.shortfall, wallet_id: walletId, address } }]
   }
 }
+
+type Payer = { readonly walletId: string; readonly address: string }
 
 /** A dependency does not answer. The same call may succeed later. */
 export class Unavailable extends BursarError {

@@ -160,12 +160,24 @@ function encodeGuards(commit: Commit, index: number, add: (kind: string, item: R
     })
   }
   if (wallet) add('wallets', { commit: index, wallet_id: wallet.walletId, require: wallet.require })
-  const holds = commit.changes.flatMap((change) => change.readModels.holds)
+  const holds = sumByAccount(commit.changes.flatMap((change) => change.readModels.holds))
   // What need not fit is applied last: the account is then locked for the end of a long commit only.
   for (const hold of [...holds.filter(({ mustFit }) => mustFit), ...(commit.holds ?? [])]) {
     add('holds', encodeHold(hold, index))
   }
   for (const hold of holds.filter(({ mustFit }) => !mustFit)) add('releases', encodeHold(hold, index))
+}
+
+/** One hold for each account, so that a refusal tells what the whole commit needs of it. */
+function sumByAccount(holds: readonly HoldChange[]): readonly HoldChange[] {
+  if (holds.length < 2) return holds
+  const sums = new Map<string, HoldChange>()
+  for (const hold of holds) {
+    const account = `${hold.walletId} ${hold.assetId} ${hold.mustFit}`
+    const sum = sums.get(account)
+    sums.set(account, sum === undefined ? hold : { ...hold, delta: sum.delta + hold.delta })
+  }
+  return [...sums.values()]
 }
 
 function encodeHold({ walletId, assetId, delta, mustFit }: HoldChange, index: number): Record<string, unknown> {

@@ -11,6 +11,7 @@ export const PLAIN_TRANSFER_GAS = 21_000n
 
 export function buildCall({ intent }: KnownTransaction): Call {
   const amount = BigInt(intent.amount)
+  if (intent.data !== null) return { to: intent.to, value: amount, data: intent.data }
   if (intent.asset.contract === null) return { to: intent.to, value: amount, data: '0x' }
   return { to: intent.asset.contract, value: 0n, data: encodeTransfer(intent.to, amount) }
 }

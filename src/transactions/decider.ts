@@ -10,6 +10,7 @@ import type {
   GasPriority,
   Inclusion,
   Intent,
+  Opening,
   ReplacementPurpose,
   SignedBytes,
   TransactionEvent,
@@ -24,7 +25,7 @@ import {
 } from './state.ts'
 
 export type TransactionCommand =
-  | { readonly type: 'RequestTransfer'; readonly intent: Intent }
+  | { readonly type: 'RequestTransaction'; readonly opening: Opening; readonly intent: Intent }
   | { readonly type: 'RecordSignature'; readonly signed: SignedBytes }
   | { readonly type: 'RecordReplacement'; readonly signed: SignedBytes; readonly purpose: ReplacementPurpose }
   | { readonly type: 'RecordSubmission'; readonly hash: string; readonly now: string }
@@ -58,9 +59,9 @@ export const transactionDecider: Decider<TransactionState, TransactionCommand, T
   initialState: UNKNOWN_TRANSACTION,
   evolve,
   decide(command, state) {
-    if (command.type === 'RequestTransfer') {
+    if (command.type === 'RequestTransaction') {
       if (state.state !== 'unknown') throw new InvalidTransition(command.type, state.state)
-      return [{ type: 'TransferRequested', data: command.intent }]
+      return [{ type: command.opening, data: command.intent }]
     }
     if (state.state === 'unknown') throw new InvalidTransition(command.type, state.state)
     return decideKnown(command, state)
@@ -68,7 +69,7 @@ export const transactionDecider: Decider<TransactionState, TransactionCommand, T
 }
 
 function decideKnown(
-  command: Exclude<TransactionCommand, { type: 'RequestTransfer' }>,
+  command: Exclude<TransactionCommand, { type: 'RequestTransaction' }>,
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
   switch (command.type) {

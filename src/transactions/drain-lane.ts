@@ -13,8 +13,9 @@ import { decided, type EventLog } from '../event-log/log.ts'
 import type { KeyRef, Signer } from '../keys/signer.ts'
 import { buildCall, type Call, unsigned } from './build-call.ts'
 import type { TransactionCommand } from './decider.ts'
-import type { GasEstimate } from './estimate-gas.ts'
-import type { FailureCode, Fees, GasPriority, SignedBytes } from './events.ts'
+import { type DependencyOutcome, outcomeOf } from './dependency.ts'
+import type { GasEstimate, GasRequest } from './estimate-gas.ts'
+import type { FailureCode, Fees, GasPriority, Intent, SignedBytes } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
@@ -27,9 +28,7 @@ const MAX_BATCH = 256
 /** What the lane needs to know of its chain. */
 export type LaneChain = {
   readonly quote: () => Promise<FeeQuote>
-  readonly estimateGas: (
-    requests: readonly { readonly from: string; readonly call: Call }[],
-  ) => Promise<readonly GasEstimate[]>
+  readonly estimateGas: (requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
   /** Transactions of the account in the newest block: the lowest nonce that the chain would take. */
   readonly nonceOf: (address: string) => Promise<number>
 }
@@ -76,7 +75,7 @@ async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease): Promis
   const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room))
   if (ids.length === 0) return false
   const [waiting, quote, chainNonce] = await Promise.all([
-    log.loadMany(transactionAggregate, ids),
+    loadWaiting(log, ids),
     quoteUnderCap(chain),
     chain.nonceOf(lane.address),
   ])
@@ -106,33 +105,56 @@ async function quoteUnderCap(chain: LaneChain): Promise<FeeQuote | null> {
   })
 }
 
-type Candidate = {
+type Waiting = {
   readonly loaded: Loaded<TransactionState>
   readonly transaction: KnownTransaction
-  readonly call: Call
+  readonly dependency: DependencyOutcome | null
 }
+type Candidate = Waiting & { readonly call: Call }
 type Ready = Candidate & { readonly fees: Fees }
 type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
 
-/** Parts what can be signed now from what must fail, with the reason; what must wait for cheaper gas is in neither. */
+/** What still waits to be signed, with what became of the transactions that it depends on. */
+async function loadWaiting(log: EventLog, ids: readonly string[]): Promise<Waiting[]> {
+  const known = (await log.loadMany(transactionAggregate, ids)).flatMap((loaded) =>
+    loaded.state.state === 'requested' ? [{ loaded, transaction: loaded.state }] : [],
+  )
+  const named = new Set(known.flatMap(({ transaction }) => transaction.intent.dependsOn ?? []))
+  const dependencies = named.size === 0 ? [] : await log.loadMany(transactionAggregate, [...named])
+  const outcomes = new Map(dependencies.map(({ id, state }) => [id, outcomeOf(id, state)]))
+  return known.map((item) => ({ ...item, dependency: outcomes.get(item.transaction.intent.dependsOn ?? '') ?? null }))
+}
+
+/** Parts what can be signed now from what must fail, with the reason; what must go on waiting is in neither. */
 async function examine(
-  waiting: readonly Loaded<TransactionState>[],
+  waiting: readonly Waiting[],
   chain: LaneChain,
   quote: FeeQuote | null,
   now: string,
 ): Promise<{ ready: Ready[]; refused: Refused[] }> {
-  const candidates = waiting.flatMap((loaded): Candidate[] => {
-    const transaction = loaded.state
-    return transaction.state === 'requested' ? [{ loaded, transaction, call: buildCall(transaction) }] : []
-  })
-  const estimates = await chain.estimateGas(
-    candidates.map(({ transaction, call }) => ({ from: transaction.intent.from, call })),
+  const orphaned = waiting.flatMap(({ loaded, dependency }) =>
+    dependency?.outcome === 'failed' ? [fail(loaded, 'dependency_failed', dependency.message, now)] : [],
   )
+  const candidates = waiting.flatMap((item): Candidate[] =>
+    item.dependency === null || item.dependency.outcome === 'succeeded'
+      ? [{ ...item, call: buildCall(item.transaction) }]
+      : [],
+  )
+  const estimates = await chain.estimateGas(candidates.map(toGasRequest))
   const judged = candidates.map((candidate, index) => judge(candidate, estimates[index], quote, now))
   return {
     ready: judged.filter((item): item is Ready => item !== null && 'fees' in item),
-    refused: judged.filter((item): item is Refused => item !== null && 'command' in item),
+    refused: [...orphaned, ...judged.filter((item): item is Refused => item !== null && 'command' in item)],
   }
+}
+
+function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest {
+  const since = dependency?.outcome === 'succeeded' ? { sinceBlock: dependency.blockNumber } : {}
+  return { from: transaction.intent.from, call, ...since }
+}
+
+function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: string, now: string): Refused {
+  return { loaded, command: { type: 'FailUnsigned', code, message, now } }
 }
 
 function judge(
@@ -142,23 +164,27 @@ function judge(
   now: string,
 ): Ready | Refused | null {
   const { loaded, transaction } = candidate
-  const { validUntil, gasPriority, reserved } = transaction.intent
-  const fail = (code: FailureCode, message: string): Refused => ({
-    loaded,
-    command: { type: 'FailUnsigned', code, message, now },
-  })
+  const { intent } = transaction
+  const { validUntil, gasPriority, reserved } = intent
   if (validUntil !== null && validUntil <= now) {
+    const dear = `Until ${validUntil} gas cost more than the configured cap: send again when fees fall.`
     return quote === null
-      ? fail(
-          'fee_cap_exceeded',
-          `Until ${validUntil} gas cost more than the configured cap: send again when fees fall.`,
-        )
-      : fail('expired', `It was valid until ${validUntil} and could not be sent before.`)
+      ? fail(loaded, 'fee_cap_exceeded', dear, now)
+      : fail(loaded, 'expired', `It was valid until ${validUntil} and could not be sent before.`, now)
   }
   if (quote === null) return null
   if (estimate === undefined) throw new Error('fewer gas estimates than calls')
-  if (!estimate.ok) return fail(estimate.code, estimate.reason)
-  return { ...candidate, fees: chooseFees(quote, gasPriority, reserved, estimate.gasLimit) }
+  if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
+  return { ...candidate, fees: chooseFees(quote, gasPriority, reserved, gasLimitOf(intent, estimate.gasLimit)) }
+}
+
+/**
+ * A call gets at least what was reserved for it: the state that it was simulated on may want less gas than the one that it
+ * meets, after what is signed before it. What it does not use costs nothing.
+ */
+export function gasLimitOf({ data, reserved }: Pick<Intent, 'data' | 'reserved'>, estimated: bigint): bigint {
+  const least = data === null ? 0n : BigInt(reserved.gasLimit)
+  return estimated > least ? estimated : least
 }
 
 /**

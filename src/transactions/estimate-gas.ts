@@ -3,13 +3,18 @@
  * else is simulated, and a call that would revert is told with its reason before anything is signed.
  */
 import type { CodeLookup } from '../chain/code.ts'
-import { toQuantity } from '../chain/hex.ts'
-import type { RpcReader, RpcResult } from '../chain/json-rpc.ts'
+import { readCount, toQuantity } from '../chain/hex.ts'
+import { type RpcReader, type RpcResult, resultValue } from '../chain/json-rpc.ts'
 import { classifyCallFailure } from '../chain/rpc-errors.ts'
 import { Unavailable } from '../core/errors.ts'
 import { type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
 
-export type GasRequest = { readonly from: string; readonly call: Call }
+export type GasRequest = {
+  readonly from: string
+  readonly call: Call
+  /** A block that the node must have seen: what the call builds on stands in it. */
+  readonly sinceBlock?: number
+}
 export type GasEstimate =
   | { readonly ok: true; readonly gasLimit: bigint }
   | { readonly ok: false; readonly code: 'execution_reverted' | 'insufficient_funds'; readonly reason: string }
@@ -17,17 +22,26 @@ export type GasEstimate =
 /** Room for state that changes between the simulation and the block: a fifth more. */
 const MARGIN_PERCENT = 120n
 
-/** @throws Unavailable when the node does not answer: nothing is known then */
+/** @throws Unavailable when the node does not answer, or has not seen the block of a request: nothing is known then */
 export function createEstimateGas(client: RpcReader, code: CodeLookup) {
   return async (requests: readonly GasRequest[]): Promise<readonly GasEstimate[]> => {
     const plain = requests.filter(({ call }) => call.data === '0x')
     const haveCode = await code.haveCode(plain.map(({ call }) => call.to))
     const withoutCode = new Set(plain.filter((_, index) => !haveCode[index]))
     const simulated = requests.filter((request) => !withoutCode.has(request))
-    const answers = await client.batch(simulated.map(toEstimateRequest))
-    const estimates = new Map(simulated.map((request, index) => [request, readAnswer(answers[index])]))
+    const since = Math.max(0, ...simulated.map(({ sinceBlock = 0 }) => sinceBlock))
+    // Asked first and in the same batch: what is simulated after it is simulated at that block or a later one.
+    const head = since === 0 ? [] : [{ method: 'eth_blockNumber', params: [] }]
+    const answers = await client.batch([...head, ...simulated.map(toEstimateRequest)])
+    if (since > 0) requireBlock(answers[0], since)
+    const estimates = new Map(simulated.map((request, index) => [request, readAnswer(answers[head.length + index])]))
     return requests.map((request) => estimates.get(request) ?? { ok: true, gasLimit: PLAIN_TRANSFER_GAS })
   }
+}
+
+function requireBlock(answer: RpcResult | undefined, block: number): void {
+  if (readCount(resultValue(answer, 'eth_blockNumber'), 'a block number') >= block) return
+  throw new Unavailable('rpc_unavailable', `The node has not seen block ${block} yet: it is asked again.`)
 }
 
 function toEstimateRequest({ from, call }: GasRequest) {

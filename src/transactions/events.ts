@@ -18,6 +18,11 @@ export type AssetRef = {
 
 export type Fees = { readonly gasLimit: string; readonly maxFeePerGas: string; readonly maxPriorityFeePerGas: string }
 
+/** What a transaction serves, for those who look it up from there. */
+export const SUBJECT_TYPES = ['collection', 'mint', 'nft_transfer', 'token'] as const
+export type SubjectType = (typeof SUBJECT_TYPES)[number]
+export type Subject = { readonly type: SubjectType; readonly id: string }
+
 /** What every opening intent says. */
 export type Intent = {
   readonly tenantId: string
@@ -26,9 +31,16 @@ export type Intent = {
   readonly environment: Environment
   readonly chainId: number
   readonly from: string
+  /** Who receives the asset; with `data`, the contract that is called. */
   readonly to: string
+  /** With `data`, the native currency. */
   readonly asset: AssetRef
   readonly amount: string
+  /** Call data, `0x` and hex digits; `null` for a transfer, whose call follows from the asset. */
+  readonly data: string | null
+  /** The transaction that must be mined and have succeeded before this one is signed. */
+  readonly dependsOn: string | null
+  readonly subject: Subject | null
   readonly gasPriority: GasPriority
   /** What was held back for gas when the request was accepted: `gasLimit · maxFeePerGas` at most. */
   readonly reserved: { readonly gasLimit: string; readonly maxFeePerGas: string }
@@ -63,7 +75,24 @@ export type Inclusion = {
   readonly minedAt: string
 }
 
-export type TransferRequested = Event<'TransferRequested', Intent>
+/** The events that open a transaction, and what each of them makes it: the one place that knows. */
+export const TRANSACTION_TYPES = {
+  TransferRequested: 'TRANSFER',
+  CollectionDeployRequested: 'NFT_DEPLOY',
+  MintRequested: 'NFT_MINT',
+  NftTransferRequested: 'NFT_TRANSFER',
+  TokenUpdateRequested: 'NFT_UPDATE',
+  VoucherRevocationRequested: 'NFT_REVOKE',
+} as const
+export type Opening = keyof typeof TRANSACTION_TYPES
+export type TransactionType = (typeof TRANSACTION_TYPES)[Opening]
+
+export type OpeningEvent = { [Type in Opening]: Event<Type, Intent> }[Opening]
+
+export function isOpening(event: TransactionEvent): event is OpeningEvent {
+  return event.type in TRANSACTION_TYPES
+}
+
 export type TransactionSigned = Event<'TransactionSigned', SignedBytes>
 export type TransactionReplaced = Event<
   'TransactionReplaced',
@@ -100,9 +129,10 @@ export type FailureCode =
   | 'nonce_conflict_external'
   | 'expired'
   | 'fee_cap_exceeded'
+  | 'dependency_failed'
 
 export type TransactionEvent =
-  | TransferRequested
+  | OpeningEvent
   | TransactionSigned
   | TransactionReplaced
   | TransactionSubmitted

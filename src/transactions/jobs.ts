@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
+import { TRANSACTION_TYPES } from './events.ts'
 import { type Lane, laneName } from './lanes.ts'
 
 function signJob(lane: Lane): Job {
@@ -13,41 +14,64 @@ function submitJob(lane: Lane): Job {
 }
 
 /** Events that leave a lane something to sign: a request, an owner's wish, room in a lane that was full, a lost nonce. */
-const TO_SIGN = [
-  'TransferRequested',
+const TO_SIGN: ReadonlySet<string> = new Set([
+  ...Object.keys(TRANSACTION_TYPES),
   'CancellationRequested',
   'SpeedUpRequested',
   'TransactionMined',
   'NonceConsumedExternally',
-]
+])
 /** Events that leave bytes to send. */
-const TO_SUBMIT = ['TransactionSigned', 'TransactionReplaced', 'TransactionReorged']
+const TO_SUBMIT: ReadonlySet<string> = new Set(['TransactionSigned', 'TransactionReplaced', 'TransactionReorged'])
+/** Events after which what depends on the transaction may be signed, or must fail. */
+const DECIDES: ReadonlySet<string> = new Set([
+  'TransactionMined',
+  'TransactionReverted',
+  'TransactionFailed',
+  'TransactionCancelled',
+])
 
-/** An event, and the lane of its transaction when it has one. */
-export type LanedEvent = Notice & { readonly lane?: Lane }
+/** An event, the lane of its transaction when it has one, and the lanes of what waited for the transaction. */
+export type LanedEvent = Notice & { readonly lane?: Lane; readonly dependents?: readonly Lane[] }
 
-/** The job of an event: one for the whole lane, since a job drains all that waits. Pure. */
-export function transactionJobs({ type, lane }: Pick<LanedEvent, 'type' | 'lane'>): readonly Job[] {
-  if (lane === undefined) return []
-  if (TO_SIGN.includes(type)) return [signJob(lane)]
-  return TO_SUBMIT.includes(type) ? [submitJob(lane)] : []
+/** The jobs of an event: one for a whole lane, since a job drains all that waits. Pure. */
+export function transactionJobs({
+  type,
+  lane,
+  dependents = [],
+}: Pick<LanedEvent, 'type' | 'lane' | 'dependents'>): readonly Job[] {
+  const own =
+    lane === undefined ? [] : TO_SIGN.has(type) ? [signJob(lane)] : TO_SUBMIT.has(type) ? [submitJob(lane)] : []
+  return dependents.length === 0 ? own : [...own, ...dependents.map(signJob)]
 }
 
-/** Tells each event of a batch its lane, with one query for the batch. */
+export type Lanes = {
+  readonly own: ReadonlyMap<string, Lane>
+  /** Lanes in which something waits for a transaction, by that transaction's id. */
+  readonly dependents: ReadonlyMap<string, readonly Lane[]>
+}
+
+/** Finds the lanes of transactions, and for the decided ones those of what waits for them. */
+export type LanesOf = (transactionIds: readonly string[], decidedIds: readonly string[]) => Promise<Lanes>
+
+/** Tells each event of a batch its lanes, with one query for the batch. */
 export async function* withLanes<B extends { readonly events: readonly Notice[] }>(
   batches: AsyncIterable<B>,
-  lanesOf: (transactionIds: readonly string[]) => Promise<ReadonlyMap<string, Lane>>,
+  lanesOf: LanesOf,
 ): AsyncGenerator<Omit<B, 'events'> & { readonly events: readonly LanedEvent[] }> {
   for await (const batch of batches) {
-    const ids = new Set(
-      batch.events.filter(({ type }) => TO_SIGN.includes(type) || TO_SUBMIT.includes(type)).map(transactionIdOf),
-    )
-    const lanes = await lanesOf([...ids])
+    const idsOf = (...kinds: readonly ReadonlySet<string>[]) => [
+      ...new Set(batch.events.filter(({ type }) => kinds.some((kind) => kind.has(type))).map(transactionIdOf)),
+    ]
+    const { own, dependents } = await lanesOf(idsOf(TO_SIGN, TO_SUBMIT), idsOf(DECIDES))
     yield {
       ...batch,
       events: batch.events.map((event) => {
-        const lane = lanes.get(transactionIdOf(event))
-        return lane === undefined ? event : { ...event, lane }
+        const id = transactionIdOf(event)
+        const lane = own.get(id)
+        const waiting = DECIDES.has(event.type) ? dependents.get(id) : undefined
+        if (lane === undefined && waiting === undefined) return event
+        return { ...event, ...(lane ? { lane } : {}), ...(waiting ? { dependents: waiting } : {}) }
       }),
     }
   }
@@ -57,17 +81,27 @@ function transactionIdOf(event: Notice): string {
   return event.streamId.slice('transaction-'.length)
 }
 
-/** Finds the lanes of transactions in the read model. */
-export function createLanesOf(pool: Pool) {
-  return async (ids: readonly string[]): Promise<Map<string, Lane>> => {
-    if (ids.length === 0) return new Map()
-    const { rows } = await pool.query<{ transaction_id: string; chain_id: number; from_address: string }>({
+/** Finds lanes in the read model. */
+export function createLanesOf(pool: Pool): LanesOf {
+  return async (ids, decidedIds) => {
+    const own = new Map<string, Lane>()
+    const dependents = new Map<string, Lane[]>()
+    if (ids.length === 0 && decidedIds.length === 0) return { own, dependents }
+    const { rows } = await pool.query<{ id: string; waits: boolean; chain_id: number; from_address: string }>({
       name: 'lanes_of',
-      text: `SELECT t.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
-               (SELECT transaction_id, chain_id, from_address FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t`,
-      values: [ids],
+      text: `SELECT wanted.id, false AS waits, t.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
+               (SELECT chain_id, from_address FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t
+             UNION ALL
+             SELECT decided.id, true, d.* FROM unnest($2::text[]) AS decided(id) CROSS JOIN LATERAL
+               (SELECT DISTINCT chain_id, from_address FROM transactions
+                 WHERE depends_on = decided.id AND state = 'requested' OFFSET 0) AS d`,
+      values: [ids, decidedIds],
     })
-    return new Map(rows.map((row) => [row.transaction_id, { chainId: row.chain_id, address: row.from_address }]))
+    for (const { id, waits, chain_id: chainId, from_address: address } of rows) {
+      if (waits) dependents.set(id, [...(dependents.get(id) ?? []), { chainId, address }])
+      else own.set(id, { chainId, address })
+    }
+    return { own, dependents }
   }
 }
 

@@ -19,7 +19,10 @@ export function parseLane(name: string): Lane {
 }
 
 export type LaneReads = {
-  /** Transactions that wait for their first signature, in the order in which they were accepted. */
+  /**
+   * Transactions that wait for their first signature, in the order in which they were accepted. Left out are those whose
+   * dependency is undecided: not in a block, or in one where it failed, which is not final yet.
+   */
   readonly waiting: (lane: Lane, limit: number) => Promise<string[]>
   /** How many are signed and in no block. */
   readonly inFlight: (lane: Lane) => Promise<number>
@@ -41,6 +44,7 @@ export type LaneReads = {
 }
 
 const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
+const UNMINED = `('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
 const UNSENT = `('signed', 'replaced', 'reorged', 'awaiting_funds')`
 
 export function createLaneReads(pool: Pool): LaneReads {
@@ -52,7 +56,10 @@ export function createLaneReads(pool: Pool): LaneReads {
     waiting: ({ chainId, address }, limit) =>
       ids(
         'lane_waiting',
-        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND state = 'requested'
+        // OFFSET: one index look-up for each that depends on something, never a hash of the whole table.
+        `SELECT transaction_id FROM transactions t WHERE chain_id = $1 AND from_address = $2 AND state = 'requested'
+            AND (depends_on IS NULL OR NOT EXISTS (SELECT FROM transactions d WHERE d.transaction_id = t.depends_on
+                  AND (d.state IN ${UNMINED} OR (d.state = 'mined' AND NOT d.succeeded)) OFFSET 0))
           ORDER BY transaction_id LIMIT $3`,
         [chainId, address, limit],
       ),

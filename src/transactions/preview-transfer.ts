@@ -5,7 +5,8 @@ import { formatAmount } from '../core/money.ts'
 import { buildCall, type Call } from './build-call.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
 import type { GasPriority, Intent } from './events.ts'
-import { type Owner, prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
+import type { Owner } from './prepare-transaction.ts'
+import { prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
 import { evolve } from './state.ts'
 
 export type FeePreview = {

@@ -1,18 +1,26 @@
 /** The read model of a transaction: its row, and what it holds back of its wallet's balances. Pure. */
 
 import { nativeAsset } from '../core/assets.ts'
-import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges } from '../event-log/aggregate.ts'
+import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcaster } from '../event-log/aggregate.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
 import type { TransactionEvent } from './events.ts'
 import { isUnmined, type KnownTransaction, newestAttempt, statusOf, type TransactionState } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
 
+/** Version 1 knew transfers alone. */
+const withoutCall: Upcaster = (data) => ({ ...data, data: null, dependsOn: null, subject: null })
+
 export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent> = {
   ...transactionDecider,
   category: 'transaction',
   schemas: {
-    TransferRequested: first,
+    TransferRequested: { version: 2, upcasters: [withoutCall] },
+    CollectionDeployRequested: first,
+    MintRequested: first,
+    NftTransferRequested: first,
+    TokenUpdateRequested: first,
+    VoucherRevocationRequested: first,
     TransactionSigned: first,
     TransactionReplaced: first,
     TransactionSubmitted: first,
@@ -100,12 +108,16 @@ function toRow(transaction: KnownTransaction, { id, version, recordedAt }: Proje
     asset_decimals: intent.asset.decimals,
     asset_contract: intent.asset.contract,
     amount: intent.amount,
+    depends_on: intent.dependsOn,
+    subject_type: intent.subject?.type ?? null,
+    subject_id: intent.subject?.id ?? null,
     gas_priority: intent.gasPriority,
     nonce: newest?.nonce ?? null,
     hash: inclusion?.hash ?? newest?.hash ?? null,
     hashes: [...transaction.abandoned, ...transaction.attempts].map(({ hash }) => hash),
     block_number: inclusion?.blockNumber ?? null,
     block_hash: inclusion?.blockHash ?? null,
+    succeeded: inclusion?.succeeded ?? null,
     fee_estimated: highestFee(transaction).toString(),
     fee_actual:
       inclusion === null ? null : (BigInt(inclusion.gasUsed) * BigInt(inclusion.effectiveGasPrice)).toString(),

@@ -3,41 +3,28 @@
  * in one append. What is refused leaves no trace.
  */
 import { parseRecipient } from '../chain/address.ts'
-import type { FeeQuote } from '../chain/fees.ts'
 import type { Asset } from '../core/assets.ts'
-import { nativeAsset } from '../core/assets.ts'
-import { Conflict, type ErrorItem, InsufficientFunds, ValidationFailed } from '../core/errors.ts'
-import type { NewId } from '../core/ids.ts'
+import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
-import { formatAmount, parseAmount } from '../core/money.ts'
-import type { Environment, Network } from '../core/networks.ts'
-import { change } from '../event-log/aggregate.ts'
+import { parseAmount } from '../core/money.ts'
+import type { Environment } from '../core/networks.ts'
 import { appendOnce } from '../event-log/append-once.ts'
-import { HoldRefused, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { PLAIN_TRANSFER_GAS } from './build-call.ts'
 import type { GasPriority, Intent } from './events.ts'
-import { transactionAggregate } from './projection.ts'
+import {
+  completeIntent,
+  findPayer,
+  type Owner,
+  openTransaction,
+  type PreparePorts,
+  requireFuture,
+  type Sender,
+} from './prepare-transaction.ts'
 import { type TransactionView, viewOf } from './view.ts'
 
 /** Gas held back for a token transfer before it is simulated: above what the common tokens use. */
 const TOKEN_TRANSFER_GAS = 100_000n
-
-/** On whose behalf, and in which environment. */
-export type Owner = { readonly tenantId: string; readonly environment: Environment }
-
-/** A wallet as far as sending needs it. */
-export type Sender = {
-  readonly walletId: string
-  readonly type: 'mpc' | 'hd' | 'watch'
-  readonly network: Network
-  readonly environment: Environment
-  readonly chainId: number
-  readonly address: string
-}
-
-/** @throws NotFound when the owner has no such wallet, Conflict when it has no address yet */
-export type FindSender = (owner: Owner, walletId: string) => Promise<Sender>
 
 export type TransferRequest = {
   readonly walletId: string
@@ -51,16 +38,10 @@ export type TransferRequest = {
   readonly validUntil: string | null
 }
 
-export type TransferPorts = {
+export type TransferPorts = PreparePorts & {
   readonly log: EventLog
-  readonly newId: NewId
-  readonly findSender: FindSender
   /** @throws ValidationFailed when the chain has no such asset */
   readonly resolveAsset: (asset: string, sender: Sender, tenantId: string) => Promise<Asset>
-  /** The fee quote of a chain, from memory. @throws Unavailable when no node has answered lately */
-  readonly quoteOf: (chainId: number) => Promise<FeeQuote>
-  /** How long a transfer takes to be final on a chain, in milliseconds: told to the caller as an estimate. */
-  readonly completionMs: (chainId: number) => number
 }
 
 /** What was accepted now, or the id of what an earlier request with the same idempotency key made. */
@@ -80,58 +61,25 @@ export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
   const { log, newId } = ports
   return async (request, metadata, environment) => {
     const intent = await prepareIntent(ports, request, { tenantId: metadata.tenantId, environment })
-    const transactionId = newId('transaction')
-    const unknown = { id: transactionId, state: transactionAggregate.initialState, version: 0, hash: '' }
-    const requested = change(
-      transactionAggregate,
-      unknown,
-      { type: 'RequestTransfer', intent },
-      { metadata, now: intent.requestedAt },
-    )
-    if (requested === null) throw new Error('a new request always decides something')
-    const commit = {
-      changes: [requested],
-      guards: { wallet: { walletId: intent.walletId, require: 'active' as const } },
-    }
+    const { transactionId, change, guards, explain } = openTransaction(newId, 'TransferRequested', intent, metadata)
+    const commit = { changes: [change], guards }
     const opened = await appendOnce(log, commit, { resourceId: transactionId, metadata }).catch((error) => {
-      throw explain(error, intent)
+      throw explain(error)
     })
-    return { transactionId: opened.id, view: opened.replayed ? null : viewOf(requested) }
+    return { transactionId: opened.id, view: opened.replayed ? null : viewOf(change) }
   }
 }
 
 /** Everything about a transfer that can be decided before it is recorded. */
 export async function prepareIntent(ports: TransferPorts, request: TransferRequest, owner: Owner): Promise<Intent> {
-  const sender = await ports.findSender(owner, request.walletId)
-  if (sender.type === 'watch') {
-    throw ValidationFailed.field(
-      'wallet_id',
-      'watch_only',
-      'A watch wallet has no key here: send from an hd or mpc wallet.',
-    )
-  }
+  const sender = await findPayer(ports, owner, request.walletId)
   const now = ports.log.now()
   const { asset, to, amount } = await readFields(ports, request, sender, { tenantId: owner.tenantId, now })
-  const quote = await ports.quoteOf(sender.chainId)
   const gasLimit = asset.contract === null ? PLAIN_TRANSFER_GAS : TOKEN_TRANSFER_GAS
-  return {
-    tenantId: owner.tenantId,
-    walletId: sender.walletId,
-    network: sender.network,
-    environment: sender.environment,
-    chainId: sender.chainId,
-    from: sender.address,
-    to,
-    asset,
-    amount: amount.toString(),
-    gasPriority: request.gasPriority,
-    reserved: { gasLimit: gasLimit.toString(), maxFeePerGas: quote[request.gasPriority].maxFeePerGas.toString() },
-    referenceId: request.referenceId,
-    memo: request.memo,
-    validUntil: request.validUntil,
-    estimatedCompletionAt: new Date(Date.parse(now) + ports.completionMs(sender.chainId)).toISOString(),
-    requestedAt: now,
-  }
+  const { gasPriority, referenceId, memo, validUntil } = request
+  const call = { data: null, dependsOn: null, subject: null }
+  const wanted = { to, asset, amount, gasLimit, gasPriority, referenceId, memo, validUntil, ...call }
+  return completeIntent(ports, owner, sender, wanted, now)
 }
 
 /** @throws ValidationFailed with everything that is wrong with the fields, not only the first */
@@ -169,30 +117,4 @@ function parsePositive(text: string, { decimals }: Asset): bigint {
   const amount = parseAmount(text, decimals)
   if (amount === 0n) throw ValidationFailed.field('amount', 'amount_zero', 'amount must be more than 0.')
   return amount
-}
-
-function requireFuture(validUntil: string | null, now: string): void {
-  if (validUntil === null || validUntil > now) return
-  throw ValidationFailed.field(
-    'valid_until',
-    'expired',
-    `valid_until is in the past (it is ${now} now): give a later time, or leave it out.`,
-  )
-}
-
-/** Says a refusal of the log in the caller's words. */
-function explain(error: unknown, intent: Intent): unknown {
-  if (error instanceof WalletGuardRefused) {
-    return new Conflict('wallet_archived', 'The wallet is archived: restore it to send from it.')
-  }
-  if (error instanceof HoldRefused) {
-    const native = nativeAsset(intent.network, intent.chainId)
-    const asset = error.assetId === native.assetId ? native : intent.asset
-    return new InsufficientFunds({
-      asset: asset.symbol,
-      available: formatAmount(error.available, asset.decimals),
-      needed: formatAmount(error.needed, asset.decimals),
-    })
-  }
-  return error
 }

@@ -12,12 +12,13 @@ import {
   oneOf,
   text,
 } from '../http/schemas.ts'
+import { SUBJECT_TYPES, TRANSACTION_TYPES } from './events.ts'
 import { FINAL_STATES, UNMINED_STATES } from './state.ts'
 import type { TransactionView } from './view.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
 const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
-const TYPES = ['TRANSFER', 'SWAP', 'CONTRACT'] as const
+const TYPES = [...Object.values(TRANSACTION_TYPES), 'SWAP', 'CONTRACT'] as const
 
 const gasPrioritySchema = oneOf(['low', 'medium', 'high'] as const, {
   description: 'How much of the recent tips to outbid.',
@@ -91,7 +92,10 @@ export const transactionSchema = Type.Unsafe<TransactionView>(
     type: oneOf(TYPES, { examples: ['TRANSFER'] }),
     state: stateSchema,
     from: addressSchema,
-    to: addressSchema,
+    to: {
+      ...addressSchema,
+      description: `${addressSchema.description} Of an NFT transaction it is the contract that is called.`,
+    },
     amount: amountSchema,
     asset: Type.String({ examples: ['ETH'] }),
     asset_id: Type.String({ description: 'CAIP-19.', examples: ['eip155:1/slip44:60'] }),
@@ -113,6 +117,18 @@ export const transactionSchema = Type.Unsafe<TransactionView>(
       }),
     ),
     history: Type.Array(Type.Object({ state: stateSchema, at: instantSchema })),
+    depends_on: nullable(
+      idSchema('transaction', 'The transaction that must have succeeded in a block before this one is signed.'),
+    ),
+    subject: nullable(
+      Type.Object(
+        {
+          type: oneOf(SUBJECT_TYPES, { examples: ['mint'] }),
+          id: Type.String({ examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'] }),
+        },
+        { description: 'What it serves, such as a mint.' },
+      ),
+    ),
     reference_id: nullable(Type.String({ examples: ['invoice-1042'] })),
     memo: nullable(Type.String({ examples: ['March rent'] })),
     valid_until: nullable(instantSchema),

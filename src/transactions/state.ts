@@ -1,13 +1,17 @@
 /** What a transaction has come to: the fold of its events. `evolve` accepts every known event in every state. */
 import { assertNever } from '../core/never.ts'
-import type {
-  FailureCode,
-  GasPriority,
-  Inclusion,
-  Intent,
-  ReplacementPurpose,
-  SignedBytes,
-  TransactionEvent,
+import {
+  type FailureCode,
+  type GasPriority,
+  type Inclusion,
+  type Intent,
+  isOpening,
+  type OpeningEvent,
+  type ReplacementPurpose,
+  type SignedBytes,
+  TRANSACTION_TYPES,
+  type TransactionEvent,
+  type TransactionType,
 } from './events.ts'
 
 /** States from which the chain may still take the transaction, or the lane may still sign it. */
@@ -25,7 +29,7 @@ export type Attempt = SignedBytes & {
 
 export type KnownTransaction = {
   readonly state: TransactionStateName
-  readonly type: 'TRANSFER'
+  readonly type: TransactionType
   readonly intent: Intent
   /** Bytes signed for the present nonce, oldest first. Any one of them may be mined, and only one. */
   readonly attempts: readonly Attempt[]
@@ -66,10 +70,10 @@ export function statusOf(state: TransactionStateName): TransactionStatus {
 }
 
 export function evolve(before: TransactionState, event: TransactionEvent): TransactionState {
-  if (event.type === 'TransferRequested') {
+  if (isOpening(event)) {
     return {
       state: 'requested',
-      type: 'TRANSFER',
+      type: TRANSACTION_TYPES[event.type],
       intent: event.data,
       attempts: [],
       abandoned: [],
@@ -83,10 +87,7 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
   return before.state === 'unknown' ? before : evolveKnown(before, event)
 }
 
-function evolveKnown(
-  before: KnownTransaction,
-  event: Exclude<TransactionEvent, { type: 'TransferRequested' }>,
-): KnownTransaction {
+function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, OpeningEvent>): KnownTransaction {
   switch (event.type) {
     case 'TransactionSigned':
       return enter(

@@ -6,8 +6,8 @@ import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { closedObject } from '../http/schemas.ts'
 import type { ChangeTransaction } from './change-transaction.ts'
+import type { FindSender } from './prepare-transaction.ts'
 import type { TransactionReads } from './read-transactions.ts'
-import type { FindSender } from './request-transfer.ts'
 import {
   listQuery,
   speedUpBody,

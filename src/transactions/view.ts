@@ -3,6 +3,7 @@ import { nativeAsset } from '../core/assets.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Network } from '../core/networks.ts'
 import type { Change } from '../event-log/aggregate.ts'
+import type { Subject, SubjectType } from './events.ts'
 
 export type TransactionView = {
   readonly transaction_id: string
@@ -26,6 +27,8 @@ export type TransactionView = {
   readonly fee: { readonly estimated: string; readonly actual: string | null; readonly currency: string }
   readonly failure: { readonly code: string; readonly message: string } | null
   readonly history: readonly { readonly state: string; readonly at: string }[]
+  readonly depends_on: string | null
+  readonly subject: Subject | null
   readonly reference_id: string | null
   readonly memo: string | null
   readonly valid_until: string | null
@@ -59,6 +62,9 @@ export type TransactionRow = {
   readonly fee_actual: string | null
   readonly failure: { readonly code: string; readonly message: string } | null
   readonly history: readonly { readonly state: string; readonly at: string }[]
+  readonly depends_on: string | null
+  readonly subject_type: SubjectType | null
+  readonly subject_id: string | null
   readonly reference_id: string | null
   readonly memo: string | null
   readonly valid_until: Date | string | null
@@ -102,6 +108,9 @@ export function toView(
     },
     failure: row.failure,
     history: row.history,
+    depends_on: row.depends_on,
+    subject:
+      row.subject_type === null || row.subject_id === null ? null : { type: row.subject_type, id: row.subject_id },
     reference_id: row.reference_id,
     memo: row.memo,
     valid_until: row.valid_until === null ? null : instant(row.valid_until),

@@ -2,6 +2,8 @@
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { createOpenCalls } from '../support/open-calls.ts'
+import { deployRegister } from '../support/register.ts'
 import { onChain, withStage } from '../support/service-stage.ts'
 
 const stage = await withStage(t)
@@ -66,5 +68,25 @@ t.test('a chain that is set back and goes another way leaves balances and holds 
     [1n, 2n, 3n],
   )
 })
+
+t.test(
+  'a reorg that takes back the dependency after the signature changes nothing: nonces keep the order',
+  async (t) => {
+    const register = await deployRegister(stage.url)
+    const { address: to, enter } = register
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const open = createOpenCalls(service.kernel)
+    const ids = await open(wallet, { to, data: enter(1) }, { to, data: enter(2, 1), dependsOn: 0 })
+    const [first, second] = ids as [string, string]
+    await until(wallet, first, 'submitted')
+    await mine()
+    const { hash } = await until(wallet, second, 'submitted')
+    await rpc('anvil_reorg', 1, [])
+    await until(wallet, first, 'reorged', 'submitted')
+    await settle()
+    t.match(await read(wallet, second), { state: 'confirmed', hash, nonce: 1 })
+    t.strictSame(await register.entries(), [1, 2])
+  },
+)
 
 t.end()

@@ -13,7 +13,11 @@ async function request({ log }: TestLog, key: string, amount: string, digest = a
   const id = newTransactionId()
   const metadata = { tenantId: 'acme', actor: 'test', idempotency: { key, fingerprint: digest } }
   const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
-  const command = { type: 'RequestTransfer', intent: transferIntent({ amount }) } as const
+  const command = {
+    type: 'RequestTransaction',
+    opening: 'TransferRequested',
+    intent: transferIntent({ amount }),
+  } as const
   const requested = change(transactionAggregate, unknown, command, { metadata, now: NOW })
   if (requested === null) throw new Error('a request decides something')
   return appendOnce(log, { changes: [requested] }, { resourceId: id, metadata })

@@ -123,7 +123,7 @@ t.test('a simulation that reverts tells the reason, the panic or the custom erro
   const reasonOf = async (method: string, data: string, errors?: Interface) => {
     const [result] = await client.batch([{ method, params: [{ from: POOR, to: token, data }] }])
     assert.ok(result && !result.ok)
-    const failure = classifyCallFailure(result.error, errors)
+    const failure = classifyCallFailure(result.error, errors && [errors])
     return failure.type === 'reverted' ? failure.reason : failure.type
   }
   for (const method of ['eth_call', 'eth_estimateGas']) {

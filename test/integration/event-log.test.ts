@@ -13,6 +13,7 @@ import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { LOG_START, loadCheckpoint, readAfter, saveCheckpoint, subscribe } from '../../src/event-log/subscription.ts'
+import type { TransactionEvent } from '../../src/transactions/events.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
 import {
   NATIVE,
@@ -34,7 +35,7 @@ function requested(id: string, overrides = {}) {
   const made = change(
     transactionAggregate,
     unknown,
-    { type: 'RequestTransfer', intent: transferIntent(overrides) },
+    { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent(overrides) },
     { metadata: METADATA, now: NOW },
   )
   if (made === null) throw new Error('a request decides something')
@@ -205,14 +206,15 @@ t.test('each event carries the hash of its stream up to it', async (t: Test) => 
   const id = newTransactionId()
   await log.append({ changes: [requested(id)] })
   await log.execute(transactionAggregate, id, { type: 'RequestCancellation', now: NOW }, { metadata: METADATA })
-  const events = await log.readStream(transactionAggregate, id)
+  const events = await log.readStream<TransactionEvent>(transactionAggregate, id)
   t.same(
     events.map(({ type }) => type),
     ['TransferRequested', 'CancellationRequested', 'TransactionCancelled'],
   )
   let previous = ''
   for (const event of events) {
-    previous = chainHash(previous, canonicalEvent({ ...event, schemaVersion: 1 }))
+    const schemaVersion = transactionAggregate.schemas[event.type].version
+    previous = chainHash(previous, canonicalEvent({ ...event, schemaVersion }))
     t.equal(event.hash, previous)
   }
   t.equal((await pool.query('SELECT held FROM wallet_holds')).rows[0].held, '0', 'a cancelled request holds nothing')

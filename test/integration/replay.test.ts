@@ -76,7 +76,7 @@ t.test('the replayed log equals the live read models after any sequence of comma
       const opened = change(
         transactionAggregate,
         unknown,
-        { type: 'RequestTransfer', intent: transferIntent() },
+        { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() },
         { metadata: METADATA, now },
       )
       await log.append({ changes: opened === null ? [] : [opened] })
@@ -104,7 +104,7 @@ t.test('the comparison finds a row that was tampered with', async (t: Test) => {
   const opened = change(
     transactionAggregate,
     unknown,
-    { type: 'RequestTransfer', intent: transferIntent() },
+    { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() },
     { metadata: METADATA, now },
   )
   await log.append({ changes: opened === null ? [] : [opened] })

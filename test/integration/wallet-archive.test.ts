@@ -33,7 +33,7 @@ async function transfer(log: EventLog, walletId: string, from: string): Promise<
   const requested = change(
     transactionAggregate,
     unknown,
-    { type: 'RequestTransfer', intent },
+    { type: 'RequestTransaction', opening: 'TransferRequested', intent },
     { metadata: ACME, now: NOW },
   )
   if (requested === null) throw new Error('a request decides something')

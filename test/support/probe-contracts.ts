@@ -43,6 +43,22 @@ contract Greedy {
   function balanceOf(address) external view returns (uint256) { while (true) { if (sink == 1) return 1; } return 0; }
 }
 
+contract Register {
+  uint256[] public entries;
+  mapping(uint256 => bool) public has;
+  bool public closed;
+  error ERC721NonexistentToken(uint256 tokenId);
+  function enter(uint256 id, uint256 afterId) external payable {
+    require(!closed, "closed");
+    require(!has[id], "entered before");
+    if (afterId != 0 && !has[afterId]) revert ERC721NonexistentToken(afterId);
+    has[id] = true;
+    entries.push(id);
+  }
+  function close() external { closed = true; }
+  function all() external view returns (uint256[] memory) { return entries; }
+}
+
 contract Feed {
   int256 public answer;
   uint256 public updatedAt;
@@ -54,7 +70,7 @@ contract Feed {
 }
 `
 
-export type ProbeName = 'Aggregator' | 'Token' | 'Greedy' | 'Feed'
+export type ProbeName = 'Aggregator' | 'Token' | 'Greedy' | 'Register' | 'Feed'
 export type ProbeContract = { readonly abi: Interface; readonly bytecode: string }
 
 type Output = {
@@ -76,6 +92,12 @@ export function compileProbes(): Record<ProbeName, ProbeContract> {
     abi: new Interface(abi),
     bytecode: `0x${evm.bytecode.object}`,
   })
-  const { Aggregator, Token, Greedy, Feed } = compiled
-  return { Aggregator: probe(Aggregator), Token: probe(Token), Greedy: probe(Greedy), Feed: probe(Feed) }
+  const { Aggregator, Token, Greedy, Register, Feed } = compiled
+  return {
+    Aggregator: probe(Aggregator),
+    Token: probe(Token),
+    Greedy: probe(Greedy),
+    Register: probe(Register),
+    Feed: probe(Feed),
+  }
 }

@@ -15,7 +15,7 @@ import { composeApi } from '../../src/compose/api.ts'
 import { startChainFollower } from '../../src/compose/chain-follower.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { startHeartbeat } from '../../src/compose/heartbeat.ts'
-import { composeKernel } from '../../src/compose/kernel.ts'
+import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { startSubmitter } from '../../src/compose/submitter.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -29,6 +29,8 @@ export type LocalService = {
   readonly baseUrl: string
   readonly apiKey: string
   readonly pool: Pool
+  /** What a process of the service is made of, for a test that is one. */
+  readonly kernel: Kernel
   /** Where the audit and the wait for rest look: the chain itself, whatever stands between it and the service. */
   readonly places: ChainPlaces
   /** Wallets that hold 1,000 ETH each, as the service has seen. */
@@ -120,6 +122,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     baseUrl,
     apiKey: token,
     pool: kernel.pool,
+    kernel,
     places: { database_url: databaseUrl, networks: { ethereum: { rpc_url: chainUrl, chain_id: chainId } } },
     makeWallets: (count) => makeWallets({ api, chainUrl, pool: kernel.pool }, count),
     startApi: async () => createApiClient({ baseUrl: await listen(), apiKey: token }),

@@ -24,7 +24,7 @@ export type View = {
   readonly hashes: readonly string[]
   readonly nonce: number | null
   readonly history: readonly { readonly state: string }[]
-  readonly failure: { readonly code: string } | null
+  readonly failure: { readonly code: string; readonly message: string } | null
 }
 
 export type Stage = {

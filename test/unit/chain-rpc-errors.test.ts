@@ -12,7 +12,7 @@ import {
 import type { SubmissionOutcome } from '../../src/chain/submission-outcome.ts'
 
 /** Type and reason. */
-function read(failure: RpcFailure, errors?: Interface): [string, string | null] {
+function read(failure: RpcFailure, ...errors: readonly Interface[]): [string, string | null] {
   const call = classifyCallFailure(failure, errors)
   return [call.type, call.type === 'reverted' ? call.reason : null]
 }
@@ -226,7 +226,8 @@ t.test('panics and the errors of ERC-6093 are known; others by the ABI that is g
   })
   const errors = new Interface(['error Paused(uint64 until, uint8[] reasons)'])
   const custom = answer('execution reverted', 3, errors.encodeErrorResult('Paused', [9n, [1, 2]]))
-  t.strictSame(read(custom, errors), ['reverted', 'Paused(until: 9, reasons: ["1","2"])'])
+  const others = new Interface(['error Stopped()'])
+  t.strictSame(read(custom, others, errors), ['reverted', 'Paused(until: 9, reasons: ["1","2"])'])
   t.strictSame(read(custom), ['reverted', `unknown error ${errors.getError('Paused')?.selector}`], 'without that ABI')
   const cut = answer('execution reverted', 3, '0x08c379a000')
   t.strictSame(read(cut), ['reverted', 'unknown error 0x08c379a0'], 'a known selector before garbage')

@@ -1,0 +1,144 @@
+/**
+ * What every request for a transaction has in common: who pays, what is held back, and the change that opens it. Nothing
+ * is appended here, so that a caller records its own changes in the same commit.
+ */
+import type { FeeQuote } from '../chain/fees.ts'
+import { nativeAsset } from '../core/assets.ts'
+import { Conflict, InsufficientFunds, ValidationFailed } from '../core/errors.ts'
+import type { NewId } from '../core/ids.ts'
+import type { Metadata } from '../core/messages.ts'
+import { formatAmount } from '../core/money.ts'
+import type { Environment, Network } from '../core/networks.ts'
+import { type Change, change } from '../event-log/aggregate.ts'
+import { type Guards, HoldRefused, WalletGuardRefused } from '../event-log/commit.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { Intent, Opening } from './events.ts'
+import { transactionAggregate } from './projection.ts'
+import type { TransactionState } from './state.ts'
+
+/** On whose behalf, and in which environment. */
+export type Owner = { readonly tenantId: string; readonly environment: Environment }
+
+/** A wallet as far as sending needs it. */
+export type Sender = {
+  readonly walletId: string
+  readonly type: 'mpc' | 'hd' | 'watch'
+  readonly network: Network
+  readonly environment: Environment
+  readonly chainId: number
+  readonly address: string
+}
+
+/** @throws NotFound when the owner has no such wallet, Conflict when it has no address yet */
+export type FindSender = (owner: Owner, walletId: string) => Promise<Sender>
+
+export type PreparePorts = {
+  readonly log: Pick<EventLog, 'now'>
+  readonly newId: NewId
+  readonly findSender: FindSender
+  /** The fee quote of a chain, from memory. @throws Unavailable when no node has answered lately */
+  readonly quoteOf: (chainId: number) => Promise<FeeQuote>
+  /** How long a transaction takes to be final on a chain, in milliseconds: told to the caller as an estimate. */
+  readonly completionMs: (chainId: number) => number
+}
+
+export type PreparedTransaction = {
+  readonly transactionId: string
+  /** Opens the transaction and holds back what it may cost. */
+  readonly change: Change<TransactionState>
+  /** What the append must check beside: those of one wallet's transactions are the same, so one commit takes many. */
+  readonly guards: Pick<Guards, 'wallet'>
+  /** Says a refusal of the append in the caller's words; any other error comes back as it is. */
+  readonly explain: (error: unknown) => unknown
+}
+
+/** What is to be sent, as far as the request says it. Amount in base units, gas in gas units. */
+export type Wanted = Pick<
+  Intent,
+  'to' | 'asset' | 'data' | 'dependsOn' | 'subject' | 'gasPriority' | 'referenceId' | 'memo' | 'validUntil'
+> & { readonly amount: bigint; readonly gasLimit: bigint }
+
+/** The wallet that sends and pays. @throws what `findSender` throws, ValidationFailed `watch_only` */
+export async function findPayer({ findSender }: PreparePorts, owner: Owner, walletId: string): Promise<Sender> {
+  const sender = await findSender(owner, walletId)
+  if (sender.type !== 'watch') return sender
+  throw ValidationFailed.field(
+    'wallet_id',
+    'watch_only',
+    'A watch wallet has no key here: send from an hd or mpc wallet.',
+  )
+}
+
+/** @throws ValidationFailed `expired` */
+export function requireFuture(validUntil: string | null, now: string): void {
+  if (validUntil === null || validUntil > now) return
+  throw ValidationFailed.field(
+    'valid_until',
+    'expired',
+    `valid_until is in the past (it is ${now} now): give a later time, or leave it out.`,
+  )
+}
+
+/** The intent of a request at a time, with the fees of that time held back. @throws Unavailable */
+export async function completeIntent(
+  { quoteOf, completionMs }: PreparePorts,
+  { tenantId }: Owner,
+  sender: Sender,
+  { amount, gasLimit, ...wanted }: Wanted,
+  now: string,
+): Promise<Intent> {
+  const quote = await quoteOf(sender.chainId)
+  return {
+    tenantId,
+    walletId: sender.walletId,
+    network: sender.network,
+    environment: sender.environment,
+    chainId: sender.chainId,
+    from: sender.address,
+    ...wanted,
+    amount: amount.toString(),
+    reserved: { gasLimit: gasLimit.toString(), maxFeePerGas: quote[wanted.gasPriority].maxFeePerGas.toString() },
+    estimatedCompletionAt: new Date(Date.parse(now) + completionMs(sender.chainId)).toISOString(),
+    requestedAt: now,
+  }
+}
+
+/** The change that opens a transaction, under a new id. */
+export function openTransaction(
+  newId: NewId,
+  opening: Opening,
+  intent: Intent,
+  metadata: Metadata,
+): PreparedTransaction {
+  const transactionId = newId('transaction')
+  const unknown = { id: transactionId, state: transactionAggregate.initialState, version: 0, hash: '' }
+  const command = { type: 'RequestTransaction', opening, intent } as const
+  const requested = change(transactionAggregate, unknown, command, { metadata, now: intent.requestedAt })
+  if (requested === null) throw new Error('a new request always decides something')
+  return {
+    transactionId,
+    change: requested,
+    guards: { wallet: { walletId: intent.walletId, require: 'active' } },
+    explain: (error) => explain(error, intent),
+  }
+}
+
+function explain(error: unknown, { network, chainId, asset, data, walletId, from }: Intent): unknown {
+  if (error instanceof WalletGuardRefused) {
+    return new Conflict('wallet_archived', 'The wallet is archived: restore it to send from it.')
+  }
+  if (error instanceof HoldRefused) {
+    const native = nativeAsset(network, chainId)
+    const short = error.assetId === native.assetId ? native : asset
+    const shortfall = {
+      asset: short.symbol,
+      available: formatAmount(error.available, short.decimals),
+      needed: formatAmount(error.needed, short.decimals),
+    }
+    // Who asks for a call need not have named the wallet that pays for it.
+    return data === null
+      ? new InsufficientFunds(shortfall)
+      : new InsufficientFunds(shortfall, { walletId, address: from })
+  }
+  return error
+}

@@ -1,0 +1,147 @@
+/** Calls that wait for other transactions: signed when that one has succeeded, in order, and failed unsigned when it has not. */
+import t from 'tap'
+import type { LoadWallet } from '../support/load.ts'
+import { createOpenCalls } from '../support/open-calls.ts'
+import { deployRegister } from '../support/register.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { onChain, withStage } from '../support/service-stage.ts'
+
+// The sweeper comes too late to help: what wakes a lane here is the event that it waits for.
+const stage = await withStage(t, { env: { SWEEP_INTERVAL_MS: '600000' } })
+const { service, mine, send, read, until, settle } = stage
+const { kernel, api } = service
+
+const open = createOpenCalls(kernel)
+
+const statesOf = async (wallet: LoadWallet, ids: readonly string[]) =>
+  Promise.all(ids.map(async (id) => (await read(wallet, id)).state))
+
+t.test('what depends on a transaction is signed once that is mined, in order, and holds up nobody else', async (t) => {
+  const register = await deployRegister(stage.url)
+  const { address: to, enter } = register
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const ids = await open(
+    wallet,
+    { to, data: enter(1) },
+    { to, data: enter(2, 1), dependsOn: 0 },
+    { to, data: enter(3, 1), dependsOn: 0 },
+    { to, data: enter(4, 3), dependsOn: 2 },
+  )
+  const [first, second, third, fourth] = ids as [string, string, string, string]
+  const transfer = await send(wallet, '0.000001')
+  t.match(await until(wallet, first, 'submitted'), { nonce: 0, type: 'NFT_MINT', to, amount: '0', asset: 'ETH' })
+  t.match(await until(wallet, transfer, 'submitted'), { nonce: 1 })
+  t.strictSame(await statesOf(wallet, [second, third, fourth]), ['requested', 'requested', 'requested'])
+  await mine()
+  t.match(await until(wallet, second, 'submitted'), {
+    nonce: 2,
+    depends_on: first,
+    subject: { type: 'mint', id: 'mint_1' },
+  })
+  t.match(await until(wallet, third, 'submitted'), { nonce: 3 })
+  t.match(await read(wallet, fourth), { state: 'requested', nonce: null, hash: null })
+  await settle()
+  t.strictSame(await statesOf(wallet, [...ids, transfer]), Array(5).fill('confirmed'))
+  t.strictSame(await register.entries(), [1, 2, 3, 4])
+  const { body } = await api.insist({ path: `/v1/wallets/${wallet.id}/transactions?type=NFT_MINT` })
+  t.strictSame(
+    body.data.transactions.map((one: { transaction_id: string }) => one.transaction_id),
+    ids.toReversed(),
+  )
+})
+
+t.test('what depends on a transaction that reverted fails unsigned, but not before that is final', async (t) => {
+  const register = await deployRegister(stage.url)
+  const { address: to, enter } = register
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const ids = await open(
+    wallet,
+    { to, data: enter(1) },
+    { to, data: enter(2), dependsOn: 0 },
+    { to, data: enter(3), dependsOn: 1 },
+  )
+  const [first, second, third] = ids as [string, string, string]
+  await until(wallet, first, 'submitted')
+  await register.close()
+  await mine()
+  await until(wallet, first, 'mined')
+  const transfer = await send(wallet, '0.000001')
+  await until(wallet, transfer, 'submitted')
+  t.strictSame(await statesOf(wallet, [second, third]), ['requested', 'requested'])
+  await mine()
+  t.match(await until(wallet, second, 'failed'), {
+    hashes: [],
+    failure: { code: 'dependency_failed', message: new RegExp(`^It waited for ${first}, which ended as reverted: `) },
+  })
+  t.match(await until(wallet, third, 'failed'), {
+    failure: { code: 'dependency_failed', message: `It waited for ${second}, which ended as failed.` },
+  })
+  await settle()
+  t.match(await read(wallet, first), { state: 'reverted', failure: { code: 'execution_reverted' } })
+  t.strictSame(
+    (await onChain(stage, wallet)).map(({ nonce }) => nonce),
+    [0, 1],
+  )
+  const { rows } = await service.pool.query('SELECT held FROM wallet_holds WHERE wallet_id = $1', [wallet.id])
+  t.equal(rows[0].held, '0')
+})
+
+t.test('a dependency in another lane wakes the one that waits, and its cancellation fails it', async (t) => {
+  const { address: to, enter } = await deployRegister(stage.url)
+  const [one, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
+  const [good, bad] = (await open(one, { to, data: enter(1) }, { to, data: enter(2) })) as [string, string]
+  await until(one, bad, 'submitted')
+  const [behindGood] = (await open(other, { to, data: enter(3, 1), dependsOn: good })) as [string]
+  const [behindBad] = (await open(other, { to, data: enter(4), dependsOn: bad })) as [string]
+  const [unsigned] = (await open(one, { to, data: enter(5), dependsOn: behindBad })) as [string]
+  const cancelling = await api.insist({
+    method: 'POST',
+    path: `/v1/wallets/${one.id}/transactions/${bad}/cancel`,
+    key: 'c',
+  })
+  t.equal(cancelling.status, 202)
+  await eventually(async () => {
+    const { hashes, state } = await read(one, bad)
+    return hashes.length === 2 && state === 'submitted'
+  })
+  t.strictSame(await statesOf(other, [behindGood, behindBad]), ['requested', 'requested'])
+  await mine()
+  await until(other, behindGood, 'submitted')
+  t.match(await until(other, behindBad, 'failed'), {
+    failure: { message: `It waited for ${bad}, which ended as cancelled.` },
+  })
+  await until(one, unsigned, 'failed')
+  await settle()
+  t.match(await read(other, behindGood), { state: 'confirmed' })
+})
+
+t.test('a call is cancelled while it waits, and sped up once it is sent', async (t) => {
+  const register = await deployRegister(stage.url)
+  const { address: to, enter } = register
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const ids = await open(
+    wallet,
+    { to, data: enter(1) },
+    { to, data: enter(2), dependsOn: 0 },
+    { to, data: enter(3), dependsOn: 1 },
+  )
+  const [first, second, third] = ids as [string, string, string]
+  await until(wallet, first, 'submitted')
+  const ask = (id: string, what: string, body = {}) =>
+    api.insist({
+      method: 'POST',
+      path: `/v1/wallets/${wallet.id}/transactions/${id}/${what}`,
+      key: `${id}-${what}`,
+      body,
+    })
+  t.match((await ask(second, 'cancel')).body.data, { state: 'cancelled', hash: null })
+  t.match(await until(wallet, third, 'failed'), { failure: { code: 'dependency_failed' } })
+  await ask(first, 'speed-up', { gas_priority: 'high' })
+  await until(wallet, first, 'replaced')
+  await settle()
+  const { hashes, state } = await read(wallet, first)
+  t.match({ hashes: hashes.length, state }, { hashes: 2, state: 'confirmed' })
+  t.strictSame(await register.entries(), [1])
+})
+
+t.end()

@@ -1,0 +1,93 @@
+/** The schema on a real PostgreSQL: Prisma's page of it, and databases that were made before it. */
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { migrate } from '../../src/event-log/migrate.ts'
+import { withDatabase } from '../support/postgres.ts'
+
+const PRISMA = fileURLToPath(new URL('../../prisma', import.meta.url))
+const MIGRATIONS = join(PRISMA, 'migrations')
+
+/** PostgreSQL's names of what the page calls types. */
+const TYPES: Readonly<Record<string, string>> = {
+  String: 'text',
+  'String[]': '_text',
+  Int: 'int4',
+  BigInt: 'int8',
+  Boolean: 'bool',
+  Json: 'jsonb',
+  Bytes: 'bytea',
+  DateTime: 'timestamptz',
+  Decimal: 'numeric',
+  'Unsupported("xid8")': 'xid8',
+}
+
+/** `table column type null|not null` for each field of the page. */
+function columnsOf(page: string): string[] {
+  return [...page.matchAll(/^model (\w+) \{\n([\s\S]*?)^\}/gm)].flatMap(([, table, fields = '']) =>
+    [...fields.matchAll(/^ {2}(\w+)\s+([A-Za-z]+(?:\("\w+"\))?(?:\[\])?)(\??)/gm)].map(
+      ([, column, type = '', optional]) => `${table} ${column} ${TYPES[type]} ${optional ? 'null' : 'not null'}`,
+    ),
+  )
+}
+
+t.test('the page of the schema and the migrations tell of the same columns', async (t) => {
+  const { pool } = await withDatabase(t)
+  const { rows } = await pool.query<{ line: string }>(
+    `SELECT concat_ws(' ', table_name, column_name, udt_name, CASE is_nullable WHEN 'YES' THEN 'null' ELSE 'not null' END) AS line
+       FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> '_prisma_migrations'`,
+  )
+  const page = columnsOf(await readFile(join(PRISMA, 'schema.prisma'), 'utf8'))
+  t.strictSame(page.toSorted(), rows.map(({ line }) => line).toSorted())
+})
+
+t.test('of what was mined before calls were known, the row tells from the log whether it succeeded', async (t) => {
+  const { pool } = await withDatabase(t)
+  await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+  const older = await mkdtemp(join(tmpdir(), 'bursar-migrations-'))
+  t.after(() => rm(older, { recursive: true, force: true }))
+  for (const name of await readdir(MIGRATIONS))
+    if (name < '20261121000400') await cp(join(MIGRATIONS, name), join(older, name), { recursive: true })
+  await migrate(pool, older)
+  const insert = async (id: string, block: number | null, ...outcomes: readonly boolean[]) => {
+    const row = { transaction_id: id, chain_id: 1, asset_decimals: 18, amount: 1, hashes: [], history: [], version: 1 }
+    const words = [
+      'tenant_id',
+      'wallet_id',
+      'network',
+      'environment',
+      'type',
+      'state',
+      'status',
+      'from_address',
+      'to_address',
+    ]
+    const texts = [...words, 'asset_id', 'asset_symbol', 'gas_priority'].map((name) => [name, 'x'])
+    const times = ['estimated_completion_at', 'created_at', 'updated_at'].map((name) => [name, '2026-01-01T00:00:00Z'])
+    const whole = { ...row, ...Object.fromEntries([...texts, ...times]), fee_estimated: 1, block_number: block }
+    await pool.query('SELECT put_transactions($1)', [JSON.stringify([whole])])
+    for (const [n, succeeded] of outcomes.entries())
+      await pool.query(
+        `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
+         VALUES ($1, $2, 'TransactionMined', 1, $3, '{}', now(), '')`,
+        [`transaction-${id}`, n + 1, JSON.stringify({ succeeded })],
+      )
+  }
+  await insert('tx_waiting', null)
+  await insert('tx_reorged', null, true)
+  await insert('tx_good', 7, false, true)
+  await insert('tx_bad', 7, false)
+  t.ok((await migrate(pool, MIGRATIONS)).length > 0)
+  const { rows } = await pool.query('SELECT transaction_id AS id, succeeded FROM transactions ORDER BY 1')
+  t.strictSame(
+    rows.map(({ id, succeeded }) => [id, succeeded]),
+    [
+      ['tx_bad', false],
+      ['tx_good', true],
+      ['tx_reorged', null],
+      ['tx_waiting', null],
+    ],
+  )
+})

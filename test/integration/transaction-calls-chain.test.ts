@@ -1,0 +1,153 @@
+/** Calls of contracts that a lane signs on a real chain: gas, data, reasons, and nodes that lag behind a dependency. */
+import t, { type Test } from 'tap'
+import { createChainClients } from '../../src/chain/client-set.ts'
+import { rpcCall } from '../../src/chain/json-rpc.ts'
+import { Unavailable } from '../../src/core/errors.ts'
+import { createLeases } from '../../src/event-log/leases.ts'
+import { createDrainLane } from '../../src/transactions/drain-lane.ts'
+import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { withAnvil } from '../support/anvil.ts'
+import { type Calls, NOW, rowOf, withCalls } from '../support/calls.ts'
+import { TEST_CHAIN } from '../support/log.ts'
+import { deployRegister } from '../support/register.ts'
+import { ACME, testSigner } from '../support/wallet-parts.ts'
+
+/** The lane of a wallet on a chain of its own, drained as a signer process does. */
+async function withChain(t: Test, calls: Calls) {
+  const { url } = await withAnvil(t, { mining: 'call' })
+  const settings = {
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: TEST_CHAIN,
+    rpcUrls: [url],
+    confirmations: 2,
+    minTipWei: 1n,
+    maxFeePerGasWei: 10n ** 12n,
+    pollIntervalMs: 20,
+    multicall3Address: null,
+    priceFeeds: {},
+    tokens: [],
+  } as const
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const clients = createChainClients({ chains: [settings], timeoutMs: 10_000, now: Date.now, log: silent })
+  t.after(() => clients.close())
+  const { client, code, fees } = clients.get(settings)
+  const factsOf = createWalletFacts(calls.pool)
+  const drain = createDrainLane({
+    log: calls.log,
+    leases: createLeases({ pool: calls.pool, holder: 'test', leaseMs: 60_000 }),
+    lanes: calls.lanes,
+    signer: testSigner(),
+    keyOf: async (walletId) => {
+      const key = (await factsOf(walletId))?.key
+      if (!key) throw new Error('an hd wallet has a key')
+      return key
+    },
+    replace: async () => undefined,
+    clock: Date.now,
+    maxInFlight: 64,
+    onSigned: () => undefined,
+    chainOf: () => ({
+      quote: fees.quote,
+      estimateGas: createEstimateGas(client, code),
+      nonceOf: async (address) => Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),
+    }),
+  })
+  const rpc = (method: string, ...params: unknown[]) => rpcCall(client, method, params)
+  /** Gives the signed bytes to the chain and mines them. Returns the receipt. */
+  const send = async (id: string) => {
+    const { state } = await calls.log.load(transactionAggregate, id)
+    if (state.state !== 'signed') throw new Error(`${id} is ${state.state}`)
+    const hash = await rpc('eth_sendRawTransaction', state.attempts[0]?.rawTransaction)
+    await rpc('evm_mine')
+    return (await rpc('eth_getTransactionReceipt', hash)) as { status: string; blockNumber: string; gasUsed: string }
+  }
+  const fund = (address: string) => rpc('anvil_setBalance', address, '0xde0b6b3a7640000')
+  return { drain, rpc, send, fund, register: await deployRegister(url) }
+}
+
+t.test('a call is signed with its data and value, and does on chain what it says', async (t) => {
+  const calls = await withCalls(t)
+  const { drain, send, fund, register, rpc } = await withChain(t, calls)
+  const { walletId, address, lane } = await calls.wallet()
+  await fund(address)
+  const to = register.address
+  const modest = await calls.call(walletId, { to, data: register.enter(7), value: 5n, gasLimit: 30_000n })
+  await drain(lane)
+  t.equal((await send(modest)).status, '0x1', 'what was reserved is too little: the estimate counts')
+  const ample = await calls.call(walletId, { to, data: register.enter(8, 7), gasLimit: 400_000n })
+  await drain(lane)
+  const { state } = await calls.log.load(transactionAggregate, ample)
+  t.equal(
+    state.state === 'signed' && state.attempts[0]?.fees.gasLimit,
+    '400000',
+    'the estimate is less than was reserved',
+  )
+  t.equal((await send(ample)).status, '0x1')
+  t.strictSame(await register.entries(), [7, 8])
+  t.equal(await rpc('eth_getBalance', to, 'latest'), '0x5')
+})
+
+t.test(
+  'a call that would revert fails unsigned with the decoded reason, and what depends on it with its name',
+  async (t) => {
+    const calls = await withCalls(t)
+    const { drain, fund, register } = await withChain(t, calls)
+    const { walletId, address, lane } = await calls.wallet()
+    await fund(address)
+    const bad = await calls.call(walletId, { to: register.address, data: register.enter(2, 1) })
+    const behind = await calls.call(walletId, { to: register.address, data: register.enter(3), dependsOn: bad })
+    const last = await calls.call(walletId, { to: register.address, data: register.enter(4), dependsOn: behind })
+    const lost = await calls.call(walletId, { to: register.address, data: register.enter(5), dependsOn: 'tx_none' })
+    await drain(lane)
+    const failures = await Promise.all([bad, behind, last, lost].map(async (id) => (await rowOf(calls, id)).failure))
+    t.strictSame(failures, [
+      { code: 'execution_reverted', message: 'ERC721NonexistentToken(tokenId: 1)' },
+      {
+        code: 'dependency_failed',
+        message: `It waited for ${bad}, which ended as failed: ERC721NonexistentToken(tokenId: 1)`,
+      },
+      {
+        code: 'dependency_failed',
+        message: `It waited for ${behind}, which ended as failed.`,
+      },
+      { code: 'dependency_failed', message: 'It waits for tx_none, and there is no such transaction.' },
+    ])
+    const { rows } = await calls.pool.query('SELECT held FROM wallet_holds WHERE wallet_id = $1', [walletId])
+    t.equal(rows[0].held, '0')
+  },
+)
+
+t.test('a node that has not seen the block of the dependency does not judge what depends on it', async (t) => {
+  const calls = await withCalls(t)
+  const { drain, send, fund, register, rpc } = await withChain(t, calls)
+  const { walletId, address, lane } = await calls.wallet()
+  await fund(address)
+  const before = await rpc('evm_snapshot')
+  const first = await calls.call(walletId, { to: register.address, data: register.enter(1) })
+  await drain(lane)
+  const { blockNumber } = await send(first)
+  const { state } = await calls.log.load(transactionAggregate, first)
+  const { hash = '', rawTransaction = '' } = (state.state === 'signed' && state.attempts[0]) || {}
+  const inclusion = {
+    hash,
+    blockNumber: Number(blockNumber),
+    blockHash: '0xb',
+    succeeded: true,
+    gasUsed: '21000',
+    effectiveGasPrice: '2',
+    blockTimestamp: NOW,
+    minedAt: NOW,
+  }
+  await calls.log.execute(transactionAggregate, first, { type: 'RecordInclusion', inclusion }, { metadata: ACME })
+  await rpc('evm_revert', before)
+  const second = await calls.call(walletId, { to: register.address, data: register.enter(2, 1), dependsOn: first })
+  await t.rejects(drain(lane), Unavailable)
+  t.equal((await rowOf(calls, second)).state, 'requested')
+  await rpc('eth_sendRawTransaction', rawTransaction)
+  await rpc('evm_mine')
+  await drain(lane)
+  t.equal((await send(second)).status, '0x1')
+})

@@ -1,0 +1,181 @@
+/** Transactions that call contracts, on a real PostgreSQL: how they are opened, and what they wait for. */
+import t from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { Conflict, InsufficientFunds, ValidationFailed } from '../../src/core/errors.ts'
+import { appendOnce } from '../../src/event-log/append-once.ts'
+import { compareShadow } from '../../src/event-log/compare-shadow.ts'
+import { replay } from '../../src/event-log/replay.ts'
+import { createLanesOf, findUnfinishedLanes } from '../../src/transactions/jobs.ts'
+import { createLaneReads } from '../../src/transactions/lanes.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support/calls.ts'
+import { TEST_CHAIN } from '../support/log.ts'
+import { ACME } from '../support/wallet-parts.ts'
+
+t.test(
+  'several calls of a wallet are opened in one commit, once for a key, in the order of their making',
+  async (t) => {
+    const calls = await withCalls(t)
+    const { walletId, lane } = await calls.wallet()
+    const deploy = await calls.prepare(walletId, {
+      kind: 'CollectionDeployRequested',
+      subject: { type: 'collection', id: 'col_1' },
+    })
+    const mints = await Promise.all(
+      [1, 2].map((n) => calls.prepare(walletId, { dependsOn: deploy.transactionId, value: BigInt(n) })),
+    )
+    const commit = { changes: [deploy, ...mints].map(({ change }) => change), guards: deploy.guards }
+    const metadata = { ...ACME, idempotency: { key: 'k', fingerprint: 'f' } }
+    const opened = await appendOnce(calls.log, commit, { resourceId: 'mint_1', metadata })
+    t.strictSame(opened, { id: 'mint_1', replayed: false })
+    t.strictSame(await appendOnce(calls.log, commit, { resourceId: 'mint_2', metadata }), {
+      id: 'mint_1',
+      replayed: true,
+    })
+    t.match(await rowOf(calls, mints[1]?.transactionId ?? ''), {
+      type: 'NFT_MINT',
+      state: 'requested',
+      to_address: CONTRACT,
+      amount: '2',
+      asset_symbol: 'ETH',
+      depends_on: deploy.transactionId,
+      subject_type: 'mint',
+      subject_id: 'mint_1',
+      succeeded: null,
+    })
+    t.match(await rowOf(calls, deploy.transactionId), {
+      type: 'NFT_DEPLOY',
+      depends_on: null,
+      subject_type: 'collection',
+    })
+    const ids = [deploy, ...mints].map(({ transactionId }) => transactionId)
+    t.strictSame(ids, ids.toSorted(), 'the lane signs by their ids')
+    t.strictSame(await calls.lanes.waiting(lane, 10), [deploy.transactionId])
+    const { rows } = await calls.pool.query('SELECT held FROM wallet_holds WHERE wallet_id = $1', [walletId])
+    t.equal(rows[0].held, (3n * 100_000n * LEVEL.maxFeePerGas + 3n).toString(), 'gas of the three, and their values')
+  },
+)
+
+t.test('what a wallet cannot pay is refused with what the whole commit needs, and leaves no trace', async (t) => {
+  const calls = await withCalls(t)
+  const fee = 100_000n * LEVEL.maxFeePerGas
+  const { walletId, address } = await calls.wallet(2n * fee)
+  const prepared = await Promise.all([1, 2, 3].map(() => calls.prepare(walletId)))
+  const [first] = prepared
+  const refused = calls.log
+    .append({ changes: prepared.map(({ change }) => change), guards: first?.guards ?? {} })
+    .catch((error) => Promise.reject(first?.explain(error)))
+  await t.rejects(refused, InsufficientFunds)
+  const error = (await refused.catch((thrown) => thrown)) as InsufficientFunds
+  t.strictSame(error.items[0]?.details, {
+    asset: 'ETH',
+    available: '0.004',
+    needed: '0.006',
+    wallet_id: walletId,
+    address,
+  })
+  t.match(error.message, /has 0\.004 ETH available and needs 0\.006/)
+  t.equal((await calls.pool.query('SELECT FROM transactions')).rowCount, 0)
+  await calls.call(walletId)
+  await calls.call(walletId)
+})
+
+t.test('a watch sends nothing, an archived wallet neither, and nothing is sent that is past its time', async (t) => {
+  const calls = await withCalls(t)
+  const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const
+  const watch = { ...place, address: CONTRACT, label: '', notifications: {} }
+  const { id } = await calls.watchWallet(watch, { metadata: ACME })
+  await t.rejects(calls.prepare(id), { code: 'validation_failed', items: [{ field: 'wallet_id', code: 'watch_only' }] })
+  const { walletId } = await calls.wallet()
+  await t.rejects(calls.prepare(walletId, { validUntil: NOW }), ValidationFailed)
+  const { change, guards, explain } = await calls.prepare(walletId)
+  await calls.pool.query(`UPDATE wallets SET status = 'archived' WHERE wallet_id = $1`, [walletId])
+  const refused = calls.log.append({ changes: [change], guards }).catch((error) => Promise.reject(explain(error)))
+  await t.rejects(refused, { constructor: Conflict, code: 'wallet_archived' })
+  const other = new Error('else')
+  t.equal(explain(other), other)
+})
+
+t.test('a lane leaves out what depends on an undecided transaction, and keeps the order of the rest', async (t) => {
+  const calls = await withCalls(t)
+  const { walletId, lane } = await calls.wallet()
+  const waiting = () => calls.lanes.waiting(lane, 10)
+  const deploy = await calls.call(walletId, { kind: 'CollectionDeployRequested' })
+  const first = await calls.call(walletId, { dependsOn: deploy })
+  const free = await calls.call(walletId)
+  const second = await calls.call(walletId, { dependsOn: deploy })
+  const lost = await calls.call(walletId, { dependsOn: 'tx_that_never_was' })
+  t.strictSame(await waiting(), [deploy, free, lost], 'one that waits for nothing real is looked at: it must fail')
+  await mine(calls, deploy, 0)
+  t.strictSame(await waiting(), [first, free, second, lost])
+  await calls.log.execute(transactionAggregate, deploy, { type: 'RecordReorg', now: NOW }, { metadata: ACME })
+  t.strictSame(await waiting(), [free, lost], 'its block was taken back')
+
+  const failing = await calls.call(walletId)
+  const behind = await calls.call(walletId, { dependsOn: failing })
+  await mine(calls, failing, 1, false)
+  t.strictSame(await waiting(), [free, lost], 'a failure in a block is not final')
+  await settle(calls, failing)
+  t.strictSame(await waiting(), [free, lost, behind])
+  t.strictSame(await calls.lanes.waiting(lane, 1), [free])
+})
+
+t.test('what waits is found through its index, with one look-up for each dependency', async (t) => {
+  const { pool } = await withCalls(t)
+  await pool.query(`
+    INSERT INTO transactions SELECT row.* FROM generate_series(1, 20000) AS n CROSS JOIN LATERAL jsonb_populate_record(NULL::transactions, jsonb_build_object(
+      'transaction_id', 'tx_' || lpad(n::text, 8, '0'), 'tenant_id', 'a', 'wallet_id', 'w', 'network', 'ethereum', 'environment', 'mainnet',
+      'chain_id', 1, 'type', 'TRANSFER', 'state', CASE WHEN n > 19000 THEN 'requested' ELSE 'confirmed' END, 'status', 'pending',
+      'from_address', '0x' || n % 7, 'to_address', '0x', 'asset_id', 'x', 'asset_symbol', 'ETH', 'asset_decimals', 18, 'amount', 1,
+      'gas_priority', 'low', 'nonce', CASE WHEN n > 19000 THEN NULL ELSE n END, 'hashes', '[]'::jsonb, 'fee_estimated', 1, 'history', '[]'::jsonb,
+      'depends_on', CASE WHEN n > 19500 THEN 'tx_' || lpad((n - 10000)::text, 8, '0') END,
+      'estimated_completion_at', now(), 'created_at', now(), 'updated_at', now(), 'version', 1)) AS row`)
+  await pool.query('ANALYZE transactions')
+  const seen: string[] = []
+  const explaining = {
+    async query({ text, values }: { text: string; values: unknown[] }) {
+      await pool.query('SET plan_cache_mode = force_generic_plan')
+      const { rows } = await pool.query(`EXPLAIN (FORMAT TEXT) ${text}`, values)
+      seen.push(rows.map((row) => row['QUERY PLAN']).join('\n'))
+      return { rows: [] }
+    },
+  }
+  await createLaneReads(explaining as never).waiting({ chainId: 1, address: '0x3' }, 128)
+  const [plan = ''] = seen
+  t.comment(plan)
+  t.match(plan, /Index Scan using transactions_waiting on transactions t/)
+  t.match(plan, /Index Scan using transactions_pkey on transactions d/)
+  t.notMatch(plan, /Seq Scan|Hash|Sort/)
+})
+
+t.test('who waits for a transaction is found once it is decided, in whatever lane', async (t) => {
+  const calls = await withCalls(t)
+  const [one, other] = [await calls.wallet(), await calls.wallet()]
+  const dependency = await calls.call(one.walletId)
+  for (const { walletId } of [other, other, one]) await calls.call(walletId, { dependsOn: dependency })
+  const lanesOf = createLanesOf(calls.pool)
+  t.same(await lanesOf([dependency], []), { own: new Map([[dependency, one.lane]]), dependents: new Map() })
+  const { own, dependents } = await lanesOf([], [dependency])
+  t.equal(own.size, 0)
+  t.strictSame(
+    dependents
+      .get(dependency)
+      ?.map(({ address }) => address)
+      .toSorted(),
+    [one.address, other.address].toSorted(),
+    'a lane once, however much waits in it',
+  )
+  const unfinished = await findUnfinishedLanes(calls.pool, new Date(Date.now() + 1_000), new Date(0), 10)
+  t.equal(unfinished.length, 2, 'and the sweeper finds both lanes whatever became of their jobs')
+})
+
+t.test('rows of calls fold from the log as they stand', async (t) => {
+  const calls = await withCalls(t)
+  const { walletId } = await calls.wallet()
+  const ids = [await calls.call(walletId), await calls.call(walletId, { dependsOn: 'tx_1', subject: null })]
+  await mine(calls, ids[0] ?? '', 0)
+  await mine(calls, ids[1] ?? '', 1, false)
+  await settle(calls, ids[1] ?? '')
+  const { shadow } = await replay(calls.pool, ALL_AGGREGATES)
+  t.strictSame(await compareShadow(calls.pool, shadow), [])
+})

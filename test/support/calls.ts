@@ -1,0 +1,93 @@
+/** Calls of contracts, opened as the endpoints open them, on a fresh database. */
+import type { Test } from 'tap'
+import { newId } from '../../src/compose/new-id.ts'
+import { createLaneReads } from '../../src/transactions/lanes.ts'
+import { type CallRequest, prepareCall } from '../../src/transactions/prepare-call.ts'
+import type { PreparePorts } from '../../src/transactions/prepare-transaction.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { withAddress } from '../../src/wallets/find-wallet.ts'
+import { NATIVE, TEST_CHAIN } from './log.ts'
+import { ACME, makeWallet, type WalletParts, withWallets } from './wallet-parts.ts'
+
+/** The owner of every wallet here. */
+export const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
+export const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+const GWEI = 10n ** 9n
+/** What every level of the quote asks for: known, so that what is held back is. */
+export const LEVEL = { maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI }
+const QUOTE = { baseFeePerGas: 7n * GWEI, low: LEVEL, medium: LEVEL, high: LEVEL }
+export const NOW = '2026-01-01T00:00:00.000Z'
+
+export async function withCalls(t: Test) {
+  const parts = await withWallets(t)
+  const { pool, log, findWallet } = parts
+  const ports: PreparePorts = {
+    log,
+    newId,
+    findSender: async (owner, walletId) => withAddress(await findWallet(owner, walletId)),
+    quoteOf: async () => QUOTE,
+    completionMs: () => 30_000,
+  }
+  const prepare = (walletId: string, request: Partial<CallRequest> = {}) =>
+    prepareCall(
+      ports,
+      {
+        owner: OWNER,
+        walletId,
+        kind: 'MintRequested',
+        to: CONTRACT,
+        data: '0x40c10f19',
+        gasLimit: 100_000n,
+        subject: { type: 'mint', id: 'mint_1' },
+        ...request,
+      },
+      ACME,
+    )
+  /** Opens a call in a commit of its own. Returns its id. */
+  const call = async (walletId: string, request: Partial<CallRequest> = {}): Promise<string> => {
+    const { transactionId, change, guards } = await prepare(walletId, request)
+    await log.append({ changes: [change], guards })
+    return transactionId
+  }
+  const wallet = async (balance = 10n ** 24n) => {
+    const { walletId, address } = withAddress(await findWallet(OWNER, await makeWallet(parts)))
+    await pool.query(
+      `INSERT INTO balances (wallet_id, asset_id, tenant_id, balance, block_number, block_hash, updated_at)
+       VALUES ($1, $2, 'acme', $3, 1, '0x', now())`,
+      [walletId, NATIVE.assetId, balance.toString()],
+    )
+    return { walletId, address, lane: { chainId: TEST_CHAIN, address } }
+  }
+  return { ...parts, prepare, call, wallet, lanes: createLaneReads(pool) }
+}
+
+export type Calls = Awaited<ReturnType<typeof withCalls>>
+
+/** Brings a transaction into a block, as signer and follower do. */
+export async function mine(
+  { log }: Pick<WalletParts, 'log'>,
+  id: string,
+  nonce: number,
+  succeeded = true,
+): Promise<void> {
+  const hash = `0x${id}`
+  const fees = { gasLimit: '100000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' }
+  const signed = { nonce, hash, rawTransaction: '0x02', fees, signedAt: NOW }
+  const block = { blockNumber: 7, blockHash: '0xb7', blockTimestamp: NOW, minedAt: NOW }
+  const inclusion = { hash, ...block, succeeded, gasUsed: '21000', effectiveGasPrice: '2' }
+  await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed }, { metadata: ACME })
+  await log.execute(transactionAggregate, id, { type: 'RecordInclusion', inclusion }, { metadata: ACME })
+}
+
+/** Has enough blocks on top of it. */
+export const settle = ({ log }: Pick<WalletParts, 'log'>, id: string) =>
+  log.execute(
+    transactionAggregate,
+    id,
+    { type: 'Settle', confirmations: 2, revertReason: 'why', now: NOW },
+    { metadata: ACME },
+  )
+
+export async function rowOf({ pool }: Pick<WalletParts, 'pool'>, id: string): Promise<Record<string, unknown>> {
+  return (await pool.query('SELECT * FROM transactions WHERE transaction_id = $1', [id])).rows[0]
+}

@@ -1,0 +1,163 @@
+/** Transactions that call contracts: what they become, what they call, what they wait for, and whom they wake. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { nativeAsset } from '../../src/core/assets.ts'
+import { type Change, type HoldChange, upcast } from '../../src/event-log/aggregate.ts'
+import { encodeBatch } from '../../src/event-log/commit.ts'
+import { buildCall, buildCancellation } from '../../src/transactions/build-call.ts'
+import { transactionDecider } from '../../src/transactions/decider.ts'
+import { outcomeOf } from '../../src/transactions/dependency.ts'
+import { gasLimitOf } from '../../src/transactions/drain-lane.ts'
+import { type OpeningEvent, TRANSACTION_TYPES, type TransactionEvent } from '../../src/transactions/events.ts'
+import { type LanesOf, transactionJobs, withLanes } from '../../src/transactions/jobs.ts'
+import type { Lane } from '../../src/transactions/lanes.ts'
+import { holdsOf, transactionAggregate } from '../../src/transactions/projection.ts'
+import type { KnownTransaction } from '../../src/transactions/state.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+
+function golden<E extends TransactionEvent>(type: E['type'], changes: Partial<E['data']> = {}): E {
+  const { version } = transactionAggregate.schemas[type]
+  const file = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v${version}.json`, import.meta.url), 'utf8'))
+  const event = upcast<E>(transactionAggregate.schemas, type, file.schema_version, file.data)
+  return { ...event, data: { ...event.data, ...changes } }
+}
+
+const mint = golden<OpeningEvent>('MintRequested')
+const signed = golden('TransactionSigned')
+const mined = golden('TransactionMined')
+
+function fold(...events: readonly TransactionEvent[]): KnownTransaction {
+  const state = events.reduce(transactionDecider.evolve, transactionDecider.initialState)
+  if (state.state === 'unknown') throw new Error('it was opened')
+  return state
+}
+
+t.test('each opening makes a transaction of its type, with what it waits for and what it serves', async (t) => {
+  for (const [opening, type] of Object.entries(TRANSACTION_TYPES) as [OpeningEvent['type'], string][]) {
+    const { data: intent } = golden<OpeningEvent>(opening)
+    const command = { type: 'RequestTransaction', opening, intent } as const
+    const [event, ...more] = transactionDecider.decide(command, transactionDecider.initialState)
+    t.strictSame([event, more], [{ type: opening, data: intent }, []])
+    const state = fold(...(event === undefined ? [] : [event]))
+    const context = { id: 'tx_9', tenantId: 'acme', version: 1, recordedAt: NOW }
+    const [written] = transactionAggregate.project(transactionDecider.initialState, state, context).rows
+    t.match(written?.row, {
+      type,
+      state: 'requested',
+      to_address: intent.to,
+      depends_on: intent.dependsOn,
+      subject_type: intent.subject?.type ?? null,
+      subject_id: intent.subject?.id ?? null,
+      succeeded: null,
+    })
+  }
+  t.throws(
+    () =>
+      transactionDecider.decide(
+        { type: 'RequestTransaction', opening: 'MintRequested', intent: mint.data },
+        fold(mint),
+      ),
+    { code: 'invalid_transition' },
+  )
+})
+
+t.test('the row tells whether what stands in a block succeeded there, and forgets it with the block', async (t) => {
+  const succeeded = (...events: readonly TransactionEvent[]) => {
+    const context = { id: 'tx_9', tenantId: 'acme', version: 1, recordedAt: NOW }
+    return transactionAggregate.project(fold(mint), fold(mint, signed, ...events), context).rows[0]?.row.succeeded
+  }
+  t.equal(succeeded(mined), true)
+  t.equal(succeeded(golden('TransactionMined', { succeeded: false })), false)
+  t.equal(succeeded(mined, golden('TransactionReorged')), null)
+})
+
+t.test('a call goes to its contract with its data and value; its cancellation does nothing', async (t) => {
+  const valued = fold(golden<OpeningEvent>('MintRequested', { amount: '5' }))
+  const { to, data, from } = valued.intent
+  t.strictSame(buildCall(valued), { to, value: 5n, data })
+  t.strictSame(buildCancellation(valued), { to: from, value: 0n, data: '0x' })
+  const native = nativeAsset('ethereum', 1).assetId
+  t.strictSame([...holdsOf(valued)], [[native, 5n + 120_000n * 20_000_000_000n]])
+})
+
+t.test('a call gets the estimate or what was reserved, whichever is more; a transfer the estimate', async (t) => {
+  const reserved = { gasLimit: '100', maxFeePerGas: '1' }
+  t.equal(gasLimitOf({ data: '0x01', reserved }, 120n), 120n)
+  t.equal(gasLimitOf({ data: '0x01', reserved }, 80n), 100n)
+  t.equal(gasLimitOf({ data: null, reserved }, 80n), 80n)
+})
+
+t.test('a dependency is open until it has succeeded in a block, or has ended', async (t) => {
+  const failing = golden('TransactionMined', { succeeded: false })
+  const outcome = (...events: readonly TransactionEvent[]) => outcomeOf('tx_1', fold(mint, ...events))
+  for (const open of [[], [signed], [signed, mined, golden('TransactionReorged')], [signed, failing]])
+    t.strictSame(outcome(...open), { outcome: 'open' })
+  const { blockNumber } = mined.data as { blockNumber: number }
+  t.strictSame(outcome(signed, mined), { outcome: 'succeeded', blockNumber })
+  t.strictSame(outcome(signed, mined, golden('TransactionConfirmed')), { outcome: 'succeeded', blockNumber })
+  const failed = (message: string) => ({ outcome: 'failed', message })
+  t.strictSame(
+    outcome(signed, failing, golden('TransactionReverted', { reason: 'closed' })),
+    failed('It waited for tx_1, which ended as reverted: closed'),
+  )
+  t.strictSame(
+    outcome(golden('TransactionFailed', { code: 'dependency_failed', message: 'It waited for tx_0.' })),
+    failed('It waited for tx_1, which ended as failed.'),
+  )
+  t.strictSame(outcome(golden('TransactionCancelled')), failed('It waited for tx_1, which ended as cancelled.'))
+  t.strictSame(outcomeOf('tx_1', { state: 'unknown' }), failed('It waits for tx_1, and there is no such transaction.'))
+})
+
+const LANE: Lane = { chainId: 1, address: `0x${'a'.repeat(40)}` }
+const OTHER: Lane = { chainId: 1, address: `0x${'b'.repeat(40)}` }
+
+async function route(type: string, lanesOf: LanesOf) {
+  const event = { type, streamId: 'transaction-tx_1', tenantId: 'acme', data: null }
+  async function* batches() {
+    yield { events: [event] }
+  }
+  for await (const { events } of withLanes(batches(), lanesOf))
+    return events.flatMap(transactionJobs).map(({ queue, id }) => `${queue} ${id}`)
+  return []
+}
+
+t.test('an event wakes its own lane, and once it decides the transaction those of what waits for it', async (t) => {
+  const [own, other] = [LANE, OTHER].map(({ address }) => `1-${address}`)
+  const lanesOf: LanesOf = async (ids, decided) => ({
+    own: new Map(ids.map((id) => [id, LANE])),
+    dependents: new Map(decided.map((id) => [id, [OTHER]])),
+  })
+  for (const type of Object.keys(TRANSACTION_TYPES)) t.strictSame(await route(type, lanesOf), [`lane ${own}`], type)
+  t.strictSame(await route('TransactionMined', lanesOf), [`lane ${own}`, `lane ${other}`])
+  for (const type of ['TransactionReverted', 'TransactionFailed', 'TransactionCancelled'])
+    t.strictSame(await route(type, lanesOf), [`lane ${other}`], type)
+  t.strictSame(await route('TransactionSigned', lanesOf), [`submit ${own}`])
+  t.strictSame(await route('TransactionConfirmed', lanesOf), [])
+})
+
+t.test('what several changes of a commit hold back of one account is checked as one sum', async (t) => {
+  const hold = (assetId: string, delta: bigint, mustFit: boolean): HoldChange => ({
+    walletId: 'wal_1',
+    assetId,
+    delta,
+    mustFit,
+  })
+  const changing = (...holds: readonly HoldChange[]) =>
+    ({ events: [], readModels: { rows: [], holds } }) as unknown as Change
+  const commit = {
+    changes: [
+      changing(hold('a', 1n, true), hold('b', 2n, true)),
+      changing(hold('a', 10n, true)),
+      changing(hold('a', -3n, false)),
+      changing(hold('a', -4n, false)),
+    ],
+  }
+  const { holds, releases } = JSON.parse(encodeBatch([commit])[0])
+  t.match(holds, [
+    { asset_id: 'a', delta: '11', must_fit: true },
+    { asset_id: 'b', delta: '2' },
+  ])
+  t.match(releases, [{ asset_id: 'a', delta: '-7', must_fit: false }])
+  t.equal(holds.length + releases.length, 3)
+})
