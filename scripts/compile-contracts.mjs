@@ -1,7 +1,8 @@
-// Compiles src/contracts/*.sol into src/contracts/artifacts/. With --check it proves that the committed artefacts are
-// what the pinned compiler makes of the sources, and changes nothing.
+// Compiles the contracts of src/contracts/ that are deployed, into src/contracts/artifacts/; what they share stands in
+// folders below. With --check it proves that the committed artefacts are what the pinned compiler makes of the sources,
+// and changes nothing.
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,35 +12,53 @@ const solc = require('solc')
 
 const FOLDER = fileURLToPath(new URL('../src/contracts', import.meta.url))
 /** Paris runs on every network here: no opcode of it is newer than the merge. */
-const SETTINGS = { evmVersion: 'paris', optimizer: { enabled: true, runs: 10_000 }, metadata: { bytecodeHash: 'none' } }
+const PARIS = { evmVersion: 'paris', optimizer: { enabled: true, runs: 10_000 }, metadata: { bytecodeHash: 'none' } }
+/** OpenZeppelin's strings and clones copy memory by MCOPY, which Ethereum, Polygon and BNB Smart Chain have since 2024. */
+const CANCUN = { ...PARIS, evmVersion: 'cancun' }
+/** Named for what public networks run; the others are for local chains. */
+const ON_CANCUN = /^Bursar/
 const OUTPUT = { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } }
 
 /** @returns {Map<string, string>} the text of each artefact by contract name */
 function compile() {
-  const names = readdirSync(FOLDER).filter((file) => file.endsWith('.sol'))
-  const sources = Object.fromEntries(names.map((name) => [name, { content: readFileSync(join(FOLDER, name), 'utf8') }]))
-  const input = { language: 'Solidity', sources, settings: { ...SETTINGS, outputSelection: OUTPUT } }
-  /** @param {string} path */
-  const findImport = (path) => ({ contents: readFileSync(require.resolve(path), 'utf8') })
+  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.sol'))
+  const onCancun = files.filter((file) => ON_CANCUN.test(file))
+  const others = files.filter((file) => !onCancun.includes(file))
+  return new Map([...compileFiles(others, PARIS), ...compileFiles(onCancun, CANCUN)])
+}
+
+/**
+ * @param {string[]} files each is named as the contract in it that gets an artefact
+ * @param {typeof PARIS} settings
+ * @returns {[string, string][]}
+ */
+function compileFiles(files, settings) {
+  const sources = Object.fromEntries(files.map((name) => [name, { content: readFileSync(join(FOLDER, name), 'utf8') }]))
+  const input = { language: 'Solidity', sources, settings: { ...settings, outputSelection: OUTPUT } }
+  /** @param {string} path what an import names: a file of ours, or one of a package */
+  const findImport = (path) => {
+    const own = join(FOLDER, path)
+    return { contents: readFileSync(existsSync(own) ? own : require.resolve(path), 'utf8') }
+  }
   const output = JSON.parse(solc.compile(JSON.stringify(input), { import: findImport }))
-  /** @type {{ formattedMessage: string }[]} */
-  const problems = output.errors ?? []
+  /** @type {{ severity: string, sourceLocation?: { file: string }, formattedMessage: string }[]} */
+  const found = output.errors ?? []
+  // A warning about a package's source is its authors' to mend.
+  const problems = found.filter(({ severity, sourceLocation: at }) => severity === 'error' || !at?.file.startsWith('@'))
   if (problems.length > 0) throw new Error(problems.map(({ formattedMessage }) => formattedMessage).join('\n'))
-  return new Map(
-    names.map((file) => {
-      const contract = file.replace('.sol', '')
-      const { abi, evm } = output.contracts[file][contract]
-      const artefact = {
-        contract,
-        compiler: solc.version(),
-        settings: SETTINGS,
-        abi,
-        bytecode: `0x${evm.bytecode.object}`,
-        deployedBytecode: `0x${evm.deployedBytecode.object}`,
-      }
-      return [contract, `${JSON.stringify(artefact, null, 2)}\n`]
-    }),
-  )
+  return files.map((file) => {
+    const contract = file.replace('.sol', '')
+    const { abi, evm } = output.contracts[file][contract]
+    const artefact = {
+      contract,
+      compiler: solc.version(),
+      settings,
+      abi,
+      bytecode: `0x${evm.bytecode.object}`,
+      deployedBytecode: `0x${evm.deployedBytecode.object}`,
+    }
+    return [contract, `${JSON.stringify(artefact, null, 2)}\n`]
+  })
 }
 
 const checking = process.argv.includes('--check')

@@ -1,0 +1,122 @@
+/**
+ * Where a collection's contract stands and how it gets there. Every address follows from the contracts' code, the deployer
+ * and the config, so it is known before anything is sent, and is the same on every chain (EIP-1014, EIP-1167).
+ */
+import { AbiCoder } from 'ethers/abi'
+import { getCreate2Address, getCreateAddress } from 'ethers/address'
+import { keccak256 } from 'ethers/crypto'
+import { concat, toBeHex, toUtf8Bytes } from 'ethers/utils'
+import { FACTORY_ABI, FACTORY_CREATION_CODE } from './nft-artefact.ts'
+
+export type TokenStandard = 'ERC721' | 'ERC1155'
+export type CollectionKind = 'STANDARD' | 'SERIES' | 'DYNAMIC'
+
+/** What a collection's contract is told once. All but the owner is for ever. */
+export type CollectionConfig = {
+  readonly standard: TokenStandard
+  readonly kind: CollectionKind
+  /** At most 255 bytes of UTF-8 each. */
+  readonly name: string
+  readonly symbol: string
+  /** Put before a CID to make a URI; `''` for `ipfs://`. */
+  readonly baseUri: string
+  /** SHA-256 of the collection's own metadata, 32 bytes as `0x` and hex; `null` for none. */
+  readonly contractDigest: string | null
+  readonly owner: string
+  /** `null` only with no royalty. */
+  readonly royaltyRecipient: string | null
+  /** Hundredths of a percent, 0 to 5,000. */
+  readonly royaltyBps: number
+  /** How many token ids may be minted, at most MAX_SUPPLY_LIMIT; `null` for no limit. */
+  readonly maxSupply: number | null
+  readonly transferable: boolean
+}
+
+/** A call to a contract. */
+export type ContractRequest = { readonly to: string; readonly data: string }
+
+/** The deterministic deployment proxy (https://github.com/Arachnid/deterministic-deployment-proxy): salt, then code. */
+export const DEPLOYMENT_PROXY = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+
+/** The contract counts in 48 bits. */
+export const MAX_SUPPLY_LIMIT = 2 ** 48 - 1
+
+/** The factory always has the one salt: its address changes with its code alone. */
+const FACTORY_SALT = `0x${'00'.repeat(32)}`
+
+/** Where BursarFactory stands on every chain that has it. Code at this address is the factory: the address is a hash of it. */
+export const FACTORY_ADDRESS = getCreate2Address(DEPLOYMENT_PROXY, FACTORY_SALT, keccak256(FACTORY_CREATION_CODE))
+
+/** The factory makes them first of all, so by its nonces 1 and 2. */
+export const IMPLEMENTATION_ADDRESS: Readonly<Record<TokenStandard, string>> = {
+  ERC721: getCreateAddress({ from: FACTORY_ADDRESS, nonce: 1 }),
+  ERC1155: getCreateAddress({ from: FACTORY_ADDRESS, nonce: 2 }),
+}
+
+const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
+const ZERO_WORD = `0x${'00'.repeat(32)}`
+const STANDARDS: Readonly<Record<TokenStandard, number>> = { ERC721: 0, ERC1155: 1 }
+const KINDS: Readonly<Record<CollectionKind, number>> = { STANDARD: 0, SERIES: 1, DYNAMIC: 2 }
+
+/** Deploys the factory where a chain lacks it. Reverts where it is there already. */
+export function deployFactory(): ContractRequest {
+  return { to: DEPLOYMENT_PROXY, data: concat([FACTORY_SALT, FACTORY_CREATION_CODE]) }
+}
+
+/** The salt that belongs to a collection's id. */
+export function collectionSalt(collectionId: string): string {
+  return keccak256(toUtf8Bytes(collectionId))
+}
+
+/** Deploys and initializes a collection in one call. Reverts when its sender deployed the same one before. */
+export function deployCollection(config: CollectionConfig, salt: string): ContractRequest {
+  const values = {
+    name: config.name,
+    symbol: config.symbol,
+    baseURI: config.baseUri,
+    contractDigest: config.contractDigest ?? ZERO_WORD,
+    owner: config.owner,
+    royaltyRecipient: config.royaltyRecipient ?? ZERO_ADDRESS,
+    royaltyBps: config.royaltyBps,
+    maxSupply: config.maxSupply ?? 0,
+    transferable: config.transferable,
+    kind: KINDS[config.kind],
+  }
+  return {
+    to: FACTORY_ADDRESS,
+    data: FACTORY_ABI.encodeFunctionData('deploy', [STANDARDS[config.standard], salt, values]),
+  }
+}
+
+/**
+ * Where `deployCollection` puts the collection.
+ *
+ * @param deployer the sender of that call
+ * @returns the address with its EIP-55 checksum
+ */
+export function predictCollectionAddress(config: CollectionConfig, salt: string, deployer: string): string {
+  const callerSalt = keccak256(AbiCoder.defaultAbiCoder().encode(['address', 'bytes32'], [deployer, salt]))
+  return getCreate2Address(FACTORY_ADDRESS, callerSalt, keccak256(cloneCreationCode(config)))
+}
+
+/** A minimal proxy (EIP-1167) with the config behind its code; the layout is that of CollectionConfig.sol. */
+function cloneCreationCode(config: CollectionConfig): string {
+  const [name, symbol] = [toUtf8Bytes(config.name), toUtf8Bytes(config.symbol)]
+  const code = concat([
+    '0x363d3d373d3d3d363d73',
+    IMPLEMENTATION_ADDRESS[config.standard],
+    '0x5af43d82803e903d91602b57fd5bf3',
+    config.contractDigest ?? ZERO_WORD,
+    config.royaltyRecipient ?? ZERO_ADDRESS,
+    toBeHex(config.royaltyBps, 2),
+    toBeHex(KINDS[config.kind], 1),
+    toBeHex(config.transferable ? 1 : 0, 1),
+    toBeHex(config.maxSupply ?? 0, 6),
+    toBeHex(name.length, 1),
+    toBeHex(symbol.length, 1),
+    name,
+    symbol,
+    toUtf8Bytes(config.baseUri),
+  ])
+  return concat(['0x61', toBeHex(code.length / 2 - 1, 2), '0x3d81600a3d39f3', code])
+}

@@ -1,0 +1,131 @@
+/** A local chain with the collection factory on it, and what tests of the contracts send and read. */
+import type { Interface } from 'ethers/abi'
+import { concat } from 'ethers/utils'
+import type { Test } from 'tap'
+import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
+import {
+  type CollectionConfig,
+  type ContractRequest,
+  collectionSalt,
+  deployCollection,
+  deployFactory,
+  predictCollectionAddress,
+} from '../../src/chain/nft-collection.ts'
+import { decodeRevert } from '../../src/chain/revert-reason.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { withAnvil } from './anvil.ts'
+
+export type Receipt = {
+  readonly ok: boolean
+  readonly gasUsed: number
+  readonly contractAddress: string | null
+  readonly logs: readonly { readonly address: string; readonly topics: string[]; readonly data: string }[]
+}
+
+export type NftChain = {
+  readonly url: string
+  readonly chainId: number
+  /** Unlocked accounts with money. The first one deployed the factory and owns collections. */
+  readonly owner: string
+  readonly alice: string
+  readonly bob: string
+  readonly send: (from: string, request: { to?: string; data: string }) => Promise<Receipt>
+  /** What the contract would say: the error's text, or `null` where it accepts. */
+  readonly refusal: (from: string, request: ContractRequest) => Promise<string | null>
+  readonly read: (abi: Interface, to: string, method: string, values?: readonly unknown[]) => Promise<unknown>
+  readonly deploy: (abi: Interface, bytecode: string, values?: readonly unknown[]) => Promise<string>
+  readonly collection: (config?: Partial<CollectionConfig>) => Promise<Collection>
+}
+
+export type Collection = {
+  readonly address: string
+  readonly abi: Interface
+  readonly config: CollectionConfig
+  readonly salt: string
+  readonly deployment: Receipt
+}
+
+const GAS = '0xf00000'
+
+export async function withNftChain(t: Test): Promise<NftChain> {
+  const { url, chainId } = await withAnvil(t, { mining: 'call' })
+  const [owner = '', alice = '', bob = ''] = (await callRpc(url, 'eth_accounts')) as string[]
+  let made = 0
+
+  const send: NftChain['send'] = async (from, request) => {
+    const hash = await callRpc(url, 'eth_sendTransaction', [{ from, gas: GAS, ...request }])
+    await callRpc(url, 'evm_mine')
+    const receipt = (await callRpc(url, 'eth_getTransactionReceipt', [hash])) as Record<string, string>
+    return {
+      ok: receipt.status === '0x1',
+      gasUsed: Number(receipt.gasUsed),
+      contractAddress: receipt.contractAddress ?? null,
+      logs: receipt.logs as unknown as Receipt['logs'],
+    }
+  }
+  const deployed = await send(owner, deployFactory())
+  if (!deployed.ok) throw new Error('the factory was not deployed')
+
+  return {
+    url,
+    chainId,
+    owner,
+    alice,
+    bob,
+    send,
+    refusal: (from, request) => refusalOf(url, from, request),
+    read: async (abi, to, method, values = []) => {
+      const data = abi.encodeFunctionData(method, values)
+      const returned = (await callRpc(url, 'eth_call', [{ to, data }, 'latest'])) as string
+      const result = abi.decodeFunctionResult(method, returned)
+      return result.length === 1 ? result[0] : [...result]
+    },
+    deploy: async (abi, bytecode, values = []) => {
+      const { contractAddress } = await send(owner, { data: concat([bytecode, abi.encodeDeploy(values)]) })
+      if (contractAddress === null) throw new Error('the contract was not deployed')
+      return contractAddress
+    },
+    collection: async (given = {}) => {
+      const config = { ...collectionConfig(owner), ...given }
+      const salt = collectionSalt(`col_${made++}`)
+      const deployment = await send(owner, deployCollection(config, salt))
+      const address = predictCollectionAddress(config, salt, owner)
+      return { address, abi: COLLECTION_ABI[config.standard], config, salt, deployment }
+    },
+  }
+}
+
+export function collectionConfig(owner: string): CollectionConfig {
+  return {
+    standard: 'ERC721',
+    kind: 'STANDARD',
+    name: 'Example Collection',
+    symbol: 'EXC',
+    baseUri: '',
+    contractDigest: null,
+    owner,
+    royaltyRecipient: owner,
+    royaltyBps: 250,
+    maxSupply: null,
+    transferable: true,
+  }
+}
+
+async function refusalOf(url: string, from: string, request: ContractRequest): Promise<string | null> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'eth_call',
+      params: [{ from, gas: GAS, ...request }, 'latest'],
+    }),
+  })
+  const { error } = (await response.json()) as { error?: { data?: string; message: string } }
+  if (error === undefined) return null
+  const data = error.data ?? '0x'
+  return (
+    decodeRevert(data, COLLECTION_ABI.ERC1155)?.text ?? decodeRevert(data, COLLECTION_ABI.ERC721)?.text ?? error.message
+  )
+}
