@@ -125,7 +125,5 @@ async function refusalOf(url: string, from: string, request: ContractRequest): P
   const { error } = (await response.json()) as { error?: { data?: string; message: string } }
   if (error === undefined) return null
   const data = error.data ?? '0x'
-  return (
-    decodeRevert(data, COLLECTION_ABI.ERC1155)?.text ?? decodeRevert(data, COLLECTION_ABI.ERC721)?.text ?? error.message
-  )
+  return decodeRevert(data, [COLLECTION_ABI.ERC1155, COLLECTION_ABI.ERC721])?.text ?? error.message
 }

@@ -14,7 +14,13 @@ const FAILED: FailedJob = {
   failedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
 }
 const NONE = { waiting: 0, active: 0, delayed: 0, failed: 0 }
-const COUNTS = { lane: { waiting: 12, active: 3, delayed: 4, failed: 5 }, submit: NONE, wallet: NONE, observe: NONE }
+const COUNTS = {
+  lane: { waiting: 12, active: 3, delayed: 4, failed: 5 },
+  submit: NONE,
+  wallet: NONE,
+  observe: NONE,
+  voucher: NONE,
+}
 
 /** Runs a command line on a queue that holds one failed job in `lane`. */
 async function run(line: string, broken?: Error) {
@@ -43,7 +49,7 @@ t.test('counts shows every queue by state', async (t) => {
   const [head, lane, ...others] = out.trim().split('\n')
   t.match(head, /^queue +waiting +active +delayed +failed/)
   t.match(lane, /^lane +12 +3 +4 +5/)
-  t.equal(others.length, 3)
+  t.equal(others.length, 4)
   t.strictSame(JSON.parse((await run('counts --json')).out), COUNTS)
 })
 
