@@ -56,7 +56,7 @@ t.test('counts shows every queue by state', async (t) => {
 t.test('failed shows why and where, of one queue or of all', async (t) => {
   const { code, out, asked } = await run('failed')
   t.equal(code, 0)
-  t.strictSame(asked.length, 4)
+  t.strictSame(asked.length, 5)
   t.equal(
     out,
     'lane lane-1  2026-01-02T03:04:05.000Z  tries 8, given up 2 times\n' +
