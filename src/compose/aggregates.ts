@@ -4,6 +4,8 @@ import { assetAggregate } from '../assets/projection.ts'
 import { balanceAggregate } from '../balances/projection.ts'
 import type { AnyAggregate } from '../event-log/replay.ts'
 import { chainAggregate } from '../follower/aggregate.ts'
+import { collectionAggregate } from '../nft/collections/projection.ts'
+import { mintAggregate } from '../nft/mints/projection.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
 import { keyIndexesAggregate } from '../wallets/key-indexes.ts'
 import { walletAggregate } from '../wallets/projection.ts'
@@ -13,7 +15,9 @@ export const ALL_AGGREGATES = [
   assetAggregate,
   balanceAggregate,
   chainAggregate,
+  collectionAggregate,
   keyIndexesAggregate,
+  mintAggregate,
   transactionAggregate,
   walletAggregate,
 ] as unknown as readonly AnyAggregate[]

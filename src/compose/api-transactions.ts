@@ -1,37 +1,26 @@
 /** The transfer and transaction endpoints and what stands behind them. */
 import { readAssetPrices } from '../assets/asset-prices.ts'
-import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { usdValue } from '../balances/usd-value.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { faucetRoutes } from '../faucet/routes.ts'
 import type { Routes } from '../http/request.ts'
 import { createChangeTransaction } from '../transactions/change-transaction.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
-import type { FindSender } from '../transactions/prepare-transaction.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
-import { createTransactionReads } from '../transactions/read-transactions.ts'
-import { createRequestTransfer, type TransferPorts } from '../transactions/request-transfer.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
-import { withAddress } from '../wallets/find-wallet.ts'
 import type { BalanceReads } from './api-balances.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
+import type { TransactionParts } from './transaction-parts.ts'
 
-/** Block times in milliseconds: they make an estimate, nothing is decided by them. */
-const BLOCK_MS = { ethereum: 12_000, polygon: 2_000, binance: 750 } as const
-const SANDBOX_BLOCK_MS = 1_000
-
-export function composeTransactionRoutes(kernel: Kernel, parts: ApiParts, { availableOf }: BalanceReads): Routes[] {
-  const { config, pool, log, wakeUps, chainOf } = kernel
-  const reads = createTransactionReads({
-    pool,
-    wakeUps,
-    confirmationsOf: (chainId) => chainOf(chainId).settings.confirmations,
-  })
-  const ports = transferPorts(kernel, parts)
-  const requestTransfer = createRequestTransfer(ports)
-  const { findReplay } = parts
+export function composeTransactionRoutes(
+  kernel: Kernel,
+  { findReplay }: ApiParts,
+  { ports, reads, requestTransfer }: TransactionParts,
+  { availableOf }: BalanceReads,
+): Routes[] {
+  const { config, pool, log, chainOf } = kernel
   const changeTransaction = createChangeTransaction({ log, reads, findReplay, newId: kernel.newId })
   const previewTransfer = createPreviewTransfer({
     ...ports,
@@ -67,20 +56,4 @@ export function composeTransactionRoutes(kernel: Kernel, parts: ApiParts, { avai
     transactionRoutes({ reads, changeTransaction, findSender: ports.findSender }),
     ...(config.sandbox ? [faucetRoutes({ pool, requestTransfer, reads })] : []),
   ]
-}
-
-function transferPorts({ config, log, newId, chainOf }: Kernel, { books, findWallet }: ApiParts): TransferPorts {
-  const resolve = createResolveAsset(books)
-  const findSender: FindSender = async (owner, walletId) => withAddress(await findWallet(owner, walletId))
-  return {
-    log,
-    newId,
-    findSender,
-    resolveAsset: (asset, sender, tenantId) => resolve(tenantId, chainOf(sender.chainId).settings, asset),
-    quoteOf: (chainId) => chainOf(chainId).fees.quote(),
-    completionMs(chainId) {
-      const { network, confirmations } = chainOf(chainId).settings
-      return (confirmations + 1) * (config.sandbox ? SANDBOX_BLOCK_MS : BLOCK_MS[network])
-    },
-  }
 }

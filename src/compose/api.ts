@@ -9,6 +9,7 @@ import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
 import { composeBalanceReads } from './api-balances.ts'
+import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
@@ -16,19 +17,23 @@ import type { Kernel } from './kernel.ts'
 import { composeMetadata } from './nft-metadata.ts'
 import { addOperatorGauges } from './operator-gauges.ts'
 import { readinessChecks } from './readiness.ts'
+import { transactionParts } from './transaction-parts.ts'
 
 /** The application, ready to listen. @param version as package.json has it */
 export async function composeApi(kernel: Kernel, version: string): Promise<App> {
   const { config, logger, metrics, clock, newId, pool } = kernel
   const parts = apiParts(kernel)
   const balances = composeBalanceReads(kernel, parts)
+  const transactions = transactionParts(kernel, parts)
+  const metadata = composeMetadata(kernel)
   addOperatorGauges(kernel)
   const routes: Routes[] = [
     ...composeWalletRoutes(kernel, parts),
     balanceRoutes({ readBalance: balances.readBalance }),
-    ...composeTransactionRoutes(kernel, parts, balances),
+    ...composeTransactionRoutes(kernel, parts, transactions, balances),
     composeAssetRoutes(kernel, parts),
-    composeMetadata(kernel).routes,
+    metadata.routes,
+    ...composeNftRoutes(kernel, parts, transactions, metadata),
   ]
   return buildApp({
     settings: config.http,

@@ -5,6 +5,8 @@ export const ID_PREFIXES = {
   transaction: 'tx',
   apiKey: 'key',
   asset: 'ast',
+  collection: 'col',
+  mint: 'mint',
   request: 'req',
 } as const
 export type IdKind = keyof typeof ID_PREFIXES

@@ -7,6 +7,8 @@ export const SCOPES = [
   'transactions:write',
   'assets:read',
   'assets:write',
+  'nft:read',
+  'nft:write',
 ] as const
 
 /** Stands in a key's scopes for all of them, those of later versions included. */

@@ -16,6 +16,9 @@ export type ReadModelTable =
   | 'chain_cursors'
   | 'nft_metadata'
   | 'nft_pins'
+  | 'nft_collections'
+  | 'nft_mints'
+  | 'nft_tokens'
 
 /** A whole row by column name: it replaces the row of the same primary key. Amounts are decimal digits in strings. */
 export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }

@@ -30,6 +30,9 @@ const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>>
   api_keys: ['key_id'],
   assets: ['tenant_id', 'asset_id'],
   nft_metadata: ['cid'],
+  nft_collections: ['collection_id'],
+  nft_mints: ['mint_id'],
+  nft_tokens: ['mint_id', 'token_id'],
 }
 
 /**

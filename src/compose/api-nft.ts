@@ -1,0 +1,55 @@
+/** The endpoints of collections and mints, and what stands behind them. */
+import { createCanReceive } from '../chain/nft-receiver.ts'
+import type { Routes } from '../http/request.ts'
+import { createCreateCollection } from '../nft/collections/create-collection.ts'
+import { createIssuerWallet } from '../nft/collections/issuer-wallet.ts'
+import { createCollectionReads } from '../nft/collections/read-collections.ts'
+import { collectionRoutes } from '../nft/collections/routes.ts'
+import { createAllot } from '../nft/mints/allot.ts'
+import { createMintTokens } from '../nft/mints/mint-tokens.ts'
+import { createMintReads } from '../nft/mints/read-mints.ts'
+import { mintRoutes } from '../nft/mints/routes.ts'
+import { createWarnOfRecipients } from '../nft/mints/warn-of-recipients.ts'
+import { createRequestWallet } from '../wallets/request-wallet.ts'
+import { createHasSigner } from '../wallets/signer-presence.ts'
+import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+import type { ApiParts } from './api-parts.ts'
+import { createFundIssuer } from './issuer-funds.ts'
+import type { Kernel } from './kernel.ts'
+import type { MetadataParts } from './nft-metadata.ts'
+import type { TransactionParts } from './transaction-parts.ts'
+
+export function composeNftRoutes(
+  kernel: Kernel,
+  { findReplay }: ApiParts,
+  transactions: TransactionParts,
+  { pinMetadata, metadataUri }: MetadataParts,
+): Routes[] {
+  const { config, pool, log, newId, wakeUps, chains, chainOf } = kernel
+  const { ports, reads } = transactions
+  const { untilMined } = reads
+  const collections = createCollectionReads(pool)
+  const issuerWallet = createIssuerWallet({
+    pool,
+    requestWallet: createRequestWallet({ log, findReplay, newId, hasSigner: createHasSigner(pool) }),
+    waitForWallet: createWaitForWallet({ pool, wakeUps }),
+    chainIdOf: (key) => chains.get(key).settings.chainId,
+    fund: config.sandbox ? createFundIssuer(kernel, transactions) : null,
+  })
+  const createCollection = createCreateCollection({
+    ...ports,
+    pool,
+    issuerWallet,
+    pinMetadata,
+    metadataBase: metadataUri(''),
+    codeOf: (chainId) => chainOf(chainId).code,
+  })
+  const mintTokens = createMintTokens({ ...ports, collections, pinMetadata, allot: createAllot(pool) })
+  const warnOfRecipients = createWarnOfRecipients((chainId) =>
+    createCanReceive(chainOf(chainId).client, chainOf(chainId).code),
+  )
+  return [
+    collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
+    mintRoutes({ mintTokens, findReplay, reads: createMintReads(pool), collections, untilMined, warnOfRecipients }),
+  ]
+}

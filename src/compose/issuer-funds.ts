@@ -1,0 +1,52 @@
+/** Gives issuer wallets play money, where the chains are local ones: the faucet pays, as it pays anybody. */
+import { nativeAsset } from '../core/assets.ts'
+import { NotFound, Unavailable } from '../core/errors.ts'
+import { createWaitUntil } from '../event-log/wait-until.ts'
+import { FAUCET_TENANT, findFaucetWallet } from '../faucet/faucet-wallet.ts'
+import type { Issuer } from '../nft/collections/issuer-wallet.ts'
+import type { Kernel } from './kernel.ts'
+import type { TransactionParts } from './transaction-parts.ts'
+
+const AMOUNT = '1000'
+/** It is paid again when it has less than one whole unit left. */
+const ENOUGH_WEI = 10n ** 18n
+const WAIT_MS = 15_000
+
+/** Resolves once the balance of the wallet shows what was paid. @throws Unavailable `faucet_slow`, `faucet_not_ready` */
+export function createFundIssuer(
+  { pool, wakeUps, chains }: Kernel,
+  { requestTransfer }: Pick<TransactionParts, 'requestTransfer'>,
+): (issuer: Issuer) => Promise<void> {
+  const untilFunded = createWaitUntil({ wakeUps, find: (ids) => findFunded(ids) })
+
+  async function findFunded(accounts: readonly string[]): Promise<Map<string, true>> {
+    const { rows } = await pool.query<{ account: string }>({
+      name: 'funded_accounts',
+      text: `SELECT concat_ws(' ', wallet_id, asset_id) AS account FROM balances
+              WHERE concat_ws(' ', wallet_id, asset_id) = ANY ($1) AND wallet_id = ANY ($2) AND balance >= $3`,
+      values: [accounts, accounts.map((account) => account.split(' ')[0]), ENOUGH_WEI.toString()],
+    })
+    return new Map(rows.map(({ account }) => [account, true]))
+  }
+
+  return async ({ walletId, address, network }) => {
+    const { chainId } = chains.get({ network, environment: 'mainnet' }).settings
+    const { assetId, symbol } = nativeAsset(network, chainId)
+    const account = `${walletId} ${assetId}`
+    if ((await findFunded([account])).size > 0) return
+    const faucet = await findFaucetWallet(pool, network).catch((error) => {
+      throw error instanceof NotFound ? new Unavailable(error.code, error.message) : error
+    })
+    const gift = {
+      walletId: faucet.walletId,
+      to: address,
+      amount: AMOUNT,
+      asset: symbol,
+      gasPriority: 'medium',
+    } as const
+    const notes = { referenceId: null, memo: null, validUntil: null }
+    await requestTransfer({ ...gift, ...notes }, { tenantId: FAUCET_TENANT, actor: 'worker:api' }, 'mainnet')
+    if ((await untilFunded(account, WAIT_MS)) !== null) return
+    throw new Unavailable('faucet_slow', `The faucet has not paid ${address} in time: try again.`)
+  }
+}

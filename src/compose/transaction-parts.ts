@@ -1,0 +1,45 @@
+/** What every capability that sends transactions shares. */
+import { createResolveAsset } from '../assets/resolve-asset.ts'
+import type { FindSender } from '../transactions/prepare-transaction.ts'
+import { createTransactionReads, type TransactionReads } from '../transactions/read-transactions.ts'
+import { createRequestTransfer, type RequestTransfer, type TransferPorts } from '../transactions/request-transfer.ts'
+import { withAddress } from '../wallets/find-wallet.ts'
+import type { ApiParts } from './api-parts.ts'
+import type { Kernel } from './kernel.ts'
+
+/** Block times in milliseconds: they make an estimate, nothing is decided by them. */
+const BLOCK_MS = { ethereum: 12_000, polygon: 2_000, binance: 750 } as const
+const SANDBOX_BLOCK_MS = 1_000
+
+export type TransactionParts = {
+  readonly ports: TransferPorts
+  readonly reads: TransactionReads
+  readonly requestTransfer: RequestTransfer
+}
+
+export function transactionParts(kernel: Kernel, parts: ApiParts): TransactionParts {
+  const { pool, wakeUps, chainOf } = kernel
+  const ports = transferPorts(kernel, parts)
+  const confirmationsOf = (chainId: number) => chainOf(chainId).settings.confirmations
+  return {
+    ports,
+    reads: createTransactionReads({ pool, wakeUps, confirmationsOf }),
+    requestTransfer: createRequestTransfer(ports),
+  }
+}
+
+function transferPorts({ config, log, newId, chainOf }: Kernel, { books, findWallet }: ApiParts): TransferPorts {
+  const resolve = createResolveAsset(books)
+  const findSender: FindSender = async (owner, walletId) => withAddress(await findWallet(owner, walletId))
+  return {
+    log,
+    newId,
+    findSender,
+    resolveAsset: (asset, sender, tenantId) => resolve(tenantId, chainOf(sender.chainId).settings, asset),
+    quoteOf: (chainId) => chainOf(chainId).fees.quote(),
+    completionMs(chainId) {
+      const { network, confirmations } = chainOf(chainId).settings
+      return (confirmations + 1) * (config.sandbox ? SANDBOX_BLOCK_MS : BLOCK_MS[network])
+    },
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Accepts a collection: its contract's address follows from what is asked for, so it is known before anything is sent. The
+ * collection and the transactions that deploy it are recorded in one append. What is refused leaves no trace.
+ */
+import { parseRecipient } from '../../chain/address.ts'
+import { type CollectionConfig, collectionSalt, predictCollectionAddress } from '../../chain/nft-collection.ts'
+import { ValidationFailed } from '../../core/errors.ts'
+import type { Metadata } from '../../core/messages.ts'
+import type { Environment, Network } from '../../core/networks.ts'
+import { change } from '../../event-log/aggregate.ts'
+import { appendOnce, type Opened } from '../../event-log/append-once.ts'
+import type { EventLog } from '../../event-log/log.ts'
+import { findPayer, type Owner, type Sender } from '../../transactions/prepare-transaction.ts'
+import { createInTurn } from '../in-turn.ts'
+import { type Content, contentOf } from '../metadata/content.ts'
+import type { PinMetadata } from '../metadata/pin-metadata.ts'
+import { requireFit } from './decider.ts'
+import type { Collection, CollectionType, PublishedCollection, Standard } from './events.ts'
+import type { IssuerWallet } from './issuer-wallet.ts'
+import { type DeploymentPorts, hasFactory, prepareDeployment } from './prepare-deployment.ts'
+import { collectionAggregate } from './projection.ts'
+
+export type CollectionRequest = {
+  readonly name: string
+  readonly symbol: string
+  readonly description: string | undefined
+  readonly externalUrl: string | undefined
+  readonly image: string | undefined
+  readonly standard: Standard
+  readonly collectionType: CollectionType
+  /** `null`: that of the wallet, or ethereum. */
+  readonly network: Network | null
+  /** `null`: the issuer wallet of the tenant. */
+  readonly walletId: string | null
+  /** Hundredths of a percent. */
+  readonly royaltyBps: number
+  /** `null`: the owner. */
+  readonly royaltyRecipient: string | null
+  readonly maxSupply: number | null
+  readonly transferable: boolean
+}
+
+export type CreateCollectionPorts = DeploymentPorts & {
+  readonly log: EventLog
+  readonly issuerWallet: IssuerWallet
+  readonly pinMetadata: PinMetadata
+  /** What stands before a CID: `ipfs://` unless the operator set an address. */
+  readonly metadataBase: string
+}
+
+/**
+ * @throws ValidationFailed (a field, `watch_only`, `network_not_configured`, `network_mismatch`), NotFound and PermissionDenied
+ *   of the wallet, Conflict `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, ChainRefused, Unavailable
+ */
+export type CreateCollection = (
+  request: CollectionRequest,
+  metadata: Metadata,
+  environment: Environment,
+) => Promise<Opened>
+
+export function createCreateCollection(ports: CreateCollectionPorts): CreateCollection {
+  const inTurn = createInTurn()
+  return async (request, metadata, environment) => {
+    const owner = { tenantId: metadata.tenantId, environment }
+    requireFit(request)
+    const recipient = request.royaltyRecipient && parseRecipient(request.royaltyRecipient, 'royalty_recipient')
+    const sender = await findOwner(ports, request, owner, metadata)
+    const document = documentOf(request)
+    const content = contentOf(document)
+    await ports.pinMetadata([content])
+    const wanted = { ...request, royaltyRecipient: recipient, document, content }
+    const accept = () => append(ports, wanted, { owner, sender, metadata })
+    // Of two that come first to a chain, the second one waits for the first one's factory and deploys none of its own.
+    return (await hasFactory(ports, sender.chainId)) ? accept() : inTurn(String(sender.chainId), accept)
+  }
+}
+
+async function findOwner(
+  ports: CreateCollectionPorts,
+  { walletId, network }: CollectionRequest,
+  owner: Owner,
+  metadata: Metadata,
+): Promise<Sender> {
+  const payer = walletId ?? (await ports.issuerWallet(owner, network ?? 'ethereum', metadata))
+  const sender = await findPayer(ports, owner, payer)
+  if (network === null || sender.network === network) return sender
+  throw ValidationFailed.field(
+    'network',
+    'network_mismatch',
+    `network is ${network} and the wallet is on ${sender.network}: leave network out, or name a wallet on ${network}.`,
+  )
+}
+
+function documentOf({ name, symbol, description, image, externalUrl }: CollectionRequest): PublishedCollection {
+  return {
+    name,
+    symbol,
+    ...(description === undefined ? {} : { description }),
+    ...(image === undefined ? {} : { image }),
+    ...(externalUrl === undefined ? {} : { external_link: externalUrl }),
+  }
+}
+
+type Wanted = CollectionRequest & { readonly document: PublishedCollection; readonly content: Content }
+
+async function append(
+  ports: CreateCollectionPorts,
+  wanted: Wanted,
+  { owner, sender, metadata }: { readonly owner: Owner; readonly sender: Sender; readonly metadata: Metadata },
+): Promise<Opened> {
+  const { log, newId, metadataBase } = ports
+  const collectionId = newId('collection')
+  const salt = collectionSalt(collectionId)
+  const config = configOf(wanted, sender, metadataBase)
+  const prepared = await prepareDeployment(ports, { owner, sender, collectionId, config, salt }, metadata)
+  const deployment = prepared.at(-1)
+  if (deployment === undefined) throw new Error('the last one deploys the collection')
+  const requestedAt = log.now()
+  const collection: Collection = {
+    tenantId: owner.tenantId,
+    walletId: sender.walletId,
+    network: sender.network,
+    environment: sender.environment,
+    chainId: sender.chainId,
+    owner: sender.address,
+    standard: config.standard,
+    collectionType: config.kind,
+    name: config.name,
+    symbol: config.symbol,
+    metadata: wanted.document,
+    cid: wanted.content.cid,
+    baseUri: metadataBase,
+    royaltyBps: config.royaltyBps,
+    royaltyRecipient: config.royaltyRecipient,
+    maxSupply: config.maxSupply,
+    transferable: config.transferable,
+    contractAddress: predictCollectionAddress(config, salt, sender.address),
+    salt,
+    transactionId: deployment.transactionId,
+    requestedAt,
+  }
+  const unknown = { id: collectionId, state: collectionAggregate.initialState, version: 0, hash: '' }
+  const command = { type: 'RequestCollection', collection } as const
+  const requested = change(collectionAggregate, unknown, command, { metadata, now: requestedAt })
+  if (requested === null) throw new Error('a new request always decides something')
+  const commit = { changes: [...prepared.map(({ change }) => change), requested], guards: deployment.guards }
+  return appendOnce(log, commit, { resourceId: collectionId, metadata }).catch((error) => {
+    throw deployment.explain(error)
+  })
+}
+
+function configOf(wanted: Wanted, { address }: Sender, metadataBase: string): CollectionConfig {
+  const { royaltyBps, royaltyRecipient } = wanted
+  return {
+    standard: wanted.standard,
+    kind: wanted.collectionType,
+    name: wanted.name,
+    symbol: wanted.symbol,
+    // The contract writes `ipfs://` itself.
+    baseUri: metadataBase === 'ipfs://' ? '' : metadataBase,
+    contractDigest: wanted.content.digest,
+    owner: address,
+    royaltyRecipient: royaltyRecipient ?? (royaltyBps > 0 ? address : null),
+    royaltyBps,
+    maxSupply: wanted.maxSupply,
+    transferable: wanted.transferable,
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * The wallet that owns a tenant's collections unless a request names another one: an hd wallet like any, made on first use
+ * for each network and environment. It is found again by its external_id.
+ */
+import type { Pool } from 'pg'
+import { Conflict, Unavailable } from '../../core/errors.ts'
+import type { Metadata } from '../../core/messages.ts'
+import type { ChainKey, Network } from '../../core/networks.ts'
+import type { Owner } from '../../transactions/prepare-transaction.ts'
+import type { RequestWallet } from '../../wallets/request-wallet.ts'
+import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from '../../wallets/wait-for-wallet.ts'
+import { createInTurn } from '../in-turn.ts'
+
+export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
+
+export type IssuerWalletPorts = {
+  readonly pool: Pool
+  readonly requestWallet: RequestWallet
+  readonly waitForWallet: WaitForWallet
+  /** @throws ValidationFailed `network_not_configured` */
+  readonly chainIdOf: (key: ChainKey) => number
+  /** Gives it what it pays gas from, where money is free. */
+  readonly fund: ((issuer: Issuer) => Promise<void>) | null
+}
+
+/**
+ * The id of the issuer wallet, which has its address.
+ *
+ * @param metadata of the request that needs it; its idempotency key names something else and is left out
+ * @throws ValidationFailed `network_not_configured`; Unavailable `signer_unavailable`; Conflict `external_id_taken`
+ */
+export type IssuerWallet = (owner: Owner, network: Network, metadata: Metadata) => Promise<string>
+
+export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
+  const { pool, requestWallet, waitForWallet, chainIdOf, fund } = ports
+  const inTurn = createInTurn()
+
+  async function make(owner: Owner, network: Network, metadata: Metadata): Promise<Issuer> {
+    const { environment } = owner
+    const chainId = chainIdOf({ network, environment })
+    const externalId = externalIdOf(owner, network)
+    const wanted = { type: 'hd', network, environment, chainId, label: 'NFT issuer', externalId } as const
+    const { idempotency: _, ...own } = metadata
+    const id = await requestWallet(wanted, { metadata: own }).then(
+      ({ id }) => id,
+      async (error) => {
+        // Another process made it at the same instant.
+        const found = error instanceof Conflict ? await find(pool, owner, network) : null
+        if (found === null) throw error
+        return found.walletId
+      },
+    )
+    const made = await waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS)
+    if (made === null) {
+      throw new Unavailable(
+        'signer_unavailable',
+        `The issuer wallet ${id} has no address yet: no signer is making it. Try again.`,
+      )
+    }
+    return { walletId: id, address: made.address, network }
+  }
+
+  return (owner, network, metadata) =>
+    inTurn(`${owner.tenantId} ${externalIdOf(owner, network)}`, async () => {
+      const found = await find(pool, owner, network)
+      const issuer = found?.address
+        ? { ...found, address: found.address, network }
+        : await make(owner, network, metadata)
+      await fund?.(issuer)
+      return issuer.walletId
+    })
+}
+
+/** An external_id names one wallet of a tenant, whatever its network and environment. */
+function externalIdOf({ environment }: Owner, network: Network): string {
+  return environment === 'mainnet' ? `bursar-issuer-${network}` : `bursar-issuer-${network}-${environment}`
+}
+
+async function find(
+  pool: Pool,
+  owner: Owner,
+  network: Network,
+): Promise<{ readonly walletId: string; readonly address: string | null } | null> {
+  const { rows } = await pool.query<{ wallet_id: string; address: string | null }>({
+    name: 'issuer_wallet',
+    text: `SELECT wallet_id, address FROM wallets
+            WHERE tenant_id = $1 AND external_id = $2 AND network = $3 AND environment = $4`,
+    values: [owner.tenantId, externalIdOf(owner, network), network, owner.environment],
+  })
+  const [row] = rows
+  return row === undefined ? null : { walletId: row.wallet_id, address: row.address }
+}

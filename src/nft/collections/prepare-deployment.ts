@@ -1,0 +1,91 @@
+/**
+ * The transactions that bring a collection's contract onto its chain. The factory that makes it stands at one address on
+ * every chain; where it is missing it is deployed first, once, and the collection waits for it.
+ */
+import type { Pool } from 'pg'
+import type { CodeLookup } from '../../chain/code.ts'
+import {
+  type CollectionConfig,
+  DEPLOYMENT_PROXY,
+  deployCollection,
+  deployFactory,
+  FACTORY_ADDRESS,
+} from '../../chain/nft-collection.ts'
+import { deployGas, FACTORY_GAS } from '../../chain/nft-gas.ts'
+import { ChainRefused } from '../../core/errors.ts'
+import type { Metadata } from '../../core/messages.ts'
+import { prepareCall } from '../../transactions/prepare-call.ts'
+import type { Owner, PreparedTransaction, PreparePorts, Sender } from '../../transactions/prepare-transaction.ts'
+import { FAILED_IN_SQL } from '../outcome.ts'
+
+export type DeploymentPorts = PreparePorts & {
+  readonly pool: Pool
+  readonly codeOf: (chainId: number) => CodeLookup
+}
+
+export type Deployment = {
+  readonly owner: Owner
+  readonly sender: Sender
+  readonly collectionId: string
+  readonly config: CollectionConfig
+  readonly salt: string
+}
+
+/** Whether the chain has the factory. @throws Unavailable when no node answered */
+export async function hasFactory({ codeOf }: DeploymentPorts, chainId: number): Promise<boolean> {
+  return (await codeOf(chainId).haveCode([FACTORY_ADDRESS]))[0] === true
+}
+
+/**
+ * What has to be appended in one commit; the last one deploys the collection.
+ *
+ * @throws ChainRefused `deployment_proxy_missing` where nothing of ours can be deployed; what `prepareCall` throws
+ */
+export async function prepareDeployment(
+  ports: DeploymentPorts,
+  deployment: Deployment,
+  metadata: Metadata,
+): Promise<readonly [...PreparedTransaction[], PreparedTransaction]> {
+  const { owner, sender, collectionId, config, salt } = deployment
+  const common = {
+    owner,
+    walletId: sender.walletId,
+    kind: 'CollectionDeployRequested',
+    subject: { type: 'collection', id: collectionId },
+  } as const
+  const before: PreparedTransaction[] = []
+  let dependsOn: string | null = null
+  if (!(await hasFactory(ports, sender.chainId))) {
+    dependsOn = await findFactoryDeployment(ports, sender.chainId)
+    if (dependsOn === null) {
+      await requireProxy(ports, sender)
+      const factory = await prepareCall(ports, { ...common, ...deployFactory(), gasLimit: FACTORY_GAS }, metadata)
+      before.push(factory)
+      dependsOn = factory.transactionId
+    }
+  }
+  const request = { ...common, ...deployCollection(config, salt), gasLimit: deployGas(config), dependsOn }
+  return [...before, await prepareCall(ports, request, metadata)]
+}
+
+/** The factory's deployment that is on its way already, whoever pays for it, or so new that this process has not seen its code. */
+async function findFactoryDeployment({ pool }: DeploymentPorts, chainId: number): Promise<string | null> {
+  const { rows } = await pool.query<{ transaction_id: string }>({
+    name: 'factory_deployment',
+    text: `SELECT x.transaction_id FROM transactions x
+            WHERE x.chain_id = $1 AND x.type = 'NFT_DEPLOY' AND x.to_address = '${DEPLOYMENT_PROXY}' AND NOT ${FAILED_IN_SQL}
+            ORDER BY x.transaction_id LIMIT 1`,
+    values: [chainId],
+  })
+  return rows[0]?.transaction_id ?? null
+}
+
+async function requireProxy({ codeOf }: DeploymentPorts, { chainId, network }: Sender): Promise<void> {
+  const [stands] = await codeOf(chainId).haveCode([DEPLOYMENT_PROXY])
+  if (stands) return
+  throw new ChainRefused(
+    'deployment_proxy_missing',
+    `${network} (chain ${chainId}) has no deterministic deployment proxy at ${DEPLOYMENT_PROXY}: deploy it first, ` +
+      'see https://github.com/Arachnid/deterministic-deployment-proxy.',
+  )
+}

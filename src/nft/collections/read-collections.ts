@@ -1,0 +1,96 @@
+/** Reads collections for their owner, with what their transaction says of them. */
+import type { Pool } from 'pg'
+import { NotFound, PermissionDenied } from '../../core/errors.ts'
+import type { Environment, Network } from '../../core/networks.ts'
+import type { Owner } from '../../transactions/prepare-transaction.ts'
+import type { TransactionFate } from '../outcome.ts'
+import type { CollectionType, PublishedCollection, Standard } from './events.ts'
+
+/** A row of `nft_collections` and what became of its transaction. */
+export type CollectionRow = TransactionFate & {
+  readonly collection_id: string
+  readonly tenant_id: string
+  readonly wallet_id: string
+  readonly network: Network
+  readonly environment: Environment
+  readonly chain_id: number
+  readonly standard: Standard
+  readonly collection_type: CollectionType
+  readonly name: string
+  readonly symbol: string
+  readonly metadata: PublishedCollection
+  readonly cid: string
+  readonly base_uri: string
+  readonly royalty_bps: number
+  readonly royalty_recipient: string | null
+  /** `bigint` as text. */
+  readonly max_supply: string | null
+  readonly transferable: boolean
+  readonly owner_address: string
+  readonly contract_address: string
+  readonly transaction_id: string
+  readonly created_at: Date
+  readonly hash: string | null
+  readonly failure: { readonly code: string; readonly message: string } | null
+}
+
+/** What is left out does not matter. */
+export type CollectionFilter = {
+  readonly network?: Network | undefined
+  readonly standard?: Standard | undefined
+  readonly collectionType?: CollectionType | undefined
+  readonly walletId?: string | undefined
+  /** Collections older than the one with this id. */
+  readonly before?: string | undefined
+  readonly limit: number
+}
+
+export type CollectionReads = {
+  /** @throws NotFound `collection_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, elsewhere */
+  readonly read: (owner: Owner, collectionId: string) => Promise<CollectionRow>
+  /** Newest first. */
+  readonly list: (owner: Owner, filter: CollectionFilter) => Promise<CollectionRow[]>
+}
+
+const SELECT = `SELECT c.*, x.state, x.succeeded, x.hash, x.failure
+                  FROM nft_collections c JOIN transactions x ON x.transaction_id = c.transaction_id`
+
+export function createCollectionReads(pool: Pool): CollectionReads {
+  return {
+    async read({ tenantId, environment }, collectionId) {
+      const { rows } = await pool.query<CollectionRow>({
+        name: 'read_collection',
+        text: `${SELECT} WHERE c.collection_id = $1`,
+        values: [collectionId],
+      })
+      const [row] = rows
+      if (row === undefined || row.tenant_id !== tenantId) throw new NotFound('collection')
+      if (row.environment !== environment) {
+        const message = `This API key is for ${environment} and the collection is on ${row.environment}: use a key for ${row.environment}.`
+        throw new PermissionDenied('environment_mismatch', message)
+      }
+      return row
+    },
+    async list({ tenantId, environment }, filter) {
+      const { network, standard, collectionType, walletId, before, limit } = filter
+      const { rows } = await pool.query<CollectionRow>({
+        name: 'list_collections',
+        text: `${SELECT} WHERE c.tenant_id = $1 AND c.environment = $2 AND ($3::text IS NULL OR c.collection_id < $3)
+                 AND ($4::text IS NULL OR c.network = $4) AND ($5::text IS NULL OR c.standard = $5)
+                 AND ($6::text IS NULL OR c.collection_type = $6) AND ($7::text IS NULL OR c.wallet_id = $7)
+               ORDER BY c.collection_id DESC LIMIT $8`,
+        values: [
+          tenantId,
+          environment,
+          before ?? null,
+          network ?? null,
+          standard ?? null,
+          collectionType ?? null,
+          walletId ?? null,
+          limit,
+        ],
+      })
+      return rows
+    },
+  }
+}

@@ -1,0 +1,141 @@
+/** Making collections and reading them: parse, call, reply. */
+import type { Static } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type { FindReplay } from '../../event-log/find-replay.ts'
+import { success, successOf } from '../../http/envelope.ts'
+import { markReplayed } from '../../http/idempotency.ts'
+import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
+import { applyPreference, preferenceOf } from '../../http/prefer.ts'
+import type { Routes } from '../../http/request.ts'
+import { metadataOf } from '../../http/request-metadata.ts'
+import { closedObject } from '../../http/schemas.ts'
+import type { Owner } from '../../transactions/prepare-transaction.ts'
+import type { TransactionReads } from '../../transactions/read-transactions.ts'
+import type { CollectionRequest, CreateCollection } from './create-collection.ts'
+import type { CollectionReads, CollectionRow } from './read-collections.ts'
+import { collectionPageSchema, collectionParams, collectionSchema, createBody, listQuery } from './schemas.ts'
+import { collectionStatus, toCollectionView } from './view.ts'
+
+export type CollectionRoutePorts = {
+  readonly createCollection: CreateCollection
+  readonly findReplay: FindReplay
+  readonly reads: CollectionReads
+  readonly untilMined: TransactionReads['untilMined']
+}
+
+/** How long an answer waits for the block unless the caller says otherwise. */
+export const MINED_WAIT_MS = 15_000
+
+const tags = ['NFT']
+
+const create = {
+  tags,
+  summary: 'Create a collection',
+  description:
+    'Deploys a contract of your own. Its address is known at once; `status` says whether it stands there yet, and mints may be ' +
+    'requested meanwhile. Without `wallet_id` your issuer wallet owns it, an hd wallet that is made on first use and needs a ' +
+    'balance for gas (in the sandbox it is given one).',
+  body: createBody,
+  response: {
+    201: successOf(collectionSchema, 'The contract is deployed.'),
+    202: successOf(collectionSchema, 'The collection is accepted and its contract on the way.'),
+  },
+}
+
+const list = {
+  tags,
+  summary: 'List collections',
+  description: 'Your collections, newest first.',
+  querystring: closedObject({ ...pageQuery, ...listQuery }),
+  response: { 200: successOf(collectionPageSchema, 'One page.') },
+}
+
+const detail = {
+  tags,
+  summary: 'Read a collection',
+  description: 'One collection, with what became of its contract.',
+  params: collectionParams,
+  response: { 200: successOf(collectionSchema, 'The collection.') },
+}
+
+export function collectionRoutes({ createCollection, findReplay, reads, untilMined }: CollectionRoutePorts): Routes {
+  return (app) => {
+    app.post(
+      '/v1/nft/collections/create',
+      {
+        schema: create,
+        config: {
+          scope: 'nft:write',
+          idempotent: true,
+          waits: 'for the contract to be in a block, 15 seconds at most',
+          refusals: {
+            409: 'The wallet is archived.',
+            503: 'No signer is running, no node answers, gas costs more than the cap, or IPFS did not take the metadata.',
+          },
+        },
+      },
+      async (request, reply) => {
+        const metadata = metadataOf(request)
+        const owner = ownerOf(request)
+        const opened = await createCollection(toRequest(request.body), metadata, owner.environment).catch(
+          async (error) => {
+            const id = await findReplay(metadata)
+            if (id === null) throw error
+            return { id, replayed: true }
+          },
+        )
+        if (opened.replayed) markReplayed(reply)
+        const preference = preferenceOf(request)
+        applyPreference(reply, preference)
+        let row = await reads.read(owner, opened.id)
+        const waitMs = preference.waitMs ?? MINED_WAIT_MS
+        if (collectionStatus(row) === 'DEPLOYING' && waitMs > 0) {
+          await untilMined(row.transaction_id, waitMs)
+          row = await reads.read(owner, opened.id)
+        }
+        return reply.code(collectionStatus(row) === 'DEPLOYED' ? 201 : 202).send(success(toCollectionView(row)))
+      },
+    )
+
+    app.get('/v1/nft/collections', { schema: list, config: { scope: 'nft:read' } }, async (request) => {
+      const { limit, cursor, collection_type: collectionType, wallet_id: walletId, ...filter } = request.query
+      const [before] = cursor === undefined ? [] : decodeCursor('collections', 1, cursor)
+      const found = await reads.list(ownerOf(request), {
+        ...filter,
+        collectionType,
+        walletId,
+        before,
+        limit: limit + 1,
+      })
+      const keyOf = (row: CollectionRow) => [row.collection_id]
+      return success(pageOf('collections', { found, limit, keyOf, present: toCollectionView }))
+    })
+
+    app.get('/v1/nft/collections/:collection_id', { schema: detail, config: { scope: 'nft:read' } }, async (request) =>
+      success(toCollectionView(await reads.read(ownerOf(request), request.params.collection_id))),
+    )
+  }
+}
+
+function ownerOf({ caller }: FastifyRequest): Owner {
+  return { tenantId: caller.tenantId, environment: caller.environment }
+}
+
+function toRequest(body: Static<typeof createBody>): CollectionRequest {
+  return {
+    name: body.name,
+    symbol: body.symbol,
+    description: body.description,
+    externalUrl: body.metadata?.external_url,
+    image: body.metadata?.image,
+    standard: body.standard ?? 'ERC721',
+    collectionType: body.collection_type ?? 'STANDARD',
+    network: body.network ?? null,
+    walletId: body.wallet_id ?? null,
+    // Two decimals of a percent are whole basis points; a binary fraction may miss them by a hair.
+    royaltyBps: Math.round((body.royalty_percentage ?? 0) * 100),
+    royaltyRecipient: body.royalty_recipient ?? null,
+    maxSupply: body.max_supply ?? null,
+    transferable: body.transferable ?? true,
+  }
+}

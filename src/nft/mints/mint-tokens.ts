@@ -1,0 +1,171 @@
+/**
+ * Accepts a mint: checks all that can be known now, gives the tokens their numbers, and records the mint with the transactions
+ * that do it in one append. What is refused leaves no trace.
+ */
+import { Conflict, ValidationFailed } from '../../core/errors.ts'
+import type { Metadata } from '../../core/messages.ts'
+import type { Environment } from '../../core/networks.ts'
+import { type Change, change } from '../../event-log/aggregate.ts'
+import { appendOnce, type Opened } from '../../event-log/append-once.ts'
+import type { EventLog } from '../../event-log/log.ts'
+import { prepareCall } from '../../transactions/prepare-call.ts'
+import type { PreparedTransaction, PreparePorts } from '../../transactions/prepare-transaction.ts'
+import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
+import type { PinMetadata } from '../metadata/pin-metadata.ts'
+import { outcomeOf } from '../outcome.ts'
+import type { Allot, Place } from './allot.ts'
+import type { Mint, MintToken } from './events.ts'
+import { planTransactions } from './plan-transactions.ts'
+import { mintAggregate } from './projection.ts'
+import { type MintItem, type RequestedMint, readItems } from './read-items.ts'
+
+/** Below the 2^24 of EIP-7825 and a third of the smallest block: a hundred ERC-721 tokens fit. */
+export const MAX_TRANSACTION_GAS = 10_000_000n
+
+export type MintRequest = RequestedMint & { readonly collectionId: string }
+
+export type MintPorts = PreparePorts & {
+  readonly log: EventLog
+  readonly collections: CollectionReads
+  readonly pinMetadata: PinMetadata
+  readonly allot: Allot
+  /** Gas units of one transaction, at most. */
+  readonly maxTransactionGas?: bigint
+}
+
+export type AcceptedMint = Opened & {
+  /** The transactions that mint; empty when an earlier request with the same idempotency key made the mint. */
+  readonly transactionIds: readonly string[]
+}
+
+/**
+ * A collection that is still DEPLOYING takes mints: they wait for it, in order.
+ *
+ * @throws NotFound, PermissionDenied `environment_mismatch`, ValidationFailed, Conflict `collection_failed`, `max_supply_reached`,
+ *   `edition_out_of_sequence` or `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, Unavailable
+ */
+export type MintTokens = (request: MintRequest, metadata: Metadata, environment: Environment) => Promise<AcceptedMint>
+
+export function createMintTokens(ports: MintPorts): MintTokens {
+  const { collections, pinMetadata, allot } = ports
+  return async (request, metadata, environment) => {
+    if (request.mintingType === 'LAZY') throw notYet()
+    const owner = { tenantId: metadata.tenantId, environment }
+    const collection = await collections.read(owner, request.collectionId)
+    const { standard, collection_type: collectionType } = collection
+    const items = readItems(request, { standard, collectionType })
+    requireAlive(collection)
+    await pinMetadata(items.map(({ content }) => content))
+    const allotment = {
+      collectionId: collection.collection_id,
+      count: items.length,
+      maxSupply: collection.max_supply === null ? null : Number(collection.max_supply),
+      ordered: items.some(({ edition }) => edition !== null),
+    }
+    return allot(allotment, (place) => take(ports, { request, collection, items, metadata }, place))
+  }
+}
+
+type Accepting = {
+  readonly request: MintRequest
+  readonly collection: CollectionRow
+  readonly items: readonly MintItem[]
+  readonly metadata: Metadata
+}
+
+async function take(ports: MintPorts, accepting: Accepting, place: Place): Promise<() => Promise<AcceptedMint>> {
+  const { log, newId } = ports
+  const { request, collection, items, metadata } = accepting
+  requireEditions(items, place)
+  const mintId = newId('mint')
+  const { prepared, tokens } = await prepareTransactions(ports, accepting, { mintId, place })
+  const [first] = prepared
+  if (first === undefined) throw new Error('a mint has at least one token')
+  const mint: Mint = {
+    tenantId: metadata.tenantId,
+    collectionId: collection.collection_id,
+    mintingType: request.mintingType,
+    tokens,
+    requestedAt: log.now(),
+  }
+  const commit = {
+    changes: [...prepared.map(({ change }) => change), record(mintId, mint, metadata)],
+    guards: first.guards,
+  }
+  return async () => {
+    const opened = await appendOnce(log, commit, { resourceId: mintId, metadata }).catch((error) => {
+      throw first.explain(error)
+    })
+    return { ...opened, transactionIds: opened.replayed ? [] : prepared.map(({ transactionId }) => transactionId) }
+  }
+}
+
+async function prepareTransactions(
+  ports: MintPorts,
+  { collection, items, metadata }: Accepting,
+  { mintId, place }: { readonly mintId: string; readonly place: Place },
+): Promise<{ readonly prepared: readonly PreparedTransaction[]; readonly tokens: readonly MintToken[] }> {
+  const { standard, collection_type: collectionType } = collection
+  const plan = { standard, collectionType, firstTokenId: place.firstTokenId, items }
+  const prepared: PreparedTransaction[] = []
+  const tokens: MintToken[] = []
+  for (const part of planTransactions(plan, ports.maxTransactionGas ?? MAX_TRANSACTION_GAS)) {
+    const transaction = await prepareCall(
+      ports,
+      {
+        owner: { tenantId: metadata.tenantId, environment: collection.environment },
+        walletId: collection.wallet_id,
+        kind: 'MintRequested',
+        to: collection.contract_address,
+        data: part.data,
+        gasLimit: part.gasLimit,
+        dependsOn: collection.transaction_id,
+        subject: { type: 'mint', id: mintId },
+      },
+      metadata,
+    )
+    prepared.push(transaction)
+    for (const [n, { recipient, amount, metadata: published, content }] of part.items.entries()) {
+      tokens.push({
+        tokenId: String(part.firstTokenId + n),
+        recipient,
+        amount: amount.toString(),
+        metadata: published,
+        cid: content.cid,
+        transactionId: transaction.transactionId,
+      })
+    }
+  }
+  return { prepared, tokens }
+}
+
+function record(mintId: string, mint: Mint, metadata: Metadata): Change {
+  const unknown = { id: mintId, state: mintAggregate.initialState, version: 0, hash: '' }
+  const recorded = change(mintAggregate, unknown, { type: 'RecordMint', mint }, { metadata, now: mint.requestedAt })
+  if (recorded === null) throw new Error('a new mint always decides something')
+  return recorded
+}
+
+function notYet(): ValidationFailed {
+  const rule = 'minting_type LAZY is not part of this release: use DIRECT or BATCH.'
+  return ValidationFailed.field('minting_type', 'not_available', rule)
+}
+
+function requireAlive(collection: CollectionRow): void {
+  if (outcomeOf(collection) !== 'failed') return
+  const why = collection.failure === null ? '' : ` (${collection.failure.message})`
+  throw new Conflict('collection_failed', `The contract of the collection was not deployed${why}: create another one.`)
+}
+
+/** A series is released in sequence: who names an edition wants that one or none. */
+function requireEditions(items: readonly MintItem[], { ordinal }: Place): void {
+  for (const [n, { edition, path }] of items.entries()) {
+    const next = (ordinal ?? 0) + n + 1
+    if (edition === null || edition === next) continue
+    throw new Conflict(
+      'edition_out_of_sequence',
+      `${path}edition is ${edition} and the next edition is ${next}: a series is released in sequence. Leave edition out to take the next one.`,
+      { next_edition: next },
+    )
+  }
+}

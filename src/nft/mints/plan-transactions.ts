@@ -1,0 +1,46 @@
+/** How tokens are spread over transactions: as many in one as its gas allows, in their order. Pure. */
+import { encodeMint, encodeMintBatch } from '../../chain/nft.ts'
+import { mintGas } from '../../chain/nft-gas.ts'
+import type { CollectionType, Standard } from '../collections/events.ts'
+import type { MintItem } from './read-items.ts'
+
+export type PlannedTransaction = {
+  readonly firstTokenId: number
+  readonly items: readonly MintItem[]
+  readonly data: string
+  readonly gasLimit: bigint
+}
+
+export type MintPlan = {
+  readonly standard: Standard
+  readonly collectionType: CollectionType
+  readonly firstTokenId: number
+  readonly items: readonly MintItem[]
+}
+
+/** @param maxGas gas units that one transaction may take; one token is minted whatever it takes */
+export function planTransactions(plan: MintPlan, maxGas: bigint): readonly PlannedTransaction[] {
+  const { standard, collectionType, firstTokenId, items } = plan
+  const planned: PlannedTransaction[] = []
+  for (let start = 0; start < items.length; ) {
+    let count = 1
+    while (start + count < items.length && mintGas(standard, collectionType, count + 1) <= maxGas) count += 1
+    const part = items.slice(start, start + count)
+    planned.push({
+      firstTokenId: firstTokenId + start,
+      items: part,
+      data: encode(standard, BigInt(firstTokenId + start), part),
+      gasLimit: mintGas(standard, collectionType, count),
+    })
+    start += count
+  }
+  return planned
+}
+
+function encode(standard: Standard, firstTokenId: bigint, items: readonly MintItem[]): string {
+  const tokens = items.map(({ recipient, amount, content }) => ({ recipient, amount, digest: content.digest }))
+  const [only, ...more] = tokens
+  return only !== undefined && more.length === 0
+    ? encodeMint(standard, firstTokenId, only)
+    : encodeMintBatch(standard, firstTokenId, tokens)
+}

@@ -1,0 +1,42 @@
+/** The read models of a mint: its row, its tokens, and the metadata that they publish. Pure. */
+import { canonicalJson } from '../../core/canonical-json.ts'
+import type { Aggregate, ProjectionContext, ReadModelRow } from '../../event-log/aggregate.ts'
+import { contentRows } from '../metadata/content.ts'
+import { type MintCommand, mintDecider } from './decider.ts'
+import type { Mint, MintEvent } from './events.ts'
+import type { MintState } from './state.ts'
+
+export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent> = {
+  ...mintDecider,
+  category: 'mint',
+  schemas: { MintRecorded: { version: 1, upcasters: [] } },
+  project: (_before, after, context) => ({
+    rows: after.state === 'unknown' ? [] : rowsOf(after.mint, context),
+    holds: [],
+  }),
+}
+
+function rowsOf(mint: Mint, { id, version }: ProjectionContext): ReadModelRow[] {
+  const { tenantId, collectionId, mintingType, tokens, requestedAt } = mint
+  const row = {
+    mint_id: id,
+    tenant_id: tenantId,
+    collection_id: collectionId,
+    minting_type: mintingType,
+    created_at: requestedAt,
+    version,
+  }
+  const tokenRows = tokens.map(({ tokenId, transactionId, recipient, amount, cid }): ReadModelRow => {
+    const token = { token_id: tokenId, transaction_id: transactionId, recipient, amount, cid }
+    return {
+      table: 'nft_tokens',
+      row: { ...token, mint_id: id, collection_id: collectionId, created_at: requestedAt },
+    }
+  })
+  // Tokens that say the same are one piece of content.
+  const published = new Map(tokens.map(({ cid, metadata }) => [cid, metadata]))
+  const contents = [...published].flatMap(([cid, metadata]) =>
+    contentRows({ cid, text: canonicalJson(metadata) }, requestedAt),
+  )
+  return [{ table: 'nft_mints', row }, ...tokenRows, ...contents]
+}

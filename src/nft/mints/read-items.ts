@@ -1,0 +1,104 @@
+/** Reads what is to be minted: every rule that the fields of a request can break together, with all that is wrong told at once. */
+import { parseRecipient } from '../../chain/address.ts'
+import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
+import type { CollectionType, Standard } from '../collections/events.ts'
+import { type Content, contentOf } from '../metadata/content.ts'
+import type { MintingType, PublishedToken } from './events.ts'
+
+/** One token as a request names it. */
+export type RequestedToken = {
+  readonly recipient?: string | undefined
+  readonly metadata?: PublishedToken | undefined
+  readonly amount?: string | undefined
+  readonly edition?: number | undefined
+}
+
+export type RequestedMint = RequestedToken & {
+  readonly mintingType: MintingType
+  readonly items?: readonly RequestedToken[] | undefined
+}
+
+export type MintItem = {
+  /** EIP-55. */
+  readonly recipient: string
+  readonly amount: bigint
+  readonly metadata: PublishedToken
+  readonly content: Content
+  /** The edition that it must become; `null` for whichever is next. */
+  readonly edition: number | null
+  /** Where it stands in the request: ``, or `items[3].`. */
+  readonly path: string
+}
+
+const MAX_UINT256 = 2n ** 256n - 1n
+
+/** @throws ValidationFailed with everything that is wrong, not only the first */
+export function readItems(
+  request: RequestedMint,
+  collection: { readonly standard: Standard; readonly collectionType: CollectionType },
+): readonly MintItem[] {
+  const mistakes: ErrorItem[] = []
+  const check = <Value>(read: () => Value): Value | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof ValidationFailed)) throw error
+      mistakes.push(...error.items)
+      return undefined
+    }
+  }
+  const items = placesOf(request, check).map(({ token, path }): MintItem | null => {
+    const recipient = check(() => parseRecipient(required(token.recipient, `${path}recipient`), `${path}recipient`))
+    const metadata = check(() => required(token.metadata, `${path}metadata`))
+    const content = metadata && check(() => contentOf(metadata, `${path}metadata`))
+    const amount = check(() => readAmount(token.amount, `${path}amount`, collection.standard))
+    const edition = check(() => readEdition(token.edition, `${path}edition`, collection.collectionType))
+    if (recipient === undefined || !metadata || !content || amount === undefined || edition === undefined) return null
+    return { recipient, amount, metadata, content, edition, path }
+  })
+  if (mistakes.length > 0) throw new ValidationFailed(mistakes)
+  return items.filter((item) => item !== null)
+}
+
+type Check = <Value>(read: () => Value) => Value | undefined
+
+function placesOf(request: RequestedMint, check: Check): { readonly token: RequestedToken; readonly path: string }[] {
+  const { mintingType, items, recipient, metadata, amount } = request
+  if (mintingType !== 'BATCH') {
+    if (items !== undefined)
+      check(() => refuse('items', `items are for minting_type BATCH: leave them out of ${mintingType}.`))
+    return [{ token: { recipient, metadata, amount }, path: '' }]
+  }
+  for (const [field, value] of Object.entries({ recipient, metadata, amount })) {
+    if (value === undefined) continue
+    check(() => refuse(field, `${field} stands in each of the items of minting_type BATCH: leave it out here.`))
+  }
+  return (check(() => required(items, 'items')) ?? []).map((token, n) => ({ token, path: `items[${n}].` }))
+}
+
+function refuse(field: string, message: string): never {
+  throw ValidationFailed.field(field, 'not_allowed', message)
+}
+
+function required<Value>(value: Value | undefined, field: string): Value {
+  if (value === undefined) throw ValidationFailed.field(field, 'required', `${field} is required.`)
+  return value
+}
+
+function readAmount(amount: string | undefined, field: string, standard: Standard): bigint {
+  if (amount === undefined) return 1n
+  if (standard === 'ERC721') {
+    const rule = `${field} is for ERC1155 collections: a token of an ERC721 collection is unique, leave it out.`
+    throw ValidationFailed.field(field, 'not_allowed', rule)
+  }
+  const units = BigInt(amount)
+  if (units <= MAX_UINT256) return units
+  throw ValidationFailed.field(field, 'amount_too_large', `${field} is larger than any chain can hold (2^256 - 1).`)
+}
+
+function readEdition(edition: number | undefined, field: string, type: CollectionType): number | null {
+  if (edition === undefined) return null
+  if (type === 'SERIES') return edition
+  const rule = `${field} is for collections of the type SERIES, and this one is ${type}: leave it out.`
+  throw ValidationFailed.field(field, 'not_allowed', rule)
+}

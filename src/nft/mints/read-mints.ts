@@ -1,0 +1,76 @@
+/** Reads mints and tokens for their owner. */
+import type { Pool } from 'pg'
+import { NotFound, PermissionDenied } from '../../core/errors.ts'
+import type { Owner } from '../../transactions/prepare-transaction.ts'
+import type { PublishedToken } from './events.ts'
+import { countTokens, TOKEN_COLUMNS, TOKEN_TABLES, type TokenRow } from './token-rows.ts'
+import { type MintView, type TokenView, toMint, toTokens } from './view.ts'
+
+export type TokenDetail = TokenView & { readonly metadata: PublishedToken }
+
+export type MintReads = {
+  /** @throws NotFound `mint_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, elsewhere */
+  readonly read: (owner: Owner, mintId: string) => Promise<MintView>
+  /**
+   * Tokens of a collection, newest first.
+   *
+   * @param page.before tokens with a lower id than this
+   */
+  readonly tokens: (
+    collectionId: string,
+    page: { readonly before: string | null; readonly limit: number },
+  ) => Promise<readonly TokenView[]>
+  /** @param tokenId decimal digits @throws NotFound `token_not_found` */
+  readonly token: (collectionId: string, tokenId: string) => Promise<TokenDetail>
+}
+
+/** The service gives numbers of 48 bits; every longer one is unknown, and would not fit the column. */
+const MAX_TOKEN_ID_DIGITS = 15
+
+export function createMintReads(pool: Pool): MintReads {
+  /** @param rows consecutive tokens of one collection, lowest id first */
+  async function viewsOf(rows: readonly TokenRow[]): Promise<readonly TokenView[]> {
+    const [first] = rows
+    if (first === undefined) return []
+    const counts = first.collection_type === 'SERIES'
+    return toTokens(rows, counts ? await countTokens(pool, first.collection_id, first.token_id) : 0)
+  }
+
+  return {
+    async read({ tenantId, environment }, mintId) {
+      const { rows } = await pool.query<TokenRow>({
+        name: 'read_mint',
+        text: `SELECT ${TOKEN_COLUMNS} FROM ${TOKEN_TABLES} WHERE t.mint_id = $1 ORDER BY t.token_id`,
+        values: [mintId],
+      })
+      const [first] = rows
+      if (first === undefined || first.tenant_id !== tenantId) throw new NotFound('mint')
+      if (first.environment !== environment) {
+        const message = `This API key is for ${environment} and the mint is on ${first.environment}: use a key for ${first.environment}.`
+        throw new PermissionDenied('environment_mismatch', message)
+      }
+      return toMint(await viewsOf(rows), first.minting_type)
+    },
+    async tokens(collectionId, { before, limit }) {
+      const { rows } = await pool.query<TokenRow>({
+        name: 'list_tokens',
+        text: `SELECT ${TOKEN_COLUMNS} FROM ${TOKEN_TABLES} WHERE t.collection_id = $1 AND ($2::bigint IS NULL OR t.token_id < $2)
+               ORDER BY t.token_id DESC LIMIT $3`,
+        values: [collectionId, before, limit],
+      })
+      return (await viewsOf(rows.toReversed())).toReversed()
+    },
+    async token(collectionId, tokenId) {
+      if (tokenId.length > MAX_TOKEN_ID_DIGITS) throw new NotFound('token')
+      const { rows } = await pool.query<TokenRow & { content: string }>({
+        name: 'read_token',
+        text: `SELECT p.content, ${TOKEN_COLUMNS} FROM ${TOKEN_TABLES} JOIN nft_metadata p ON p.cid = t.cid
+               WHERE t.collection_id = $1 AND t.token_id = $2`,
+        values: [collectionId, tokenId],
+      })
+      const [view] = await viewsOf(rows)
+      if (view === undefined) throw new NotFound('token')
+      return { ...view, metadata: JSON.parse(rows[0]?.content ?? '{}') as PublishedToken }
+    },
+  }
+}

@@ -1,0 +1,190 @@
+/** Minting, and reading mints and tokens: parse, call, reply. */
+import type { Static } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { ValidationFailed } from '../../core/errors.ts'
+import type { FindReplay } from '../../event-log/find-replay.ts'
+import { success, successOf } from '../../http/envelope.ts'
+import { markReplayed } from '../../http/idempotency.ts'
+import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
+import { applyPreference, preferenceOf } from '../../http/prefer.ts'
+import type { Routes } from '../../http/request.ts'
+import { metadataOf } from '../../http/request-metadata.ts'
+import { closedObject } from '../../http/schemas.ts'
+import type { Owner } from '../../transactions/prepare-transaction.ts'
+import type { TransactionReads } from '../../transactions/read-transactions.ts'
+import type { CollectionReads } from '../collections/read-collections.ts'
+import { MINED_WAIT_MS } from '../collections/routes.ts'
+import { collectionParams } from '../collections/schemas.ts'
+import type { AcceptedMint, MintRequest, MintTokens } from './mint-tokens.ts'
+import type { MintReads } from './read-mints.ts'
+import {
+  acceptedMintSchema,
+  mintBody,
+  mintParams,
+  mintSchema,
+  tokenDetailSchema,
+  tokenPageSchema,
+  tokenParams,
+} from './schemas.ts'
+import type { MintView, TokenView } from './view.ts'
+import type { WarnOfRecipients } from './warn-of-recipients.ts'
+
+export type MintRoutePorts = {
+  readonly mintTokens: MintTokens
+  readonly findReplay: FindReplay
+  readonly reads: MintReads
+  readonly collections: CollectionReads
+  readonly untilMined: TransactionReads['untilMined']
+  readonly warnOfRecipients: WarnOfRecipients
+}
+
+const tags = ['NFT']
+
+const mint = {
+  tags,
+  summary: 'Mint',
+  description:
+    'Mints into a collection of yours. The service gives each token its number. Once this has answered, the mint is recorded ' +
+    'for ever and each token is minted at most once, whatever happens. A BATCH is one transaction where its gas allows, and ' +
+    'several otherwise: `tokens` tells the fate of each. Of a BATCH, the fields of a token at the top are those of the first one.',
+  body: mintBody,
+  response: {
+    201: successOf(acceptedMintSchema, 'The tokens are minted.'),
+    202: successOf(acceptedMintSchema, 'The mint is accepted and on the way.'),
+  },
+}
+
+const read = {
+  tags,
+  summary: 'Read a mint',
+  description: 'One mint, with what became of each of its tokens.',
+  params: mintParams,
+  response: { 200: successOf(mintSchema, 'The mint.') },
+}
+
+const tokens = {
+  tags,
+  summary: 'List tokens',
+  description: 'The tokens that were minted here into a collection, newest first, those that failed included.',
+  params: collectionParams,
+  querystring: closedObject(pageQuery),
+  response: { 200: successOf(tokenPageSchema, 'One page.') },
+}
+
+const token = {
+  tags,
+  summary: 'Read a token',
+  description: 'One token, with its metadata.',
+  params: tokenParams,
+  response: { 200: successOf(tokenDetailSchema, 'The token.') },
+}
+
+export function mintRoutes(ports: MintRoutePorts): Routes {
+  const { reads, collections } = ports
+  return (app) => {
+    app.post(
+      '/v1/nft/mint',
+      {
+        schema: mint,
+        config: {
+          scope: 'nft:write',
+          idempotent: true,
+          waits: 'for the tokens to be in a block, 15 seconds at most',
+          refusals: {
+            409: "The collection is full or was not deployed, it is another edition's turn, or the wallet is archived.",
+            503: 'No node has told its fees lately, gas costs more than the cap, or IPFS did not take the metadata.',
+          },
+        },
+      },
+      async (request, reply) => {
+        const owner = ownerOf(request)
+        const accepted = await accept(ports, request, toRequest(request.body))
+        if (accepted.replayed) markReplayed(reply)
+        const preference = preferenceOf(request)
+        applyPreference(reply, preference)
+        const view = await settled(ports, owner, accepted, preference.waitMs ?? MINED_WAIT_MS)
+        const warnings = await ports.warnOfRecipients(view, await collections.read(owner, view.collection_id))
+        return reply.code(view.status === 'MINTED' ? 201 : 202).send(success({ ...view, warnings }))
+      },
+    )
+
+    app.get('/v1/nft/mints/:mint_id', { schema: read, config: { scope: 'nft:read' } }, async (request) =>
+      success(await reads.read(ownerOf(request), request.params.mint_id)),
+    )
+
+    app.get(
+      '/v1/nft/collections/:collection_id/tokens',
+      { schema: tokens, config: { scope: 'nft:read' } },
+      async (request) => {
+        const { collection_id: collectionId } = await collections.read(ownerOf(request), request.params.collection_id)
+        const { limit, cursor } = request.query
+        const before = cursor === undefined ? null : tokenIdIn(cursor)
+        const found = await reads.tokens(collectionId, { before, limit: limit + 1 })
+        const keyOf = (view: TokenView) => [view.token_id]
+        return success(pageOf('tokens', { found, limit, keyOf, present: (view) => view }))
+      },
+    )
+
+    app.get(
+      '/v1/nft/collections/:collection_id/tokens/:token_id',
+      { schema: token, config: { scope: 'nft:read' } },
+      async (request) => {
+        const { collection_id: collectionId } = await collections.read(ownerOf(request), request.params.collection_id)
+        return success(await reads.token(collectionId, request.params.token_id))
+      },
+    )
+  }
+}
+
+/** Anybody can write a cursor: what is no token id never reaches the database. */
+function tokenIdIn(cursor: string): string {
+  const [tokenId = ''] = decodeCursor('tokens', 1, cursor)
+  if (/^\d{1,15}$/.test(tokenId)) return tokenId
+  throw ValidationFailed.field(
+    'cursor',
+    'invalid_cursor',
+    'cursor must be the next_cursor of a page of this list, unaltered.',
+  )
+}
+
+/** A key that made a mint before is answered with it, whatever would be said to the request today. */
+async function accept(
+  { mintTokens, findReplay }: MintRoutePorts,
+  request: FastifyRequest,
+  wanted: MintRequest,
+): Promise<AcceptedMint> {
+  const metadata = metadataOf(request)
+  const before = await findReplay(metadata)
+  if (before !== null) return { id: before, replayed: true, transactionIds: [] }
+  return mintTokens(wanted, metadata, request.caller.environment)
+}
+
+/** The mint, once all of it is in a block or the time is over. */
+async function settled(
+  { reads, untilMined }: MintRoutePorts,
+  owner: Owner,
+  { id, replayed, transactionIds }: AcceptedMint,
+  waitMs: number,
+): Promise<MintView> {
+  const before = replayed ? await reads.read(owner, id) : null
+  const pending =
+    before?.status === 'PENDING' ? before.tokens.map(({ transaction_id }) => transaction_id) : transactionIds
+  const awaited = new Set(pending.filter((transactionId) => transactionId !== null))
+  if (waitMs > 0) await Promise.all([...awaited].map((transactionId) => untilMined(transactionId, waitMs)))
+  return before !== null && awaited.size === 0 ? before : reads.read(owner, id)
+}
+
+function ownerOf({ caller }: FastifyRequest): Owner {
+  return { tenantId: caller.tenantId, environment: caller.environment }
+}
+
+function toRequest(body: Static<typeof mintBody>): MintRequest {
+  return {
+    collectionId: body.collection_id,
+    mintingType: body.minting_type ?? 'DIRECT',
+    recipient: body.recipient,
+    metadata: body.metadata,
+    amount: body.amount,
+    items: body.items,
+  }
+}

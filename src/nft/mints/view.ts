@@ -1,0 +1,99 @@
+/** Mints and tokens as their owner reads them. */
+import { outcomeOf } from '../outcome.ts'
+import type { MintingType } from './events.ts'
+import type { TokenRow } from './token-rows.ts'
+
+export const TOKEN_STATUSES = ['PENDING', 'MINTED', 'LAZY', 'REVOKED', 'FAILED'] as const
+export type TokenStatus = (typeof TOKEN_STATUSES)[number]
+
+const STATUS = { pending: 'PENDING', done: 'MINTED', failed: 'FAILED' } as const
+
+type Failure = { readonly code: string; readonly message: string }
+
+/** One token of a mint. */
+export type MintedToken = {
+  readonly token_id: string
+  readonly transaction_hash: string | null
+  /** Who gets it; null where a voucher names nobody. */
+  readonly owner: string | null
+  readonly metadata_uri: string
+  readonly status: TokenStatus
+  readonly amount: string
+  /** In a SERIES, how many were released before it, and one; null elsewhere, and for a token that failed. */
+  readonly edition: number | null
+  readonly transaction_id: string | null
+  readonly failure: Failure | null
+}
+
+/** The first token's fields are those of the whole, but for the status. */
+export type MintView = MintedToken & {
+  readonly mint_id: string
+  readonly collection_id: string
+  readonly minting_type: MintingType
+  readonly created_at: string
+  readonly tokens: readonly MintedToken[]
+}
+
+/** One token of a collection. */
+export type TokenView = MintedToken & {
+  readonly collection_id: string
+  readonly mint_id: string
+  readonly created_at: string
+}
+
+export function tokenStatus({ state, succeeded }: Pick<TokenRow, 'state' | 'succeeded'>): TokenStatus {
+  return state === null ? 'LAZY' : STATUS[outcomeOf({ state, succeeded })]
+}
+
+/**
+ * Tokens with their editions.
+ *
+ * @param rows of one collection, consecutive, lowest id first
+ * @param before how many tokens of the collection stand before the first one, those that failed left out
+ */
+export function toTokens(rows: readonly TokenRow[], before: number): readonly TokenView[] {
+  let ordinal = before
+  return rows.map((row) => {
+    const status = tokenStatus(row)
+    if (status !== 'FAILED') ordinal += 1
+    return {
+      token_id: row.token_id,
+      transaction_hash: row.hash,
+      owner: row.recipient,
+      metadata_uri: `${row.base_uri}${row.cid}`,
+      status,
+      amount: row.amount,
+      edition: row.collection_type === 'SERIES' && status !== 'FAILED' ? ordinal : null,
+      transaction_id: row.transaction_id,
+      failure: row.failure,
+      collection_id: row.collection_id,
+      mint_id: row.mint_id,
+      created_at: row.created_at.toISOString(),
+    }
+  })
+}
+
+/** @param tokens of one mint, at least one */
+export function toMint(tokens: readonly TokenView[], mintingType: MintingType): MintView {
+  const [first] = tokens
+  if (first === undefined) throw new Error('a mint has at least one token')
+  const { collection_id, mint_id, created_at } = first
+  const own = tokens.map(({ collection_id: _, mint_id: __, created_at: ___, ...token }) => token)
+  const status = statusOf(tokens.map((token) => token.status))
+  const failure = tokens.find((token) => token.failure !== null)?.failure ?? null
+  return {
+    ...(own[0] ?? first),
+    status,
+    failure,
+    mint_id,
+    collection_id,
+    minting_type: mintingType,
+    created_at,
+    tokens: own,
+  }
+}
+
+/** PENDING until the fate of each is known; FAILED when one failed, whatever became of the others. */
+function statusOf(statuses: readonly TokenStatus[]): TokenStatus {
+  return (['PENDING', 'FAILED', 'REVOKED', 'LAZY'] as const).find((status) => statuses.includes(status)) ?? 'MINTED'
+}

@@ -1,0 +1,49 @@
+/**
+ * What a caller may not have meant: tokens for contracts that do not say that they can handle them. A mint does not ask its
+ * receiver, so it goes on. Nothing is said when no node answers in time.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { CanReceive, Delivery } from '../../chain/nft-receiver.ts'
+import { BursarError } from '../../core/errors.ts'
+import type { CollectionRow } from '../collections/read-collections.ts'
+import type { MintView } from './view.ts'
+
+const TIMEOUT_MS = 2_000
+const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
+
+export type RecipientWarning = { readonly code: string; readonly message: string; readonly field: string }
+
+export type WarnOfRecipients = (mint: MintView, collection: CollectionRow) => Promise<readonly RecipientWarning[]>
+
+export function createWarnOfRecipients(canReceiveOn: (chainId: number) => CanReceive): WarnOfRecipients {
+  return async (mint, collection) => {
+    const asked = ask(canReceiveOn(collection.chain_id), mint, collection)
+    return Promise.race([asked, delay(TIMEOUT_MS, [], { ref: false })])
+  }
+}
+
+async function ask(
+  canReceive: CanReceive,
+  { tokens, minting_type }: MintView,
+  { standard, contract_address: contract, owner_address: operator }: CollectionRow,
+): Promise<readonly RecipientWarning[]> {
+  const deliveries = tokens.flatMap(({ owner, token_id, amount }, n): (Delivery & { readonly n: number })[] => {
+    const of = { standard, contract, operator, from: ZERO_ADDRESS, tokenId: BigInt(token_id), amount: BigInt(amount) }
+    return owner === null ? [] : [{ ...of, to: owner, n }]
+  })
+  try {
+    const taken = await canReceive(deliveries)
+    return deliveries
+      .filter((_, index) => !taken[index])
+      .map(({ n }) => warning(minting_type === 'BATCH' ? `items[${n}].` : ''))
+  } catch (error) {
+    if (error instanceof BursarError) return [] // The mint is recorded: that nobody could be asked is no reason to refuse it.
+    throw error
+  }
+}
+
+function warning(path: string): RecipientWarning {
+  const field = `${path}recipient`
+  const message = `${field} is a contract that does not say that it can handle such tokens: it may never be able to send them on.`
+  return { code: 'recipient_cannot_receive', field, message }
+}
