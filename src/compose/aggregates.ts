@@ -6,6 +6,8 @@ import type { AnyAggregate } from '../event-log/replay.ts'
 import { chainAggregate } from '../follower/aggregate.ts'
 import { collectionAggregate } from '../nft/collections/projection.ts'
 import { mintAggregate } from '../nft/mints/projection.ts'
+import { ownershipAggregate } from '../nft/ownership/projection.ts'
+import { nftTransferAggregate } from '../nft/transfers/projection.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
 import { keyIndexesAggregate } from '../wallets/key-indexes.ts'
 import { walletAggregate } from '../wallets/projection.ts'
@@ -18,6 +20,8 @@ export const ALL_AGGREGATES = [
   collectionAggregate,
   keyIndexesAggregate,
   mintAggregate,
+  nftTransferAggregate,
+  ownershipAggregate,
   transactionAggregate,
   walletAggregate,
 ] as unknown as readonly AnyAggregate[]

@@ -14,6 +14,7 @@ import { lead } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { readCursor } from '../follower/cursor.ts'
 import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
+import { observeOwnership, unwindOwnership } from '../nft/ownership/observe-blocks.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../transactions/observe-blocks.ts'
 import { resolveNonces } from '../transactions/resolve-nonces.ts'
 import type { Kernel } from './kernel.ts'
@@ -122,6 +123,10 @@ function observersOf({ pool, log, chainOf, logger }: Kernel, { settings }: Chain
     {
       observe: (blocks) => balanceObserver.observeBalances({ chain, blocks, now: log.now() }),
       unwind: (ancestorNumber) => balanceObserver.unwind({ chain, ancestorNumber, now: log.now() }),
+    },
+    {
+      observe: (blocks) => observeOwnership(ports, chainId, blocks),
+      unwind: (ancestor) => unwindOwnership(ports, chainId, ancestor),
     },
   ]
   return {

@@ -7,6 +7,7 @@ export const ID_PREFIXES = {
   asset: 'ast',
   collection: 'col',
   mint: 'mint',
+  nftTransfer: 'nftx',
   request: 'req',
 } as const
 export type IdKind = keyof typeof ID_PREFIXES

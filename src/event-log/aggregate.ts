@@ -19,6 +19,9 @@ export type ReadModelTable =
   | 'nft_collections'
   | 'nft_mints'
   | 'nft_tokens'
+  | 'nft_owners'
+  | 'nft_transfers'
+  | 'nft_transfer_items'
 
 /** A whole row by column name: it replaces the row of the same primary key. Amounts are decimal digits in strings. */
 export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }

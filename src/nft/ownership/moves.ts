@@ -1,0 +1,84 @@
+/** What blocks say about tokens of followed contracts. Pure. */
+import { toChecksumAddress } from '../../chain/address.ts'
+import type { Block, ChainLogEntry } from '../../chain/blocks.ts'
+import { TRANSFER_TOPIC } from '../../chain/erc20.ts'
+import { parseNftTransferLog, TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from '../../chain/nft-logs.ts'
+import type { MovesOfBlock, TokenMove } from './events.ts'
+
+const TOPICS: readonly (string | undefined)[] = [TRANSFER_TOPIC, TRANSFER_SINGLE_TOPIC, TRANSFER_BATCH_TOPIC]
+/** With the three indexed fields of each; the Transfer of ERC-20 has two. */
+const TOPICS_OF_NFT = 4
+
+const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
+
+/** Contracts that log like one of a collection, in lower case: most of them are strangers'. */
+export function contractsMoving(blocks: readonly Block[]): string[] {
+  return [...new Set(logsOf(blocks).map(({ address }) => address))]
+}
+
+/**
+ * The moves of each contract, block by block, oldest first; blocks that moved nothing of it are left out.
+ *
+ * @param contracts EIP-55
+ * @returns by contract, EIP-55
+ */
+export function movesIn(
+  blocks: readonly Block[],
+  chainId: number,
+  contracts: readonly string[],
+): ReadonlyMap<string, MovesOfBlock[]> {
+  const followed = new Map(contracts.map((contract) => [contract.toLowerCase(), contract]))
+  const moved = new Map<string, MovesOfBlock[]>()
+  const checksummed = rememberChecksums()
+  for (const block of blocks) {
+    const ofBlock = new Map<string, TokenMove[]>()
+    for (const log of logsOf([block])) {
+      const contract = followed.get(log.address)
+      if (contract === undefined) continue
+      const moves = ofBlock.get(contract) ?? []
+      moves.push(...movesOf(log, checksummed))
+      ofBlock.set(contract, moves)
+    }
+    for (const [contract, moves] of ofBlock) {
+      if (moves.length === 0) continue
+      const { number: blockNumber, hash: blockHash } = block
+      const all = moved.get(contract) ?? []
+      all.push({ chainId, contract, blockNumber, blockHash, moves })
+      moved.set(contract, all)
+    }
+  }
+  return moved
+}
+
+function logsOf(blocks: readonly Block[]): ChainLogEntry[] {
+  return blocks.flatMap(({ transactions }) =>
+    transactions.flatMap(({ logs }) =>
+      logs.filter(({ topics }) => topics.length === TOPICS_OF_NFT && TOPICS.includes(topics[0])),
+    ),
+  )
+}
+
+/** Moves of no units are left out: nobody holds anything else after them. */
+function movesOf(log: ChainLogEntry, checksummed: (address: string) => string): TokenMove[] {
+  const moved = parseNftTransferLog(log)
+  if (moved === null) return []
+  const [from, to] = [moved.from, moved.to].map((address) => (address === ZERO_ADDRESS ? null : checksummed(address)))
+  return moved.tokens
+    .filter(({ amount }) => amount > 0n)
+    .map(({ tokenId, amount }) => ({
+      tokenId: tokenId.toString(),
+      from: from ?? null,
+      to: to ?? null,
+      amount: amount.toString(),
+    }))
+}
+
+/** A checksum is a keccak, and a block that mints thousands names the same few addresses. */
+function rememberChecksums(): (address: string) => string {
+  const known = new Map<string, string>()
+  return (address) => {
+    const checksum = known.get(address) ?? toChecksumAddress(address)
+    known.set(address, checksum)
+    return checksum
+  }
+}

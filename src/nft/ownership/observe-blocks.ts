@@ -1,0 +1,103 @@
+/**
+ * What walked blocks mean for who holds which token: the follower commits the changes together with its cursor. A
+ * collection's address is known before its contract is there, so that every move from its first mint on is seen, whoever
+ * sent it. One query finds our collections among the contracts of a step; nothing is asked of a node.
+ *
+ * A reorg beyond the follower's window is taken back as far as the window reaches.
+ */
+import type { Pool } from 'pg'
+import type { Block } from '../../chain/blocks.ts'
+import { type Change, change } from '../../event-log/aggregate.ts'
+import { decided, type EventLog } from '../../event-log/log.ts'
+import type { OwnershipCommand } from './decider.ts'
+import type { MovesOfBlock } from './events.ts'
+import { loadOwners, type TouchedCollection } from './load-owners.ts'
+import { contractsMoving, movesIn } from './moves.ts'
+import { ownershipAggregate } from './projection.ts'
+import { standingMoves } from './standing-moves.ts'
+
+export type OwnershipPorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'heads' | 'now'> }
+
+type Touched = TouchedCollection & { readonly tenantId: string }
+
+/** Changes for the collections of ours whose tokens these blocks moved. @param blocks consecutive, oldest first */
+export async function observeOwnership(
+  ports: OwnershipPorts,
+  chainId: number,
+  blocks: readonly Block[],
+): Promise<Change[]> {
+  const contracts = contractsMoving(blocks)
+  if (contracts.length === 0) return []
+  const collections = await findCollections(ports.pool, chainId, contracts)
+  if (collections.length === 0) return []
+  const moved = movesIn(
+    blocks,
+    chainId,
+    collections.map(({ contract }) => contract),
+  )
+  const touched = collections.flatMap(({ collectionId, tenantId, contract }) => {
+    const ofContract = moved.get(contract)
+    return ofContract === undefined ? [] : [{ collectionId, tenantId, blocks: ofContract }]
+  })
+  const now = ports.log.now()
+  return changesOf(ports, chainId, touched, (ofCollection) => ({ type: 'RecordMoves', blocks: ofCollection, now }))
+}
+
+/** Changes for the collections that moved above the newest block that is still on the chain. */
+export async function unwindOwnership(
+  ports: OwnershipPorts,
+  chainId: number,
+  ancestorNumber: number,
+): Promise<Change[]> {
+  const touched: Touched[] = []
+  for (const { collectionId, tenantId } of await findMovedAbove(ports.pool, chainId, ancestorNumber)) {
+    const blocks = await standingMoves(ports.pool, collectionId, ancestorNumber)
+    if (blocks.length > 0) touched.push({ collectionId, tenantId, blocks })
+  }
+  const now = ports.log.now()
+  return changesOf(ports, chainId, touched, (blocks) => ({ type: 'RecordReorg', blocks, ancestorNumber, now }))
+}
+
+async function changesOf(
+  ports: OwnershipPorts,
+  chainId: number,
+  touched: readonly Touched[],
+  command: (blocks: readonly MovesOfBlock[]) => OwnershipCommand,
+): Promise<Change[]> {
+  if (touched.length === 0) return []
+  const loaded = await loadOwners(ports, chainId, touched)
+  return decided(
+    touched.map(({ tenantId, blocks }, index) => {
+      const owners = loaded[index]
+      if (owners === undefined) throw new Error('every collection is loaded')
+      const metadata = { tenantId, actor: 'worker:chain-follower' }
+      return change(ownershipAggregate, owners, command(blocks), { metadata, now: ports.log.now() })
+    }),
+  )
+}
+
+type CollectionRow = { readonly collection_id: string; readonly tenant_id: string; readonly contract_address: string }
+
+async function findCollections(pool: Pool, chainId: number, contracts: readonly string[]) {
+  const { rows } = await pool.query<CollectionRow>({
+    name: 'collections_of_contracts',
+    text: `SELECT collection_id, tenant_id, contract_address FROM nft_collections
+            WHERE chain_id = $1 AND lower(contract_address) = ANY ($2)`,
+    values: [chainId, contracts],
+  })
+  return rows.map((row) => ({
+    collectionId: row.collection_id,
+    tenantId: row.tenant_id,
+    contract: row.contract_address,
+  }))
+}
+
+async function findMovedAbove(pool: Pool, chainId: number, ancestorNumber: number) {
+  const { rows } = await pool.query<Pick<CollectionRow, 'collection_id' | 'tenant_id'>>({
+    name: 'collections_moved_above',
+    text: `SELECT DISTINCT c.collection_id, c.tenant_id FROM nft_owners o JOIN nft_collections c USING (collection_id)
+            WHERE o.chain_id = $1 AND o.block_number > $2 ORDER BY c.collection_id`,
+    values: [chainId, ancestorNumber],
+  })
+  return rows.map((row) => ({ collectionId: row.collection_id, tenantId: row.tenant_id }))
+}

@@ -1,0 +1,40 @@
+/** Who holds tokens, as of the newest block that was walked. */
+import type { Pool } from 'pg'
+
+export type TokenOwner = {
+  /** EIP-55. */
+  readonly owner: string
+  /** Units of the token; 1 in ERC-721. */
+  readonly amount: bigint
+}
+
+/** @returns by token id, whoever holds most first; a token that nobody holds is left out: not minted yet, or burnt */
+export type OwnersOf = (
+  chainId: number,
+  /** EIP-55. */
+  contract: string,
+  tokenIds: readonly string[],
+) => Promise<ReadonlyMap<string, readonly TokenOwner[]>>
+
+/** A token of ERC-1155 may have a million holders: nobody reads more in one answer. */
+const MAX_OWNERS = 100
+
+export function createOwnersOf(pool: Pool): OwnersOf {
+  return async (chainId, contract, tokenIds) => {
+    const { rows } = await pool.query<{ token_id: string; owner: string; amount: string }>({
+      name: 'owners_of_tokens',
+      text: `SELECT wanted.token_id, o.owner, o.amount FROM unnest($3::numeric[]) AS wanted(token_id)
+              CROSS JOIN LATERAL (SELECT owner, amount FROM nft_owners n
+                WHERE n.chain_id = $1 AND n.contract = $2 AND n.token_id = wanted.token_id AND n.amount > 0
+                ORDER BY n.amount DESC, n.owner LIMIT $4) AS o`,
+      values: [chainId, contract, tokenIds, MAX_OWNERS],
+    })
+    const owners = new Map<string, TokenOwner[]>()
+    for (const { token_id, owner, amount } of rows) {
+      const known = owners.get(token_id) ?? []
+      known.push({ owner, amount: BigInt(amount) })
+      owners.set(token_id, known)
+    }
+    return owners
+  }
+}

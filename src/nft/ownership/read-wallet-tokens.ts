@@ -1,0 +1,53 @@
+/** The tokens that an address holds, of the collections of one tenant, newest collection first. */
+import type { Pool } from 'pg'
+import type { TokenStandard } from '../../chain/nft-collection.ts'
+
+export type WalletTokensQuery = {
+  readonly tenantId: string
+  readonly chainId: number
+  /** EIP-55. */
+  readonly address: string
+  readonly collectionId?: string | undefined
+  /** The last token that was shown. */
+  readonly before?: { readonly collectionId: string; readonly tokenId: string } | undefined
+  readonly limit: number
+}
+
+/** A row of `nft_owners` with what its collection and its mint say. */
+export type WalletTokenRow = {
+  readonly collection_id: string
+  readonly contract_address: string
+  readonly standard: TokenStandard
+  readonly token_id: string
+  readonly amount: string
+  /** `null` where the service did not mint the token. */
+  readonly metadata_uri: string | null
+  readonly name: string | null
+  readonly image: string | null
+}
+
+export async function readWalletTokens(pool: Pool, query: WalletTokensQuery): Promise<WalletTokenRow[]> {
+  const { rows } = await pool.query<WalletTokenRow>({
+    name: 'tokens_of_wallet',
+    text: `SELECT o.collection_id, c.contract_address, c.standard, o.token_id, o.amount,
+                  c.base_uri || k.cid AS metadata_uri, m.content::jsonb->>'name' AS name, m.content::jsonb->>'image' AS image
+             FROM nft_owners o JOIN nft_collections c ON c.collection_id = o.collection_id
+             LEFT JOIN nft_tokens k ON k.collection_id = o.collection_id
+                   AND k.token_id = CASE WHEN o.token_id < 2::numeric ^ 63 THEN o.token_id::bigint END
+             LEFT JOIN nft_metadata m ON m.cid = k.cid
+            WHERE o.chain_id = $1 AND o.owner = $2 AND o.amount > 0 AND c.tenant_id = $3
+              AND ($4::text IS NULL OR o.collection_id = $4)
+              AND ($5::text IS NULL OR (o.collection_id, o.token_id) < ($5, $6::numeric))
+            ORDER BY o.collection_id DESC, o.token_id DESC LIMIT $7`,
+    values: [
+      query.chainId,
+      query.address,
+      query.tenantId,
+      query.collectionId ?? null,
+      query.before?.collectionId ?? null,
+      query.before?.tokenId ?? null,
+      query.limit,
+    ],
+  })
+  return rows
+}

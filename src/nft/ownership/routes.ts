@@ -1,0 +1,72 @@
+/** What a wallet holds of its tenant's collections: parse, call, reply. */
+import { Type } from '@sinclair/typebox'
+import { ValidationFailed } from '../../core/errors.ts'
+import { success, successOf } from '../../http/envelope.ts'
+import { decodeCursor, pageOf, pageQuery, pageSchema } from '../../http/paging.ts'
+import type { Routes } from '../../http/request.ts'
+import { addressSchema, closedObject, idSchema, nullable, oneOf } from '../../http/schemas.ts'
+import { type FindWallet, withAddress } from '../../wallets/find-wallet.ts'
+import type { WalletTokenRow, WalletTokensQuery } from './read-wallet-tokens.ts'
+
+export type WalletTokenRoutePorts = {
+  readonly findWallet: FindWallet
+  readonly readTokens: (query: WalletTokensQuery) => Promise<readonly WalletTokenRow[]>
+}
+
+const LIST = 'nfts'
+const TOKEN_ID = /^\d{1,78}$/
+
+const tokenSchema = Type.Object({
+  collection_id: idSchema('collection', 'The collection.'),
+  contract_address: addressSchema,
+  token_id: Type.String({ examples: ['1'] }),
+  standard: oneOf(['ERC721', 'ERC1155'] as const, { examples: ['ERC721'] }),
+  amount: Type.String({ description: 'Units that the wallet holds; 1 in ERC-721.', examples: ['1'] }),
+  metadata_uri: nullable(
+    Type.String({
+      description: 'Null for a token that was minted by somebody else.',
+      examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
+    }),
+  ),
+  name: nullable(Type.String({ description: 'As the metadata has it.', examples: ['Example #1'] })),
+  image: nullable(Type.String({ description: 'As the metadata has it.', examples: ['https://example.com/1.png'] })),
+})
+
+const list = {
+  tags: ['NFT'],
+  summary: 'List what a wallet holds',
+  description:
+    'The tokens of your collections that are in a wallet, as the newest block says: what came or went by any other way than this ' +
+    'API shows as well. Newest collection first, and in it the highest token id.',
+  params: closedObject({ wallet_id: idSchema('wallet', 'The wallet.') }),
+  querystring: closedObject({
+    ...pageQuery,
+    collection_id: Type.Optional(idSchema('collection', 'Only tokens of this collection.')),
+  }),
+  response: { 200: successOf(pageSchema(LIST, tokenSchema), 'Tokens.') },
+}
+
+export function walletTokenRoutes({ findWallet, readTokens }: WalletTokenRoutePorts): Routes {
+  return (app) => {
+    app.get(
+      '/v1/wallets/:wallet_id/nfts',
+      { schema: list, config: { scope: 'nft:read', refusals: { 409: 'The wallet has no address yet.' } } },
+      async (request) => {
+        const { limit, cursor, collection_id: collectionId } = request.query
+        const { tenantId, environment } = request.caller
+        const before = cursor === undefined ? undefined : readCursor(cursor)
+        const wallet = withAddress(await findWallet({ tenantId, environment }, request.params.wallet_id))
+        const { chainId, address } = wallet
+        const found = await readTokens({ tenantId, chainId, address, collectionId, before, limit: limit + 1 })
+        const keyOf = (row: WalletTokenRow) => [row.collection_id, row.token_id]
+        return success(pageOf(LIST, { found, limit, keyOf, present: (row) => row }))
+      },
+    )
+  }
+}
+
+function readCursor(cursor: string) {
+  const [collectionId = '', tokenId = ''] = decodeCursor(LIST, 2, cursor)
+  if (TOKEN_ID.test(tokenId)) return { collectionId, tokenId }
+  throw ValidationFailed.field('cursor', 'invalid_cursor', 'cursor must be the next_cursor of a page of this list.')
+}

@@ -1,0 +1,44 @@
+/**
+ * The one fact of a transfer of tokens: that it was asked for. Whether it came to pass is no fact of its own: the
+ * transaction of each item tells. Token ids and amounts are decimal digits in strings.
+ */
+import type { Event } from '../../core/messages.ts'
+import type { Environment, Network } from '../../core/networks.ts'
+
+/** STANDARD: the receiver is not asked. SAFE: it is. BATCH: several tokens, each as STANDARD. ERC-1155 always asks. */
+export const TRANSFER_TYPES = ['STANDARD', 'SAFE', 'BATCH'] as const
+export type TransferType = (typeof TRANSFER_TYPES)[number]
+
+export type TransferItem = {
+  readonly tokenId: string
+  /** EIP-55. */
+  readonly to: string
+  /** Units of the token; 1 in ERC-721. */
+  readonly amount: string
+  /** The transaction that moves it; items of ERC-1155 to one receiver share one. */
+  readonly transactionId: string
+  /** The how manyth transfer of this token by this sender it is, from 1: no two requests get the same. */
+  readonly sequence: number
+}
+
+export type TransferWarning = { readonly code: string; readonly message: string }
+
+export type NftTransfer = {
+  readonly tenantId: string
+  readonly collectionId: string
+  readonly walletId: string
+  readonly network: Network
+  readonly environment: Environment
+  readonly chainId: number
+  /** EIP-55. */
+  readonly from: string
+  readonly transferType: TransferType
+  /** In the order of the request. */
+  readonly items: readonly TransferItem[]
+  readonly warnings: readonly TransferWarning[]
+  readonly estimatedCompletionAt: string
+  readonly requestedAt: string
+}
+
+export type NftTransferRecorded = Event<'NftTransferRecorded', NftTransfer>
+export type NftTransferEvent = NftTransferRecorded

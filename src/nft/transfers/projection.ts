@@ -1,0 +1,40 @@
+/** The read models of a transfer of tokens: its row and its items. Pure. */
+import type { Aggregate, ProjectionContext, ReadModelRow } from '../../event-log/aggregate.ts'
+import { type NftTransferCommand, type NftTransferState, nftTransferDecider } from './decider.ts'
+import type { NftTransfer, NftTransferEvent } from './events.ts'
+
+export const nftTransferAggregate: Aggregate<NftTransferState, NftTransferCommand, NftTransferEvent> = {
+  ...nftTransferDecider,
+  category: 'nftx',
+  schemas: { NftTransferRecorded: { version: 1, upcasters: [] } },
+  project: (_before, after, context) => ({
+    rows: after.state === 'unknown' ? [] : rowsOf(after.transfer, context),
+    holds: [],
+  }),
+}
+
+function rowsOf(transfer: NftTransfer, { id, version }: ProjectionContext): ReadModelRow[] {
+  const { collectionId, from, items } = transfer
+  const row = {
+    transfer_id: id,
+    tenant_id: transfer.tenantId,
+    collection_id: collectionId,
+    wallet_id: transfer.walletId,
+    network: transfer.network,
+    environment: transfer.environment,
+    from_address: from,
+    transfer_type: transfer.transferType,
+    warnings: transfer.warnings,
+    estimated_completion_at: transfer.estimatedCompletionAt,
+    created_at: transfer.requestedAt,
+    version,
+  }
+  const itemRows = items.map(({ tokenId, to, amount, transactionId, sequence }, item): ReadModelRow => {
+    const place = { transfer_id: id, item, collection_id: collectionId, token_id: tokenId, from_address: from }
+    return {
+      table: 'nft_transfer_items',
+      row: { ...place, to_address: to, amount, transaction_id: transactionId, sequence },
+    }
+  })
+  return [{ table: 'nft_transfers', row }, ...itemRows]
+}

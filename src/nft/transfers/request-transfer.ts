@@ -1,0 +1,207 @@
+/**
+ * Accepts a transfer of tokens: checks all that can be known now, by what the chain's blocks said and by asking the
+ * contract, then records it with the transactions that do it in one append. What is refused leaves no trace.
+ */
+import type { Pool } from 'pg'
+import type { TokenStandard } from '../../chain/nft-collection.ts'
+import { ValidationFailed } from '../../core/errors.ts'
+import type { Metadata } from '../../core/messages.ts'
+import type { Environment, Network } from '../../core/networks.ts'
+import { type Change, change } from '../../event-log/aggregate.ts'
+import { appendOnce, type Opened } from '../../event-log/append-once.ts'
+import { UniqueRuleBroken } from '../../event-log/commit.ts'
+import type { EventLog } from '../../event-log/log.ts'
+import { prepareCall } from '../../transactions/prepare-call.ts'
+import type { Owner, PreparedTransaction, PreparePorts } from '../../transactions/prepare-transaction.ts'
+import { findByAddress } from '../../wallets/find-by-address.ts'
+import { createInTurn } from '../in-turn.ts'
+import type { NftTransfer, TransferItem } from './events.ts'
+import { findHoldings, type HeldToken } from './find-holdings.ts'
+import { type PlannedCall, planCalls } from './plan-calls.ts'
+import { nftTransferAggregate } from './projection.ts'
+import { type Fields, type NftTransferRequest, readFields } from './read-fields.ts'
+import { requireHeld } from './require-held.ts'
+import { notTransferable, type Simulated, type SimulationPorts, simulate } from './simulate.ts'
+
+/** Held back for a receiver's own code; the lane's estimate counts where it is more. */
+const RECEIVER_GAS = 100_000n
+/** Only ends what would never end: each time another process was quicker. */
+const MAX_TRIES = 50
+
+/** A collection as far as moving its tokens needs it. */
+export type TransferCollection = {
+  readonly collection_id: string
+  readonly network: Network
+  readonly environment: Environment
+  readonly chain_id: number
+  readonly standard: TokenStandard
+  readonly transferable: boolean
+  readonly contract_address: string
+}
+
+export type NftTransferPorts = PreparePorts & {
+  readonly pool: Pool
+  readonly log: EventLog
+  /** @throws NotFound `collection_not_found`; PermissionDenied `environment_mismatch` */
+  readonly readCollection: (owner: Owner, collectionId: string) => Promise<TransferCollection>
+  readonly nodeOf: (chainId: number) => SimulationPorts
+}
+
+/**
+ * @throws NotFound, PermissionDenied `environment_mismatch`, ValidationFailed (a field, `not_your_wallet`, `watch_only`,
+ *   `not_holder`, `token_not_found`, `exceeds_balance`, `unsafe_recipient`, `not_transferable`), Conflict `token_in_transfer`,
+ *   InsufficientFunds, IdempotencyKeyReused, Unavailable
+ */
+export type RequestNftTransfer = (
+  request: NftTransferRequest,
+  metadata: Metadata,
+  environment: Environment,
+) => Promise<Opened>
+
+type Accepting = {
+  readonly request: NftTransferRequest
+  readonly fields: Fields
+  readonly collection: TransferCollection
+  readonly walletId: string
+  readonly metadata: Metadata
+}
+
+export function createRequestNftTransfer(ports: NftTransferPorts): RequestNftTransfer {
+  const inTurn = createInTurn()
+  return async (request, metadata, environment) => {
+    const collection = await ports.readCollection({ tenantId: metadata.tenantId, environment }, request.collectionId)
+    const fields = readFields(request, collection.standard)
+    if (!collection.transferable) throw notTransferable()
+    const walletId = await findSender(ports, fields, collection, metadata)
+    const accepting = { request, fields, collection, walletId, metadata }
+    // Requests for the same tokens would only push each other aside.
+    const tokens = fields.items.map(({ tokenId }) => tokenId).join(' ')
+    return inTurn(`${collection.collection_id} ${fields.from} ${tokens}`, () => acceptInSequence(ports, accepting))
+  }
+}
+
+/** Looks anew when another request for the same token was recorded meanwhile. */
+async function acceptInSequence(ports: NftTransferPorts, accepting: Accepting): Promise<Opened> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await accept(ports, accepting)
+    } catch (error) {
+      const overtaken = error instanceof UniqueRuleBroken && error.constraint === 'nft_transfer_items_in_sequence'
+      if (!overtaken || tries === MAX_TRIES) throw error
+    }
+  }
+}
+
+async function accept(ports: NftTransferPorts, accepting: Accepting): Promise<Opened> {
+  const { request, fields, collection, metadata } = accepting
+  const { standard, contract_address: contract, chain_id: chainId } = collection
+  const held = await findHoldings(ports.pool, {
+    collectionId: collection.collection_id,
+    chainId,
+    contract,
+    from: fields.from,
+    tokenIds: fields.items.map(({ tokenId }) => tokenId),
+  })
+  requireHeld(request, fields, held, standard)
+  const calls = planCalls(fields, held, { standard, transferType: request.transferType })
+  const simulated = await simulate(ports.nodeOf(chainId), request, fields, { contract, standard }, calls)
+  const transferId = ports.newId('nftTransfer')
+  const prepared = await prepareCalls(ports, accepting, { transferId, calls, simulated })
+  const [first] = prepared
+  if (first === undefined) throw new Error('a transfer has at least one item')
+  const transfer = recordOf(ports, accepting, { calls, prepared, held, simulated })
+  const commit = {
+    changes: [...prepared.map(({ change }) => change), record(transferId, transfer, metadata)],
+    guards: first.guards,
+  }
+  return appendOnce(ports.log, commit, { resourceId: transferId, metadata }).catch((error) => {
+    throw first.explain(error)
+  })
+}
+
+async function findSender(
+  { pool }: NftTransferPorts,
+  { from }: Fields,
+  { chain_id: chainId, network }: TransferCollection,
+  { tenantId }: Metadata,
+): Promise<string> {
+  const wallet = await findByAddress(pool, { tenantId, chainId, address: from })
+  if (wallet === null) {
+    const message = `from must be the address of one of your wallets on ${network} that is not archived: ${from} is none.`
+    throw ValidationFailed.field('from', 'not_your_wallet', message)
+  }
+  if (wallet.type === 'watch') {
+    const message = 'from is a watch wallet, which has no key here: send from an hd or mpc wallet.'
+    throw ValidationFailed.field('from', 'watch_only', message)
+  }
+  return wallet.walletId
+}
+
+async function prepareCalls(
+  ports: NftTransferPorts,
+  { collection, walletId, metadata }: Accepting,
+  plan: { readonly transferId: string; readonly calls: readonly PlannedCall[]; readonly simulated: Simulated },
+): Promise<PreparedTransaction[]> {
+  const prepared: PreparedTransaction[] = []
+  // One after the other: they are signed in the order in which they get their ids.
+  for (const { to, data, gasLimit, dependsOn } of plan.calls) {
+    const request = {
+      owner: { tenantId: metadata.tenantId, environment: collection.environment },
+      walletId,
+      kind: 'NftTransferRequested',
+      to: collection.contract_address,
+      data,
+      gasLimit: gasLimit + (plan.simulated.contracts.has(to) ? RECEIVER_GAS : 0n),
+      dependsOn,
+      subject: { type: 'nft_transfer', id: plan.transferId },
+    } as const
+    prepared.push(await prepareCall(ports, request, metadata))
+  }
+  return prepared
+}
+
+function recordOf(
+  { log, completionMs }: NftTransferPorts,
+  { request, fields, collection, walletId, metadata }: Accepting,
+  made: {
+    readonly calls: readonly PlannedCall[]
+    readonly prepared: readonly PreparedTransaction[]
+    readonly held: readonly HeldToken[]
+    readonly simulated: Simulated
+  },
+): NftTransfer {
+  const transactionIds = new Map(
+    made.calls.flatMap(({ items }, n) => items.map((item) => [item, made.prepared[n]?.transactionId ?? ''] as const)),
+  )
+  const requestedAt = log.now()
+  return {
+    tenantId: metadata.tenantId,
+    collectionId: collection.collection_id,
+    walletId,
+    network: collection.network,
+    environment: collection.environment,
+    chainId: collection.chain_id,
+    from: fields.from,
+    transferType: request.transferType,
+    items: fields.items.map(
+      ({ tokenId, to, amount }, item): TransferItem => ({
+        tokenId,
+        to,
+        amount: amount.toString(),
+        transactionId: transactionIds.get(item) ?? '',
+        sequence: (made.held[item]?.transfers ?? 0) + 1,
+      }),
+    ),
+    warnings: made.simulated.warnings,
+    estimatedCompletionAt: new Date(Date.parse(requestedAt) + completionMs(collection.chain_id)).toISOString(),
+    requestedAt,
+  }
+}
+
+function record(transferId: string, transfer: NftTransfer, metadata: Metadata): Change {
+  const unknown = { id: transferId, state: nftTransferAggregate.initialState, version: 0, hash: '' }
+  const command = { type: 'RecordTransfer', transfer } as const
+  const recorded = change(nftTransferAggregate, unknown, command, { metadata, now: transfer.requestedAt })
+  if (recorded === null) throw new Error('a new transfer always decides something')
+  return recorded
+}

@@ -1,0 +1,99 @@
+/** A transfer of tokens as its owner reads it: its status is that of its transactions. */
+import type { Environment } from '../../core/networks.ts'
+import { type Outcome, outcomeOf, type TransactionFate } from '../outcome.ts'
+import type { TransferType, TransferWarning } from './events.ts'
+
+export const TRANSFER_STATUSES = ['PENDING', 'CONFIRMED', 'FAILED'] as const
+export type NftTransferStatus = (typeof TRANSFER_STATUSES)[number]
+
+const STATUS: Readonly<Record<Outcome, NftTransferStatus>> = { pending: 'PENDING', done: 'CONFIRMED', failed: 'FAILED' }
+
+export type TransferItemView = {
+  readonly token_id: string
+  readonly to: string
+  readonly amount: string
+  readonly status: NftTransferStatus
+  readonly transaction_id: string
+  readonly transaction_hash: string | null
+  readonly failure: { readonly code: string; readonly message: string } | null
+}
+
+export type NftTransferView = {
+  readonly transfer_id: string
+  readonly transaction_hash: string | null
+  readonly status: NftTransferStatus
+  readonly estimated_completion: string
+  readonly collection_id: string
+  readonly contract_address: string
+  readonly network: string
+  readonly wallet_id: string
+  readonly from: string
+  readonly transfer_type: TransferType
+  readonly items: readonly TransferItemView[]
+  readonly warnings: readonly TransferWarning[]
+  readonly created_at: string
+}
+
+/** A row of `nft_transfers`, and where its collection stands. */
+export type TransferRow = {
+  readonly transfer_id: string
+  readonly tenant_id: string
+  readonly collection_id: string
+  readonly contract_address: string
+  readonly wallet_id: string
+  readonly network: string
+  readonly environment: Environment
+  readonly from_address: string
+  readonly transfer_type: TransferType
+  readonly warnings: readonly TransferWarning[]
+  readonly estimated_completion_at: Date
+  readonly created_at: Date
+}
+
+/** A row of `nft_transfer_items`, and what became of its transaction. */
+export type TransferItemRow = TransactionFate & {
+  readonly token_id: string
+  readonly to_address: string
+  readonly amount: string
+  readonly transaction_id: string
+  readonly hash: string | null
+  readonly failure: { readonly code: string; readonly message: string } | null
+}
+
+/** @param items in the order of the request; at least one */
+export function toTransferView(transfer: TransferRow, items: readonly TransferItemRow[]): NftTransferView {
+  const views = items.map(toItemView)
+  return {
+    transfer_id: transfer.transfer_id,
+    transaction_hash: views[0]?.transaction_hash ?? null,
+    status: statusOf(views.map(({ status }) => status)),
+    estimated_completion: transfer.estimated_completion_at.toISOString(),
+    collection_id: transfer.collection_id,
+    contract_address: transfer.contract_address,
+    network: transfer.network,
+    wallet_id: transfer.wallet_id,
+    from: transfer.from_address,
+    transfer_type: transfer.transfer_type,
+    items: views,
+    warnings: transfer.warnings,
+    created_at: transfer.created_at.toISOString(),
+  }
+}
+
+/** As long as one item is open the whole is; then one that failed tells that not all of it came to pass. */
+function statusOf(items: readonly NftTransferStatus[]): NftTransferStatus {
+  if (items.includes('PENDING')) return 'PENDING'
+  return items.includes('FAILED') ? 'FAILED' : 'CONFIRMED'
+}
+
+function toItemView(row: TransferItemRow): TransferItemView {
+  return {
+    token_id: row.token_id,
+    to: row.to_address,
+    amount: row.amount,
+    status: STATUS[outcomeOf(row)],
+    transaction_id: row.transaction_id,
+    transaction_hash: row.hash,
+    failure: row.failure,
+  }
+}
