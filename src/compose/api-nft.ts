@@ -10,6 +10,13 @@ import { createMintTokens } from '../nft/mints/mint-tokens.ts'
 import { createMintReads } from '../nft/mints/read-mints.ts'
 import { mintRoutes } from '../nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../nft/mints/warn-of-recipients.ts'
+import { createFateOf } from '../nft/tokens/fate-of.ts'
+import { tokenRoutes } from '../nft/tokens/routes.ts'
+import { createUpdateToken } from '../nft/tokens/update-token.ts'
+import { createChangeVoucher } from '../nft/vouchers/change-voucher.ts'
+import { voucherRoutes } from '../nft/vouchers/routes.ts'
+import { createFactsOf } from '../nft/vouchers/voucher-facts.ts'
+import { createUntilVoucherSigned } from '../nft/vouchers/wait-for-signature.ts'
 import { createRequestWallet } from '../wallets/request-wallet.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
@@ -48,8 +55,23 @@ export function composeNftRoutes(
   const warnOfRecipients = createWarnOfRecipients((chainId) =>
     createCanReceive(chainOf(chainId).client, chainOf(chainId).code),
   )
+  const mints = createMintReads(pool)
+  const changeVoucher = createChangeVoucher({ ...ports, collections, findReplay, factsOf: createFactsOf(pool) })
+  const fateOf = createFateOf(pool)
+  const updateToken = createUpdateToken({ ...ports, collections, findReplay, mints, pinMetadata, fateOf })
   return [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
-    mintRoutes({ mintTokens, findReplay, reads: createMintReads(pool), collections, untilMined, warnOfRecipients }),
+    mintRoutes({
+      mintTokens,
+      findReplay,
+      reads: mints,
+      collections,
+      untilMined,
+      untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
+      signWaitMs: config.signWaitMs,
+      warnOfRecipients,
+    }),
+    voucherRoutes({ changeVoucher, reads: mints, untilMined }),
+    tokenRoutes({ updateToken, reads: mints, untilMined }),
   ]
 }

@@ -15,6 +15,7 @@ import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import { collectionParams } from '../collections/schemas.ts'
+import type { UntilVoucherSigned } from '../vouchers/wait-for-signature.ts'
 import type { AcceptedMint, MintRequest, MintTokens } from './mint-tokens.ts'
 import type { MintReads } from './read-mints.ts'
 import {
@@ -35,6 +36,9 @@ export type MintRoutePorts = {
   readonly reads: MintReads
   readonly collections: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
+  readonly untilVoucherSigned: UntilVoucherSigned
+  /** How long an answer waits for a voucher's signature when the caller does not say. */
+  readonly signWaitMs: number
   readonly warnOfRecipients: WarnOfRecipients
 }
 
@@ -46,10 +50,11 @@ const mint = {
   description:
     'Mints into a collection of yours. The service gives each token its number. Once this has answered, the mint is recorded ' +
     'for ever and each token is minted at most once, whatever happens. A BATCH is one transaction where its gas allows, and ' +
-    'several otherwise: `tokens` tells the fate of each. Of a BATCH, the fields of a token at the top are those of the first one.',
+    'several otherwise: `tokens` tells the fate of each. LAZY ' +
+    'sends nothing and costs no gas: the answer has a signed `voucher`. Of a BATCH, the fields of a token at the top are those of the first one.',
   body: mintBody,
   response: {
-    201: successOf(acceptedMintSchema, 'The tokens are minted.'),
+    201: successOf(acceptedMintSchema, 'The tokens are minted, or the voucher of a LAZY mint is signed.'),
     202: successOf(acceptedMintSchema, 'The mint is accepted and on the way.'),
   },
 }
@@ -89,7 +94,8 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
-          waits: 'for the tokens to be in a block, 15 seconds at most',
+          waits:
+            'for the tokens to be in a block, 15 seconds at most, or for the signature of a LAZY mint, 2 seconds at most',
           refusals: {
             409: "The collection is full or was not deployed, it is another edition's turn, or the wallet is archived.",
             503: 'No node has told its fees lately, gas costs more than the cap, or IPFS did not take the metadata.',
@@ -102,9 +108,10 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         if (accepted.replayed) markReplayed(reply)
         const preference = preferenceOf(request)
         applyPreference(reply, preference)
-        const view = await settled(ports, owner, accepted, preference.waitMs ?? MINED_WAIT_MS)
+        const view = await settled(ports, owner, accepted, preference.waitMs)
         const warnings = await ports.warnOfRecipients(view, await collections.read(owner, view.collection_id))
-        return reply.code(view.status === 'MINTED' ? 201 : 202).send(success({ ...view, warnings }))
+        const done = view.status === 'MINTED' || (view.voucher !== null && view.voucher.signature !== null)
+        return reply.code(done ? 201 : 202).send(success({ ...view, warnings }))
       },
     )
 
@@ -159,14 +166,19 @@ async function accept(
   return mintTokens(wanted, metadata, request.caller.environment)
 }
 
-/** The mint, once all of it is in a block or the time is over. */
+/** The mint, once all of it is in a block, or its voucher signed, or the time is over. @param wanted milliseconds */
 async function settled(
-  { reads, untilMined }: MintRoutePorts,
+  { reads, untilMined, untilVoucherSigned, signWaitMs }: MintRoutePorts,
   owner: Owner,
   { id, replayed, transactionIds }: AcceptedMint,
-  waitMs: number,
+  wanted: number | null,
 ): Promise<MintView> {
-  const before = replayed ? await reads.read(owner, id) : null
+  const before = replayed || transactionIds.length === 0 ? await reads.read(owner, id) : null
+  if (before?.voucher && before.voucher.signature === null) {
+    const patience = wanted ?? signWaitMs
+    return patience > 0 && (await untilVoucherSigned(id, patience)) !== null ? reads.read(owner, id) : before
+  }
+  const waitMs = wanted ?? MINED_WAIT_MS
   const pending =
     before?.status === 'PENDING' ? before.tokens.map(({ transaction_id }) => transaction_id) : transactionIds
   const awaited = new Set(pending.filter((transactionId) => transactionId !== null))
@@ -186,5 +198,6 @@ function toRequest(body: Static<typeof mintBody>): MintRequest {
     metadata: body.metadata,
     amount: body.amount,
     items: body.items,
+    validUntil: body.valid_until,
   }
 }
