@@ -1,5 +1,6 @@
 /** The custom errors that are decoded wherever a contract reverts: one ABI for each standard or contract of ours. */
 import { Interface } from 'ethers/abi'
+import { COLLECTION_ABI, FACTORY_ABI } from './nft-artefact.ts'
 
 const ERC6093 = new Interface([
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
@@ -26,4 +27,4 @@ const ERC6093 = new Interface([
 ])
 
 /** The first that knows a selector decodes it. Solidity's own two errors are built into the coder of each. */
-export const KNOWN_ERRORS: readonly Interface[] = [ERC6093]
+export const KNOWN_ERRORS: readonly Interface[] = [ERC6093, COLLECTION_ABI.ERC721, COLLECTION_ABI.ERC1155, FACTORY_ABI]

@@ -21,25 +21,37 @@ const TRANSFER: Readonly<Record<TokenStandard, GasCurve>> = {
   ERC721: { base: 75_000n, perToken: 0n },
   ERC1155: { base: 35_000n, perToken: 32_000n },
 }
-const DEPLOY: GasCurve = { base: 130_000n, perToken: 250n }
+const DEPLOY = { base: 130_000n, perByte: 250n }
 
 /** The factory with both implementations in it. Below the 2^24 that EIP-7825 allows a transaction. */
 export const FACTORY_GAS = 8_000_000n
 
-/** A change of a token's metadata, the ERC-1155 event with its URI included. */
-export const TOKEN_UPDATE_GAS = 75_000n
-export const FREEZE_GAS = 95_000n
 export const REVOKE_GAS = 65_000n
+
+const TOKEN_UPDATE_GAS = 45_000n
+const FREEZE_GAS = 70_000n
+/** To build a token's URI and log it. */
+const URI = { base: 32_000n, perByte: 15n }
 
 /** `deployCollection`. */
 export function deployGas({ name, symbol, baseUri }: CollectionConfig): bigint {
-  return DEPLOY.base + DEPLOY.perToken * BigInt(toUtf8Bytes(name + symbol + baseUri).length)
+  return DEPLOY.base + DEPLOY.perByte * BigInt(toUtf8Bytes(name + symbol + baseUri).length)
 }
 
 /** `encodeMint`, or `encodeMintBatch` of `count` tokens. */
 export function mintGas(standard: TokenStandard, kind: CollectionKind, count: number): bigint {
   const { base, perToken } = MINT[standard]
   return base + perToken * BigInt(count) + (kind === 'SERIES' ? SEQUENCE_GAP_GAS : 0n)
+}
+
+/** `encodeSetTokenDigest`. ERC-1155 has an event with the new URI. */
+export function tokenUpdateGas(standard: TokenStandard, baseUri: string): bigint {
+  return TOKEN_UPDATE_GAS + (standard === 'ERC1155' ? uriGas(baseUri) : 0n)
+}
+
+/** `encodeFreeze`, which logs the URI that stays. */
+export function freezeGas(standard: TokenStandard, baseUri: string): bigint {
+  return FREEZE_GAS + uriGas(baseUri) * (standard === 'ERC1155' ? 2n : 1n)
 }
 
 /** `encodeRedeem` of a voucher that a key signed. */
@@ -51,4 +63,8 @@ export function redeemGas(standard: TokenStandard, kind: CollectionKind): bigint
 export function transferGas(standard: TokenStandard, count: number): bigint {
   const { base, perToken } = TRANSFER[standard]
   return base + perToken * BigInt(count)
+}
+
+function uriGas(baseUri: string): bigint {
+  return URI.base + URI.perByte * BigInt(toUtf8Bytes(baseUri).length)
 }

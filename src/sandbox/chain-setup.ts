@@ -1,5 +1,5 @@
 /**
- * Furnishes a local chain: a token, price feeds, Multicall3, and money for the faucet. Every address follows from the code
+ * Furnishes a local chain: a token, price feeds, Multicall3, the factory of collections, and money for the faucet. Every address follows from the code
  * alone (CREATE2, EIP-1014), so a chain that was lost comes back with the same ones. Doing it twice changes nothing.
  */
 import { readFileSync } from 'node:fs'
@@ -8,6 +8,8 @@ import { getCreate2Address } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
 import { concat } from 'ethers/utils'
 import { toQuantity } from '../chain/hex.ts'
+import { FACTORY_CREATION_CODE } from '../chain/nft-artefact.ts'
+import { DEPLOYMENT_PROXY } from '../chain/nft-collection.ts'
 import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
 import { callRpc } from './rpc.ts'
 
@@ -18,12 +20,12 @@ export type ChainContracts = {
   /** US dollars for one of the native currency, and for one USDC. */
   readonly nativeFeed: string
   readonly usdcFeed: string
+  readonly nftFactory: string
 }
 
 type Artefact = { readonly abi: InterfaceAbi; readonly bytecode: string }
 
-/** The deterministic deployment proxy: it deploys what follows a salt of 32 bytes. anvil has it from block 0. */
-const DEPLOYER = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+/** For the deployment proxy, which every anvil has from block 0. */
 const SALT = `0x${'00'.repeat(32)}`
 /** The first unlocked account of every anvil, which holds money from the start and owns what is deployed. */
 const OWNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -55,10 +57,11 @@ export async function setUpChain(url: string, network: Network): Promise<ChainCo
     usdc: withArguments(TOKEN, ['string', 'string', 'uint8', 'address'], ['USD Coin (sandbox)', 'USDC', 6, OWNER]),
     nativeFeed: withArguments(FEED, ['uint8', 'string', 'address'], [FEED_DECIMALS, `${symbol} / USD`, OWNER]),
     usdcFeed: withArguments(FEED, ['uint8', 'string', 'address'], [FEED_DECIMALS, 'USDC / USD', OWNER]),
+    nftFactory: FACTORY_CREATION_CODE,
   }
   for (const code of Object.values(codes)) {
     const deployed = await callRpc(url, 'eth_getCode', [addressOf(code), 'latest'])
-    if (deployed === '0x') await send(url, { to: DEPLOYER, data: concat([SALT, code]) })
+    if (deployed === '0x') await send(url, { to: DEPLOYMENT_PROXY, data: concat([SALT, code]) })
   }
   await mine(url)
   const contracts = mapValues(codes, addressOf)
@@ -101,7 +104,7 @@ function withArguments({ bytecode }: Artefact, types: readonly string[], values:
 }
 
 function addressOf(code: string): string {
-  return getCreate2Address(DEPLOYER, SALT, keccak256(code))
+  return getCreate2Address(DEPLOYMENT_PROXY, SALT, keccak256(code))
 }
 
 async function send(url: string, transaction: Readonly<Record<string, string>>): Promise<void> {

@@ -153,7 +153,7 @@ function nodeService(name: string, entry: string, dataDir: string, env: NodeJS.P
       if (!existsSync(path)) throw new Error(`${path} is not built: run npm run build`)
       const child = await startChild({
         // On one machine accepting comes first: what was accepted can wait for the processor, a caller should not.
-        ...(name === 'api' ? {} : { niceness: 10 }),
+        ...(name === 'api' ? {} : { niceness: 5 }),
         command: process.execPath,
         // Less room for new objects: a third less memory, for a few collections more.
         args: ['--max-semi-space-size=4', path],

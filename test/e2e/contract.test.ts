@@ -5,6 +5,7 @@ import { checkAccess } from './checks/access.ts'
 import { checkContractRows } from './checks/contract-rows.ts'
 import { checkCrowd } from './checks/crowd.ts'
 import { checkHostile } from './checks/hostile.ts'
+import { checkNft } from './checks/nft.ts'
 import { checkOnce } from './checks/once.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkRefusals } from './checks/refusals.ts'
@@ -16,6 +17,7 @@ const sandbox = await startSandbox(t)
 t.test('the rows of the contract', (t) => checkContractRows(t, sandbox))
 t.test('wallets', (t) => checkWallets(t, sandbox))
 t.test('transfers', (t) => checkTransfers(t, sandbox))
+t.test('collections and mints', (t) => checkNft(t, sandbox))
 t.test('idempotency', (t) => checkOnce(t, sandbox))
 t.test('access', (t) => checkAccess(t, sandbox))
 t.test('refusals', (t) => checkRefusals(t, sandbox))

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Interface, type InterfaceAbi } from 'ethers/abi'
 import t from 'tap'
+import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { fundFaucet, setUpChain } from '../../src/sandbox/chain-setup.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from '../support/anvil.ts'
@@ -27,7 +28,8 @@ function blockOf(url: string): Promise<number> {
 t.test('a chain that was lost is furnished again at the same addresses', async (t) => {
   const first = await withAnvil(t, { mining: 'call' })
   const contracts = await setUpChain(first.url, 'ethereum')
-  t.equal(new Set(Object.values(contracts)).size, 4)
+  t.equal(new Set(Object.values(contracts)).size, 5)
+  t.equal(contracts.nftFactory, FACTORY_ADDRESS, 'where it stands on public chains')
   await first.stop()
   const second = await withAnvil(t, { mining: 'call' })
   t.strictSame(await setUpChain(second.url, 'ethereum'), contracts)

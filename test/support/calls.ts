@@ -1,16 +1,18 @@
 /** Calls of contracts, opened as the endpoints open them, on a fresh database. */
 import type { Test } from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
+import { nativeAsset } from '../../src/core/assets.ts'
+import type { Network } from '../../src/core/networks.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { type CallRequest, prepareCall } from '../../src/transactions/prepare-call.ts'
 import type { PreparePorts } from '../../src/transactions/prepare-transaction.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { withAddress } from '../../src/wallets/find-wallet.ts'
-import { NATIVE, TEST_CHAIN } from './log.ts'
+import { TEST_CHAIN } from './log.ts'
 import { ACME, makeWallet, type WalletParts, withWallets } from './wallet-parts.ts'
 
 /** The owner of every wallet here. */
-export const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
+const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 export const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 const GWEI = 10n ** 9n
 /** What every level of the quote asks for: known, so that what is held back is. */
@@ -49,16 +51,21 @@ export async function withCalls(t: Test) {
     await log.append({ changes: [change], guards })
     return transactionId
   }
-  const wallet = async (balance = 10n ** 24n) => {
-    const { walletId, address } = withAddress(await findWallet(OWNER, await makeWallet(parts)))
+  /** Says what a wallet has of the native currency of its chain. */
+  const fund = async (walletId: string, network: Network, balance: bigint) => {
+    const chainId = parts.chainIdOf({ network, environment: OWNER.environment })
     await pool.query(
       `INSERT INTO balances (wallet_id, asset_id, tenant_id, balance, block_number, block_hash, updated_at)
-       VALUES ($1, $2, 'acme', $3, 1, '0x', now())`,
-      [walletId, NATIVE.assetId, balance.toString()],
+       VALUES ($1, $2, 'acme', $3, 1, '0x', now()) ON CONFLICT DO NOTHING`,
+      [walletId, nativeAsset(network, chainId).assetId, balance.toString()],
     )
+  }
+  const wallet = async (balance = 10n ** 24n) => {
+    const { walletId, address } = withAddress(await findWallet(OWNER, await makeWallet(parts)))
+    await fund(walletId, 'ethereum', balance)
     return { walletId, address, lane: { chainId: TEST_CHAIN, address } }
   }
-  return { ...parts, prepare, call, wallet, lanes: createLaneReads(pool) }
+  return { ...parts, ports, prepare, call, wallet, fund, lanes: createLaneReads(pool) }
 }
 
 export type Calls = Awaited<ReturnType<typeof withCalls>>

@@ -1,7 +1,11 @@
 /** A local chain with the collection factory on it, and what tests of the contracts send and read. */
 import type { Interface } from 'ethers/abi'
-import { concat } from 'ethers/utils'
+import { getAddress } from 'ethers/address'
+import { sha256 } from 'ethers/crypto'
+import { concat, dataSlice, toUtf8Bytes } from 'ethers/utils'
 import type { Test } from 'tap'
+import { toChecksumAddress } from '../../src/chain/address.ts'
+import { encodeMint } from '../../src/chain/nft.ts'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import {
   type CollectionConfig,
@@ -29,7 +33,7 @@ export type NftChain = {
   readonly owner: string
   readonly alice: string
   readonly bob: string
-  readonly send: (from: string, request: { to?: string; data: string }) => Promise<Receipt>
+  readonly send: (from: string, request: { to?: string; data: string; gas?: string }) => Promise<Receipt>
   /** What the contract would say: the error's text, or `null` where it accepts. */
   readonly refusal: (from: string, request: ContractRequest) => Promise<string | null>
   readonly read: (abi: Interface, to: string, method: string, values?: readonly unknown[]) => Promise<unknown>
@@ -43,13 +47,18 @@ export type Collection = {
   readonly config: CollectionConfig
   readonly salt: string
   readonly deployment: Receipt
+  readonly request: (method: string, ...values: unknown[]) => ContractRequest
+  readonly read: (method: string, ...values: unknown[]) => Promise<unknown>
+  /** Mints by the owner, one unit unless the test names another amount. */
+  readonly mint: (tokenId: number, recipient: string, amount?: bigint) => Promise<Receipt>
 }
 
 const GAS = '0xf00000'
 
 export async function withNftChain(t: Test): Promise<NftChain> {
   const { url, chainId } = await withAnvil(t, { mining: 'call' })
-  const [owner = '', alice = '', bob = ''] = (await callRpc(url, 'eth_accounts')) as string[]
+  const accounts = (await callRpc(url, 'eth_accounts')) as string[]
+  const [owner = '', alice = '', bob = ''] = accounts.map(toChecksumAddress)
   let made = 0
 
   const send: NftChain['send'] = async (from, request) => {
@@ -63,6 +72,12 @@ export async function withNftChain(t: Test): Promise<NftChain> {
       logs: receipt.logs as unknown as Receipt['logs'],
     }
   }
+  const read: NftChain['read'] = async (abi, to, method, values = []) => {
+    const data = abi.encodeFunctionData(method, values)
+    const returned = (await callRpc(url, 'eth_call', [{ to, data }, 'latest'])) as string
+    const result = abi.decodeFunctionResult(method, returned)
+    return result.length === 1 ? result.toArray(true)[0] : result.toArray(true)
+  }
   const deployed = await send(owner, deployFactory())
   if (!deployed.ok) throw new Error('the factory was not deployed')
 
@@ -74,25 +89,43 @@ export async function withNftChain(t: Test): Promise<NftChain> {
     bob,
     send,
     refusal: (from, request) => refusalOf(url, from, request),
-    read: async (abi, to, method, values = []) => {
-      const data = abi.encodeFunctionData(method, values)
-      const returned = (await callRpc(url, 'eth_call', [{ to, data }, 'latest'])) as string
-      const result = abi.decodeFunctionResult(method, returned)
-      return result.length === 1 ? result[0] : [...result]
-    },
+    read,
     deploy: async (abi, bytecode, values = []) => {
       const { contractAddress } = await send(owner, { data: concat([bytecode, abi.encodeDeploy(values)]) })
       if (contractAddress === null) throw new Error('the contract was not deployed')
-      return contractAddress
+      return toChecksumAddress(contractAddress)
     },
     collection: async (given = {}) => {
       const config = { ...collectionConfig(owner), ...given }
       const salt = collectionSalt(`col_${made++}`)
       const deployment = await send(owner, deployCollection(config, salt))
       const address = predictCollectionAddress(config, salt, owner)
-      return { address, abi: COLLECTION_ABI[config.standard], config, salt, deployment }
+      const abi = COLLECTION_ABI[config.standard]
+      return {
+        address,
+        abi,
+        config,
+        salt,
+        deployment,
+        request: (method, ...values) => ({ to: address, data: abi.encodeFunctionData(method, values) }),
+        read: (method, ...values) => read(abi, address, method, values),
+        mint: (tokenId, recipient, amount = 1n) => {
+          const token = { recipient, amount, digest: digestOf(tokenId) }
+          return send(config.owner, { to: address, data: encodeMint(config.standard, BigInt(tokenId), token) })
+        },
+      }
     },
   }
+}
+
+/** The digest of a made-up document, another one for each number. */
+export function digestOf(n: number): string {
+  return sha256(toUtf8Bytes(`{"name":"Token ${n}"}`))
+}
+
+/** An address that nobody used before. */
+export function strangerOf(n: number): string {
+  return getAddress(dataSlice(sha256(toUtf8Bytes(`stranger ${n}`)), 0, 20))
 }
 
 export function collectionConfig(owner: string): CollectionConfig {
@@ -124,6 +157,5 @@ async function refusalOf(url: string, from: string, request: ContractRequest): P
   })
   const { error } = (await response.json()) as { error?: { data?: string; message: string } }
   if (error === undefined) return null
-  const data = error.data ?? '0x'
-  return decodeRevert(data, [COLLECTION_ABI.ERC1155, COLLECTION_ABI.ERC721])?.text ?? error.message
+  return decodeRevert(error.data ?? '0x')?.text ?? error.message
 }

@@ -100,7 +100,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
 
     /// @notice Edition n of N of a SERIES: the n-th that was released, of at most N; N is 0 for an open series.
     function edition(uint256 tokenId) external view returns (uint256 number, uint256 size) {
-        if (CollectionArgs.traits().kind() != CollectionKind.SERIES) revert NotASeries();
+        if (!CollectionArgs.traits().isSeries()) revert NotASeries();
         tokenDigest(tokenId);
         return (tokenId - _skipped.upperLookup(uint48(tokenId)), CollectionArgs.traits().maxSupply());
     }
@@ -144,7 +144,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
 
     /// @dev Counts ids from `firstId` on where there is a limit, and refuses what the collection has no room for.
     function _release(Traits traits, uint256 firstId, uint256 count) internal {
-        bool series = traits.kind() == CollectionKind.SERIES;
+        bool series = traits.isSeries();
         uint256 max = traits.maxSupply();
         if (max == 0 && !series) return;
         uint256 minted;

@@ -34,7 +34,7 @@ struct CollectionConfig {
 /// max supply (6), length of the name (1), length of the symbol (1).
 type Traits is uint256;
 
-using {royaltyRecipient, royaltyBps, kind, transferable, maxSupply, nameLength, symbolLength} for Traits global;
+using {royaltyRecipient, royaltyBps, kind, isSeries, transferable, maxSupply, nameLength, symbolLength} for Traits global;
 
 function royaltyRecipient(Traits traits) pure returns (address) {
     return address(uint160(Traits.unwrap(traits) >> 96));
@@ -46,6 +46,10 @@ function royaltyBps(Traits traits) pure returns (uint16) {
 
 function kind(Traits traits) pure returns (CollectionKind) {
     return CollectionKind(uint8(Traits.unwrap(traits) >> 72));
+}
+
+function isSeries(Traits traits) pure returns (bool) {
+    return uint8(Traits.unwrap(traits) >> 72) == uint8(CollectionKind.SERIES);
 }
 
 function transferable(Traits traits) pure returns (bool) {

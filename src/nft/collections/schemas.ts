@@ -49,34 +49,50 @@ const maxSupplySchema = Type.Integer({
   examples: [10_000],
 })
 
-export const createBody = closedObject({
-  name: nameSchema,
-  symbol: symbolSchema,
-  description: Type.Optional(descriptionSchema),
-  standard: Type.Optional(standardSchema),
-  royalty_percentage: Type.Optional(royaltySchema),
-  metadata: Type.Optional(collectionMetadataSchema),
-  network: Type.Optional({
-    ...networkSchema,
-    description: 'The chain; that of the wallet, where a wallet is named, and ethereum otherwise.',
-  }),
-  wallet_id: Type.Optional({
-    ...idSchema('wallet', ''),
-    description:
-      'The wallet that owns the contract and pays for it. Without it your issuer wallet, which is made on first use.',
-    // An id that nobody has would turn the example into a refusal.
-    examples: [],
-  }),
-  collection_type: Type.Optional(typeSchema),
-  max_supply: Type.Optional(maxSupplySchema),
-  transferable: Type.Optional(
-    Type.Boolean({ description: 'False: tokens stay with who got them (ERC-5192).', default: true }),
-  ),
-  royalty_recipient: Type.Optional({
-    ...addressSchema,
-    description: 'Who gets royalties; the owner unless it is named.',
-  }),
-})
+export const createBody = closedObject(
+  {
+    name: nameSchema,
+    symbol: symbolSchema,
+    description: Type.Optional(descriptionSchema),
+    standard: Type.Optional(standardSchema),
+    royalty_percentage: Type.Optional(royaltySchema),
+    metadata: Type.Optional(collectionMetadataSchema),
+    network: Type.Optional({
+      ...networkSchema,
+      description: 'The chain; that of the wallet, where a wallet is named, and ethereum otherwise.',
+    }),
+    wallet_id: Type.Optional(
+      idSchema(
+        'wallet',
+        'The wallet that owns the contract and pays for it. Without it your issuer wallet, which is made on first use.',
+      ),
+    ),
+    collection_type: Type.Optional(typeSchema),
+    max_supply: Type.Optional(maxSupplySchema),
+    transferable: Type.Optional(
+      Type.Boolean({ description: 'False: tokens stay with who got them (ERC-5192).', default: true }),
+    ),
+    royalty_recipient: Type.Optional({
+      ...addressSchema,
+      description: 'Who gets royalties; the owner unless it is named.',
+    }),
+  },
+  {
+    examples: [
+      {
+        name: 'Lighthouses',
+        symbol: 'LIGHT',
+        description: 'Twelve lighthouses.',
+        standard: 'ERC721',
+        royalty_percentage: 2.5,
+        metadata: {
+          external_url: 'https://example.com/lighthouses',
+          image: 'ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am',
+        },
+      },
+    ],
+  },
+)
 
 export const collectionParams = closedObject({ collection_id: idSchema('collection', 'The collection.') })
 

@@ -76,14 +76,21 @@ async function transferRows(t: Test, sandbox: Sandbox, network: Network): Promis
   t.equal(sent.status, 202)
   t.match(sent.body, {
     status: 'success',
-    data: { transaction_id: /^tx_/, status: 'pending', hash: HASH, estimated_completion_time: ISO_UTC },
+    data: { transaction_id: /^tx_/, status: 'pending', estimated_completion_time: ISO_UTC },
   })
   const { transaction_id, hash } = sent.body.data as Transaction
+  t.ok(hash === null || HASH.test(hash), 'the hash is there, unless signing takes longer than an answer waits')
   const ofToken = await sendTransfer(client, wallet, { to, amount: '12.25', asset: 'USDC', gas_priority: 'medium' })
 
   const confirmed = ({ status }: Transaction) => status === 'confirmed'
   const read = await sandbox.until(client, `${wallet.path}/transactions/${transaction_id}`, confirmed)
-  t.match(read, { transaction_id, status: 'confirmed', hash, block_number: Number, confirmations: Number })
+  t.match(read, {
+    transaction_id,
+    status: 'confirmed',
+    hash: hash ?? HASH,
+    block_number: Number,
+    confirmations: Number,
+  })
   t.ok(Number.isInteger(read.block_number) && read.confirmations >= 2)
   const token = await sandbox.until(client, ofToken, confirmed)
 

@@ -15,7 +15,12 @@ const OPERATIONS = [
   'get /metrics',
   'get /readyz',
   'get /v1/assets',
+  'get /v1/nft/collections',
+  'get /v1/nft/collections/{collection_id}',
+  'get /v1/nft/collections/{collection_id}/tokens',
+  'get /v1/nft/collections/{collection_id}/tokens/{token_id}',
   'get /v1/nft/metadata/{cid}',
+  'get /v1/nft/mints/{mint_id}',
   'get /v1/wallets',
   'get /v1/wallets/{wallet_id}',
   'get /v1/wallets/{wallet_id}/balance',
@@ -23,6 +28,8 @@ const OPERATIONS = [
   'get /v1/wallets/{wallet_id}/transactions/{transaction_id}',
   'patch /v1/wallets/{wallet_id}',
   'post /v1/assets',
+  'post /v1/nft/collections/create',
+  'post /v1/nft/mint',
   'post /v1/sandbox/faucet',
   'post /v1/wallets/create',
   'post /v1/wallets/watch',
@@ -33,8 +40,8 @@ const OPERATIONS = [
   'post /v1/wallets/{wallet_id}/transfer/preview',
 ]
 
-/** `create` could be the id of a wallet as far as a path can tell, so these offer what a wallet does too. */
-const SHADOWED = ['/v1/wallets/create', '/v1/wallets/watch']
+/** `create` could be an id as far as a path can tell, so these offer what a wallet or a collection does too. */
+const SHADOWED = ['/v1/wallets/create', '/v1/wallets/watch', '/v1/nft/collections/create']
 
 export async function checkReference(t: Test, { client, clientOf, tenant }: Sandbox): Promise<void> {
   const { text } = await clientOf().get('/openapi.json')
@@ -103,7 +110,7 @@ function pairs(part: unknown, place: string): [string, object, unknown][] {
 
 /** What the try-it form sends at first. */
 async function requests(t: Test, client: Client, paths: Readonly<Record<string, Node>>): Promise<void> {
-  for (const path of ['/v1/wallets/create', '/v1/wallets/watch', '/v1/sandbox/faucet']) {
+  for (const path of ['/v1/wallets/create', '/v1/wallets/watch', '/v1/sandbox/faucet', '/v1/nft/collections/create']) {
     const { requestBody } = (paths[path]?.post ?? {}) as {
       requestBody: { content: Readonly<Record<string, { example: object }>> }
     }

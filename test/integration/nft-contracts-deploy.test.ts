@@ -1,0 +1,156 @@
+/** A collection's contract stands where it was said to, says what it was told, and belongs to its owner alone. */
+import t from 'tap'
+import { FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
+import {
+  type CollectionConfig,
+  collectionSalt,
+  deployCollection,
+  deployFactory,
+  FACTORY_ADDRESS,
+  IMPLEMENTATION_ADDRESS,
+  MAX_SUPPLY_LIMIT,
+  predictCollectionAddress,
+} from '../../src/chain/nft-collection.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { collectionConfig, digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
+
+const BOTH = ['ERC721', 'ERC1155'] as const
+const ZERO = `0x${'00'.repeat(20)}`
+
+/** EIP-1167, "Minimal Proxy Contract": the code of a clone. */
+const minimalProxy = (implementation: string): string =>
+  `0x363d3d373d3d3d363d73${implementation.slice(2).toLowerCase()}5af43d82803e903d91602b57fd5bf3`
+
+t.test('every config is found at its predicted address and says what it was told', async (t) => {
+  const chain = await withNftChain(t)
+  const configs: Partial<CollectionConfig>[] = [
+    {},
+    { name: '', symbol: '', royaltyBps: 0, royaltyRecipient: null },
+    { name: 'é'.repeat(127), symbol: '🪙'.repeat(63), baseUri: `https://example.com/${'a'.repeat(300)}/` },
+    { kind: 'DYNAMIC', maxSupply: MAX_SUPPLY_LIMIT, contractDigest: digestOf(7), transferable: false },
+    { kind: 'SERIES', maxSupply: 1, royaltyBps: 5_000, royaltyRecipient: strangerOf(1), owner: chain.alice },
+  ]
+  for (const standard of BOTH) {
+    for (const given of configs) {
+      const { deployment, config, address, read } = await chain.collection({ standard, ...given })
+      t.ok(deployment.ok)
+      const code = (await callRpc(chain.url, 'eth_getCode', [address, 'latest'])) as string
+      t.ok(code.startsWith(minimalProxy(IMPLEMENTATION_ADDRESS[standard])))
+      t.equal(await read('name'), config.name)
+      t.equal(await read('symbol'), config.symbol)
+      t.equal(await read('owner'), config.owner)
+      t.equal(await read('maxSupply'), BigInt(config.maxSupply ?? 0))
+      t.equal(await read('remainingSupply'), config.maxSupply === null ? 2n ** 256n - 1n : BigInt(config.maxSupply))
+      t.equal(await read('transferable'), config.transferable)
+      t.equal(await read('kind'), BigInt(['STANDARD', 'SERIES', 'DYNAMIC'].indexOf(config.kind)))
+      const royalty = (1_000_000n * BigInt(config.royaltyBps)) / 10_000n
+      t.strictSame(await read('royaltyInfo', 1, 1_000_000n), [config.royaltyRecipient ?? ZERO, royalty])
+      t.equal((await read('contractURI')) !== '', config.contractDigest !== null)
+    }
+  }
+})
+
+t.test('an address follows from the caller, the salt and the config, and the factory says the same', async (t) => {
+  const chain = await withNftChain(t)
+  const config = collectionConfig(chain.owner)
+  const salt = collectionSalt('col_a')
+  const addresses = [
+    predictCollectionAddress(config, salt, chain.owner),
+    predictCollectionAddress(config, salt, chain.alice),
+    predictCollectionAddress(config, collectionSalt('col_b'), chain.owner),
+    predictCollectionAddress({ ...config, royaltyBps: 251 }, salt, chain.owner),
+    predictCollectionAddress({ ...config, standard: 'ERC1155' }, salt, chain.owner),
+  ]
+  t.equal(new Set(addresses).size, addresses.length)
+  t.equal(predictCollectionAddress({ ...config, owner: chain.bob }, salt, chain.owner), addresses[0])
+  const [standard, , values] = FACTORY_ABI.decodeFunctionData('deploy', deployCollection(config, salt).data)
+  t.equal(
+    await chain.read(FACTORY_ABI, FACTORY_ADDRESS, 'predict', [chain.alice, standard, salt, values]),
+    addresses[1],
+  )
+  t.equal(await chain.read(FACTORY_ABI, FACTORY_ADDRESS, 'erc721'), IMPLEMENTATION_ADDRESS.ERC721)
+  t.equal(await chain.read(FACTORY_ABI, FACTORY_ADDRESS, 'erc1155'), IMPLEMENTATION_ADDRESS.ERC1155)
+})
+
+t.test(
+  'the same collection cannot be deployed twice, nor the factory; another caller gets another address',
+  async (t) => {
+    const chain = await withNftChain(t)
+    const { config, salt, address } = await chain.collection()
+    t.notOk((await chain.send(chain.owner, deployCollection(config, salt))).ok)
+    t.notOk((await chain.send(chain.owner, deployFactory())).ok)
+    const theirs = await chain.send(chain.bob, deployCollection(config, salt))
+    t.ok(theirs.ok)
+    const event = FACTORY_ABI.parseLog(theirs.logs.at(-1) ?? { topics: [], data: '0x' })
+    t.equal(event?.name, 'CollectionDeployed')
+    t.strictSame(event?.args.toArray(), [
+      predictCollectionAddress(config, salt, chain.bob),
+      chain.owner,
+      chain.bob,
+      0n,
+      salt,
+    ])
+    t.not(event?.args[0], address)
+  },
+)
+
+t.test('what no collection may be is refused, and nothing is left behind', async (t) => {
+  const chain = await withNftChain(t)
+  const refusalOf = (given: Partial<CollectionConfig>) => {
+    const config = { ...collectionConfig(chain.owner), ...given }
+    return chain.refusal(chain.owner, deployCollection(config, collectionSalt('col_bad')))
+  }
+  t.equal(await refusalOf({ royaltyBps: 5_001 }), 'RoyaltyTooHigh(bps: 5001, max: 5000)')
+  t.equal(await refusalOf({ royaltyRecipient: null }), 'RoyaltyWithoutRecipient()')
+  t.equal(await refusalOf({ symbol: 'S'.repeat(256) }), `TextTooLong(text: ${'S'.repeat(256)})`)
+  t.equal(await refusalOf({ name: 'N'.repeat(256) }), `TextTooLong(text: ${'N'.repeat(256)})`)
+  t.equal(await refusalOf({ owner: ZERO }), `OwnableInvalidOwner(owner: ${ZERO})`)
+  t.equal(await refusalOf({}), null)
+})
+
+t.test('a clone is initialized once, by the factory, and the implementations serve nobody', async (t) => {
+  const chain = await withNftChain(t)
+  for (const standard of BOTH) {
+    const { request, read, abi } = await chain.collection({ standard })
+    for (const caller of [chain.owner, chain.alice]) {
+      t.equal(await chain.refusal(caller, request('initialize', caller)), `OnlyFactory(caller: ${caller})`)
+      t.notOk((await chain.send(caller, request('initialize', caller))).ok)
+    }
+    t.equal(await read('owner'), chain.owner)
+    const implementation = IMPLEMENTATION_ADDRESS[standard]
+    t.equal(await chain.read(abi, implementation, 'owner'), FACTORY_ADDRESS)
+    for (const [method, values] of [
+      ['initialize', [chain.alice]],
+      ['transferOwnership', [chain.alice]],
+      ['revoke', [1]],
+      ['mint', standard === 'ERC721' ? [chain.alice, 1, digestOf(1)] : [chain.alice, 1, 1, digestOf(1)]],
+    ] as const) {
+      const data = abi.encodeFunctionData(method, values)
+      t.match(
+        await chain.refusal(chain.alice, { to: implementation, data }),
+        /^(OnlyFactory|OwnableUnauthorizedAccount)/,
+      )
+    }
+  }
+})
+
+t.test('an owner can take the collection away, and the former one is nobody then', async (t) => {
+  const chain = await withNftChain(t)
+  const { request, read } = await chain.collection()
+  const mint = (id: number) => request('mint', chain.bob, id, digestOf(id))
+  t.ok((await chain.send(chain.owner, request('transferOwnership', chain.alice))).ok)
+  t.equal(await read('owner'), chain.alice)
+  t.equal(await chain.refusal(chain.owner, mint(1)), `OwnableUnauthorizedAccount(account: ${chain.owner})`)
+  t.ok((await chain.send(chain.alice, mint(1))).ok)
+  t.ok((await chain.send(chain.alice, request('renounceOwnership'))).ok)
+  t.equal(await chain.refusal(chain.alice, mint(2)), `OwnableUnauthorizedAccount(account: ${chain.alice})`)
+})
+
+t.test('two chains have the factory and the same collection at the same addresses', async (t) => {
+  const [first, second] = [await withNftChain(t), await withNftChain(t)]
+  const addresses = await Promise.all([first, second].map(async (chain) => (await chain.collection()).address))
+  t.equal(addresses[0], addresses[1])
+  for (const chain of [first, second]) {
+    t.not(await callRpc(chain.url, 'eth_getCode', [FACTORY_ADDRESS, 'latest']), '0x')
+  }
+})

@@ -1,0 +1,128 @@
+/** What collections cost: within the limits, as the documentation says, and never more than the formulas allow. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { toQuantity } from '../../src/chain/hex.ts'
+import {
+  encodeFreeze,
+  encodeMintBatch,
+  encodeRevoke,
+  encodeSafeBatchTransfer,
+  encodeSafeTransfer,
+  encodeSetTokenDigest,
+} from '../../src/chain/nft.ts'
+import { collectionSalt, deployCollection, deployFactory } from '../../src/chain/nft-collection.ts'
+import {
+  deployGas,
+  FACTORY_GAS,
+  freezeGas,
+  mintGas,
+  REVOKE_GAS,
+  redeemGas,
+  tokenUpdateGas,
+  transferGas,
+} from '../../src/chain/nft-gas.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { withAnvil } from '../support/anvil.ts'
+import { collectionConfig, digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
+import { GAS_COLUMNS, type GasLife, gasOfBaselines, gasOfCollection } from '../support/nft-gas.ts'
+
+/** What a transaction may cost at most. */
+const LIMITS = { deploy: 350_000, mint: 100_000, batch: 52_000 }
+const BOTH = ['ERC721', 'ERC1155'] as const
+
+t.test('a deployment, a mint and a batch cost what they may, and the documentation says how much', async (t) => {
+  const chain = await withNftChain(t)
+  const measured: Readonly<Record<string, GasLife>> = {
+    'Bursar ERC-721': await gasOfCollection(chain, {}),
+    'Bursar ERC-721, max supply': await gasOfCollection(chain, { maxSupply: 10_000 }),
+    'Bursar ERC-1155': await gasOfCollection(chain, { standard: 'ERC1155' }),
+    ...(await gasOfBaselines(chain)),
+  }
+  const costs = (name: string, column: keyof GasLife) => measured[name]?.[column] ?? Number.NaN
+  for (const name of ['Bursar ERC-721', 'Bursar ERC-721, max supply', 'Bursar ERC-1155']) {
+    t.ok(costs(name, 'deploy') <= LIMITS.deploy, `${name}: deployment`)
+    t.ok(costs(name, 'mintToNewHolder') <= LIMITS.mint, `${name}: mint`)
+    t.ok(costs(name, 'batchToHolder') <= LIMITS.batch, `${name}: batch`)
+  }
+  t.ok(costs('Bursar ERC-1155', 'batchToNewHolders') <= LIMITS.batch, 'two fresh slots a token, whoever holds')
+  const page = readFileSync(new URL('../../docs/nft-contracts.md', import.meta.url), 'utf8')
+  for (const [name, life] of Object.entries(measured)) {
+    const row = `| ${[name, ...GAS_COLUMNS.map((column) => written(life[column]))].join(' | ')} |`
+    t.ok(page.includes(row), `docs/nft-contracts.md has the row ${row}`)
+  }
+})
+
+t.test('every call passes with the gas of its formula, in its dearest case', async (t) => {
+  const chain = await withNftChain(t)
+  const passes = async (from: string, call: { to: string; data: string }, limit: bigint, what: string) => {
+    const { ok, gasUsed } = await chain.send(from, { ...call, gas: toQuantity(limit) })
+    t.ok(ok, `${what}: ${gasUsed} of ${limit}`)
+    t.ok(BigInt(gasUsed) * 2n > limit, `${what}: at most twice as much is held back`)
+  }
+  const long = { name: 'N'.repeat(255), symbol: 'S'.repeat(255), baseUri: `https://example.com/${'b'.repeat(980)}/` }
+  for (const standard of BOTH) {
+    const config = { ...collectionConfig(chain.owner), ...long, standard, contractDigest: digestOf(0) }
+    await passes(chain.owner, deployCollection(config, collectionSalt('long')), deployGas(config), 'long deployment')
+    const short = { ...config, name: 'A', symbol: 'B', baseUri: '' }
+    await passes(chain.owner, deployCollection(short, collectionSalt('short')), deployGas(short), 'short deployment')
+
+    const series = await chain.collection({ standard, kind: 'SERIES', maxSupply: 1_000, transferable: false })
+    // Far-off ids and full words cost the most; each call leaves numbers out.
+    for (const [firstId, count] of [
+      [1_000_000n, 1],
+      [2_000_000n, 2],
+      [3_000_000n, 100],
+    ] as const) {
+      const tokens = Array.from({ length: count }, (_, i) => ({
+        recipient: strangerOf(Number(firstId) + i),
+        amount: standard === 'ERC721' ? 1n : 2n ** 255n,
+        digest: digestOf(i),
+      }))
+      const data = encodeMintBatch(standard, firstId, tokens)
+      await passes(
+        chain.owner,
+        { to: series.address, data },
+        mintGas(standard, 'SERIES', count),
+        `${standard} of ${count}`,
+      )
+    }
+
+    for (const baseUri of ['', long.baseUri]) {
+      const { address: to, mint } = await chain.collection({ standard, kind: 'DYNAMIC', baseUri })
+      await mint(1, chain.alice)
+      const update = { to, data: encodeSetTokenDigest(1n, digestOf(9)) }
+      await passes(chain.owner, update, tokenUpdateGas(standard, baseUri), 'update')
+      await passes(chain.owner, { to, data: encodeFreeze(1n) }, freezeGas(standard, baseUri), 'freeze')
+    }
+
+    const { address: to, mint, request } = await chain.collection({ standard })
+    for (const id of [1, 2, 3]) await mint(id, chain.alice, standard === 'ERC721' ? 1n : 9n)
+    await passes(chain.owner, { to, data: encodeRevoke(2n ** 256n - 1n) }, REVOKE_GAS, 'revoke')
+    if (standard === 'ERC721') await chain.send(chain.alice, request('approve', chain.bob, 1))
+    const move = { from: chain.alice, to: strangerOf(9), tokenId: 1n, amount: 1n }
+    await passes(chain.alice, { to, data: encodeSafeTransfer(standard, move) }, transferGas(standard, 1), 'transfer')
+    if (standard === 'ERC721') continue
+    const items = [1n, 2n, 3n].map((tokenId) => ({ tokenId, amount: 1n }))
+    const many = { to, data: encodeSafeBatchTransfer(chain.alice, strangerOf(8), items) }
+    await passes(chain.alice, many, transferGas(standard, items.length), 'batch transfer')
+  }
+})
+
+t.test('a redemption passes with the gas of its formula, and so does the factory', async (t) => {
+  const chain = await withNftChain(t)
+  for (const standard of BOTH) {
+    const { redeem } = await gasOfCollection(chain, { standard, maxSupply: 1_000 })
+    t.ok(redeem !== null && BigInt(redeem) < redeemGas(standard, 'STANDARD'))
+  }
+  const { url } = await withAnvil(t, { mining: 'call' })
+  const [from] = (await callRpc(url, 'eth_accounts')) as string[]
+  const hash = await callRpc(url, 'eth_sendTransaction', [{ from, gas: toQuantity(FACTORY_GAS), ...deployFactory() }])
+  await callRpc(url, 'evm_mine')
+  const { status, gasUsed } = (await callRpc(url, 'eth_getTransactionReceipt', [hash])) as Record<string, string>
+  t.equal(status, '0x1')
+  t.ok(BigInt(gasUsed ?? 0) * 3n > FACTORY_GAS * 2n)
+})
+
+function written(gas: number | null): string {
+  return gas === null ? '' : Math.round(gas).toLocaleString('en-US')
+}

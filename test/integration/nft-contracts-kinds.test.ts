@@ -1,0 +1,149 @@
+/** Series count their editions, dynamic tokens change until they are frozen, and what may not move stays. */
+import { id as keccakText } from 'ethers/hash'
+import t from 'tap'
+import { encodeFreeze, encodeMintBatch, encodeSafeBatchTransfer, encodeSetTokenDigest } from '../../src/chain/nft.ts'
+import { digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
+
+const BOTH = ['ERC721', 'ERC1155'] as const
+
+t.test('a series releases in sequence, and an edition number counts what was released', async (t) => {
+  const chain = await withNftChain(t)
+  for (const standard of BOTH) {
+    const { mint, read, request, address } = await chain.collection({ standard, kind: 'SERIES', maxSupply: 8 })
+    const batch = (first: number, count: number) => {
+      const tokens = Array.from({ length: count }, (_, i) => ({
+        recipient: chain.alice,
+        amount: 1n,
+        digest: digestOf(first + i),
+      }))
+      return { to: address, data: encodeMintBatch(standard, BigInt(first), tokens) }
+    }
+    // Numbers 3, 6 and 7 belong to mints that failed before they came here.
+    for (const id of [1, 2, 4]) t.ok((await mint(id, chain.alice)).ok)
+    t.ok((await mint(5, chain.bob)).ok)
+    t.ok((await chain.send(chain.owner, batch(8, 3))).ok)
+    const expected = [
+      [1, 1],
+      [2, 2],
+      [4, 3],
+      [5, 4],
+      [8, 5],
+      [9, 6],
+      [10, 7],
+    ] as const
+    for (const [id, number] of expected) t.strictSame(await read('edition', id), [BigInt(number), 8n], `id ${id}`)
+    for (const id of [3, 6, 7, 11]) {
+      t.equal(await chain.refusal(chain.bob, request('edition', id)), `TokenNotMinted(tokenId: ${id})`)
+    }
+    for (const id of [3, 10]) {
+      t.notOk((await mint(id, chain.alice)).ok)
+      t.equal(await chain.refusal(chain.owner, batch(id, 1)), `NotInSequence(tokenId: ${id}, lastTokenId: 10)`)
+    }
+    t.ok((await mint(11, chain.alice)).ok, 'the eighth of eight')
+    t.equal(await chain.refusal(chain.owner, batch(12, 1)), 'MaxSupplyExceeded(total: 9, maxSupply: 8)')
+  }
+})
+
+t.test('a series without a limit counts too, and other kinds have no editions', async (t) => {
+  const chain = await withNftChain(t)
+  const open = await chain.collection({ kind: 'SERIES' })
+  t.notOk((await open.mint(0, chain.alice)).ok, 'editions count from 1')
+  t.ok((await open.mint(40, chain.alice)).ok)
+  t.ok((await open.mint(41, chain.alice)).ok)
+  t.strictSame(await open.read('edition', 41), [2n, 0n])
+  t.ok((await chain.send(chain.alice, open.request('burn', 40))).ok)
+  t.strictSame(await open.read('edition', 40), [1n, 0n], 'a burnt edition keeps its number')
+  const beyond = open.request('mint', chain.alice, 2n ** 48n, digestOf(1))
+  t.equal(await chain.refusal(chain.owner, beyond), `SafeCastOverflowedUintDowncast(bits: 48, value: ${2n ** 48n})`)
+  const plain = await chain.collection()
+  t.ok((await plain.mint(1, chain.alice)).ok)
+  t.equal(await chain.refusal(chain.alice, plain.request('edition', 1)), 'NotASeries()')
+})
+
+t.test('a dynamic token changes by its owner until it is frozen, and tells the marketplaces', async (t) => {
+  const chain = await withNftChain(t)
+  for (const standard of BOTH) {
+    const { mint, read, request, abi, address } = await chain.collection({ standard, kind: 'DYNAMIC' })
+    const set = (id: bigint, n: number) => ({ to: address, data: encodeSetTokenDigest(id, digestOf(n)) })
+    const freeze = (id: bigint) => ({ to: address, data: encodeFreeze(id) })
+    for (const id of [1, 2]) t.ok((await mint(id, chain.alice)).ok)
+    const uri = standard === 'ERC721' ? 'tokenURI' : 'uri'
+    const before = await read(uri, 1)
+    const updated = await chain.send(chain.owner, set(1n, 77))
+    t.ok(updated.ok)
+    t.not(await read(uri, 1), before)
+    const events = (logs: typeof updated.logs) => logs.map((log) => abi.parseLog(log))
+    const names = events(updated.logs).map((event) => event?.name)
+    t.strictSame(names, standard === 'ERC721' ? ['MetadataUpdate'] : ['MetadataUpdate', 'URI'])
+    t.equal(updated.logs[0]?.topics[0], keccakText('MetadataUpdate(uint256)'))
+    t.equal(events(updated.logs)[0]?.args[0], 1n)
+    if (standard === 'ERC1155') t.strictSame(events(updated.logs)[1]?.args.toArray(), [await read(uri, 1), 1n])
+    t.equal(await read('frozen', 1), false)
+
+    for (const call of [set(1n, 78), freeze(1n)]) {
+      t.equal(await chain.refusal(chain.alice, call), `OwnableUnauthorizedAccount(account: ${chain.alice})`)
+    }
+    const frozen = await chain.send(chain.owner, freeze(1n))
+    t.ok(frozen.ok)
+    t.strictSame(events(frozen.logs).at(-1)?.args.toArray(), [await read(uri, 1), 1n])
+    t.equal(events(frozen.logs).at(-1)?.name, 'PermanentURI')
+    t.ok(events(frozen.logs).some((event) => event?.name === 'MetadataUpdate'))
+    t.equal(await read('frozen', 1), true)
+    for (const call of [set(1n, 78), freeze(1n)]) {
+      t.equal(await chain.refusal(chain.owner, call), 'TokenFrozen(tokenId: 1)')
+    }
+    t.equal(await read('tokenDigest', 1), digestOf(77))
+    t.ok((await chain.send(chain.owner, set(2n, 79))).ok, 'the others are free still')
+    t.match(await chain.refusal(chain.owner, set(3n, 1)), /^(ERC721NonexistentToken|TokenNotMinted)\(tokenId: 3\)/)
+    const none = request('setTokenDigest', 2, `0x${'00'.repeat(32)}`)
+    t.match(await chain.refusal(chain.owner, none), /^InvalidDigest/)
+  }
+})
+
+t.test('metadata of any other collection never changes, so it counts as frozen', async (t) => {
+  const chain = await withNftChain(t)
+  for (const kind of ['STANDARD', 'SERIES'] as const) {
+    const { mint, read, request } = await chain.collection({ kind })
+    t.ok((await mint(1, chain.alice)).ok)
+    t.equal(await chain.refusal(chain.owner, request('setTokenDigest', 1, digestOf(2))), 'NotDynamic()')
+    t.equal(await chain.refusal(chain.owner, request('freeze', 1)), 'NotDynamic()')
+    t.equal(await read('frozen', 1), true)
+  }
+})
+
+t.test('tokens that may not move say so, move for nobody, and can still be burnt (ERC-5192)', async (t) => {
+  const chain = await withNftChain(t)
+  const single = await chain.collection({ transferable: false })
+  const minted = await single.mint(1, chain.alice)
+  const locked = minted.logs.map((log) => single.abi.parseLog(log)).filter((event) => event?.name === 'Locked')
+  t.strictSame(
+    locked.map((event) => event?.args[0]),
+    [1n],
+  )
+  t.equal(await single.read('locked', 1), true)
+  t.ok((await chain.send(chain.alice, single.request('setApprovalForAll', chain.bob, true))).ok)
+  for (const from of [chain.alice, chain.bob]) {
+    const [move, safe] = ['transferFrom', 'safeTransferFrom(address,address,uint256)']
+    for (const method of [move, safe]) {
+      const call = single.request(method ?? '', chain.alice, strangerOf(1), 1)
+      t.equal(await chain.refusal(from, call), 'TokenLocked(tokenId: 1)')
+    }
+  }
+  t.ok((await chain.send(chain.alice, single.request('burn', 1))).ok)
+
+  const multi = await chain.collection({ standard: 'ERC1155', transferable: false })
+  for (const id of [1, 2]) t.ok((await multi.mint(id, chain.alice, 9n)).ok)
+  t.equal(await multi.read('locked', 2), true)
+  const safe = multi.request('safeTransferFrom', chain.alice, chain.bob, 2, 1, '0x')
+  t.equal(await chain.refusal(chain.alice, safe), 'TokenLocked(tokenId: 2)')
+  const items = [1n, 2n].map((tokenId) => ({ tokenId, amount: 1n }))
+  const batch = { to: multi.address, data: encodeSafeBatchTransfer(chain.alice, chain.bob, items) }
+  t.equal(await chain.refusal(chain.alice, batch), 'TokenLocked(tokenId: 1)')
+  t.ok((await chain.send(chain.alice, multi.request('burn', chain.alice, 1, 4))).ok)
+  t.equal(await multi.read('balanceOf', chain.alice, 1), 5n)
+
+  const free = await chain.collection()
+  const { logs } = await free.mint(1, chain.alice)
+  t.equal(logs.length, 1, 'what may move has no Locked')
+  t.equal(await free.read('locked', 1), false)
+})

@@ -1,0 +1,121 @@
+/**
+ * The endpoints of collections and mints over HTTP on a fresh database. There is no chain: what it would tell is said by the
+ * test, and every fee and every contract's code is known beforehand.
+ */
+import type { Test } from 'tap'
+import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { createCreateCollection } from '../../src/nft/collections/create-collection.ts'
+import { createIssuerWallet } from '../../src/nft/collections/issuer-wallet.ts'
+import { createCollectionReads } from '../../src/nft/collections/read-collections.ts'
+import { collectionRoutes } from '../../src/nft/collections/routes.ts'
+import { createAllot } from '../../src/nft/mints/allot.ts'
+import { createMintTokens } from '../../src/nft/mints/mint-tokens.ts'
+import { createMintReads } from '../../src/nft/mints/read-mints.ts'
+import { mintRoutes } from '../../src/nft/mints/routes.ts'
+import { createWarnOfRecipients } from '../../src/nft/mints/warn-of-recipients.ts'
+import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import { type Calls, withCalls } from './calls.ts'
+import { type Answer, KEYS, startTestApp } from './http.ts'
+import { runSigner } from './wallet-parts.ts'
+
+export const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+/** Has code, and cannot receive tokens. */
+export const DEAF_CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+export const COLLECTION = { name: 'Lighthouses', symbol: 'LIGHT' }
+export const METADATA = { name: 'Lighthouse #1' }
+
+export type Post = (url: string, body: object, headers?: Record<string, string>) => Promise<Answer>
+
+export type NftApi = {
+  readonly calls: Calls
+  readonly post: Post
+  readonly get: (url: string, headers?: Record<string, string>) => Promise<Answer>
+  /** Requests a collection of a wallet with money, without waiting. Returns its data. */
+  readonly collection: (body?: object) => Promise<Data>
+  /** Requests a mint into it, without waiting. */
+  readonly mint: (collectionId: unknown, body?: object, headers?: Record<string, string>) => Promise<Answer>
+}
+
+export type Data = Readonly<Record<string, unknown>>
+export const ASYNC = { prefer: 'respond-async' }
+export const STRANGER = { authorization: `Bearer ${KEYS.cold}` }
+
+export type NftApiOptions = {
+  /** Says that the chain has the factory; true unless a test says otherwise. */
+  readonly hasFactory?: boolean
+  readonly maxTransactionGas?: bigint
+  /** Contents that could not be pinned. */
+  readonly pinMetadata?: () => Promise<void>
+  /** What an issuer wallet is given when it is made, in wei. */
+  readonly issuerFunds?: bigint
+}
+
+export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<NftApi> {
+  const calls = await withCalls(t)
+  await runSigner(t, calls)
+  const { send } = await startTestApp({ routes: routesOf(calls, options) })
+  const post: Post = (url, payload, headers = {}) => send({ method: 'POST', url, payload, headers })
+  const { walletId } = await calls.wallet()
+  return {
+    calls,
+    post,
+    get: (url, headers = {}) => send({ method: 'GET', url, headers }),
+    collection: async (body = {}) => {
+      const answer = await post('/v1/nft/collections/create', { ...COLLECTION, wallet_id: walletId, ...body }, ASYNC)
+      if (answer.status !== 202) throw new Error(answer.text)
+      return answer.body.data ?? {}
+    },
+    mint: (collectionId, body = {}, headers = ASYNC) =>
+      post('/v1/nft/mint', { collection_id: collectionId, recipient: RECIPIENT, metadata: METADATA, ...body }, headers),
+  }
+}
+
+/** One API process. A second one on the same database shares nothing with it but that. */
+export function routesOf(calls: Calls, options: NftApiOptions) {
+  const { pool, log, wakeUps, ports, requestWallet, waitForWallet, chainIdOf } = calls
+  const { pinMetadata = async () => undefined, hasFactory = true, issuerFunds = 10n ** 24n } = options
+  const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 })
+  const collections = createCollectionReads(pool)
+  const findReplay = createFindReplay(pool)
+  const issuerWallet = createIssuerWallet({
+    pool,
+    requestWallet,
+    waitForWallet,
+    chainIdOf,
+    fund: ({ walletId, network }) => calls.fund(walletId, network, issuerFunds),
+  })
+  const createCollection = createCreateCollection({
+    ...ports,
+    log,
+    newId,
+    pool,
+    issuerWallet,
+    pinMetadata,
+    metadataBase: 'ipfs://',
+    codeOf: () => ({ haveCode: async (addresses) => addresses.map((one) => one !== FACTORY_ADDRESS || hasFactory) }),
+  })
+  const { maxTransactionGas } = options
+  const gas = maxTransactionGas === undefined ? {} : { maxTransactionGas }
+  const mintTokens = createMintTokens({
+    ...ports,
+    log,
+    newId,
+    collections,
+    pinMetadata,
+    allot: createAllot(pool),
+    ...gas,
+  })
+  const warnOfRecipients = createWarnOfRecipients(
+    () => async (deliveries) => deliveries.map(({ to }) => to !== DEAF_CONTRACT),
+  )
+  const { untilMined } = reads
+  const routes = [
+    collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
+    mintRoutes({ mintTokens, findReplay, reads: createMintReads(pool), collections, untilMined, warnOfRecipients }),
+  ]
+  return (app: Parameters<(typeof routes)[number]>[0]) => {
+    for (const add of routes) add(app)
+  }
+}

@@ -1,0 +1,235 @@
+/** The rules of collections and mints: what is refused, how tokens are spread over transactions, what a reader is told. */
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
+import { mintGas } from '../../src/chain/nft-gas.ts'
+import { upcast } from '../../src/event-log/aggregate.ts'
+import type { AnyAggregate } from '../../src/event-log/replay.ts'
+import { collectionDecider } from '../../src/nft/collections/decider.ts'
+import type { CollectionEvent } from '../../src/nft/collections/events.ts'
+import { collectionAggregate } from '../../src/nft/collections/projection.ts'
+import { contentOf } from '../../src/nft/metadata/content.ts'
+import { mintDecider } from '../../src/nft/mints/decider.ts'
+import type { MintEvent } from '../../src/nft/mints/events.ts'
+import { planTransactions } from '../../src/nft/mints/plan-transactions.ts'
+import { mintAggregate } from '../../src/nft/mints/projection.ts'
+import { type MintItem, type RequestedMint, readItems } from '../../src/nft/mints/read-items.ts'
+import type { TokenRow } from '../../src/nft/mints/token-rows.ts'
+import { toMint, toTokens } from '../../src/nft/mints/view.ts'
+import { outcomeOf } from '../../src/nft/outcome.ts'
+import { refusal } from '../support/refusal.ts'
+
+const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const METADATA = { name: 'Lighthouse' }
+
+function golden(type: string): { schema_version: number; data: unknown } {
+  return JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
+}
+const collectionRequested = (() => {
+  const { schema_version, data } = golden('CollectionRequested')
+  return upcast<CollectionEvent>(collectionAggregate.schemas, 'CollectionRequested', schema_version, data)
+})()
+const mintRecorded = (() => {
+  const { schema_version, data } = golden('MintRecorded')
+  return upcast<MintEvent>(mintAggregate.schemas, 'MintRecorded', schema_version, data)
+})()
+
+t.test('every event that was ever written is still read, and gives its rows', async (t) => {
+  for (const { schemas } of [collectionAggregate, mintAggregate] as unknown as AnyAggregate[])
+    for (const [type, { version }] of Object.entries<{ version: number }>(schemas))
+      for (let n = 1; n <= version; n += 1)
+        t.ok(readFileSync(new URL(`../golden/events/${type}.v${n}.json`, import.meta.url)).length > 0)
+  const context = { id: 'col_1', tenantId: 'acme', version: 1, recordedAt: '2026-11-21T12:00:00.000Z' }
+  const collection = collectionAggregate.evolve(collectionAggregate.initialState, collectionRequested)
+  const { rows, holds } = collectionAggregate.project(collectionAggregate.initialState, collection, context)
+  t.strictSame(holds, [])
+  t.strictSame(
+    rows.map(({ table }) => table),
+    ['nft_collections', 'nft_metadata', 'nft_pins'],
+  )
+  t.match(rows[0]?.row, {
+    collection_id: 'col_1',
+    max_supply: 12,
+    royalty_bps: 250,
+    transaction_id: 'tx_1',
+    version: 1,
+  })
+  t.equal(rows[1]?.row.cid, collectionRequested.data.cid, 'the CID is that of the text')
+  t.equal(contentOf(collectionRequested.data.metadata).text, rows[1]?.row.content)
+
+  const mint = mintAggregate.evolve(mintAggregate.initialState, mintRecorded)
+  const written = mintAggregate.project(mintAggregate.initialState, mint, { ...context, id: 'mint_1' }).rows
+  t.strictSame(
+    written.map(({ table }) => table),
+    ['nft_mints', 'nft_tokens', 'nft_tokens', 'nft_metadata', 'nft_pins', 'nft_metadata', 'nft_pins'],
+  )
+  t.match(written[2]?.row, {
+    token_id: '8',
+    recipient: null,
+    transaction_id: null,
+    mint_id: 'mint_1',
+    collection_id: 'col_1',
+  })
+})
+
+t.test('a collection is opened once, and never as its contract would refuse it', async (t) => {
+  const decide = (changes: object, state = collectionDecider.initialState) =>
+    refusal(() =>
+      collectionDecider.decide(
+        { type: 'RequestCollection', collection: { ...collectionRequested.data, ...changes } },
+        state,
+      ),
+    )
+  t.equal(decide({}), null)
+  t.equal(decide({ royaltyBps: 5_000 }), null)
+  t.match(decide({ name: '🗼'.repeat(64) }), { field: 'name', code: 'too_long' }, '256 bytes')
+  t.equal(decide({ name: '🗼'.repeat(63) }), null, '252 bytes')
+  t.match(decide({ symbol: 'x'.repeat(256) }), { field: 'symbol', code: 'too_long' })
+  for (const royaltyBps of [5_001, -1, 2.5]) t.match(decide({ royaltyBps }), { field: 'royalty_percentage' })
+  t.match(decide({ royaltyRecipient: null }), { field: 'royalty_recipient', code: 'required' })
+  t.equal(decide({ royaltyRecipient: null, royaltyBps: 0 }), null)
+  const known = collectionDecider.evolve(collectionDecider.initialState, collectionRequested)
+  t.match(decide({}, known), { type: 'conflict', code: 'collection_exists' })
+  const twice = () =>
+    mintDecider.decide(
+      { type: 'RecordMint', mint: mintRecorded.data },
+      mintDecider.evolve(mintDecider.initialState, mintRecorded),
+    )
+  t.match(refusal(twice), { type: 'conflict', code: 'mint_exists' })
+})
+
+t.test('what a mint may not say is refused with every field, whichever it is', async (t) => {
+  const ERC721 = { standard: 'ERC721', collectionType: 'STANDARD' } as const
+  const ERC1155 = { standard: 'ERC1155', collectionType: 'SERIES' } as const
+  const direct: RequestedMint = { mintingType: 'DIRECT', recipient: RECIPIENT, metadata: METADATA }
+  const batch = (...items: object[]): RequestedMint => ({ mintingType: 'BATCH', items })
+  const item = { recipient: RECIPIENT, metadata: METADATA }
+  const told = (request: RequestedMint, collection: typeof ERC721 | typeof ERC1155) => {
+    try {
+      readItems(request, collection)
+      return []
+    } catch (error) {
+      return (error as { items: { field: string; code: string }[] }).items.map(({ field, code }) => `${field} ${code}`)
+    }
+  }
+  t.strictSame(told(direct, ERC721), [])
+  t.strictSame(told({ mintingType: 'DIRECT' }, ERC721), ['recipient required', 'metadata required'])
+  t.strictSame(told({ ...direct, amount: '1' }, ERC721), ['amount not_allowed'])
+  t.strictSame(told({ ...direct, items: [item] }, ERC721), ['items not_allowed'])
+  t.strictSame(told({ ...direct, recipient: `0x${'00'.repeat(20)}` }, ERC721), ['recipient zero_address'])
+  t.strictSame(told({ ...direct, recipient: RECIPIENT.replace('C', 'c') }, ERC721), ['recipient bad_checksum'])
+  t.strictSame(told({ ...direct, amount: (2n ** 256n - 1n).toString() }, ERC1155), [])
+  t.strictSame(told({ ...direct, amount: (2n ** 256n).toString() }, ERC1155), ['amount amount_too_large'])
+  t.strictSame(told({ mintingType: 'BATCH' }, ERC721), ['items required'])
+  t.strictSame(told({ ...batch(item), recipient: RECIPIENT, metadata: METADATA, amount: '1' }, ERC1155), [
+    'recipient not_allowed',
+    'metadata not_allowed',
+    'amount not_allowed',
+  ])
+  const wrong = { ...item, amount: '2', edition: 1, recipient: `0x${'00'.repeat(20)}` }
+  t.strictSame(told(batch(item, wrong), ERC721), [
+    'items[1].recipient zero_address',
+    'items[1].amount not_allowed',
+    'items[1].edition not_allowed',
+  ])
+  t.strictSame(told(batch({ ...item, edition: 1, amount: '2' }), ERC1155), [])
+  t.equal(readItems({ ...direct, recipient: RECIPIENT.toLowerCase() }, ERC721)[0]?.recipient, RECIPIENT)
+})
+
+t.test('tokens are spread over as few transactions as their gas allows, each once and in order', async () => {
+  const item: MintItem = {
+    recipient: RECIPIENT,
+    amount: 1n,
+    metadata: METADATA,
+    content: contentOf(METADATA),
+    edition: null,
+    path: '',
+  }
+  const property = fc.property(
+    fc.constantFrom('ERC721' as const, 'ERC1155' as const),
+    fc.constantFrom('STANDARD' as const, 'SERIES' as const),
+    fc.integer({ min: 1, max: 100 }),
+    fc.integer({ min: 1, max: 1_000_000 }),
+    fc.bigInt({ min: 0n, max: 12_000_000n }),
+    (standard, collectionType, count, firstTokenId, maxGas) => {
+      const items = Array.from({ length: count }, (_, n) => ({ ...item, path: String(n) }))
+      const planned = planTransactions({ standard, collectionType, firstTokenId, items }, maxGas)
+      let next = firstTokenId
+      for (const [n, { firstTokenId: first, items: part, data, gasLimit }] of planned.entries()) {
+        const call = COLLECTION_ABI[standard].parseTransaction({ data })
+        const idAt = part.length === 1 ? 1 : 0
+        if (first !== next || Number(call?.args[idAt]) !== first) return false
+        if (part.length > 1 && gasLimit > maxGas) return false
+        // One more would not have fitted.
+        const last = n === planned.length - 1
+        if (!last && mintGas(standard, collectionType, part.length + 1) <= maxGas) return false
+        next += part.length
+      }
+      return next === firstTokenId + count && planned.flatMap((one) => one.items).every((one, n) => one === items[n])
+    },
+  )
+  fc.assert(property)
+})
+
+t.test('a hundred tokens of either standard are one transaction', async (t) => {
+  for (const standard of ['ERC721', 'ERC1155'] as const) t.ok(mintGas(standard, 'SERIES', 100) <= 10_000_000n, standard)
+})
+
+t.test('the transaction tells what became of a mint, and only its end tells of a failure', async (t) => {
+  const fates: [string, boolean | null, string][] = [
+    ['requested', null, 'pending'],
+    ['submitted', null, 'pending'],
+    ['reorged', null, 'pending'],
+    ['mined', true, 'done'],
+    ['mined', false, 'pending'],
+    ['confirmed', true, 'done'],
+    ['reverted', false, 'failed'],
+    ['failed', null, 'failed'],
+    ['cancelled', true, 'failed'],
+  ]
+  for (const [state, succeeded, outcome] of fates) t.equal(outcomeOf({ state, succeeded }), outcome, state)
+})
+
+t.test('a mint is told as a whole: pending until the last token is decided, failed when one of them is', async (t) => {
+  const row = (id: number, state: string | null, succeeded: boolean | null): TokenRow => ({
+    tenant_id: 'acme',
+    environment: 'mainnet',
+    token_id: String(id),
+    collection_id: 'col_1',
+    mint_id: 'mint_1',
+    minting_type: 'BATCH',
+    collection_type: 'SERIES',
+    base_uri: 'ipfs://',
+    recipient: RECIPIENT,
+    amount: '1',
+    cid: 'bafy',
+    created_at: new Date(0),
+    transaction_id: 'tx_1',
+    state,
+    succeeded,
+    hash: null,
+    failure: state === 'failed' ? { code: 'expired', message: 'late' } : null,
+  })
+  const views = (...rows: TokenRow[]) => toMint(toTokens(rows, 4), 'BATCH')
+  const [minted, pending, failed, lazy] = [
+    row(7, 'mined', true),
+    row(8, 'signed', null),
+    row(9, 'failed', null),
+    row(10, null, null),
+  ]
+  t.match(views(minted, pending, failed), { status: 'PENDING', token_id: '7', failure: { code: 'expired' } })
+  t.match(views(minted, failed), { status: 'FAILED' })
+  t.match(views(minted), { status: 'MINTED', failure: null, edition: 5, metadata_uri: 'ipfs://bafy' })
+  t.match(views(lazy), { status: 'LAZY' })
+  const all = views(minted, failed, pending)
+  t.strictSame(
+    all.tokens.map(({ status, edition }) => [status, edition]),
+    [
+      ['MINTED', 5],
+      ['FAILED', null],
+      ['PENDING', 6],
+    ],
+    'what failed has no edition, and the next one takes it',
+  )
+})
