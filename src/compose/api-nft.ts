@@ -1,4 +1,4 @@
-/** The endpoints of collections and mints, and what stands behind them. */
+/** The endpoints of collections, mints, transfers and what wallets hold, and what stands behind them. */
 import { createCanReceive } from '../chain/nft-receiver.ts'
 import type { Routes } from '../http/request.ts'
 import { createCreateCollection } from '../nft/collections/create-collection.ts'
@@ -10,16 +10,16 @@ import { createMintTokens } from '../nft/mints/mint-tokens.ts'
 import { createMintReads } from '../nft/mints/read-mints.ts'
 import { mintRoutes } from '../nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../nft/mints/warn-of-recipients.ts'
-import { createFateOf } from '../nft/tokens/fate-of.ts'
-import { tokenRoutes } from '../nft/tokens/routes.ts'
-import { createUpdateToken } from '../nft/tokens/update-token.ts'
-import { createChangeVoucher } from '../nft/vouchers/change-voucher.ts'
-import { voucherRoutes } from '../nft/vouchers/routes.ts'
-import { createFactsOf } from '../nft/vouchers/voucher-facts.ts'
+import { readWalletTokens } from '../nft/ownership/read-wallet-tokens.ts'
+import { walletTokenRoutes } from '../nft/ownership/routes.ts'
+import { createNftTransferReads } from '../nft/transfers/read-transfers.ts'
+import { createRequestNftTransfer } from '../nft/transfers/request-transfer.ts'
+import { nftTransferRoutes } from '../nft/transfers/routes.ts'
 import { createUntilVoucherSigned } from '../nft/vouchers/wait-for-signature.ts'
 import { createRequestWallet } from '../wallets/request-wallet.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+import { composeTokenRoutes } from './api-nft-tokens.ts'
 import type { ApiParts } from './api-parts.ts'
 import { createFundIssuer } from './issuer-funds.ts'
 import type { Kernel } from './kernel.ts'
@@ -28,7 +28,7 @@ import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeNftRoutes(
   kernel: Kernel,
-  { findReplay }: ApiParts,
+  { findReplay, findWallet }: ApiParts,
   transactions: TransactionParts,
   { pinMetadata, metadataUri }: MetadataParts,
 ): Routes[] {
@@ -56,9 +56,12 @@ export function composeNftRoutes(
     createCanReceive(chainOf(chainId).client, chainOf(chainId).code),
   )
   const mints = createMintReads(pool)
-  const changeVoucher = createChangeVoucher({ ...ports, collections, findReplay, factsOf: createFactsOf(pool) })
-  const fateOf = createFateOf(pool)
-  const updateToken = createUpdateToken({ ...ports, collections, findReplay, mints, pinMetadata, fateOf })
+  const requestTransfer = createRequestNftTransfer({
+    ...ports,
+    pool,
+    readCollection: collections.read,
+    nodeOf: chainOf,
+  })
   return [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
     mintRoutes({
@@ -71,7 +74,15 @@ export function composeNftRoutes(
       signWaitMs: config.signWaitMs,
       warnOfRecipients,
     }),
-    voucherRoutes({ changeVoucher, reads: mints, untilMined }),
-    tokenRoutes({ updateToken, reads: mints, untilMined }),
+    ...composeTokenRoutes(kernel, { ...ports, findReplay, collections, mints, pinMetadata, untilMined }),
+    nftTransferRoutes({
+      requestTransfer,
+      findReplay,
+      reads: createNftTransferReads(pool),
+      untilSigned: reads.untilSigned,
+      untilMined,
+      signWaitMs: config.signWaitMs,
+    }),
+    walletTokenRoutes({ findWallet, readTokens: (query) => readWalletTokens(pool, query) }),
   ]
 }

@@ -4,6 +4,7 @@
  */
 import type { Test } from 'tap'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
+import { composeTokenRoutes } from '../../src/compose/api-nft-tokens.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { createCreateCollection } from '../../src/nft/collections/create-collection.ts'
@@ -15,6 +16,7 @@ import { createMintTokens } from '../../src/nft/mints/mint-tokens.ts'
 import { createMintReads } from '../../src/nft/mints/read-mints.ts'
 import { mintRoutes } from '../../src/nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../../src/nft/mints/warn-of-recipients.ts'
+import { createUntilVoucherSigned } from '../../src/nft/vouchers/wait-for-signature.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { type Calls, withCalls } from './calls.ts'
 import { type Answer, KEYS, startTestApp } from './http.ts'
@@ -111,9 +113,20 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
     () => async (deliveries) => deliveries.map(({ to }) => to !== DEAF_CONTRACT),
   )
   const { untilMined } = reads
+  const mints = createMintReads(pool)
   const routes = [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
-    mintRoutes({ mintTokens, findReplay, reads: createMintReads(pool), collections, untilMined, warnOfRecipients }),
+    mintRoutes({
+      mintTokens,
+      findReplay,
+      reads: mints,
+      collections,
+      untilMined,
+      untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
+      signWaitMs: 0,
+      warnOfRecipients,
+    }),
+    ...composeTokenRoutes(calls, { ...ports, log, newId, findReplay, collections, mints, pinMetadata, untilMined }),
   ]
   return (app: Parameters<(typeof routes)[number]>[0]) => {
     for (const add of routes) add(app)

@@ -29,7 +29,7 @@ export const NOBODY: OwnershipState = { place: null, pages: new Map() }
 /** 256 ids: with ids from 1 on, a collection of 100,000 tokens has 400 pages. */
 const PAGE_BITS = 8n
 
-export function pageOf(tokenId: string): string {
+function pageOf(tokenId: string): string {
   return (BigInt(tokenId) >> PAGE_BITS).toString()
 }
 

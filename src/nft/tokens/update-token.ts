@@ -3,7 +3,7 @@
  * it does. New metadata is pinned before. What is refused leaves no trace.
  */
 import { encodeFreeze, encodeSetTokenDigest } from '../../chain/nft.ts'
-import { FREEZE_GAS, TOKEN_UPDATE_GAS } from '../../chain/nft-gas.ts'
+import { freezeGas, tokenUpdateGas } from '../../chain/nft-gas.ts'
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
@@ -111,8 +111,7 @@ async function tryUpdate(
       walletId: collection.wallet_id,
       kind: 'TokenUpdateRequested',
       to: collection.contract_address,
-      data: content === null ? encodeFreeze(BigInt(tokenId)) : encodeSetTokenDigest(BigInt(tokenId), content.digest),
-      gasLimit: content === null ? FREEZE_GAS : TOKEN_UPDATE_GAS,
+      ...callOf(collection, tokenId, content),
       dependsOn: collection.transaction_id,
       subject: { type: 'token', id: streamId },
     },
@@ -132,4 +131,11 @@ async function tryUpdate(
     throw prepared.explain(error)
   })
   return { transactionId: opened.id, replayed: opened.replayed }
+}
+
+function callOf({ standard, base_uri: baseUri }: CollectionRow, tokenId: string, content: Content | null) {
+  const id = BigInt(tokenId)
+  return content === null
+    ? { data: encodeFreeze(id), gasLimit: freezeGas(standard, baseUri) }
+    : { data: encodeSetTokenDigest(id, content.digest), gasLimit: tokenUpdateGas(standard, baseUri) }
 }

@@ -21,7 +21,7 @@ export type TransferItem = {
   readonly sequence: number
 }
 
-export type TransferWarning = { readonly code: string; readonly message: string }
+export type TransferWarning = { readonly code: string; readonly message: string; readonly field: string }
 
 export type NftTransfer = {
   readonly tenantId: string

@@ -98,13 +98,13 @@ export const transferSchema = Type.Unsafe<NftTransferView>(
     ),
     warnings: Type.Array(
       Type.Object({
-        code: Type.String({ examples: ['unsafe_recipient'] }),
+        code: Type.String({ examples: ['recipient_cannot_receive'] }),
         message: Type.String({
-          examples: [
-            '0x70997970C51812dc3A010C7d01b50e0d17dc79C8 is a contract that does not say that it takes tokens.',
-          ],
+          examples: ['to is a contract that does not say that it can handle such tokens.'],
         }),
+        field: Type.String({ examples: ['to'] }),
       }),
+      { description: 'What you may not have meant. The transfer goes on.' },
     ),
     created_at: instantSchema,
   }),

@@ -7,6 +7,7 @@ import { type RpcReader, type RpcResult, resultValue } from '../../chain/json-rp
 import { encodeErc721Transfer, encodeSafeTransfer } from '../../chain/nft.ts'
 import { COLLECTION_ABI } from '../../chain/nft-artefact.ts'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
+import { createCanReceive } from '../../chain/nft-receiver.ts'
 import { classifyCallFailure } from '../../chain/rpc-errors.ts'
 import { ValidationFailed } from '../../core/errors.ts'
 import type { TransferWarning } from './events.ts'
@@ -21,50 +22,86 @@ export type Simulated = {
 
 export type SimulationPorts = { readonly client: RpcReader; readonly code: CodeLookup }
 
+export type SimulatedCollection = { readonly contract: string; readonly standard: TokenStandard }
+
 type Refusal = { readonly name: string; readonly reason: string }
+/** A receiver that would not take what a call sends it. */
+type Unwilling = { readonly call: PlannedCall; readonly reason: string }
 
 /** Errors of the contract itself; anything else is the receiver's doing. */
 const OF_SENDER = ['ERC721IncorrectOwner', 'ERC721NonexistentToken', 'ERC1155InsufficientBalance']
 const LOCKED = 'TokenLocked'
 
 /**
- * Calls that wait for a mint cannot be simulated yet: the lane does it when the token is there, before it signs.
+ * A call that waits for a mint cannot be simulated yet: of it the receiver alone is asked, and the lane does the rest when the
+ * token is there, before it signs.
  *
  * @throws ValidationFailed `not_holder`, `not_transferable`, `unsafe_recipient`; Unavailable when no node answered
  */
 export async function simulate(
-  { client, code }: SimulationPorts,
+  ports: SimulationPorts,
   request: NftTransferRequest,
   fields: Fields,
-  collection: { readonly contract: string; readonly standard: TokenStandard },
+  collection: SimulatedCollection,
   calls: readonly PlannedCall[],
 ): Promise<Simulated> {
   const receivers = [...new Set(calls.map(({ to }) => to))]
-  const haveCode = await code.haveCode(receivers)
+  const haveCode = await ports.code.haveCode(receivers)
   const contracts = new Set(receivers.filter((_receiver, n) => haveCode[n]))
+  const unwilling = (
+    await Promise.all([
+      simulateReady(ports, fields, collection, { calls, contracts }),
+      askReceivers(ports, fields, collection, calls),
+    ])
+  ).flat()
+  // ERC-1155 knows no transfer that leaves the receiver unasked.
+  const asked = collection.standard === 'ERC1155' || request.transferType === 'SAFE'
+  if (asked && unwilling.length > 0) throw unsafe(request, unwilling)
+  return { warnings: warningsOf(request, unwilling), contracts }
+}
+
+async function simulateReady(
+  { client }: SimulationPorts,
+  fields: Fields,
+  { contract, standard }: SimulatedCollection,
+  { calls, contracts }: { readonly calls: readonly PlannedCall[]; readonly contracts: ReadonlySet<string> },
+): Promise<Unwilling[]> {
   const ready = calls.filter(({ dependsOn }) => dependsOn === null)
-  // One by one in ERC-721: the plain transfer tells of the sender, the safe one of the receiver as well.
-  const probes = ready.flatMap((call) => probesOf(call, fields, collection.standard, contracts.has(call.to)))
+  const probes = ready.flatMap((call) => probesOf(call, fields, standard, contracts.has(call.to)))
   const answers = await client.batch(
-    probes.map(({ data }) => ({
-      method: 'eth_call',
-      params: [{ from: fields.from, to: collection.contract, data }, 'latest'],
-    })),
+    probes.map(({ data }) => ({ method: 'eth_call', params: [{ from: fields.from, to: contract, data }, 'latest'] })),
   )
-  const warnings = new Map<string, TransferWarning>()
-  for (const [n, { call, asks }] of probes.entries()) {
-    const refusal = refusalOf(answers[n], collection.standard)
-    if (refusal === null) continue
+  return probes.flatMap(({ call, asks }, n) => {
+    const refusal = refusalOf(answers[n], standard)
+    if (refusal === null) return []
     if (asks === 'sender' || isOfSender(refusal)) throw senderRefused(fields, call, refusal)
-    if (collection.standard === 'ERC721' && request.transferType !== 'SAFE')
-      warnings.set(call.to, warningOf(call, refusal))
-    else throw unsafe(request, call, refusal)
-  }
-  return { warnings: [...warnings.values()], contracts }
+    return [{ call, reason: refusal.reason }]
+  })
+}
+
+/** As the contract will ask the receivers of what waits for a mint. */
+async function askReceivers(
+  { client, code }: SimulationPorts,
+  { from, items }: Fields,
+  { contract, standard }: SimulatedCollection,
+  calls: readonly PlannedCall[],
+): Promise<Unwilling[]> {
+  const deliveries = calls.flatMap((call) => {
+    const [place = -1] = call.dependsOn === null ? [] : call.items
+    const item = items[place]
+    if (item === undefined) return []
+    const token = { to: item.to, tokenId: BigInt(item.tokenId), amount: item.amount }
+    return [{ call, standard, contract, operator: from, from, ...token }]
+  })
+  const taken = await createCanReceive(client, code)(deliveries)
+  return deliveries
+    .filter((_, n) => !taken[n])
+    .map(({ call }) => ({ call, reason: 'it does not answer as the standard asks' }))
 }
 
 type Probe = { readonly call: PlannedCall; readonly asks: 'sender' | 'receiver'; readonly data: string }
 
+/** In ERC-721 the plain transfer tells of the sender, the safe one of the receiver as well. */
 function probesOf(call: PlannedCall, { from, items }: Fields, standard: TokenStandard, isContract: boolean): Probe[] {
   if (standard === 'ERC1155') return [{ call, asks: isContract ? 'receiver' : 'sender', data: call.data }]
   return call.items.flatMap((place) => {
@@ -104,18 +141,27 @@ export function notTransferable(): ValidationFailed {
   return ValidationFailed.field('collection_id', 'not_transferable', message)
 }
 
-function unsafe(request: NftTransferRequest, call: PlannedCall, { reason }: Refusal): ValidationFailed {
+function unsafe(request: NftTransferRequest, unwilling: readonly Unwilling[]): ValidationFailed {
   return new ValidationFailed(
-    call.items.map((place) => ({
-      field: fieldOf(request, place, 'to'),
+    placesOf(request, unwilling).map(({ field, to, reason }) => ({
+      field,
       code: 'unsafe_recipient',
-      message: `${fieldOf(request, place, 'to')} is ${call.to}, a contract that does not take the token (${reason}): it would be stuck there. Name another receiver.`,
-      details: { recipient: call.to, reason },
+      message: `${field} is ${to}, a contract that does not take the token (${reason}): name another receiver.`,
+      details: { recipient: to, reason },
     })),
   )
 }
 
-function warningOf({ to }: PlannedCall, { reason }: Refusal): TransferWarning {
-  const message = `${to} is a contract that does not say that it takes tokens (${reason}): what it gets may be stuck there. SAFE refuses this.`
-  return { code: 'unsafe_recipient', message }
+function warningsOf(request: NftTransferRequest, unwilling: readonly Unwilling[]): TransferWarning[] {
+  return placesOf(request, unwilling).map(({ field, to, reason }) => ({
+    code: 'recipient_cannot_receive',
+    field,
+    message: `${field} is ${to}, a contract that does not say that it can handle such tokens (${reason}): it may never be able to send them on. SAFE refuses it.`,
+  }))
+}
+
+function placesOf(request: NftTransferRequest, unwilling: readonly Unwilling[]) {
+  return unwilling.flatMap(({ call: { to, items }, reason }) =>
+    items.map((place) => ({ field: fieldOf(request, place, 'to'), to, reason })),
+  )
 }

@@ -1,0 +1,97 @@
+/** Who holds which token, as a real chain says: whoever moved it, and after its blocks left the chain. */
+import t, { type Test } from 'tap'
+import { encodeErc721Transfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { compareShadow } from '../../src/event-log/compare-shadow.ts'
+import { replay } from '../../src/event-log/replay.ts'
+import { type NftStage, STRANGER, withNftStage } from '../support/nft-stage.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+
+async function until(t: Test, look: () => Promise<string[]>, expected: string[]): Promise<void> {
+  await eventually(async () => JSON.stringify(await look()) === JSON.stringify(expected))
+  t.strictSame(await look(), expected)
+}
+
+/** What the log folds to is what the rows say. */
+async function requireReplayed(t: Test, { service }: NftStage): Promise<void> {
+  const { shadow } = await replay(service.pool, ALL_AGGREGATES)
+  const ofTokens = new Map([...shadow].filter(([table]) => table.startsWith('nft_')))
+  t.ok(ofTokens.has('nft_owners'))
+  t.strictSame(await compareShadow(service.pool, ofTokens), [])
+}
+
+t.test('mints, transfers from outside and burns show, and a reorg takes them back', async (t) => {
+  const stage = await withNftStage(t)
+  const [issuer, holder] = await stage.service.makeWallets(2)
+  if (issuer === undefined || holder === undefined) throw new Error('two wallets are made')
+  const collection = await stage.collection(issuer)
+  for (let n = 0; n < 3; n += 1) await stage.mint(collection, STRANGER)
+  await stage.settle()
+  const owners = () => stage.owners(collection)
+  const minted = [`1 ${STRANGER} 1`, `2 ${STRANGER} 1`, `3 ${STRANGER} 1`]
+  await until(t, owners, minted)
+
+  const before = await stage.rpc('evm_snapshot')
+  const give = (tokenId: bigint) => encodeErc721Transfer({ from: STRANGER, to: holder.address, tokenId, amount: 1n })
+  await stage.outside({ to: collection.contract, data: give(1n) })
+  await stage.outside({ to: collection.contract, data: give(2n) })
+  // burn(uint256)
+  await stage.outside({ to: collection.contract, data: `0x42966c68${'3'.padStart(64, '0')}` })
+  await until(t, owners, [`1 ${holder.address} 1`, `2 ${holder.address} 1`])
+  const list = async () => (await stage.ask({ path: `/v1/wallets/${holder.id}/nfts` })).body.data
+  t.match(await list(), {
+    nfts: [
+      { collection_id: collection.id, token_id: '2' },
+      {
+        collection_id: collection.id,
+        contract_address: collection.contract,
+        token_id: '1',
+        standard: 'ERC721',
+        amount: '1',
+        metadata_uri: /^ipfs:\/\/b/,
+        name: 'One',
+        image: 'https://example.com/1.png',
+      },
+    ],
+    has_more: false,
+  })
+  await requireReplayed(t, stage)
+
+  await stage.rpc('evm_revert', before)
+  await stage.rpc('evm_increaseTime', 7)
+  await stage.mine(4)
+  await until(t, owners, minted)
+  t.strictSame((await list()).nfts, [])
+  await stage.outside({ to: collection.contract, data: give(2n) })
+  await until(t, owners, [`1 ${STRANGER} 1`, `2 ${holder.address} 1`, `3 ${STRANGER} 1`])
+  await requireReplayed(t, stage)
+})
+
+t.test('units of ERC-1155 are counted for each holder, page by page and by collection', async (t) => {
+  const stage = await withNftStage(t)
+  const [issuer, holder] = await stage.service.makeWallets(2)
+  if (issuer === undefined || holder === undefined) throw new Error('two wallets are made')
+  const units = await stage.collection(issuer, { standard: 'ERC1155' })
+  const single = await stage.collection(issuer)
+  await stage.mint(units, STRANGER, { amount: '100' })
+  await stage.mint(single, holder.address)
+  await stage.mint(single, holder.address)
+  await stage.settle()
+  await until(t, () => stage.owners(units), [`1 ${STRANGER} 100`])
+  const data = encodeSafeTransfer('ERC1155', { from: STRANGER, to: holder.address, tokenId: 1n, amount: 30n })
+  await stage.outside({ to: units.contract, data })
+  await until(t, () => stage.owners(units), [`1 ${holder.address} 30`, `1 ${STRANGER} 70`].toSorted())
+
+  const nfts = (query: string) => stage.ask({ path: `/v1/wallets/${holder.id}/nfts${query}` })
+  const short = (page: { collection_id: string; token_id: string; amount: string }[]) =>
+    page.map(({ collection_id, token_id, amount }) => `${collection_id} ${token_id} ${amount}`)
+  const all = [`${single.id} 2 1`, `${single.id} 1 1`, `${units.id} 1 30`]
+  t.strictSame(short((await nfts('')).body.data.nfts), all)
+  t.strictSame(short((await nfts(`?collection_id=${units.id}`)).body.data.nfts), all.slice(2))
+  const { data: first } = (await nfts('?limit=2')).body
+  t.strictSame(short(first.nfts), all.slice(0, 2))
+  const { data: second } = (await nfts(`?limit=2&cursor=${first.next_cursor}`)).body
+  t.strictSame([short(second.nfts), second.has_more], [all.slice(2), false])
+  const altered = await nfts('?cursor=abc')
+  t.strictSame([altered.status, altered.body.errors?.[0]?.field], [422, 'cursor'])
+})
