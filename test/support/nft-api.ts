@@ -33,6 +33,7 @@ export type Post = (url: string, body: object, headers?: Record<string, string>)
 export type NftApi = {
   readonly calls: Calls
   readonly post: Post
+  readonly send: Awaited<ReturnType<typeof startTestApp>>['send']
   readonly get: (url: string, headers?: Record<string, string>) => Promise<Answer>
   /** Requests a collection of a wallet with money, without waiting. Returns its data. */
   readonly collection: (body?: object) => Promise<Data>
@@ -63,6 +64,7 @@ export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<
   return {
     calls,
     post,
+    send,
     get: (url, headers = {}) => send({ method: 'GET', url, headers }),
     collection: async (body = {}) => {
       const answer = await post('/v1/nft/collections/create', { ...COLLECTION, wallet_id: walletId, ...body }, ASYNC)
