@@ -36,7 +36,12 @@ export const updateFields: Record<string, TSchema> = {
         type: oneOf(['METADATA', 'FREEZE'], { examples: ['METADATA'] }),
         status: oneOf(UPDATE_STATUSES, { examples: ['PENDING'] }),
         transaction_id: idSchema('transaction', "The transaction that does it; one of the collection's wallet."),
-        transaction_hash: nullable(Type.String({ description: 'Null until it is signed.' })),
+        transaction_hash: nullable(
+          Type.String({
+            description: 'Null until it is signed.',
+            examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
+          }),
+        ),
         failure: failureSchema,
       },
       { description: 'The newest change that was asked for.' },
