@@ -9,11 +9,14 @@ import { createFactsOf } from '../nft/vouchers/voucher-facts.ts'
 import type { Kernel } from './kernel.ts'
 
 type TokenParts = Omit<UpdateTokenPorts, 'fateOf' | 'mints'> &
-  Pick<TokenRoutePorts, 'untilMined'> & { readonly mints: TokenRoutePorts['reads'] }
+  Pick<TokenRoutePorts, 'untilMined' | 'ownersOf'> & { readonly mints: TokenRoutePorts['reads'] }
 
 export function composeTokenRoutes({ pool }: Pick<Kernel, 'pool'>, parts: TokenParts): Routes[] {
-  const { mints: reads, untilMined } = parts
+  const { mints: reads, ownersOf, collections, untilMined } = parts
   const changeVoucher = createChangeVoucher({ ...parts, factsOf: createFactsOf(pool) })
   const updateToken = createUpdateToken({ ...parts, fateOf: createFateOf(pool) })
-  return [voucherRoutes({ changeVoucher, reads, untilMined }), tokenRoutes({ updateToken, reads, untilMined })]
+  return [
+    voucherRoutes({ changeVoucher, reads, untilMined }),
+    tokenRoutes({ updateToken, reads, ownersOf, collections, untilMined }),
+  ]
 }

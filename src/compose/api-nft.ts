@@ -10,6 +10,7 @@ import { createMintTokens } from '../nft/mints/mint-tokens.ts'
 import { createMintReads } from '../nft/mints/read-mints.ts'
 import { mintRoutes } from '../nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../nft/mints/warn-of-recipients.ts'
+import { createOwnersOf } from '../nft/ownership/owners-of.ts'
 import { readWalletTokens } from '../nft/ownership/read-wallet-tokens.ts'
 import { walletTokenRoutes } from '../nft/ownership/routes.ts'
 import { createNftTransferReads } from '../nft/transfers/read-transfers.ts'
@@ -56,6 +57,7 @@ export function composeNftRoutes(
     createCanReceive(chainOf(chainId).client, chainOf(chainId).code),
   )
   const mints = createMintReads(pool)
+  const ownersOf = createOwnersOf(pool)
   const requestTransfer = createRequestNftTransfer({
     ...ports,
     pool,
@@ -73,8 +75,9 @@ export function composeNftRoutes(
       untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
       signWaitMs: config.signWaitMs,
       warnOfRecipients,
+      ownersOf,
     }),
-    ...composeTokenRoutes(kernel, { ...ports, findReplay, collections, mints, pinMetadata, untilMined }),
+    ...composeTokenRoutes(kernel, { ...ports, findReplay, collections, mints, ownersOf, pinMetadata, untilMined }),
     nftTransferRoutes({
       requestTransfer,
       findReplay,

@@ -55,12 +55,17 @@ t.test('mints, transfers from outside and burns show, and a reorg takes them bac
     ],
     has_more: false,
   })
+  const token = async (id: number) =>
+    (await stage.ask({ path: `/v1/nft/collections/${collection.id}/tokens/${id}` })).body.data
+  t.match(await token(1), { owner: holder.address, owners: [{ owner: holder.address, amount: '1' }] })
+  t.match(await token(3), { status: 'MINTED', owner: null, owners: [] }, 'burnt')
   await requireReplayed(t, stage)
 
   await stage.rpc('evm_revert', before)
   await stage.rpc('evm_increaseTime', 7)
   await stage.mine(4)
   await until(t, owners, minted)
+  t.match(await token(1), { owner: STRANGER })
   t.strictSame((await list()).nfts, [])
   await stage.outside({ to: collection.contract, data: give(2n) })
   await until(t, owners, [`1 ${STRANGER} 1`, `2 ${holder.address} 1`, `3 ${STRANGER} 1`])
@@ -81,6 +86,15 @@ t.test('units of ERC-1155 are counted for each holder, page by page and by colle
   const data = encodeSafeTransfer('ERC1155', { from: STRANGER, to: holder.address, tokenId: 1n, amount: 30n })
   await stage.outside({ to: units.contract, data })
   await until(t, () => stage.owners(units), [`1 ${holder.address} 30`, `1 ${STRANGER} 70`].toSorted())
+
+  const { body } = await stage.ask({ path: `/v1/nft/collections/${units.id}/tokens/1` })
+  t.match(body.data, {
+    owner: null,
+    owners: [
+      { owner: STRANGER, amount: '70' },
+      { owner: holder.address, amount: '30' },
+    ],
+  })
 
   const nfts = (query: string) => stage.ask({ path: `/v1/wallets/${holder.id}/nfts${query}` })
   const short = (page: { collection_id: string; token_id: string; amount: string }[]) =>

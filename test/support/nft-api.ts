@@ -16,6 +16,7 @@ import { createMintTokens } from '../../src/nft/mints/mint-tokens.ts'
 import { createMintReads } from '../../src/nft/mints/read-mints.ts'
 import { mintRoutes } from '../../src/nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../../src/nft/mints/warn-of-recipients.ts'
+import { createOwnersOf } from '../../src/nft/ownership/owners-of.ts'
 import { createUntilVoucherSigned } from '../../src/nft/vouchers/wait-for-signature.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { type Calls, withCalls } from './calls.ts'
@@ -116,6 +117,7 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   )
   const { untilMined } = reads
   const mints = createMintReads(pool)
+  const ownersOf = createOwnersOf(pool)
   const routes = [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
     mintRoutes({
@@ -127,8 +129,19 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
       untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
       signWaitMs: 0,
       warnOfRecipients,
+      ownersOf,
     }),
-    ...composeTokenRoutes(calls, { ...ports, log, newId, findReplay, collections, mints, pinMetadata, untilMined }),
+    ...composeTokenRoutes(calls, {
+      ...ports,
+      log,
+      newId,
+      findReplay,
+      collections,
+      mints,
+      ownersOf,
+      pinMetadata,
+      untilMined,
+    }),
   ]
   return (app: Parameters<(typeof routes)[number]>[0]) => {
     for (const add of routes) add(app)

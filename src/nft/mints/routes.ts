@@ -15,9 +15,11 @@ import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import { collectionParams } from '../collections/schemas.ts'
+import type { OwnersOf } from '../ownership/owners-of.ts'
 import type { UntilVoucherSigned } from '../vouchers/wait-for-signature.ts'
 import type { AcceptedMint, MintRequest, MintTokens } from './mint-tokens.ts'
 import type { MintReads } from './read-mints.ts'
+import { readToken } from './read-token.ts'
 import {
   acceptedMintSchema,
   mintBody,
@@ -27,7 +29,7 @@ import {
   tokenPageSchema,
   tokenParams,
 } from './schemas.ts'
-import type { MintView, TokenView } from './view.ts'
+import { type MintView, type TokenView, withHolder } from './view.ts'
 import type { WarnOfRecipients } from './warn-of-recipients.ts'
 
 export type MintRoutePorts = {
@@ -40,6 +42,7 @@ export type MintRoutePorts = {
   /** How long an answer waits for a voucher's signature when the caller does not say. */
   readonly signWaitMs: number
   readonly warnOfRecipients: WarnOfRecipients
+  readonly ownersOf: OwnersOf
 }
 
 const tags = ['NFT']
@@ -85,7 +88,7 @@ const token = {
 }
 
 export function mintRoutes(ports: MintRoutePorts): Routes {
-  const { reads, collections } = ports
+  const { reads, collections, ownersOf } = ports
   return (app) => {
     app.post(
       '/v1/nft/mint',
@@ -123,12 +126,15 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
       '/v1/nft/collections/:collection_id/tokens',
       { schema: tokens, config: { scope: 'nft:read' } },
       async (request) => {
-        const { collection_id: collectionId } = await collections.read(ownerOf(request), request.params.collection_id)
+        const collection = await collections.read(ownerOf(request), request.params.collection_id)
         const { limit, cursor } = request.query
         const before = cursor === undefined ? null : tokenIdIn(cursor)
-        const found = await reads.tokens(collectionId, { before, limit: limit + 1 })
+        const found = await reads.tokens(collection.collection_id, { before, limit: limit + 1 })
+        const ids = found.map(({ token_id }) => token_id)
+        const owners = await ownersOf(collection.chain_id, collection.contract_address, ids)
         const keyOf = (view: TokenView) => [view.token_id]
-        return success(pageOf('tokens', { found, limit, keyOf, present: (view) => view }))
+        const present = (view: TokenView) => withHolder(view, owners.get(view.token_id) ?? [])
+        return success(pageOf('tokens', { found, limit, keyOf, present }))
       },
     )
 
@@ -136,8 +142,8 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
       '/v1/nft/collections/:collection_id/tokens/:token_id',
       { schema: token, config: { scope: 'nft:read' } },
       async (request) => {
-        const { collection_id: collectionId } = await collections.read(ownerOf(request), request.params.collection_id)
-        return success(await reads.token(collectionId, request.params.token_id))
+        const collection = await collections.read(ownerOf(request), request.params.collection_id)
+        return success(await readToken(ports, collection, request.params.token_id))
       },
     )
   }

@@ -7,7 +7,7 @@ import { tokenMetadataSchema } from '../metadata/schemas.ts'
 import { updateFields } from '../tokens/schemas.ts'
 import { voucherSchema } from '../vouchers/schemas.ts'
 import { MINTING_TYPES } from './events.ts'
-import type { TokenDetail } from './read-mints.ts'
+import type { HeldToken } from './read-token.ts'
 import { type MintView, TOKEN_STATUSES, type TokenView } from './view.ts'
 
 const MAX_ITEMS = 100
@@ -155,17 +155,29 @@ export const acceptedMintSchema = Type.Unsafe<AcceptedMintView>(
 const tokenSchema = Type.Unsafe<TokenView>(
   Type.Object({
     ...tokenFields,
+    owner: nullable({
+      ...addressSchema,
+      description:
+        'Of a minted token, who holds it now; null when it was burnt, or when several hold it. Before, who gets it.',
+    }),
     collection_id: idSchema('collection', 'The collection.'),
     mint_id: idSchema('mint', 'The mint that made it.'),
     created_at: instantSchema,
   }),
 )
 
-export const tokenDetailSchema = Type.Unsafe<TokenDetail>(
+export const tokenDetailSchema = Type.Unsafe<HeldToken>(
   Type.Object({
     ...(tokenSchema as unknown as { properties: Record<string, TSchema> }).properties,
     ...updateFields,
     metadata: tokenMetadataSchema,
+    owners: Type.Array(
+      Type.Object({
+        owner: addressSchema,
+        amount: Type.String({ description: 'Units of the token; 1 in ERC721.', examples: ['1'] }),
+      }),
+      { description: 'Who holds it, as the newest block says: at most 100, whoever holds most first.' },
+    ),
   }),
 )
 

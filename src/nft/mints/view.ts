@@ -95,6 +95,20 @@ export function toTokens(rows: readonly TokenRow[], before: number): readonly To
 }
 
 /**
+ * A token as it is told by itself: once it is minted, its owner is who holds it now, and not who got it.
+ *
+ * @param holders as the chain says
+ */
+export function withHolder<Token extends MintedToken>(
+  token: Token,
+  holders: readonly { readonly owner: string }[],
+): Token {
+  if (token.status !== 'MINTED') return token
+  const [only, other] = holders
+  return { ...token, owner: only === undefined || other !== undefined ? null : only.owner }
+}
+
+/**
  * @param tokens of one mint, at least one
  * @param row that of the first one
  */

@@ -5,7 +5,7 @@ export type TokenOwner = {
   /** EIP-55. */
   readonly owner: string
   /** Units of the token; 1 in ERC-721. */
-  readonly amount: bigint
+  readonly amount: string
 }
 
 /** @returns by token id, whoever holds most first; a token that nobody holds is left out: not minted yet, or burnt */
@@ -32,7 +32,7 @@ export function createOwnersOf(pool: Pool): OwnersOf {
     const owners = new Map<string, TokenOwner[]>()
     for (const { token_id, owner, amount } of rows) {
       const known = owners.get(token_id) ?? []
-      known.push({ owner, amount: BigInt(amount) })
+      known.push({ owner, amount })
       owners.set(token_id, known)
     }
     return owners

@@ -7,9 +7,12 @@ import { applyPreference, preferenceOf } from '../../http/prefer.ts'
 import type { Routes } from '../../http/request.ts'
 import { metadataOf } from '../../http/request-metadata.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
+import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import type { MintReads } from '../mints/read-mints.ts'
+import { readToken } from '../mints/read-token.ts'
 import { tokenDetailSchema, tokenParams } from '../mints/schemas.ts'
+import type { OwnersOf } from '../ownership/owners-of.ts'
 import type { PublishedMetadata } from './events.ts'
 import { updateBody } from './schemas.ts'
 import type { UpdateToken } from './update-token.ts'
@@ -17,6 +20,8 @@ import type { UpdateToken } from './update-token.ts'
 export type TokenRoutePorts = {
   readonly updateToken: UpdateToken
   readonly reads: MintReads
+  readonly ownersOf: OwnersOf
+  readonly collections: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
 }
 
@@ -34,7 +39,8 @@ const update = {
   },
 }
 
-export function tokenRoutes({ updateToken, reads, untilMined }: TokenRoutePorts): Routes {
+export function tokenRoutes(ports: TokenRoutePorts): Routes {
+  const { updateToken, collections, untilMined } = ports
   return (app) => {
     app.patch(
       '/v1/nft/collections/:collection_id/tokens/:token_id/metadata',
@@ -52,7 +58,7 @@ export function tokenRoutes({ updateToken, reads, untilMined }: TokenRoutePorts)
       },
       async (request, reply) => {
         const { collection_id: collectionId, token_id: tokenId } = request.params
-        const { environment } = request.caller
+        const { tenantId, environment } = request.caller
         const wanted = { environment, collectionId, tokenId, metadata: readBody(request.body) }
         const { transactionId, replayed } = await updateToken(wanted, metadataOf(request))
         if (replayed) markReplayed(reply)
@@ -60,7 +66,7 @@ export function tokenRoutes({ updateToken, reads, untilMined }: TokenRoutePorts)
         applyPreference(reply, preference)
         const waitMs = preference.waitMs ?? MINED_WAIT_MS
         if (waitMs > 0) await untilMined(transactionId, waitMs)
-        const view = await reads.token(collectionId, tokenId)
+        const view = await readToken(ports, await collections.read({ tenantId, environment }, collectionId), tokenId)
         return reply.code(view.last_update?.status === 'PENDING' ? 202 : 200).send(success(view))
       },
     )

@@ -49,10 +49,7 @@ export async function simulate(
   const haveCode = await ports.code.haveCode(receivers)
   const contracts = new Set(receivers.filter((_receiver, n) => haveCode[n]))
   const unwilling = (
-    await Promise.all([
-      simulateReady(ports, fields, collection, { calls, contracts }),
-      askReceivers(ports, fields, collection, calls),
-    ])
+    await Promise.all([simulateReady(ports, fields, collection, calls), askReceivers(ports, fields, collection, calls)])
   ).flat()
   // ERC-1155 knows no transfer that leaves the receiver unasked.
   const asked = collection.standard === 'ERC1155' || request.transferType === 'SAFE'
@@ -64,10 +61,10 @@ async function simulateReady(
   { client }: SimulationPorts,
   fields: Fields,
   { contract, standard }: SimulatedCollection,
-  { calls, contracts }: { readonly calls: readonly PlannedCall[]; readonly contracts: ReadonlySet<string> },
+  calls: readonly PlannedCall[],
 ): Promise<Unwilling[]> {
   const ready = calls.filter(({ dependsOn }) => dependsOn === null)
-  const probes = ready.flatMap((call) => probesOf(call, fields, standard, contracts.has(call.to)))
+  const probes = ready.flatMap((call) => probesOf(call, fields, standard))
   const answers = await client.batch(
     probes.map(({ data }) => ({ method: 'eth_call', params: [{ from: fields.from, to: contract, data }, 'latest'] })),
   )
@@ -101,15 +98,20 @@ async function askReceivers(
 
 type Probe = { readonly call: PlannedCall; readonly asks: 'sender' | 'receiver'; readonly data: string }
 
-/** In ERC-721 the plain transfer tells of the sender, the safe one of the receiver as well. */
-function probesOf(call: PlannedCall, { from, items }: Fields, standard: TokenStandard, isContract: boolean): Probe[] {
-  if (standard === 'ERC1155') return [{ call, asks: isContract ? 'receiver' : 'sender', data: call.data }]
+/**
+ * In ERC-721 the plain transfer tells of the sender, the safe one of the receiver as well. An account is asked like a
+ * contract: what is remembered of its code may be older than its code.
+ */
+function probesOf(call: PlannedCall, { from, items }: Fields, standard: TokenStandard): Probe[] {
+  if (standard === 'ERC1155') return [{ call, asks: 'receiver', data: call.data }]
   return call.items.flatMap((place) => {
     const item = items[place]
     if (item === undefined) return []
     const transfer = { from, to: item.to, tokenId: BigInt(item.tokenId), amount: 1n }
-    const plain: Probe = { call, asks: 'sender', data: encodeErc721Transfer(transfer) }
-    return isContract ? [plain, { call, asks: 'receiver', data: encodeSafeTransfer(standard, transfer) }] : [plain]
+    return [
+      { call, asks: 'sender', data: encodeErc721Transfer(transfer) },
+      { call, asks: 'receiver', data: encodeSafeTransfer(standard, transfer) },
+    ]
   })
 }
 

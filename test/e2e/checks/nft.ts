@@ -1,4 +1,7 @@
 /** Collections and mints: the contract's requests as they are written, on the chains of the sandbox. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
 import { told } from '../../support/e2e-client.ts'
@@ -32,6 +35,7 @@ export async function checkNft(t: Test, sandbox: Sandbox): Promise<void> {
   await t.test('a batch of both standards is minted whole, into a collection that is not there yet', (t) =>
     batches(t, sandbox, client),
   )
+  await t.test('what docs/nft.md shows works by copy and paste', (t) => page(t, sandbox))
 }
 
 type Client = Awaited<ReturnType<Sandbox['tenant']>>
@@ -116,4 +120,20 @@ async function batches(t: Test, { query }: Sandbox, client: Client): Promise<voi
     const rows = await query('SELECT count(*)::int AS count FROM nft_tokens WHERE collection_id = $1', [collection_id])
     t.strictSame(rows, [{ count: 100 }])
   }
+}
+
+/** Runs the page's shell blocks one after the other, as somebody who pastes them. */
+async function page(t: Test, { state }: Sandbox): Promise<void> {
+  const text = readFileSync(new URL('../../../docs/nft.md', import.meta.url), 'utf8')
+  const script = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block).join('\n')
+  const env = { PATH: process.env.PATH, URL: state.base_url, KEY: state.api_key }
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { env, maxBuffer: 1 << 24 })
+  const answers = stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { status: string; data: Record<string, unknown> })
+  t.ok(answers.length >= 6, 'each request was answered')
+  for (const { status, data } of answers) t.equal(status, 'success', JSON.stringify(data))
+  t.match(answers[0]?.data, { name: 'Lighthouses', status: 'DEPLOYED' })
+  t.match(answers[1]?.data, { token_id: '1', status: 'MINTED' })
 }
