@@ -7,6 +7,7 @@ import { chainAggregate } from '../follower/aggregate.ts'
 import { collectionAggregate } from '../nft/collections/projection.ts'
 import { mintAggregate } from '../nft/mints/projection.ts'
 import { ownershipAggregate } from '../nft/ownership/projection.ts'
+import { tokenAggregate } from '../nft/tokens/projection.ts'
 import { nftTransferAggregate } from '../nft/transfers/projection.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
 import { keyIndexesAggregate } from '../wallets/key-indexes.ts'
@@ -22,6 +23,7 @@ export const ALL_AGGREGATES = [
   mintAggregate,
   nftTransferAggregate,
   ownershipAggregate,
+  tokenAggregate,
   transactionAggregate,
   walletAggregate,
 ] as unknown as readonly AnyAggregate[]

@@ -16,9 +16,11 @@ import { walletTokenRoutes } from '../nft/ownership/routes.ts'
 import { createNftTransferReads } from '../nft/transfers/read-transfers.ts'
 import { createRequestNftTransfer } from '../nft/transfers/request-transfer.ts'
 import { nftTransferRoutes } from '../nft/transfers/routes.ts'
+import { createUntilVoucherSigned } from '../nft/vouchers/wait-for-signature.ts'
 import { createRequestWallet } from '../wallets/request-wallet.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+import { composeTokenRoutes } from './api-nft-tokens.ts'
 import type { ApiParts } from './api-parts.ts'
 import { createFundIssuer } from './issuer-funds.ts'
 import type { Kernel } from './kernel.ts'
@@ -54,6 +56,8 @@ export function composeNftRoutes(
   const warnOfRecipients = createWarnOfRecipients((chainId) =>
     createCanReceive(chainOf(chainId).client, chainOf(chainId).code),
   )
+  const mints = createMintReads(pool)
+  const ownersOf = createOwnersOf(pool)
   const requestTransfer = createRequestNftTransfer({
     ...ports,
     pool,
@@ -65,12 +69,15 @@ export function composeNftRoutes(
     mintRoutes({
       mintTokens,
       findReplay,
-      reads: createMintReads(pool),
+      reads: mints,
       collections,
       untilMined,
+      untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
+      signWaitMs: config.signWaitMs,
       warnOfRecipients,
-      ownersOf: createOwnersOf(pool),
+      ownersOf,
     }),
+    ...composeTokenRoutes(kernel, { ...ports, findReplay, collections, mints, ownersOf, pinMetadata, untilMined }),
     nftTransferRoutes({
       requestTransfer,
       findReplay,

@@ -8,6 +8,7 @@ import { lead } from '../event-log/lead.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
 import { sweep } from '../jobs/sweep.ts'
+import { findUnsignedVouchers, voucherJobs } from '../nft/vouchers/jobs.ts'
 import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
 import type { Kernel } from './kernel.ts'
@@ -33,7 +34,7 @@ function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal):
   const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: BALANCE_JOB_DATA })
   return dispatchEvents({
     subscription: withLanes(events, createLanesOf(pool)),
-    routes: (event) => [...transactionJobs(event), ...walletJobs(event), ...balanceJobs(event)],
+    routes: (event) => [...transactionJobs(event), ...walletJobs(event), ...voucherJobs(event), ...balanceJobs(event)],
     jobs,
     signal,
     log: logger,
@@ -51,6 +52,7 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
         find: (limit) => findUnfinishedLanes(pool, quietBefore(), new Date(clock() - rebroadcastAfterMs), limit),
       },
       { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
+      { name: 'vouchers', find: (limit) => findUnsignedVouchers(pool, quietBefore(), limit) },
       { name: 'balances', find: (limit) => findUnobservedWallets(pool, quietBefore(), limit) },
     ],
     jobs,

@@ -1,4 +1,4 @@
-/** The signer process: the only one that holds keys. Makes wallets' keys and signs what waits in lanes. */
+/** The signer process: the only one that holds keys. Makes wallets' keys, signs what waits in lanes, and vouchers. */
 
 import { rpcCall } from '../chain/json-rpc.ts'
 import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
@@ -6,9 +6,10 @@ import { createHdSigner } from '../keys/hd.ts'
 import { parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import { createPostgresKeystore } from '../keys/postgres-keystore.ts'
-import type { Signer } from '../keys/signer.ts'
+import type { KeyRef, Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { openTenantSeeds } from '../keys/tenant-seeds.ts'
+import { createSignVoucher } from '../nft/vouchers/sign-voucher.ts'
 import { createDrainLane } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads, parseLane } from '../transactions/lanes.ts'
@@ -21,15 +22,19 @@ import type { Work } from './run-process.ts'
 /** Lanes that are drained side by side: signing is bound by the processor, the rest by waiting for the database. */
 const LANES_AT_ONCE = 8
 const WALLETS_AT_ONCE = 4
+const VOUCHERS_AT_ONCE = 8
 
 export async function startSigner(kernel: Kernel): Promise<Work> {
   const { jobs, log } = kernel
   const signer = await openSigner(kernel)
-  const drainLane = composeLane(kernel, signer)
+  const keyOf = composeKeyOf(kernel)
+  const drainLane = composeLane(kernel, signer, keyOf)
+  const signVoucher = createSignVoucher({ log, signer, keyOf })
   const createHdWallet = createCreateHdWallet({ log, signer })
   const workers = [
     jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
     jobs.process('wallet', ({ wallet_id }) => createHdWallet(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
+    jobs.process('voucher', ({ mint_id }) => signVoucher(mint_id ?? ''), { concurrency: VOUCHERS_AT_ONCE }),
   ]
   return { drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))) }
 }
@@ -41,14 +46,23 @@ async function openSigner({ config, pool }: Kernel): Promise<Signer> {
   return signerByKind({ hd: createHdSigner({ seeds: await openTenantSeeds({ keystore, kek }) }) })
 }
 
-function composeLane({ config, pool, log, leases, clock, chainOf, logger, metrics }: Kernel, signer: Signer) {
+type KeyOf = (walletId: string) => Promise<KeyRef>
+
+function composeKeyOf({ pool }: Kernel): KeyOf {
   const factsOf = createWalletFacts(pool)
-  const lanes = createLaneReads(pool)
-  const keyOf = async (walletId: string) => {
+  return async (walletId) => {
     const key = (await factsOf(walletId))?.key
     if (key === undefined || key === null) throw new Error(`wallet ${walletId} has no key`)
     return key
   }
+}
+
+function composeLane(
+  { config, pool, log, leases, clock, chainOf, logger, metrics }: Kernel,
+  signer: Signer,
+  keyOf: KeyOf,
+) {
+  const lanes = createLaneReads(pool)
   const shared = { log, lanes, signer, keyOf, clock }
   const replace = createReplaceInLane({
     ...shared,

@@ -19,6 +19,8 @@ export type ReadModelTable =
   | 'nft_collections'
   | 'nft_mints'
   | 'nft_tokens'
+  | 'nft_vouchers'
+  | 'nft_token_updates'
   | 'nft_owners'
   | 'nft_transfers'
   | 'nft_transfer_items'

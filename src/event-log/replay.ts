@@ -33,6 +33,8 @@ const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>>
   nft_collections: ['collection_id'],
   nft_mints: ['mint_id'],
   nft_tokens: ['mint_id', 'token_id'],
+  nft_vouchers: ['mint_id'],
+  nft_token_updates: ['collection_id', 'token_id', 'sequence'],
   nft_owners: ['chain_id', 'contract', 'token_id', 'owner'],
   nft_transfers: ['transfer_id'],
   nft_transfer_items: ['transfer_id', 'item'],

@@ -10,6 +10,7 @@ export const QUEUE_NAMES = [
   'submit', // Signed transactions wait for the network.
   'wallet', // A wallet waits for its address.
   'observe', // A wallet waits for its first balance.
+  'voucher', // A voucher waits for its signature.
 ] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 

@@ -5,6 +5,7 @@
 import { HDNodeWallet, Mnemonic } from 'ethers'
 import { LRUCache } from 'lru-cache'
 import { signRecoverable } from 'tiny-secp256k1'
+import { signEip712 } from './eip712.ts'
 import { signEip1559 } from './eip1559.ts'
 import type { CreatedKey, KeyRef, SignedTransaction, Signer, SigningRequest } from './signer.ts'
 import type { TenantSeeds } from './tenant-seeds.ts'
@@ -100,6 +101,11 @@ export function createHdSigner({
         if (signed.length % SIGNATURES_PER_TURN === 0) await new Promise(setImmediate)
       }
       return signed
+    },
+
+    async signTypedData({ key: ref, typedData }) {
+      const key = await keyOf(requireHd(ref), seeds.load)
+      return signEip712(typedData, (digest) => key.sign(digest))
     },
   }
 }

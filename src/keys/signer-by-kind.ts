@@ -36,6 +36,8 @@ export function signerByKind(signers: SignersByKind): Signer {
       const answers = new Map(signed.flat())
       return requests.map((request) => present(answers.get(request)))
     },
+
+    signTypedData: async (request) => signerOf(request.key.kind).signTypedData(request),
   }
 }
 

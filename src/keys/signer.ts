@@ -34,6 +34,22 @@ export type UnsignedTransaction = {
 
 export type SigningRequest = { readonly key: KeyRef; readonly transaction: UnsignedTransaction }
 
+/** Typed structured data (EIP-712); the primary type is the one that no other refers to. Numbers may be decimal strings. */
+export type TypedData = {
+  readonly domain: {
+    readonly name?: string
+    readonly version?: string
+    readonly chainId?: number
+    readonly verifyingContract?: string
+    readonly salt?: string
+  }
+  /** Without `EIP712Domain`: it follows from the domain. */
+  readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>
+  readonly message: Readonly<Record<string, unknown>>
+}
+
+export type TypedDataRequest = { readonly key: KeyRef; readonly typedData: TypedData }
+
 /** What goes into the log and then on the wire: the bytes and their Keccak-256, both as 0x-prefixed hex. */
 export type SignedTransaction = { readonly hash: string; readonly rawTransaction: string }
 
@@ -52,4 +68,13 @@ export type Signer = {
    * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
    */
   readonly signTransactions: (requests: readonly SigningRequest[]) => Promise<readonly SignedTransaction[]>
+  /**
+   * Signs whatever it is given: that the owner wants it signed is in the log before. The same request gives a signature that
+   * is as good, not always the same one.
+   *
+   * @returns 65 bytes (r, s, v) in hex: s in the lower half of the order (EIP-2), v 27 or 28
+   * @throws Unavailable when the key cannot be reached now: the same call may succeed later
+   * @throws TypeError when the message does not fit its types: a defect of the caller
+   */
+  readonly signTypedData: (request: TypedDataRequest) => Promise<string>
 }

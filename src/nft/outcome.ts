@@ -14,6 +14,11 @@ const ENDED_BADLY = ['failed', 'cancelled', 'reverted'] as const
 /** Of a row `x` of `transactions`, in SQL: what `outcomeOf` calls failed. */
 export const FAILED_IN_SQL = `coalesce(x.state IN (${ENDED_BADLY.map((state) => `'${state}'`).join(', ')}), false)`
 
+/** Of a row of `transactions` by that name, in SQL: what `outcomeOf` calls done. */
+export function doneInSql(row: string): string {
+  return `coalesce(${row}.state IN ('mined', 'confirmed') AND ${row}.succeeded, false)`
+}
+
 export function outcomeOf({ state, succeeded }: TransactionFate): Outcome {
   if ((ENDED_BADLY as readonly string[]).includes(state)) return 'failed'
   return (state === 'mined' || state === 'confirmed') && succeeded === true ? 'done' : 'pending'

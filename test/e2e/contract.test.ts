@@ -6,6 +6,7 @@ import { checkContractRows } from './checks/contract-rows.ts'
 import { checkCrowd } from './checks/crowd.ts'
 import { checkHostile } from './checks/hostile.ts'
 import { checkNft } from './checks/nft.ts'
+import { checkVouchers } from './checks/nft-vouchers.ts'
 import { checkOnce } from './checks/once.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkRefusals } from './checks/refusals.ts'
@@ -18,6 +19,7 @@ t.test('the rows of the contract', (t) => checkContractRows(t, sandbox))
 t.test('wallets', (t) => checkWallets(t, sandbox))
 t.test('transfers', (t) => checkTransfers(t, sandbox))
 t.test('collections and mints', (t) => checkNft(t, sandbox))
+t.test('vouchers, and tokens that change', (t) => checkVouchers(t, sandbox))
 t.test('idempotency', (t) => checkOnce(t, sandbox))
 t.test('access', (t) => checkAccess(t, sandbox))
 t.test('refusals', (t) => checkRefusals(t, sandbox))

@@ -92,3 +92,6 @@ export const DEVELOPMENT_ADDRESSES = [
   '0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f',
   '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
 ] as const
+
+/** Half the order of secp256k1: the largest s of a signature that EIP-2 takes. */
+export const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n

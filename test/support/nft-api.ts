@@ -4,6 +4,7 @@
  */
 import type { Test } from 'tap'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
+import { composeTokenRoutes } from '../../src/compose/api-nft-tokens.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { createCreateCollection } from '../../src/nft/collections/create-collection.ts'
@@ -16,6 +17,7 @@ import { createMintReads } from '../../src/nft/mints/read-mints.ts'
 import { mintRoutes } from '../../src/nft/mints/routes.ts'
 import { createWarnOfRecipients } from '../../src/nft/mints/warn-of-recipients.ts'
 import { createOwnersOf } from '../../src/nft/ownership/owners-of.ts'
+import { createUntilVoucherSigned } from '../../src/nft/vouchers/wait-for-signature.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { type Calls, withCalls } from './calls.ts'
 import { type Answer, KEYS, startTestApp } from './http.ts'
@@ -32,6 +34,7 @@ export type Post = (url: string, body: object, headers?: Record<string, string>)
 export type NftApi = {
   readonly calls: Calls
   readonly post: Post
+  readonly send: Awaited<ReturnType<typeof startTestApp>>['send']
   readonly get: (url: string, headers?: Record<string, string>) => Promise<Answer>
   /** Requests a collection of a wallet with money, without waiting. Returns its data. */
   readonly collection: (body?: object) => Promise<Data>
@@ -62,6 +65,7 @@ export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<
   return {
     calls,
     post,
+    send,
     get: (url, headers = {}) => send({ method: 'GET', url, headers }),
     collection: async (body = {}) => {
       const answer = await post('/v1/nft/collections/create', { ...COLLECTION, wallet_id: walletId, ...body }, ASYNC)
@@ -112,16 +116,31 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
     () => async (deliveries) => deliveries.map(({ to }) => to !== DEAF_CONTRACT),
   )
   const { untilMined } = reads
+  const mints = createMintReads(pool)
+  const ownersOf = createOwnersOf(pool)
   const routes = [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
     mintRoutes({
       mintTokens,
       findReplay,
-      reads: createMintReads(pool),
+      reads: mints,
       collections,
       untilMined,
+      untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
+      signWaitMs: 0,
       warnOfRecipients,
-      ownersOf: createOwnersOf(pool),
+      ownersOf,
+    }),
+    ...composeTokenRoutes(calls, {
+      ...ports,
+      log,
+      newId,
+      findReplay,
+      collections,
+      mints,
+      ownersOf,
+      pinMetadata,
+      untilMined,
     }),
   ]
   return (app: Parameters<(typeof routes)[number]>[0]) => {

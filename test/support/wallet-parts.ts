@@ -13,6 +13,8 @@ import { subscribe } from '../../src/event-log/subscription.ts'
 import { PrismaClient } from '../../src/generated/prisma/client.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { voucherJobs } from '../../src/nft/vouchers/jobs.ts'
+import { createSignVoucher } from '../../src/nft/vouchers/sign-voucher.ts'
 import { createArchiveWallet } from '../../src/wallets/archive-wallet.ts'
 import { createCreateHdWallet } from '../../src/wallets/create-hd-wallet.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
@@ -124,11 +126,18 @@ export async function makeWallet(
 
 /** Follows the log and makes keys, as dispatcher and signer together do, until the test ends. */
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
-  const { pool, wakeUps, createHdWallet } = parts
+  const { pool, log, wakeUps, createHdWallet } = parts
+  const keyOf = async (walletId: string) => {
+    const key = (await createWalletFacts(pool)(walletId))?.key
+    if (!key) throw new Error(`${walletId} has no key`)
+    return key
+  }
+  const signVoucher = createSignVoucher({ log, signer: testSigner(), keyOf })
   await beat(parts)
   const stop = new AbortController()
   const running = (async () => {
     for await (const batch of subscribe({ pool, wakeUps, name: 'signer', signal: stop.signal })) {
+      for (const { data } of batch.events.flatMap(voucherJobs)) await signVoucher(data.mint_id ?? '')
       for (const { queue, data } of batch.events.flatMap(walletJobs)) {
         if (queue === 'wallet') await createHdWallet(data.wallet_id ?? '')
       }

@@ -14,7 +14,13 @@ const FAILED: FailedJob = {
   failedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
 }
 const NONE = { waiting: 0, active: 0, delayed: 0, failed: 0 }
-const COUNTS = { lane: { waiting: 12, active: 3, delayed: 4, failed: 5 }, submit: NONE, wallet: NONE, observe: NONE }
+const COUNTS = {
+  lane: { waiting: 12, active: 3, delayed: 4, failed: 5 },
+  submit: NONE,
+  wallet: NONE,
+  observe: NONE,
+  voucher: NONE,
+}
 
 /** Runs a command line on a queue that holds one failed job in `lane`. */
 async function run(line: string, broken?: Error) {
@@ -43,14 +49,14 @@ t.test('counts shows every queue by state', async (t) => {
   const [head, lane, ...others] = out.trim().split('\n')
   t.match(head, /^queue +waiting +active +delayed +failed/)
   t.match(lane, /^lane +12 +3 +4 +5/)
-  t.equal(others.length, 3)
+  t.equal(others.length, 4)
   t.strictSame(JSON.parse((await run('counts --json')).out), COUNTS)
 })
 
 t.test('failed shows why and where, of one queue or of all', async (t) => {
   const { code, out, asked } = await run('failed')
   t.equal(code, 0)
-  t.strictSame(asked.length, 4)
+  t.strictSame(asked.length, 5)
   t.equal(
     out,
     'lane lane-1  2026-01-02T03:04:05.000Z  tries 8, given up 2 times\n' +

@@ -10,10 +10,15 @@ import { createHdSigner, hdAccount, hdPath } from '../../src/keys/hd.ts'
 import type { KeyRef, Signer, UnsignedTransaction } from '../../src/keys/signer.ts'
 import { signerByKind } from '../../src/keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../../src/keys/tenant-seeds.ts'
-import { BIP32_VECTORS, BIP39_VECTORS, DEVELOPMENT_ADDRESSES, DEVELOPMENT_WORDS } from '../support/key-vectors.ts'
+import {
+  BIP32_VECTORS,
+  BIP39_VECTORS,
+  DEVELOPMENT_ADDRESSES,
+  DEVELOPMENT_WORDS,
+  HALF_ORDER,
+} from '../support/key-vectors.ts'
 
 const ENTROPY = Buffer.from(Mnemonic.fromPhrase(DEVELOPMENT_WORDS).entropy.slice(2), 'hex')
-const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /** Seeds as a keystore would give them, made from the tenant's name; counts how often it was asked. */
 function seedsOf(known: Record<string, Uint8Array>): TenantSeeds & { loads: number } {
@@ -188,6 +193,7 @@ t.test(
         asked.push(requests.length)
         return requests.map(({ transaction }) => ({ hash: `${name}-${transaction.nonce}`, rawTransaction: '0x' }))
       },
+      signTypedData: async () => name,
     })
     const mpc: KeyRef = { kind: 'mpc', keyId: 'k' }
     const requests = [hd(0), mpc, mpc, hd(1), mpc].map((key, nonce) => ({ key, transaction: { ...transfer, nonce } }))
@@ -198,10 +204,13 @@ t.test(
       ['hd-0', 'mpc-1', 'mpc-2', 'hd-3', 'mpc-4'],
     )
     t.equal((await both.createKey({ kind: 'mpc', tenantId: 'acme', walletId: 'wal_1' })).address, 'mpc')
+    const typedData = { domain: {}, types: { Note: [{ name: 'text', type: 'string' }] }, message: { text: 'a' } }
+    t.equal(await both.signTypedData({ key: mpc, typedData }), 'mpc')
     asked.length = 0
     const one = signerByKind({ hd: fake('hd') })
     await t.rejects(one.signTransactions(requests), { code: 'signer_unavailable', retryable: true })
     await t.rejects(one.createKey({ kind: 'mpc', tenantId: 'acme', walletId: 'wal_1' }), { code: 'signer_unavailable' })
+    await t.rejects(one.signTypedData({ key: mpc, typedData }), { code: 'signer_unavailable', retryable: true })
     t.strictSame(asked, [])
   },
 )

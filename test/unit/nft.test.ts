@@ -11,13 +11,14 @@ import type { CollectionEvent } from '../../src/nft/collections/events.ts'
 import { collectionAggregate } from '../../src/nft/collections/projection.ts'
 import { contentOf } from '../../src/nft/metadata/content.ts'
 import { mintDecider } from '../../src/nft/mints/decider.ts'
-import type { MintEvent } from '../../src/nft/mints/events.ts'
+import type { MintingType, MintRecorded } from '../../src/nft/mints/events.ts'
 import { planTransactions } from '../../src/nft/mints/plan-transactions.ts'
 import { mintAggregate } from '../../src/nft/mints/projection.ts'
-import { type MintItem, type RequestedMint, readItems } from '../../src/nft/mints/read-items.ts'
+import { type AddressedItem, type RequestedMint, readItems } from '../../src/nft/mints/read-items.ts'
 import type { TokenRow } from '../../src/nft/mints/token-rows.ts'
 import { toMint, toTokens } from '../../src/nft/mints/view.ts'
 import { outcomeOf } from '../../src/nft/outcome.ts'
+import { tokenAggregate } from '../../src/nft/tokens/projection.ts'
 import { refusal } from '../support/refusal.ts'
 
 const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -32,11 +33,11 @@ const collectionRequested = (() => {
 })()
 const mintRecorded = (() => {
   const { schema_version, data } = golden('MintRecorded')
-  return upcast<MintEvent>(mintAggregate.schemas, 'MintRecorded', schema_version, data)
+  return upcast<MintRecorded>(mintAggregate.schemas, 'MintRecorded', schema_version, data)
 })()
 
 t.test('every event that was ever written is still read, and gives its rows', async (t) => {
-  for (const { schemas } of [collectionAggregate, mintAggregate] as unknown as AnyAggregate[])
+  for (const { schemas } of [collectionAggregate, mintAggregate, tokenAggregate] as unknown as AnyAggregate[])
     for (const [type, { version }] of Object.entries<{ version: number }>(schemas))
       for (let n = 1; n <= version; n += 1)
         t.ok(readFileSync(new URL(`../golden/events/${type}.v${n}.json`, import.meta.url)).length > 0)
@@ -138,7 +139,7 @@ t.test('what a mint may not say is refused with every field, whichever it is', a
 })
 
 t.test('tokens are spread over as few transactions as their gas allows, each once and in order', async () => {
-  const item: MintItem = {
+  const item: AddressedItem = {
     recipient: RECIPIENT,
     amount: 1n,
     metadata: METADATA,
@@ -192,36 +193,61 @@ t.test('the transaction tells what became of a mint, and only its end tells of a
 })
 
 t.test('a mint is told as a whole: pending until the last token is decided, failed when one of them is', async (t) => {
-  const row = (id: number, state: string | null, succeeded: boolean | null): TokenRow => ({
+  const row = (
+    id: number,
+    state: string | null,
+    succeeded: boolean | null,
+    mintingType: MintingType = 'BATCH',
+  ): TokenRow => ({
     tenant_id: 'acme',
     environment: 'mainnet',
     token_id: String(id),
     collection_id: 'col_1',
     mint_id: 'mint_1',
-    minting_type: 'BATCH',
+    minting_type: mintingType,
     collection_type: 'SERIES',
     base_uri: 'ipfs://',
     recipient: RECIPIENT,
     amount: '1',
     cid: 'bafy',
+    minted_cid: contentOf(METADATA).cid,
+    chain_id: 1,
+    contract_address: RECIPIENT,
     created_at: new Date(0),
     transaction_id: 'tx_1',
     state,
     succeeded,
     hash: null,
     failure: state === 'failed' ? { code: 'expired', message: 'late' } : null,
+    named: null,
+    valid_until: null,
+    signature: null,
+    revocation_id: null,
+    revocation_state: null,
+    revocation_succeeded: null,
+    revocation_hash: null,
+    holder: null,
   })
-  const views = (...rows: TokenRow[]) => toMint(toTokens(rows, 4), 'BATCH')
+  const views = (first: TokenRow, ...rows: TokenRow[]) => toMint(toTokens([first, ...rows], 4), first)
   const [minted, pending, failed, lazy] = [
     row(7, 'mined', true),
     row(8, 'signed', null),
     row(9, 'failed', null),
-    row(10, null, null),
+    row(10, null, null, 'LAZY'),
   ]
   t.match(views(minted, pending, failed), { status: 'PENDING', token_id: '7', failure: { code: 'expired' } })
   t.match(views(minted, failed), { status: 'FAILED' })
   t.match(views(minted), { status: 'MINTED', failure: null, edition: 5, metadata_uri: 'ipfs://bafy' })
-  t.match(views(lazy), { status: 'LAZY' })
+  const lazily = (more: Partial<TokenRow>) => views({ ...lazy, ...more })
+  t.match(lazily({}), { status: 'LAZY', voucher: { recipient: null, signature: null, revocation: null } })
+  t.match(lazily({ state: 'signed' }), { status: 'PENDING', owner: RECIPIENT })
+  t.match(lazily({ state: 'failed' }), { status: 'LAZY', owner: null }, 'the voucher is not used')
+  t.match(lazily({ state: 'mined', succeeded: true }), { status: 'MINTED', owner: RECIPIENT })
+  t.match(lazily({ holder: '0xaa' }), { status: 'MINTED', owner: '0xaa' }, 'redeemed elsewhere')
+  const revoking = { revocation_id: 'tx_9', revocation_state: 'signed' }
+  t.match(lazily(revoking), { status: 'LAZY', voucher: { revocation: { status: 'PENDING', transaction_id: 'tx_9' } } })
+  t.match(lazily({ ...revoking, revocation_state: 'mined', revocation_succeeded: true }), { status: 'REVOKED' })
+  t.match(lazily({ ...revoking, holder: '0xaa' }), { status: 'MINTED' }, 'who was quicker')
   const all = views(minted, failed, pending)
   t.strictSame(
     all.tokens.map(({ status, edition }) => [status, edition]),

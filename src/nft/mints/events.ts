@@ -37,5 +37,32 @@ export type Mint = {
   readonly requestedAt: string
 }
 
+/** The owner's word that the one token of a LAZY mint may be minted: what it says beside the token, and where it holds. */
+export type VoucherTerms = {
+  /** The wallet that owns the contract: its key signs. */
+  readonly walletId: string
+  readonly chainId: number
+  readonly contract: string
+  /** In whole seconds, as the contract counts; `null` for no end. */
+  readonly validUntil: string | null
+  readonly requestedAt: string
+}
+
 export type MintRecorded = Event<'MintRecorded', Mint>
-export type MintEvent = MintRecorded
+export type VoucherRequested = Event<'VoucherRequested', VoucherTerms>
+/** 65 bytes (r, s, v) in hex. */
+export type VoucherSigned = Event<'VoucherSigned', { readonly signature: string; readonly signedAt: string }>
+export type VoucherRedemptionRequested = Event<
+  'VoucherRedemptionRequested',
+  { readonly recipient: string; readonly transactionId: string; readonly requestedAt: string }
+>
+export type VoucherRevocationRecorded = Event<
+  'VoucherRevocationRecorded',
+  { readonly transactionId: string; readonly requestedAt: string }
+>
+export type MintEvent =
+  | MintRecorded
+  | VoucherRequested
+  | VoucherSigned
+  | VoucherRedemptionRequested
+  | VoucherRevocationRecorded

@@ -2,22 +2,23 @@
  * Accepts a mint: checks all that can be known now, gives the tokens their numbers, and records the mint with the transactions
  * that do it in one append. What is refused leaves no trace.
  */
-import { Conflict, ValidationFailed } from '../../core/errors.ts'
+import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
 import { type Change, change } from '../../event-log/aggregate.ts'
 import { appendOnce, type Opened } from '../../event-log/append-once.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
-import type { PreparedTransaction, PreparePorts } from '../../transactions/prepare-transaction.ts'
+import { type PreparedTransaction, type PreparePorts, requireFuture } from '../../transactions/prepare-transaction.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
 import type { PinMetadata } from '../metadata/pin-metadata.ts'
 import { outcomeOf } from '../outcome.ts'
+import { recordLazyMint } from '../vouchers/lazy-mint.ts'
 import type { Allot, Place } from './allot.ts'
 import type { Mint, MintToken } from './events.ts'
 import { planTransactions } from './plan-transactions.ts'
 import { mintAggregate } from './projection.ts'
-import { type MintItem, type RequestedMint, readItems } from './read-items.ts'
+import { type AddressedItem, isAddressed, type RequestedMint, readItems } from './read-items.ts'
 
 /** Below the 2^24 of EIP-7825 and a third of the smallest block: a hundred ERC-721 tokens fit. */
 const MAX_TRANSACTION_GAS = 10_000_000n
@@ -34,7 +35,7 @@ export type MintPorts = PreparePorts & {
 }
 
 export type AcceptedMint = Opened & {
-  /** The transactions that mint; empty when an earlier request with the same idempotency key made the mint. */
+  /** The transactions that mint; empty in a LAZY mint, and when an earlier request with the same idempotency key made the mint. */
   readonly transactionIds: readonly string[]
 }
 
@@ -49,11 +50,12 @@ export type MintTokens = (request: MintRequest, metadata: Metadata, environment:
 export function createMintTokens(ports: MintPorts): MintTokens {
   const { collections, pinMetadata, allot } = ports
   return async (request, metadata, environment) => {
-    if (request.mintingType === 'LAZY') throw notYet()
     const owner = { tenantId: metadata.tenantId, environment }
     const collection = await collections.read(owner, request.collectionId)
     const { standard, collection_type: collectionType } = collection
     const items = readItems(request, { standard, collectionType })
+    const validUntil = request.validUntil === undefined ? null : new Date(request.validUntil).toISOString()
+    requireFuture(validUntil, ports.log.now())
     requireAlive(collection)
     await pinMetadata(items.map(({ content }) => content))
     const allotment = {
@@ -62,14 +64,22 @@ export function createMintTokens(ports: MintPorts): MintTokens {
       maxSupply: collection.max_supply === null ? null : Number(collection.max_supply),
       ordered: items.some(({ edition }) => edition !== null),
     }
-    return allot(allotment, (place) => take(ports, { request, collection, items, metadata }, place))
+    const [item] = items
+    if (request.mintingType === 'LAZY' && item !== undefined) {
+      return allot(allotment, async ({ firstTokenId: tokenId }) => async () => {
+        const opened = await recordLazyMint(ports, { collection, item, tokenId, validUntil }, metadata)
+        return { ...opened, transactionIds: [] }
+      })
+    }
+    const addressed = items.filter(isAddressed)
+    return allot(allotment, (place) => take(ports, { request, collection, items: addressed, metadata }, place))
   }
 }
 
 type Accepting = {
   readonly request: MintRequest
   readonly collection: CollectionRow
-  readonly items: readonly MintItem[]
+  readonly items: readonly AddressedItem[]
   readonly metadata: Metadata
 }
 
@@ -146,11 +156,6 @@ function record(mintId: string, mint: Mint, metadata: Metadata): Change {
   return recorded
 }
 
-function notYet(): ValidationFailed {
-  const rule = 'minting_type LAZY is not part of this release: use DIRECT or BATCH.'
-  return ValidationFailed.field('minting_type', 'not_available', rule)
-}
-
 function requireAlive(collection: CollectionRow): void {
   if (outcomeOf(collection) !== 'failed') return
   const why = collection.failure === null ? '' : ` (${collection.failure.message})`
@@ -158,7 +163,7 @@ function requireAlive(collection: CollectionRow): void {
 }
 
 /** A series is released in sequence: who names an edition wants that one or none. */
-function requireEditions(items: readonly MintItem[], { ordinal }: Place): void {
+function requireEditions(items: readonly AddressedItem[], { ordinal }: Place): void {
   for (const [n, { edition, path }] of items.entries()) {
     const next = (ordinal ?? 0) + n + 1
     if (edition === null || edition === next) continue

@@ -2,11 +2,11 @@
 import { encodeMint, encodeMintBatch } from '../../chain/nft.ts'
 import { mintGas } from '../../chain/nft-gas.ts'
 import type { CollectionType, Standard } from '../collections/events.ts'
-import type { MintItem } from './read-items.ts'
+import type { AddressedItem } from './read-items.ts'
 
 export type PlannedTransaction = {
   readonly firstTokenId: number
-  readonly items: readonly MintItem[]
+  readonly items: readonly AddressedItem[]
   readonly data: string
   readonly gasLimit: bigint
 }
@@ -15,7 +15,7 @@ export type MintPlan = {
   readonly standard: Standard
   readonly collectionType: CollectionType
   readonly firstTokenId: number
-  readonly items: readonly MintItem[]
+  readonly items: readonly AddressedItem[]
 }
 
 /** @param maxGas gas units that one transaction may take; one token is minted whatever it takes */
@@ -37,7 +37,7 @@ export function planTransactions(plan: MintPlan, maxGas: bigint): readonly Plann
   return planned
 }
 
-function encode(standard: Standard, firstTokenId: bigint, items: readonly MintItem[]): string {
+function encode(standard: Standard, firstTokenId: bigint, items: readonly AddressedItem[]): string {
   const tokens = items.map(({ recipient, amount, content }) => ({ recipient, amount, digest: content.digest }))
   const [only, ...more] = tokens
   return only !== undefined && more.length === 0

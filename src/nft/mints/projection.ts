@@ -4,14 +4,20 @@ import type { Aggregate, ProjectionContext, ReadModelRow } from '../../event-log
 import { contentRows } from '../metadata/content.ts'
 import { type MintCommand, mintDecider } from './decider.ts'
 import type { Mint, MintEvent } from './events.ts'
-import type { MintState } from './state.ts'
+import type { MintState, Voucher } from './state.ts'
 
 export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent> = {
   ...mintDecider,
   category: 'mint',
-  schemas: { MintRecorded: { version: 1, upcasters: [] } },
+  schemas: {
+    MintRecorded: { version: 1, upcasters: [] },
+    VoucherRequested: { version: 1, upcasters: [] },
+    VoucherSigned: { version: 1, upcasters: [] },
+    VoucherRedemptionRequested: { version: 1, upcasters: [] },
+    VoucherRevocationRecorded: { version: 1, upcasters: [] },
+  },
   project: (_before, after, context) => ({
-    rows: after.state === 'unknown' ? [] : rowsOf(after.mint, context),
+    rows: after.state === 'unknown' ? [] : [...rowsOf(after.mint, context), ...voucherRows(after.voucher, context)],
     holds: [],
   }),
 }
@@ -39,4 +45,22 @@ function rowsOf(mint: Mint, { id, version }: ProjectionContext): ReadModelRow[] 
     contentRows({ cid, text: canonicalJson(metadata) }, requestedAt),
   )
   return [{ table: 'nft_mints', row }, ...tokenRows, ...contents]
+}
+
+function voucherRows(voucher: Voucher | null, { id, version }: ProjectionContext): ReadModelRow[] {
+  if (voucher === null) return []
+  const row = {
+    mint_id: id,
+    wallet_id: voucher.walletId,
+    chain_id: voucher.chainId,
+    contract: voucher.contract,
+    recipient: voucher.recipient,
+    valid_until: voucher.validUntil,
+    signature: voucher.signature,
+    signed_at: voucher.signedAt,
+    revocation_id: voucher.revocationId,
+    created_at: voucher.requestedAt,
+    version,
+  }
+  return [{ table: 'nft_vouchers', row }]
 }

@@ -16,11 +16,13 @@ export type RequestedToken = {
 export type RequestedMint = RequestedToken & {
   readonly mintingType: MintingType
   readonly items?: readonly RequestedToken[] | undefined
+  /** ISO 8601: the end of a voucher. */
+  readonly validUntil?: string | undefined
 }
 
 export type MintItem = {
-  /** EIP-55. */
-  readonly recipient: string
+  /** EIP-55; `null` for whoever redeems a voucher. */
+  readonly recipient: string | null
   readonly amount: bigint
   readonly metadata: PublishedToken
   readonly content: Content
@@ -30,7 +32,15 @@ export type MintItem = {
   readonly path: string
 }
 
+/** An item that a transaction can mint. */
+export type AddressedItem = MintItem & { readonly recipient: string }
+
 const MAX_UINT256 = 2n ** 256n - 1n
+
+/** Always, but for a LAZY mint. */
+export function isAddressed(item: MintItem): item is AddressedItem {
+  return item.recipient !== null
+}
 
 /** @throws ValidationFailed with everything that is wrong, not only the first */
 export function readItems(
@@ -47,8 +57,9 @@ export function readItems(
       return undefined
     }
   }
+  check(() => requireVoucherFields(request, collection))
   const items = placesOf(request, check).map(({ token, path }): MintItem | null => {
-    const recipient = check(() => parseRecipient(required(token.recipient, `${path}recipient`), `${path}recipient`))
+    const recipient = check(() => readRecipient(token.recipient, `${path}recipient`, request.mintingType))
     const metadata = check(() => required(token.metadata, `${path}metadata`))
     const content = metadata && check(() => contentOf(metadata, `${path}metadata`))
     const amount = check(() => readAmount(token.amount, `${path}amount`, collection.standard))
@@ -74,6 +85,24 @@ function placesOf(request: RequestedMint, check: Check): { readonly token: Reque
     check(() => refuse(field, `${field} stands in each of the items of minting_type BATCH: leave it out here.`))
   }
   return (check(() => required(items, 'items')) ?? []).map((token, n) => ({ token, path: `items[${n}].` }))
+}
+
+function requireVoucherFields(
+  { mintingType, validUntil }: RequestedMint,
+  { collectionType }: { readonly collectionType: CollectionType },
+): void {
+  if (mintingType !== 'LAZY' && validUntil !== undefined) {
+    refuse('valid_until', `valid_until is for minting_type LAZY: leave it out of ${mintingType}.`)
+  }
+  if (mintingType === 'LAZY' && collectionType === 'SERIES') {
+    const rule = 'minting_type LAZY is not for a SERIES, whose tokens come out in sequence: use DIRECT or BATCH.'
+    refuse('minting_type', rule)
+  }
+}
+
+function readRecipient(recipient: string | undefined, field: string, mintingType: MintingType): string | null {
+  if (recipient === undefined && mintingType === 'LAZY') return null
+  return parseRecipient(required(recipient, field), field)
 }
 
 function refuse(field: string, message: string): never {

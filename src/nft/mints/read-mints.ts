@@ -2,11 +2,13 @@
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
+import { readUpdates } from '../tokens/read-updates.ts'
+import { toUpdates, type UpdatesView } from '../tokens/updates-view.ts'
 import type { PublishedToken } from './events.ts'
 import { countTokens, TOKEN_COLUMNS, TOKEN_TABLES, type TokenRow } from './token-rows.ts'
 import { type MintView, type TokenView, toMint, toTokens } from './view.ts'
 
-export type TokenDetail = TokenView & { readonly metadata: PublishedToken }
+export type TokenDetail = TokenView & UpdatesView & { readonly metadata: PublishedToken }
 
 export type MintReads = {
   /** @throws NotFound `mint_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, elsewhere */
@@ -49,7 +51,7 @@ export function createMintReads(pool: Pool): MintReads {
         const message = `This API key is for ${environment} and the mint is on ${first.environment}: use a key for ${first.environment}.`
         throw new PermissionDenied('environment_mismatch', message)
       }
-      return toMint(await viewsOf(rows), first.minting_type)
+      return toMint(await viewsOf(rows), first)
     },
     async tokens(collectionId, { before, limit }) {
       const { rows } = await pool.query<TokenRow>({
@@ -64,13 +66,18 @@ export function createMintReads(pool: Pool): MintReads {
       if (tokenId.length > MAX_TOKEN_ID_DIGITS) throw new NotFound('token')
       const { rows } = await pool.query<TokenRow & { content: string }>({
         name: 'read_token',
-        text: `SELECT p.content, ${TOKEN_COLUMNS} FROM ${TOKEN_TABLES} JOIN nft_metadata p ON p.cid = t.cid
+        text: `SELECT d.content, ${TOKEN_COLUMNS} FROM ${TOKEN_TABLES} JOIN nft_metadata d ON d.cid = coalesce(u.cid, t.cid)
                WHERE t.collection_id = $1 AND t.token_id = $2`,
         values: [collectionId, tokenId],
       })
       const [view] = await viewsOf(rows)
       if (view === undefined) throw new NotFound('token')
-      return { ...view, metadata: JSON.parse(rows[0]?.content ?? '{}') as PublishedToken }
+      const updates = await readUpdates(pool, collectionId, tokenId)
+      return {
+        ...view,
+        ...toUpdates(updates, rows[0]?.base_uri ?? ''),
+        metadata: JSON.parse(rows[0]?.content ?? '{}') as PublishedToken,
+      }
     },
   }
 }

@@ -16,8 +16,10 @@ import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import { collectionParams } from '../collections/schemas.ts'
 import type { OwnersOf } from '../ownership/owners-of.ts'
+import type { UntilVoucherSigned } from '../vouchers/wait-for-signature.ts'
 import type { AcceptedMint, MintRequest, MintTokens } from './mint-tokens.ts'
 import type { MintReads } from './read-mints.ts'
+import { readToken } from './read-token.ts'
 import {
   acceptedMintSchema,
   mintBody,
@@ -36,6 +38,9 @@ export type MintRoutePorts = {
   readonly reads: MintReads
   readonly collections: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
+  readonly untilVoucherSigned: UntilVoucherSigned
+  /** How long an answer waits for a voucher's signature when the caller does not say. */
+  readonly signWaitMs: number
   readonly warnOfRecipients: WarnOfRecipients
   readonly ownersOf: OwnersOf
 }
@@ -48,10 +53,11 @@ const mint = {
   description:
     'Mints into a collection of yours. The service gives each token its number. Once this has answered, the mint is recorded ' +
     'for ever and each token is minted at most once, whatever happens. A BATCH is one transaction where its gas allows, and ' +
-    'several otherwise: `tokens` tells the fate of each. Of a BATCH, the fields of a token at the top are those of the first one.',
+    'several otherwise: `tokens` tells the fate of each. LAZY ' +
+    'sends nothing and costs no gas: the answer has a signed `voucher`. Of a BATCH, the fields of a token at the top are those of the first one.',
   body: mintBody,
   response: {
-    201: successOf(acceptedMintSchema, 'The tokens are minted.'),
+    201: successOf(acceptedMintSchema, 'The tokens are minted, or the voucher of a LAZY mint is signed.'),
     202: successOf(acceptedMintSchema, 'The mint is accepted and on the way.'),
   },
 }
@@ -91,7 +97,8 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
-          waits: 'for the tokens to be in a block, 15 seconds at most',
+          waits:
+            'for the tokens to be in a block, 15 seconds at most, or for the signature of a LAZY mint, 2 seconds at most',
           refusals: {
             409: "The collection is full or was not deployed, it is another edition's turn, or the wallet is archived.",
             503: 'No node has told its fees lately, gas costs more than the cap, or IPFS did not take the metadata.',
@@ -104,9 +111,10 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         if (accepted.replayed) markReplayed(reply)
         const preference = preferenceOf(request)
         applyPreference(reply, preference)
-        const view = await settled(ports, owner, accepted, preference.waitMs ?? MINED_WAIT_MS)
+        const view = await settled(ports, owner, accepted, preference.waitMs)
         const warnings = await ports.warnOfRecipients(view, await collections.read(owner, view.collection_id))
-        return reply.code(view.status === 'MINTED' ? 201 : 202).send(success({ ...view, warnings }))
+        const done = view.status === 'MINTED' || (view.voucher !== null && view.voucher.signature !== null)
+        return reply.code(done ? 201 : 202).send(success({ ...view, warnings }))
       },
     )
 
@@ -135,10 +143,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
       { schema: token, config: { scope: 'nft:read' } },
       async (request) => {
         const collection = await collections.read(ownerOf(request), request.params.collection_id)
-        const { chain_id: chainId, contract_address: contract } = collection
-        const view = await reads.token(collection.collection_id, request.params.token_id)
-        const owners = (await ownersOf(chainId, contract, [view.token_id])).get(view.token_id) ?? []
-        return success({ ...withHolder(view, owners), owners })
+        return success(await readToken(ports, collection, request.params.token_id))
       },
     )
   }
@@ -167,14 +172,19 @@ async function accept(
   return mintTokens(wanted, metadata, request.caller.environment)
 }
 
-/** The mint, once all of it is in a block or the time is over. */
+/** The mint, once all of it is in a block, or its voucher signed, or the time is over. @param wanted milliseconds */
 async function settled(
-  { reads, untilMined }: MintRoutePorts,
+  { reads, untilMined, untilVoucherSigned, signWaitMs }: MintRoutePorts,
   owner: Owner,
   { id, replayed, transactionIds }: AcceptedMint,
-  waitMs: number,
+  wanted: number | null,
 ): Promise<MintView> {
-  const before = replayed ? await reads.read(owner, id) : null
+  const before = replayed || transactionIds.length === 0 ? await reads.read(owner, id) : null
+  if (before?.voucher && before.voucher.signature === null) {
+    const patience = wanted ?? signWaitMs
+    return patience > 0 && (await untilVoucherSigned(id, patience)) !== null ? reads.read(owner, id) : before
+  }
+  const waitMs = wanted ?? MINED_WAIT_MS
   const pending =
     before?.status === 'PENDING' ? before.tokens.map(({ transaction_id }) => transaction_id) : transactionIds
   const awaited = new Set(pending.filter((transactionId) => transactionId !== null))
@@ -194,5 +204,6 @@ function toRequest(body: Static<typeof mintBody>): MintRequest {
     metadata: body.metadata,
     amount: body.amount,
     items: body.items,
+    validUntil: body.valid_until,
   }
 }

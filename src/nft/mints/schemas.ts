@@ -4,14 +4,18 @@ import { type Page, pageSchema } from '../../http/paging.ts'
 import { addressSchema, closedObject, idSchema, instantSchema, nullable, oneOf } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
 import { tokenMetadataSchema } from '../metadata/schemas.ts'
-import type { TokenOwner } from '../ownership/owners-of.ts'
+import { updateFields } from '../tokens/schemas.ts'
+import { voucherSchema } from '../vouchers/schemas.ts'
 import { MINTING_TYPES } from './events.ts'
-import type { TokenDetail } from './read-mints.ts'
+import type { HeldToken } from './read-token.ts'
 import { type MintView, TOKEN_STATUSES, type TokenView } from './view.ts'
 
 const MAX_ITEMS = 100
 
-const recipientSchema = { ...addressSchema, description: 'Who gets the token.' }
+const recipientSchema = {
+  ...addressSchema,
+  description: 'Who gets the token. A LAZY mint may leave it out: then whoever redeems the voucher says so.',
+}
 const unitsSchema = Type.String({
   description: 'How many of the token, in an ERC1155 collection: a whole number as text. 1 unless it is sent.',
   examples: ['1'],
@@ -50,6 +54,10 @@ export const mintBody = closedObject(
     recipient: Type.Optional(recipientSchema),
     metadata: Type.Optional(tokenMetadataSchema),
     amount: Type.Optional(unitsSchema),
+    valid_until: Type.Optional({
+      ...instantSchema,
+      description: 'LAZY: until when the voucher can be redeemed, to the second. Left out: for ever.',
+    }),
     items: Type.Optional(
       Type.Array(itemSchema, {
         minItems: 1,
@@ -117,6 +125,7 @@ export const mintSchema = Type.Unsafe<MintView>(
     mint_id: idSchema('mint', 'Names the mint for ever.'),
     collection_id: idSchema('collection', 'The collection.'),
     minting_type: mintingTypeSchema,
+    voucher: voucherSchema,
     created_at: instantSchema,
     tokens: Type.Array(Type.Object(tokenFields), {
       description: 'Each token with its fate, in the order of the request.',
@@ -157,9 +166,10 @@ const tokenSchema = Type.Unsafe<TokenView>(
   }),
 )
 
-export const tokenDetailSchema = Type.Unsafe<TokenDetail & { readonly owners: readonly TokenOwner[] }>(
+export const tokenDetailSchema = Type.Unsafe<HeldToken>(
   Type.Object({
     ...(tokenSchema as unknown as { properties: Record<string, TSchema> }).properties,
+    ...updateFields,
     metadata: tokenMetadataSchema,
     owners: Type.Array(
       Type.Object({

@@ -1,11 +1,48 @@
 /** What a mint has come to: the fold of its events. */
-import type { Mint, MintEvent } from './events.ts'
+import type { Mint, MintEvent, VoucherTerms } from './events.ts'
 
-export type KnownMint = { readonly state: 'recorded'; readonly mint: Mint }
+export type Voucher = VoucherTerms & {
+  /** Who it names; `null` for whoever redeems. A redemption changes the token's recipient, never this one. */
+  readonly recipient: string | null
+  /** `null` until a signer has signed it. */
+  readonly signature: string | null
+  readonly signedAt: string | null
+  /** The newest transaction that was to revoke it. */
+  readonly revocationId: string | null
+}
+
+export type KnownMint = {
+  readonly state: 'recorded'
+  readonly mint: Mint
+  /** `null` unless the mint is LAZY. */
+  readonly voucher: Voucher | null
+}
 export type MintState = { readonly state: 'unknown' } | KnownMint
 
 export const UNKNOWN_MINT: MintState = { state: 'unknown' }
 
-export function evolve(_before: MintState, event: MintEvent): MintState {
-  return { state: 'recorded', mint: event.data }
+export function evolve(before: MintState, event: MintEvent): MintState {
+  if (event.type === 'MintRecorded') return { state: 'recorded', mint: event.data, voucher: null }
+  if (before.state === 'unknown') return before
+  const { mint, voucher } = before
+  if (event.type === 'VoucherRequested') {
+    const recipient = mint.tokens[0]?.recipient ?? null
+    return { ...before, voucher: { ...event.data, recipient, signature: null, signedAt: null, revocationId: null } }
+  }
+  if (voucher === null) return before
+  switch (event.type) {
+    case 'VoucherSigned':
+      return { ...before, voucher: { ...voucher, ...event.data } }
+    case 'VoucherRedemptionRequested': {
+      const { recipient, transactionId } = event.data
+      return {
+        ...before,
+        mint: { ...mint, tokens: mint.tokens.map((token) => ({ ...token, recipient, transactionId })) },
+      }
+    }
+    case 'VoucherRevocationRecorded':
+      return { ...before, voucher: { ...voucher, revocationId: event.data.transactionId } }
+    default:
+      return event satisfies never
+  }
 }

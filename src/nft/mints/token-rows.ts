@@ -2,7 +2,7 @@
 import type { Pool } from 'pg'
 import type { Environment } from '../../core/networks.ts'
 import type { CollectionType } from '../collections/events.ts'
-import { FAILED_IN_SQL } from '../outcome.ts'
+import { doneInSql, FAILED_IN_SQL } from '../outcome.ts'
 import type { MintingType } from './events.ts'
 
 export type TokenRow = {
@@ -18,7 +18,12 @@ export type TokenRow = {
   readonly recipient: string | null
   /** `numeric` as text. */
   readonly amount: string
+  /** Of its metadata as the chain has it. */
   readonly cid: string
+  /** Of the metadata that it was to be minted with. */
+  readonly minted_cid: string
+  readonly chain_id: number
+  readonly contract_address: string
   readonly created_at: Date
   readonly transaction_id: string | null
   /** All of the transaction's are null as long as the token has none. */
@@ -26,18 +31,43 @@ export type TokenRow = {
   readonly succeeded: boolean | null
   readonly hash: string | null
   readonly failure: { readonly code: string; readonly message: string } | null
+  /** From here on of a LAZY mint alone. Who its voucher names; null for whoever redeems. */
+  readonly named: string | null
+  readonly valid_until: Date | null
+  readonly signature: string | null
+  readonly revocation_id: string | null
+  readonly revocation_state: string | null
+  readonly revocation_succeeded: boolean | null
+  readonly revocation_hash: string | null
+  /** Who has most of it, by the chain's own account: a voucher may be redeemed by anybody. */
+  readonly holder: string | null
 }
 
-/** Of `nft_tokens` as `t`, with `m`, `c` and `x` for its mint, its collection and its transaction. */
+/**
+ * Of `nft_tokens` as `t`, with `m`, `c` and `x` for its mint, its collection and its transaction; `v`, `r` and `h` for its
+ * voucher, that one's revocation and its holder; `u` for the newest change of its metadata that came to pass.
+ */
 export const TOKEN_COLUMNS = `m.tenant_id, c.environment, t.token_id, t.collection_id, t.mint_id, m.minting_type, c.collection_type,
-  c.base_uri, t.recipient, t.amount, t.cid, t.created_at, t.transaction_id, x.state, x.succeeded, x.hash, x.failure`
+  c.base_uri, t.recipient, t.amount, coalesce(u.cid, t.cid) AS cid, t.cid AS minted_cid, c.chain_id, c.contract_address, t.created_at,
+  t.transaction_id, x.state, x.succeeded, x.hash, x.failure, v.recipient AS named, v.valid_until, v.signature, v.revocation_id,
+  r.state AS revocation_state, r.succeeded AS revocation_succeeded, r.hash AS revocation_hash, h.owner AS holder`
 export const TOKEN_TABLES = `nft_tokens t JOIN nft_mints m ON m.mint_id = t.mint_id
   JOIN nft_collections c ON c.collection_id = t.collection_id
-  LEFT JOIN transactions x ON x.transaction_id = t.transaction_id`
+  LEFT JOIN transactions x ON x.transaction_id = t.transaction_id
+  LEFT JOIN nft_vouchers v ON v.mint_id = t.mint_id
+  LEFT JOIN transactions r ON r.transaction_id = v.revocation_id
+  LEFT JOIN LATERAL (SELECT n.owner FROM nft_owners n
+     WHERE v.mint_id IS NOT NULL AND n.chain_id = c.chain_id AND n.contract = c.contract_address AND n.token_id = t.token_id
+       AND n.amount > 0 ORDER BY n.amount DESC, n.owner LIMIT 1) h ON true
+  LEFT JOIN LATERAL (SELECT p.cid FROM nft_token_updates p JOIN transactions y ON y.transaction_id = p.transaction_id
+     WHERE c.collection_type = 'DYNAMIC' AND p.collection_id = t.collection_id AND p.token_id = t.token_id
+       AND p.cid IS NOT NULL AND ${doneInSql('y')} ORDER BY p.sequence DESC LIMIT 1) u ON true`
 
 /**
- * How many tokens of a collection were given a number below `tokenId` and have not failed: what counts against the maximum
+ * How many tokens of a collection were given a number below `tokenId` and may come to be: what counts against the maximum
  * supply, and how far a series has come.
+ *
+ * A voucher keeps its place, however often its redemption failed, until it is revoked.
  *
  * @param tokenId `null` for all of them
  */
@@ -45,7 +75,10 @@ export async function countTokens(pool: Pool, collectionId: string, tokenId: str
   const { rows } = await pool.query<{ count: string }>({
     name: 'count_tokens',
     text: `SELECT count(*) FROM nft_tokens t LEFT JOIN transactions x ON x.transaction_id = t.transaction_id
-            WHERE t.collection_id = $1 AND ($2::bigint IS NULL OR t.token_id < $2) AND NOT ${FAILED_IN_SQL}`,
+             LEFT JOIN nft_vouchers v ON v.mint_id = t.mint_id
+             LEFT JOIN transactions r ON r.transaction_id = v.revocation_id
+            WHERE t.collection_id = $1 AND ($2::bigint IS NULL OR t.token_id < $2)
+              AND NOT CASE WHEN v.mint_id IS NULL THEN ${FAILED_IN_SQL} ELSE ${doneInSql('r')} END`,
     values: [collectionId, tokenId],
   })
   return Number(rows[0]?.count ?? 0)

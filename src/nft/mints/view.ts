@@ -1,5 +1,6 @@
 /** Mints and tokens as their owner reads them. */
-import { outcomeOf } from '../outcome.ts'
+import { type Outcome, outcomeOf } from '../outcome.ts'
+import { type VoucherView, voucherOf } from '../vouchers/view.ts'
 import type { MintingType } from './events.ts'
 import type { TokenRow } from './token-rows.ts'
 
@@ -27,6 +28,8 @@ export type MintedToken = {
 
 /** The first token's fields are those of the whole, but for the status. */
 export type MintView = MintedToken & {
+  /** Null unless the mint is LAZY. */
+  readonly voucher: VoucherView | null
   readonly mint_id: string
   readonly collection_id: string
   readonly minting_type: MintingType
@@ -41,8 +44,26 @@ export type TokenView = MintedToken & {
   readonly created_at: string
 }
 
-function tokenStatus({ state, succeeded }: Pick<TokenRow, 'state' | 'succeeded'>): TokenStatus {
-  return state === null ? 'LAZY' : STATUS[outcomeOf({ state, succeeded })]
+function tokenStatus(row: TokenRow): TokenStatus {
+  const minting = fateOf(row.state, row.succeeded)
+  if (row.minting_type !== 'LAZY') return STATUS[minting ?? 'pending']
+  if (minting === 'done' || row.holder !== null) return 'MINTED'
+  if (fateOf(row.revocation_state, row.revocation_succeeded) === 'done') return 'REVOKED'
+  // A redemption that failed has not used the voucher.
+  return minting === 'pending' ? 'PENDING' : 'LAZY'
+}
+
+/** `null` where there is no transaction. */
+function fateOf(state: string | null, succeeded: boolean | null): Outcome | null {
+  return state === null ? null : outcomeOf({ state, succeeded })
+}
+
+/** Who got the token, or is to get it. Of a voucher that was redeemed elsewhere the chain alone knows. */
+function ownerOf(row: TokenRow, status: TokenStatus): string | null {
+  if (row.minting_type !== 'LAZY') return row.recipient
+  if (status === 'PENDING') return row.recipient
+  if (status !== 'MINTED') return row.named
+  return fateOf(row.state, row.succeeded) === 'done' ? row.recipient : (row.named ?? row.holder)
 }
 
 /**
@@ -59,7 +80,7 @@ export function toTokens(rows: readonly TokenRow[], before: number): readonly To
     return {
       token_id: row.token_id,
       transaction_hash: row.hash,
-      owner: row.recipient,
+      owner: ownerOf(row, status),
       metadata_uri: `${row.base_uri}${row.cid}`,
       status,
       amount: row.amount,
@@ -87,8 +108,11 @@ export function withHolder<Token extends MintedToken>(
   return { ...token, owner: only === undefined || other !== undefined ? null : only.owner }
 }
 
-/** @param tokens of one mint, at least one */
-export function toMint(tokens: readonly TokenView[], mintingType: MintingType): MintView {
+/**
+ * @param tokens of one mint, at least one
+ * @param row that of the first one
+ */
+export function toMint(tokens: readonly TokenView[], row: TokenRow): MintView {
   const [first] = tokens
   if (first === undefined) throw new Error('a mint has at least one token')
   const { collection_id, mint_id, created_at } = first
@@ -101,7 +125,8 @@ export function toMint(tokens: readonly TokenView[], mintingType: MintingType): 
     failure,
     mint_id,
     collection_id,
-    minting_type: mintingType,
+    minting_type: row.minting_type,
+    voucher: voucherOf(row),
     created_at,
     tokens: own,
   }

@@ -1,0 +1,20 @@
+/** One token as its owner reads it: what was minted, what it says, and who holds it. */
+import type { CollectionRow } from '../collections/read-collections.ts'
+import type { OwnersOf, TokenOwner } from '../ownership/owners-of.ts'
+import type { MintReads, TokenDetail } from './read-mints.ts'
+import { withHolder } from './view.ts'
+
+export type HeldToken = TokenDetail & { readonly owners: readonly TokenOwner[] }
+
+export type ReadTokenPorts = { readonly reads: Pick<MintReads, 'token'>; readonly ownersOf: OwnersOf }
+
+/** @throws NotFound `token_not_found` */
+export async function readToken(
+  { reads, ownersOf }: ReadTokenPorts,
+  { collection_id, chain_id, contract_address }: CollectionRow,
+  tokenId: string,
+): Promise<HeldToken> {
+  const view = await reads.token(collection_id, tokenId)
+  const owners = (await ownersOf(chain_id, contract_address, [view.token_id])).get(view.token_id) ?? []
+  return { ...withHolder(view, owners), owners }
+}

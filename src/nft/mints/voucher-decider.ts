@@ -1,0 +1,115 @@
+/**
+ * What may become of a voucher. Pure: what the chain has done to it so far comes in with the command.
+ *
+ * Invariant: of a redemption and a revocation at most one is on its way, since both are decided under the stream's version.
+ * Against somebody who redeems outside Bursar the contract decides: it uses a token id once.
+ */
+import { Conflict, NotFound, ValidationFailed } from '../../core/errors.ts'
+import type { MintEvent } from './events.ts'
+import type { KnownMint, MintState, Voucher } from './state.ts'
+
+type Fate = 'pending' | 'done' | 'failed'
+
+/** `null` as long as there is no such transaction. Of several ones the newest counts: the others failed. */
+export type VoucherFacts = {
+  readonly redemption: Fate | null
+  readonly revocation: Fate | null
+  /** The token exists, whoever redeemed. */
+  readonly held: boolean
+}
+
+export type VoucherCommand =
+  | { readonly type: 'RecordSignature'; readonly signature: string; readonly now: string }
+  | {
+      readonly type: 'RequestRedemption'
+      /** `null` for the one that the voucher names. */
+      readonly recipient: string | null
+      readonly transactionId: string
+      readonly facts: VoucherFacts
+      readonly now: string
+    }
+  | {
+      readonly type: 'RequestRevocation'
+      readonly transactionId: string
+      readonly facts: VoucherFacts
+      readonly now: string
+    }
+
+export function decideVoucher(command: VoucherCommand, state: MintState): MintEvent[] {
+  const known = requireLazy(state)
+  const { now } = command
+  switch (command.type) {
+    case 'RecordSignature':
+      if (known.voucher.signature !== null) return []
+      return [{ type: 'VoucherSigned', data: { signature: command.signature, signedAt: now } }]
+    case 'RequestRedemption': {
+      const { recipient } = requireRedeemable(known, command.recipient, command.facts, now)
+      const { transactionId } = command
+      return [{ type: 'VoucherRedemptionRequested', data: { recipient, transactionId, requestedAt: now } }]
+    }
+    case 'RequestRevocation':
+      requireUnused(command.facts)
+      return [{ type: 'VoucherRevocationRecorded', data: { transactionId: command.transactionId, requestedAt: now } }]
+    default:
+      return command satisfies never
+  }
+}
+
+export type LazyMint = KnownMint & { readonly voucher: Voucher }
+
+/** @throws NotFound; Conflict `not_lazy` */
+export function requireLazy(state: MintState): LazyMint {
+  if (state.state === 'unknown') throw new NotFound('mint')
+  const { voucher, mint } = state
+  if (voucher !== null) return { ...state, voucher }
+  const message = `The minting_type of this mint is ${mint.mintingType}: only a LAZY mint has a voucher.`
+  throw new Conflict('not_lazy', message)
+}
+
+/**
+ * Who gets the token, and the signature that the contract asks for.
+ *
+ * @param recipient EIP-55; `null` for the one that the voucher names
+ * @throws Conflict `already_redeemed`, `voucher_revoked`, `voucher_expired`, `voucher_not_signed`; ValidationFailed
+ *   `required`, `recipient_mismatch`
+ */
+export function requireRedeemable(
+  { voucher }: LazyMint,
+  recipient: string | null,
+  facts: VoucherFacts,
+  now: string,
+): { readonly recipient: string; readonly signature: string } {
+  requireUnused(facts)
+  const { validUntil, signature } = voucher
+  if (validUntil !== null && now > validUntil) {
+    const message = `The voucher was valid until ${validUntil}: mint anew.`
+    throw new Conflict('voucher_expired', message, { valid_until: validUntil })
+  }
+  const to = recipientOf(voucher, recipient)
+  if (signature !== null) return { recipient: to, signature }
+  throw new Conflict('voucher_not_signed', 'No signer has signed the voucher yet: try again in a moment.')
+}
+
+function recipientOf(voucher: Voucher, recipient: string | null): string {
+  const to = recipient ?? voucher.recipient
+  if (to === null) {
+    const rule = 'recipient is required: the voucher names none.'
+    throw ValidationFailed.field('recipient', 'required', rule)
+  }
+  if (voucher.recipient === null || voucher.recipient === to) return to
+  const rule = `recipient must be ${voucher.recipient}, whom the voucher names: send that one, or leave it out.`
+  throw ValidationFailed.field('recipient', 'recipient_mismatch', rule)
+}
+
+/** @throws Conflict `already_redeemed`, `voucher_revoked` */
+export function requireUnused({ redemption, revocation, held }: VoucherFacts): void {
+  if (held || redemption === 'done')
+    throw new Conflict('already_redeemed', 'The voucher was redeemed: the token exists.')
+  if (redemption === 'pending') {
+    throw new Conflict('already_redeemed', 'The voucher is being redeemed: read the mint to see what becomes of it.')
+  }
+  if (revocation === 'done') throw new Conflict('voucher_revoked', 'The voucher was revoked: mint anew.')
+  if (revocation === 'pending') {
+    throw new Conflict('voucher_revoked', 'The voucher is being revoked: read the mint to see what becomes of it.')
+  }
+}

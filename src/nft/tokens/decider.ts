@@ -1,0 +1,35 @@
+/** What may be done to a token after its mint. Pure: what became of an earlier freezing comes in with the command. */
+import { Conflict } from '../../core/errors.ts'
+import type { Decider } from '../../core/messages.ts'
+import type { PublishedMetadata, TokenEvent, TokenUpdate } from './events.ts'
+import { evolve, type TokenState, UNTOUCHED } from './state.ts'
+
+/** `null` when nobody asked to freeze it. */
+export type FreezeFate = 'pending' | 'done' | 'failed' | null
+
+export type TokenCommand =
+  | {
+      readonly type: 'ChangeMetadata'
+      readonly update: TokenUpdate
+      readonly metadata: PublishedMetadata
+      readonly cid: string
+      readonly freeze: FreezeFate
+    }
+  | { readonly type: 'Freeze'; readonly update: TokenUpdate; readonly freeze: FreezeFate }
+
+export const tokenDecider: Decider<TokenState, TokenCommand, TokenEvent> = {
+  initialState: UNTOUCHED,
+  evolve,
+  decide(command) {
+    requireThawed(command.freeze)
+    if (command.type === 'Freeze') return [{ type: 'TokenFrozen', data: command.update }]
+    const { update, metadata, cid } = command
+    return [{ type: 'TokenMetadataChanged', data: { ...update, metadata, cid } }]
+  },
+}
+
+/** @throws Conflict `metadata_frozen`, from the moment when freezing was accepted on: it is signed before what comes later */
+export function requireThawed(freeze: FreezeFate): void {
+  if (freeze === 'done') throw new Conflict('metadata_frozen', "The token's metadata is frozen: nobody can change it.")
+  if (freeze === 'pending') throw new Conflict('metadata_frozen', "The token's metadata is being frozen.")
+}

@@ -1,0 +1,19 @@
+/** What has become of one transaction, as of the newest block that was walked. */
+import type { Pool } from 'pg'
+import { type Outcome, outcomeOf, type TransactionFate } from '../outcome.ts'
+
+/** @throws Error for an unknown transaction: one that an event names always exists */
+export type FateOf = (transactionId: string) => Promise<Outcome>
+
+export function createFateOf(pool: Pool): FateOf {
+  return async (transactionId) => {
+    const { rows } = await pool.query<TransactionFate>({
+      name: 'fate_of_transaction',
+      text: 'SELECT state, succeeded FROM transactions WHERE transaction_id = $1',
+      values: [transactionId],
+    })
+    const [row] = rows
+    if (row === undefined) throw new Error(`no transaction ${transactionId}`)
+    return outcomeOf(row)
+  }
+}

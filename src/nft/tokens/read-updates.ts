@@ -1,0 +1,16 @@
+/** Reads what was done to a token since its mint. */
+import type { Pool } from 'pg'
+import type { UpdateRow } from './updates-view.ts'
+
+/** The newest hundred, in the order in which they were accepted. Nothing stands behind one that freezes and has not failed. */
+export async function readUpdates(pool: Pool, collectionId: string, tokenId: string): Promise<UpdateRow[]> {
+  const { rows } = await pool.query<UpdateRow>({
+    name: 'read_token_updates',
+    text: `SELECT u.cid, u.transaction_id, x.state, x.succeeded, x.hash, x.failure
+             FROM (SELECT cid, transaction_id, sequence FROM nft_token_updates
+                    WHERE collection_id = $1 AND token_id = $2 ORDER BY sequence DESC LIMIT 100) u
+             JOIN transactions x ON x.transaction_id = u.transaction_id ORDER BY u.sequence`,
+    values: [collectionId, tokenId],
+  })
+  return rows
+}

@@ -1,0 +1,85 @@
+/** Changing and freezing a token's metadata: parse, call, reply. */
+import type { Static } from '@sinclair/typebox'
+import { ValidationFailed } from '../../core/errors.ts'
+import { success, successOf } from '../../http/envelope.ts'
+import { markReplayed } from '../../http/idempotency.ts'
+import { applyPreference, preferenceOf } from '../../http/prefer.ts'
+import type { Routes } from '../../http/request.ts'
+import { metadataOf } from '../../http/request-metadata.ts'
+import type { TransactionReads } from '../../transactions/read-transactions.ts'
+import type { CollectionReads } from '../collections/read-collections.ts'
+import { MINED_WAIT_MS } from '../collections/routes.ts'
+import type { MintReads } from '../mints/read-mints.ts'
+import { readToken } from '../mints/read-token.ts'
+import { tokenDetailSchema, tokenParams } from '../mints/schemas.ts'
+import type { OwnersOf } from '../ownership/owners-of.ts'
+import type { PublishedMetadata } from './events.ts'
+import { updateBody } from './schemas.ts'
+import type { UpdateToken } from './update-token.ts'
+
+export type TokenRoutePorts = {
+  readonly updateToken: UpdateToken
+  readonly reads: MintReads
+  readonly ownersOf: OwnersOf
+  readonly collections: CollectionReads
+  readonly untilMined: TransactionReads['untilMined']
+}
+
+const update = {
+  tags: ['NFT'],
+  summary: 'Change or freeze metadata',
+  description:
+    'Gives a token of a DYNAMIC collection other metadata, or freezes what it has for ever. `metadata_uri` changes once the ' +
+    'transaction is in a block; until then `pending_metadata_uri` says what it becomes.',
+  params: tokenParams,
+  body: updateBody,
+  response: {
+    200: successOf(tokenDetailSchema, 'The change is in a block.'),
+    202: successOf(tokenDetailSchema, 'The change is accepted and on the way.'),
+  },
+}
+
+export function tokenRoutes(ports: TokenRoutePorts): Routes {
+  const { updateToken, collections, untilMined } = ports
+  return (app) => {
+    app.patch(
+      '/v1/nft/collections/:collection_id/tokens/:token_id/metadata',
+      {
+        schema: update,
+        config: {
+          scope: 'nft:write',
+          idempotent: true,
+          waits: 'for the change to be in a block, 15 seconds at most',
+          refusals: {
+            409: 'The collection is not DYNAMIC, the token is not minted or is frozen, or the wallet is archived.',
+            503: 'No node has told its fees lately, gas costs more than the cap, or IPFS did not take the metadata.',
+          },
+        },
+      },
+      async (request, reply) => {
+        const { collection_id: collectionId, token_id: tokenId } = request.params
+        const { tenantId, environment } = request.caller
+        const wanted = { environment, collectionId, tokenId, metadata: readBody(request.body) }
+        const { transactionId, replayed } = await updateToken(wanted, metadataOf(request))
+        if (replayed) markReplayed(reply)
+        const preference = preferenceOf(request)
+        applyPreference(reply, preference)
+        const waitMs = preference.waitMs ?? MINED_WAIT_MS
+        if (waitMs > 0) await untilMined(transactionId, waitMs)
+        const view = await readToken(ports, await collections.read({ tenantId, environment }, collectionId), tokenId)
+        return reply.code(view.last_update?.status === 'PENDING' ? 202 : 200).send(success(view))
+      },
+    )
+  }
+}
+
+/** The new metadata, or `null` to freeze. */
+function readBody({ metadata, freeze }: Static<typeof updateBody>): PublishedMetadata | null {
+  if (freeze === undefined) {
+    if (metadata !== undefined) return metadata
+    throw ValidationFailed.field('metadata', 'required', 'metadata is required, or freeze: true.')
+  }
+  if (metadata === undefined) return null
+  const rule = 'freeze stands in the place of metadata: send the new metadata first, then freeze it.'
+  throw ValidationFailed.field('freeze', 'not_allowed', rule)
+}

@@ -1,0 +1,156 @@
+/**
+ * Redeems and revokes vouchers: each is a transaction by the collection's owner wallet, recorded in one append with what it
+ * does to the mint. What is refused leaves no trace.
+ */
+import { parseRecipient } from '../../chain/address.ts'
+import { encodeRevoke } from '../../chain/nft.ts'
+import { REVOKE_GAS, redeemGas } from '../../chain/nft-gas.ts'
+import { encodeRedeem } from '../../chain/nft-voucher.ts'
+import type { Metadata } from '../../core/messages.ts'
+import type { Environment } from '../../core/networks.ts'
+import { change, type Loaded } from '../../event-log/aggregate.ts'
+import { appendOnce } from '../../event-log/append-once.ts'
+import { StreamConflict } from '../../event-log/commit.ts'
+import type { FindReplay } from '../../event-log/find-replay.ts'
+import type { EventLog } from '../../event-log/log.ts'
+import { type CallRequest, prepareCall } from '../../transactions/prepare-call.ts'
+import type { Owner, PreparePorts } from '../../transactions/prepare-transaction.ts'
+import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
+import { mintAggregate } from '../mints/projection.ts'
+import type { MintState } from '../mints/state.ts'
+import {
+  type LazyMint,
+  requireLazy,
+  requireRedeemable,
+  requireUnused,
+  type VoucherCommand,
+  type VoucherFacts,
+} from '../mints/voucher-decider.ts'
+import type { FactsOf } from './voucher-facts.ts'
+import { chainVoucher } from './voucher-terms.ts'
+
+export type ChangeVoucherPorts = PreparePorts & {
+  readonly log: EventLog
+  readonly collections: CollectionReads
+  readonly factsOf: FactsOf
+  readonly findReplay: FindReplay
+}
+
+export type ChangedVoucher = { readonly transactionId: string; readonly replayed: boolean }
+
+export type ChangeVoucher = {
+  /**
+   * @param recipient `null` for the one that the voucher names
+   * @throws NotFound, PermissionDenied, Conflict (`not_lazy`, `already_redeemed`, `voucher_revoked`, `voucher_expired`,
+   *   `voucher_not_signed`, `wallet_archived`), ValidationFailed (`required`, `recipient_mismatch`, an address),
+   *   InsufficientFunds, IdempotencyKeyReused, Unavailable
+   */
+  readonly redeem: (target: Target, recipient: string | null) => Promise<ChangedVoucher>
+  /** Gives the token id up on chain. @throws what `redeem` does, but for what concerns the recipient and the time */
+  readonly revoke: (target: Target) => Promise<ChangedVoucher>
+}
+
+type Target = { readonly environment: Environment; readonly mintId: string; readonly metadata: Metadata }
+
+/** What a transaction is to call, and the command that records it. */
+type Plan = {
+  readonly call: Pick<CallRequest, 'kind' | 'data' | 'gasLimit' | 'validUntil'>
+  readonly command: (transactionId: string, now: string) => VoucherCommand
+}
+
+type Planner = (mint: LazyMint, collection: CollectionRow, facts: VoucherFacts) => Plan
+
+/** Who loses a race against another request decides anew, and is refused then. */
+const MAX_TRIES = 5
+
+export function createChangeVoucher(ports: ChangeVoucherPorts): ChangeVoucher {
+  async function perform(target: Target, planner: Planner): Promise<ChangedVoucher> {
+    const before = await ports.findReplay(target.metadata)
+    if (before !== null) return { transactionId: before, replayed: true }
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await tryPerform(ports, target, planner)
+      } catch (error) {
+        if (!(error instanceof StreamConflict) || tries >= MAX_TRIES) throw error
+      }
+    }
+  }
+
+  return {
+    async redeem(target, recipient) {
+      const to = recipient === null ? null : parseRecipient(recipient, 'recipient')
+      return perform(target, (mint, collection, facts) => planRedemption(mint, collection, facts, to, ports.log.now()))
+    },
+    revoke: (target) => perform(target, planRevocation),
+  }
+}
+
+async function tryPerform(ports: ChangeVoucherPorts, target: Target, planner: Planner): Promise<ChangedVoucher> {
+  const { log, collections, factsOf } = ports
+  const { environment, mintId, metadata } = target
+  const owner: Owner = { tenantId: metadata.tenantId, environment }
+  const loaded: Loaded<MintState> = await log.load(mintAggregate, mintId)
+  // Of another tenant's mint not even its kind is told.
+  const known = loaded.state.state === 'recorded' && loaded.state.mint.tenantId === owner.tenantId
+  const mint = requireLazy(known ? loaded.state : mintAggregate.initialState)
+  const collection = await collections.read(owner, mint.mint.collectionId)
+  const { call, command } = planner(mint, collection, await factsOf(mintId))
+  const request = {
+    ...call,
+    owner,
+    walletId: collection.wallet_id,
+    to: collection.contract_address,
+    dependsOn: collection.transaction_id,
+    subject: { type: 'mint', id: mintId },
+  } as const
+  const prepared = await prepareCall(ports, request, metadata)
+  const { transactionId } = prepared
+  const now = log.now()
+  const recorded = change(mintAggregate, loaded, command(transactionId, now), { metadata, now })
+  if (recorded === null) throw new Error('a redemption or a revocation always decides something')
+  const commit = { changes: [prepared.change, recorded], guards: prepared.guards }
+  const opened = await appendOnce(log, commit, { resourceId: transactionId, metadata }).catch((error) => {
+    throw prepared.explain(error)
+  })
+  return { transactionId: opened.id, replayed: opened.replayed }
+}
+
+function planRedemption(
+  mint: LazyMint,
+  { standard, collection_type: kind }: CollectionRow,
+  facts: VoucherFacts,
+  wanted: string | null,
+  now: string,
+): Plan {
+  const { recipient, signature } = requireRedeemable(mint, wanted, facts, now)
+  const { voucher } = mint
+  const { validUntil } = voucher
+  const terms = chainVoucher({ ...onlyToken(mint), recipient: voucher.recipient, validUntil })
+  return {
+    call: {
+      kind: 'MintRequested',
+      data: encodeRedeem(terms, signature, recipient),
+      gasLimit: redeemGas(standard, kind),
+      validUntil,
+    },
+    command: (transactionId, now) => ({ type: 'RequestRedemption', recipient, transactionId, facts, now }),
+  }
+}
+
+function planRevocation(mint: LazyMint, _collection: CollectionRow, facts: VoucherFacts): Plan {
+  requireUnused(facts)
+  return {
+    call: {
+      kind: 'VoucherRevocationRequested',
+      data: encodeRevoke(BigInt(onlyToken(mint).tokenId)),
+      gasLimit: REVOKE_GAS,
+    },
+    command: (transactionId, now) => ({ type: 'RequestRevocation', transactionId, facts, now }),
+  }
+}
+
+function onlyToken({ mint }: LazyMint) {
+  const [token] = mint.tokens
+  if (token === undefined) throw new Error('a lazy mint has one token')
+  return token
+}

@@ -1,0 +1,28 @@
+/** Which job follows from a mint's events, and which unsigned vouchers are queued again. */
+import type { Pool } from 'pg'
+import type { Notice } from '../../event-log/subscription.ts'
+import type { Job } from '../../jobs/queues.ts'
+
+/** A voucher waits for its signature. */
+function signatureJob(mintId: string): Job {
+  return { queue: 'voucher', id: mintId, data: { mint_id: mintId } }
+}
+
+/** The jobs that follow from an event: none, for most. */
+export function voucherJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
+  return type === 'VoucherRequested' ? [signatureJob(streamId.slice('mint-'.length))] : []
+}
+
+/**
+ * Vouchers that have waited for their signature for a while, oldest first: what is lost with an emptied queue is found here.
+ *
+ * @param quietBefore those requested later have a job of their own on the way
+ */
+export async function findUnsignedVouchers(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
+  const { rows } = await pool.query<{ mint_id: string }>({
+    name: 'unsigned_vouchers',
+    text: 'SELECT mint_id FROM nft_vouchers WHERE signature IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2',
+    values: [quietBefore, limit],
+  })
+  return rows.map((row) => signatureJob(row.mint_id))
+}

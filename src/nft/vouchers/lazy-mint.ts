@@ -1,0 +1,62 @@
+/** Records a LAZY mint together with the wish that its voucher be signed. Nothing goes to the chain. */
+import { Conflict } from '../../core/errors.ts'
+import type { NewId } from '../../core/ids.ts'
+import type { Metadata } from '../../core/messages.ts'
+import { change } from '../../event-log/aggregate.ts'
+import { appendOnce, type Opened } from '../../event-log/append-once.ts'
+import { WalletGuardRefused } from '../../event-log/commit.ts'
+import type { EventLog } from '../../event-log/log.ts'
+import type { CollectionRow } from '../collections/read-collections.ts'
+import type { Mint } from '../mints/events.ts'
+import { mintAggregate } from '../mints/projection.ts'
+import type { MintItem } from '../mints/read-items.ts'
+
+export type LazyMintPorts = { readonly log: EventLog; readonly newId: NewId }
+
+export type LazyMintRequest = {
+  readonly collection: CollectionRow
+  readonly item: MintItem
+  readonly tokenId: number
+  /** ISO 8601, in the future; a fraction of a second is cut off, as the contract counts whole ones. */
+  readonly validUntil: string | null
+}
+
+/** @throws Conflict `wallet_archived`; IdempotencyKeyReused; UniqueRuleBroken when the token id was given to another mint */
+export async function recordLazyMint(
+  { log, newId }: LazyMintPorts,
+  { collection, item, tokenId, validUntil }: LazyMintRequest,
+  metadata: Metadata,
+): Promise<Opened> {
+  const mintId = newId('mint')
+  const requestedAt = log.now()
+  const { recipient, amount, metadata: published, content } = item
+  const { cid } = content
+  const token = { tokenId: String(tokenId), recipient, amount: amount.toString(), metadata: published, cid }
+  const mint: Mint = {
+    tenantId: metadata.tenantId,
+    collectionId: collection.collection_id,
+    mintingType: 'LAZY',
+    tokens: [{ ...token, transactionId: null }],
+    requestedAt,
+  }
+  const voucher = {
+    walletId: collection.wallet_id,
+    chainId: collection.chain_id,
+    contract: collection.contract_address,
+    validUntil: validUntil === null ? null : wholeSecond(validUntil),
+    requestedAt,
+  }
+  const unknown = { id: mintId, state: mintAggregate.initialState, version: 0, hash: '' }
+  const command = { type: 'RecordMint', mint, voucher } as const
+  const recorded = change(mintAggregate, unknown, command, { metadata, now: requestedAt })
+  if (recorded === null) throw new Error('a new mint always decides something')
+  const guards = { wallet: { walletId: collection.wallet_id, require: 'active' } } as const
+  return appendOnce(log, { changes: [recorded], guards }, { resourceId: mintId, metadata }).catch((error) => {
+    if (!(error instanceof WalletGuardRefused)) throw error
+    throw new Conflict('wallet_archived', "The collection's wallet is archived: restore it to sign with it.")
+  })
+}
+
+function wholeSecond(instant: string): string {
+  return new Date(Math.floor(Date.parse(instant) / 1_000) * 1_000).toISOString()
+}

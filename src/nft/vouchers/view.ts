@@ -1,0 +1,56 @@
+/** The voucher of a lazy mint as its owner reads it, with all that a stranger needs to redeem it. */
+import { voucherTypedData } from '../../chain/nft-voucher.ts'
+import type { TokenRow } from '../mints/token-rows.ts'
+import { outcomeOf } from '../outcome.ts'
+import { chainVoucher } from './voucher-terms.ts'
+
+export const REVOCATION_STATUSES = ['PENDING', 'REVOKED', 'FAILED'] as const
+export type RevocationStatus = (typeof REVOCATION_STATUSES)[number]
+
+const STATUS = { pending: 'PENDING', done: 'REVOKED', failed: 'FAILED' } as const
+
+export type VoucherView = {
+  readonly token_id: string
+  /** Who it names; null for whoever redeems. */
+  readonly recipient: string | null
+  readonly amount: string
+  readonly metadata_digest: string
+  readonly valid_until: string | null
+  /** Null until it is signed. */
+  readonly signature: string | null
+  /** EIP-712, as `redeem` of the contract takes them. */
+  readonly domain: ReturnType<typeof voucherTypedData>['domain']
+  readonly message: ReturnType<typeof voucherTypedData>['message']
+  readonly revocation: {
+    readonly status: RevocationStatus
+    readonly transaction_id: string
+    readonly transaction_hash: string | null
+  } | null
+}
+
+/** Null unless the mint is LAZY. */
+export function voucherOf(row: TokenRow): VoucherView | null {
+  if (row.minting_type !== 'LAZY') return null
+  const { named: recipient, amount, signature } = row
+  const validUntil = row.valid_until?.toISOString() ?? null
+  const terms = chainVoucher({ tokenId: row.token_id, recipient, amount, cid: row.minted_cid, validUntil })
+  const { domain, message } = voucherTypedData(row.chain_id, row.contract_address, terms)
+  return {
+    token_id: row.token_id,
+    recipient,
+    amount,
+    metadata_digest: message.digest,
+    valid_until: validUntil,
+    signature,
+    domain,
+    message,
+    revocation: revocationOf(row),
+  }
+}
+
+function revocationOf(row: TokenRow): VoucherView['revocation'] {
+  const { revocation_id, revocation_state, revocation_succeeded, revocation_hash } = row
+  if (revocation_id === null || revocation_state === null) return null
+  const status = STATUS[outcomeOf({ state: revocation_state, succeeded: revocation_succeeded })]
+  return { status, transaction_id: revocation_id, transaction_hash: revocation_hash }
+}

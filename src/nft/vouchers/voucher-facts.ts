@@ -1,0 +1,42 @@
+/** What the chain has done to a voucher so far, as of the newest block that was walked. */
+import type { Pool } from 'pg'
+import type { VoucherFacts } from '../mints/voucher-decider.ts'
+import { outcomeOf } from '../outcome.ts'
+
+/** @returns of an unknown mint, that nothing has happened */
+export type FactsOf = (mintId: string) => Promise<VoucherFacts>
+
+export function createFactsOf(pool: Pool): FactsOf {
+  return async (mintId) => {
+    const { rows } = await pool.query<FactsRow>({
+      name: 'voucher_facts',
+      text: `SELECT x.state AS redemption_state, x.succeeded AS redemption_succeeded, r.state AS revocation_state,
+                    r.succeeded AS revocation_succeeded,
+                    EXISTS (SELECT FROM nft_owners n WHERE n.chain_id = v.chain_id AND n.contract = v.contract
+                              AND n.token_id = t.token_id AND n.amount > 0) AS held
+               FROM nft_vouchers v JOIN nft_tokens t ON t.mint_id = v.mint_id
+               LEFT JOIN transactions x ON x.transaction_id = t.transaction_id
+               LEFT JOIN transactions r ON r.transaction_id = v.revocation_id
+              WHERE v.mint_id = $1`,
+      values: [mintId],
+    })
+    const [row] = rows
+    return {
+      redemption: fateOf(row?.redemption_state, row?.redemption_succeeded),
+      revocation: fateOf(row?.revocation_state, row?.revocation_succeeded),
+      held: row?.held ?? false,
+    }
+  }
+}
+
+type FactsRow = {
+  readonly redemption_state: string | null
+  readonly redemption_succeeded: boolean | null
+  readonly revocation_state: string | null
+  readonly revocation_succeeded: boolean | null
+  readonly held: boolean
+}
+
+function fateOf(state: string | null | undefined, succeeded: boolean | null | undefined) {
+  return state ? outcomeOf({ state, succeeded: succeeded ?? null }) : null
+}

@@ -1,0 +1,21 @@
+/** Lets a request wait until a signer has signed the voucher of a mint. */
+import type { Pool } from 'pg'
+import { createWaitUntil, type WaitUntil } from '../../event-log/wait-until.ts'
+import type { WakeUps } from '../../event-log/wake-ups.ts'
+
+/** By mint: resolves once its voucher is signed, or with `null` when the time is over first. */
+export type UntilVoucherSigned = WaitUntil<true>
+
+export function createUntilVoucherSigned(pool: Pool, wakeUps: WakeUps): UntilVoucherSigned {
+  return createWaitUntil({
+    wakeUps,
+    async find(ids) {
+      const { rows } = await pool.query<{ mint_id: string }>({
+        name: 'signed_vouchers',
+        text: 'SELECT mint_id FROM nft_vouchers WHERE mint_id = ANY($1) AND signature IS NOT NULL',
+        values: [ids],
+      })
+      return new Map(rows.map(({ mint_id }) => [mint_id, true]))
+    },
+  })
+}

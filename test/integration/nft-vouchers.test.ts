@@ -1,0 +1,239 @@
+/** Vouchers and changes of tokens over HTTP on a real PostgreSQL: what is refused, what comes of it, and what the log folds to. */
+import { verifyTypedData } from 'ethers'
+import t, { type Test } from 'tap'
+import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { compareShadow } from '../../src/event-log/compare-shadow.ts'
+import { replay } from '../../src/event-log/replay.ts'
+import { findUnsignedVouchers } from '../../src/nft/vouchers/jobs.ts'
+import { createSignVoucher } from '../../src/nft/vouchers/sign-voucher.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { mine, NOW, rowOf, settle } from '../support/calls.ts'
+import { type Answer, told } from '../support/http.ts'
+import { ASYNC, type Data, DEAF_CONTRACT, type NftApi, RECIPIENT, STRANGER, withNftApi } from '../support/nft-api.ts'
+import { ACME, testSigner } from '../support/wallet-parts.ts'
+
+const OTHER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+const dataOf = (answer: Answer) =>
+  (answer.body.data ?? {}) as Data & { voucher: Data & { revocation: Data | null }; last_update: Data }
+
+async function withLazy(t: Test, collectionBody: object = {}) {
+  const api = await withNftApi(t)
+  const { collection_id, owner, contract_address } = await api.collection(collectionBody)
+  const lazy = (body: object = {}) => api.mint(collection_id, { minting_type: 'LAZY', ...body }, { prefer: 'wait=10' })
+  const act = (mintId: unknown, action: 'redeem' | 'revoke', body: object = {}, headers = {}) =>
+    api.post(`/v1/nft/mints/${mintId}/${action}`, body, { ...ASYNC, ...headers })
+  const read = async (mintId: unknown) => dataOf(await api.get(`/v1/nft/mints/${mintId}`))
+  return { ...api, collection_id, owner: String(owner), contract_address, lazy, act, read }
+}
+
+const fail = ({ calls }: Pick<NftApi, 'calls'>, transactionId: string) =>
+  calls.log.execute(
+    transactionAggregate,
+    transactionId,
+    { type: 'FailUnsigned', code: 'expired', message: 'late', now: NOW },
+    { metadata: ACME },
+  )
+
+t.test('a lazy mint is answered with a voucher that its owner signed, and sends nothing', async (t) => {
+  const { calls, lazy, owner, contract_address, collection_id, mint } = await withLazy(t)
+  const answer = await lazy({ valid_until: '2099-01-01T00:00:00.700Z' })
+  t.equal(answer.status, 201, answer.text)
+  const { voucher, ...data } = dataOf(answer)
+  t.match(data, { status: 'LAZY', token_id: '1', owner: RECIPIENT, transaction_id: null, transaction_hash: null })
+  t.match(voucher, { recipient: RECIPIENT, amount: '1', valid_until: '2099-01-01T00:00:00.000Z', revocation: null })
+  const { domain, message, signature } = voucher as unknown as {
+    domain: { verifyingContract: string }
+    message: Record<string, string>
+    signature: string
+  }
+  const types = {
+    Voucher: [
+      { name: 'tokenId', type: 'uint256' },
+      { name: 'recipient', type: 'address' },
+      { name: 'amount', type: 'uint256' },
+      { name: 'digest', type: 'bytes32' },
+      { name: 'validUntil', type: 'uint256' },
+    ],
+  }
+  t.equal(verifyTypedData(domain, types, message, signature), owner)
+  t.equal(domain.verifyingContract, contract_address)
+  t.equal(message.validUntil, String(Date.parse('2099-01-01T00:00:00Z') / 1_000))
+  const { rows } = await calls.pool.query("SELECT count(*)::int AS n FROM transactions WHERE type = 'NFT_MINT'")
+  t.strictSame(rows, [{ n: 0 }])
+  t.equal(dataOf(await mint(collection_id)).token_id, '2', 'its number is given')
+  const anyone = await lazy({ recipient: undefined })
+  t.match(dataOf(anyone), { status: 'LAZY', owner: null, voucher: { recipient: null, valid_until: null } })
+})
+
+t.test('a lazy mint that cannot be is refused by its field', async (t) => {
+  const { lazy, mint, collection, collection_id } = await withLazy(t)
+  t.strictSame(told(await lazy({ valid_until: '2020-01-01T00:00:00Z' })), ['valid_until expired'])
+  t.strictSame(told(await mint(collection_id, { valid_until: '2099-01-01T00:00:00Z' })), ['valid_until not_allowed'])
+  t.strictSame(told(await lazy({ recipient: `0x${'00'.repeat(20)}` })), ['recipient zero_address'])
+  const series = await collection({ collection_type: 'SERIES' })
+  t.strictSame(told(await mint(series.collection_id, { minting_type: 'LAZY' })), ['minting_type not_allowed'])
+})
+
+t.test('a voucher is redeemed once, and the chain tells whether it was', async (t) => {
+  const api = await withLazy(t)
+  const { calls, lazy, act, read, contract_address, collection_id } = api
+  const { mint_id: named } = dataOf(await lazy())
+  t.strictSame(told(await act(named, 'redeem', { recipient: OTHER })), ['recipient recipient_mismatch'])
+  const { mint_id } = dataOf(await lazy({ recipient: undefined }))
+  t.strictSame(told(await act(mint_id, 'redeem')), ['recipient required'])
+  t.equal((await act(mint_id, 'redeem', { recipient: OTHER }, STRANGER)).status, 404)
+  const accepted = await act(mint_id, 'redeem', { recipient: OTHER }, { 'idempotency-key': 'once' })
+  t.equal(accepted.status, 202, accepted.text)
+  t.match(dataOf(accepted), { status: 'PENDING', owner: OTHER, voucher: { recipient: null } })
+  const transactionId = String(dataOf(accepted).transaction_id)
+  t.match(await rowOf(calls, transactionId), { type: 'NFT_MINT', to_address: contract_address, subject_id: mint_id })
+  const { state } = await calls.log.load(transactionAggregate, transactionId)
+  const call = COLLECTION_ABI.ERC721.parseTransaction({ data: (state.state !== 'unknown' && state.intent.data) || '' })
+  t.strictSame([call?.name, call?.args[0][0], call?.args[2]], ['redeem', 2n, OTHER])
+  const again = await act(mint_id, 'redeem', { recipient: OTHER }, { 'idempotency-key': 'once' })
+  t.strictSame([again.status, again.headers['idempotency-replayed']], [202, 'true'])
+  t.strictSame(told(await act(mint_id, 'redeem', { recipient: OTHER })), ['- already_redeemed'])
+  t.strictSame(told(await act(mint_id, 'revoke')), ['- already_redeemed'])
+  await fail(api, transactionId)
+  t.match(await read(mint_id), { status: 'LAZY', failure: { code: 'expired' } }, 'the voucher is not used')
+  const anew = dataOf(await act(mint_id, 'redeem', { recipient: RECIPIENT }))
+  await mine(calls, String(anew.transaction_id), 0)
+  t.match(await read(mint_id), { status: 'MINTED', owner: RECIPIENT, voucher: { recipient: null } })
+  t.strictSame(told(await act(mint_id, 'redeem', { recipient: OTHER })), ['- already_redeemed'])
+  const direct = dataOf(await api.mint(collection_id))
+  t.strictSame(told(await act(direct.mint_id, 'revoke')), ['- not_lazy'])
+  t.strictSame(told(await act(direct.mint_id, 'redeem')), ['- not_lazy'])
+})
+
+t.test('of ten that redeem and revoke at once one is accepted', async (t) => {
+  const { calls, lazy, act } = await withLazy(t)
+  const { mint_id } = dataOf(await lazy())
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => act(mint_id, n % 2 === 0 ? 'redeem' : 'revoke')),
+  )
+  t.strictSame(answers.map(({ status }) => status).toSorted(), [202, ...Array(9).fill(409)])
+  const { rows } = await calls.pool.query('SELECT transaction_id FROM transactions WHERE subject_id = $1', [mint_id])
+  t.equal(rows.length, 1)
+})
+
+t.test('a revoked voucher and an expired one are not redeemed, and a revoked one makes room', async (t) => {
+  const { calls, lazy, act, read, mint, collection_id } = await withLazy(t, { max_supply: 2 })
+  const { mint_id } = dataOf(await lazy())
+  const revoking = await act(mint_id, 'revoke')
+  t.equal(revoking.status, 202, revoking.text)
+  t.match(dataOf(revoking), { status: 'LAZY', voucher: { revocation: { status: 'PENDING' } } })
+  const transactionId = String(dataOf(revoking).voucher.revocation?.transaction_id)
+  t.match(await rowOf(calls, transactionId), { type: 'NFT_REVOKE', subject_type: 'mint', subject_id: mint_id })
+  t.strictSame(told(await act(mint_id, 'redeem')), ['- voucher_revoked'])
+  t.equal((await mint(collection_id)).status, 202)
+  t.strictSame(told(await mint(collection_id)), ['- max_supply_reached'])
+  await mine(calls, transactionId, 0)
+  t.match(await read(mint_id), { status: 'REVOKED', voucher: { revocation: { status: 'REVOKED' } } })
+  t.strictSame(told(await act(mint_id, 'redeem')), ['- voucher_revoked'])
+  t.strictSame(told(await act(mint_id, 'revoke')), ['- voucher_revoked'])
+  const soon = dataOf(await lazy({ valid_until: new Date(Date.now() + 2_000).toISOString() }))
+  t.equal(soon.token_id, '3', 'there is room again')
+  await new Promise((resolve) => setTimeout(resolve, 2_100))
+  t.strictSame(told(await act(soon.mint_id, 'redeem')), ['- voucher_expired'])
+})
+
+t.test('who redeems elsewhere makes the mint MINTED, and its revocation fails', async (t) => {
+  const { calls, lazy, act, read, collection_id, contract_address } = await withLazy(t)
+  const { mint_id, voucher } = dataOf(await lazy({ recipient: undefined }))
+  const revoking = dataOf(await act(mint_id, 'revoke'))
+  const { chainId } = voucher.domain as { chainId: number }
+  await calls.pool.query(
+    `INSERT INTO nft_owners (chain_id, contract, token_id, owner, amount, block_number, collection_id)
+     VALUES ($1, $2, 1, $3, 1, 7, $4)`,
+    [chainId, contract_address, OTHER, collection_id],
+  )
+  t.match(await read(mint_id), { status: 'MINTED', owner: OTHER })
+  const transactionId = String(revoking.voucher.revocation?.transaction_id)
+  await mine(calls, transactionId, 0, false)
+  await settle(calls, transactionId)
+  t.match(await read(mint_id), { status: 'MINTED', voucher: { revocation: { status: 'FAILED' } } })
+  t.strictSame(told(await act(mint_id, 'redeem', { recipient: OTHER })), ['- already_redeemed'])
+})
+
+t.test('a signature job that comes twice changes nothing, and one that is lost is found', async (t) => {
+  const { calls, lazy, read } = await withLazy(t)
+  const { mint_id, voucher } = dataOf(await lazy())
+  const key = { kind: 'hd', tenantId: 'elsewhere', index: 9 } as const
+  const sign = createSignVoucher({ log: calls.log, signer: testSigner(), keyOf: async () => key })
+  const before = await calls.log.heads([`mint-${mint_id}`])
+  await sign(String(mint_id))
+  t.strictSame(await calls.log.heads([`mint-${mint_id}`]), before)
+  t.equal((await read(mint_id)).voucher.signature, voucher.signature)
+  t.strictSame(await findUnsignedVouchers(calls.pool, new Date(Date.now() + 60_000), 10), [])
+  await calls.pool.query('UPDATE nft_vouchers SET signature = NULL WHERE mint_id = $1', [mint_id])
+  t.strictSame(await findUnsignedVouchers(calls.pool, new Date(Date.now() + 60_000), 10), [
+    { queue: 'voucher', id: mint_id, data: { mint_id } },
+  ])
+  t.strictSame(await findUnsignedVouchers(calls.pool, new Date(0), 10), [], 'its job is on the way still')
+})
+
+t.test('metadata of a DYNAMIC token changes with its block, until it is frozen; a replay tells the same', async (t) => {
+  const { calls, mint, get, collection, collection_id, patch, lazy, act } = await withDynamic(t)
+  const { transaction_id } = dataOf(await mint(collection_id))
+  t.strictSame(told(await patch({ metadata: { name: 'A' } })), ['- token_not_minted'])
+  await mine(calls, String(transaction_id), 0)
+  const read = async () => (await get(`/v1/nft/collections/${collection_id}/tokens/1`)).body.data as Data
+  const { metadata_uri: first } = await read()
+  const changing = await patch({ metadata: { name: 'A' } }, { 'idempotency-key': 'a' })
+  t.equal(changing.status, 202, changing.text)
+  const { pending_metadata_uri: second, last_update } = dataOf(changing)
+  t.match(dataOf(changing), {
+    metadata_uri: first,
+    frozen: false,
+    last_update: { type: 'METADATA', status: 'PENDING' },
+  })
+  t.match(await rowOf(calls, String(last_update.transaction_id)), {
+    type: 'NFT_UPDATE',
+    subject_type: 'token',
+    subject_id: `${collection_id}-1`,
+  })
+  t.equal(
+    (await patch({ metadata: { name: 'A' } }, { 'idempotency-key': 'a' })).headers['idempotency-replayed'],
+    'true',
+  )
+  await mine(calls, String(last_update.transaction_id), 1)
+  t.match(await read(), { metadata_uri: second, pending_metadata_uri: null, metadata: { name: 'A' } })
+  const freezing = dataOf(await patch({ freeze: true }))
+  t.strictSame(told(await patch({ metadata: { name: 'B' } })), ['- metadata_frozen'])
+  await mine(calls, String(freezing.last_update.transaction_id), 2)
+  t.match(await read(), { frozen: true, metadata_uri: second, last_update: { type: 'FREEZE', status: 'DONE' } })
+  t.strictSame(told(await patch({ metadata: { name: 'B' } })), ['- metadata_frozen'])
+  t.strictSame(told(await patch({ freeze: true })), ['- metadata_frozen'])
+  t.strictSame(told(await patch({})), ['metadata required'])
+  t.strictSame(told(await patch({ freeze: true, metadata: { name: 'B' } })), ['freeze not_allowed'])
+  t.equal((await patch({ freeze: false })).status, 422)
+  t.equal((await patch({ freeze: true }, STRANGER)).status, 404)
+  const standard = await collection()
+  t.strictSame(told(await patch({ freeze: true }, {}, standard.collection_id)), ['- collection_not_dynamic'])
+  const { mint_id } = dataOf(await lazy())
+  await act(mint_id, 'revoke')
+  const { shadow } = await replay(calls.pool, ALL_AGGREGATES)
+  t.strictSame(
+    (['nft_tokens', 'nft_vouchers', 'nft_token_updates'] as const).map((table) => shadow.get(table)?.size),
+    [2, 1, 2],
+  )
+  t.strictSame(await compareShadow(calls.pool, shadow), [])
+})
+
+async function withDynamic(t: Test) {
+  const api = await withLazy(t, { collection_type: 'DYNAMIC' })
+  const patch = (body: object, headers: Record<string, string> = {}, collectionId: unknown = api.collection_id) =>
+    api.send({
+      method: 'PATCH',
+      url: `/v1/nft/collections/${collectionId}/tokens/1/metadata`,
+      payload: body,
+      headers: { ...ASYNC, ...headers },
+    })
+  return { ...api, patch }
+}
+
+t.test('a contract that cannot receive is told of where a voucher names it', async (t) => {
+  const { lazy } = await withLazy(t)
+  t.match((await lazy({ recipient: DEAF_CONTRACT })).body.data, { warnings: [{ code: 'recipient_cannot_receive' }] })
+})

@@ -1,0 +1,173 @@
+/** Vouchers and changes of tokens: what may be asked of them, whatever has become of what was asked before. */
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import { upcast } from '../../src/event-log/aggregate.ts'
+import type { MintEvent } from '../../src/nft/mints/events.ts'
+import { mintAggregate } from '../../src/nft/mints/projection.ts'
+import type { MintState } from '../../src/nft/mints/state.ts'
+import type { VoucherFacts } from '../../src/nft/mints/voucher-decider.ts'
+import { tokenDecider } from '../../src/nft/tokens/decider.ts'
+import type { TokenEvent } from '../../src/nft/tokens/events.ts'
+import { tokenAggregate } from '../../src/nft/tokens/projection.ts'
+import { toUpdates, type UpdateRow } from '../../src/nft/tokens/updates-view.ts'
+import { voucherJobs } from '../../src/nft/vouchers/jobs.ts'
+import { refusal } from '../support/refusal.ts'
+
+const NAMED = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const OTHER = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+const NOW = '2026-11-21T12:00:00.000Z'
+const CONTEXT = { id: 'mint_1', tenantId: 'acme', version: 3, recordedAt: NOW }
+
+function golden<Evt>(type: string): Evt {
+  const file = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
+  const { schemas } = type.startsWith('Token') ? tokenAggregate : mintAggregate
+  return upcast(schemas as never, file.type, file.schema_version, file.data) as Evt
+}
+
+const fold = (events: readonly MintEvent[]) =>
+  events.reduce<MintState>(mintAggregate.evolve, mintAggregate.initialState)
+
+/** A lazy mint whose voucher names somebody, or nobody. */
+function lazy(recipient: string | null, more: readonly MintEvent[] = [golden('VoucherSigned')]): MintState {
+  const { type, data } = golden<Extract<MintEvent, { type: 'MintRecorded' }>>('MintRecorded')
+  const [token] = data.tokens
+  if (token === undefined) throw new Error('the golden mint has tokens')
+  const tokens = [{ ...token, recipient, transactionId: null }]
+  return fold([{ type, data: { ...data, mintingType: 'LAZY', tokens } }, golden('VoucherRequested'), ...more])
+}
+
+const UNTOUCHED: VoucherFacts = { redemption: null, revocation: null, held: false }
+const redeem = (state: MintState, recipient: string | null, facts: Partial<VoucherFacts> = {}, now = NOW) =>
+  refusal(() =>
+    mintAggregate.decide(
+      { type: 'RequestRedemption', recipient, transactionId: 'tx_1', facts: { ...UNTOUCHED, ...facts }, now },
+      state,
+    ),
+  )
+const revoke = (state: MintState, facts: Partial<VoucherFacts> = {}) =>
+  refusal(() =>
+    mintAggregate.decide(
+      { type: 'RequestRevocation', transactionId: 'tx_1', facts: { ...UNTOUCHED, ...facts }, now: NOW },
+      state,
+    ),
+  )
+
+t.test('a voucher goes to whom it names, or to whom the redemption names', (t) => {
+  t.equal(redeem(lazy(NAMED), null), null)
+  t.equal(redeem(lazy(NAMED), NAMED), null)
+  t.match(redeem(lazy(NAMED), OTHER), { field: 'recipient', code: 'recipient_mismatch' })
+  t.equal(redeem(lazy(null), OTHER), null)
+  t.match(redeem(lazy(null), null), { field: 'recipient', code: 'required' })
+  t.end()
+})
+
+t.test('a voucher is redeemed once, and not after its end, its revocation or before its signature', (t) => {
+  for (const facts of [{ held: true }, { redemption: 'done' }, { redemption: 'pending' }] as const) {
+    t.match(redeem(lazy(NAMED), null, facts), { type: 'conflict', code: 'already_redeemed' })
+    t.match(revoke(lazy(NAMED), facts), { type: 'conflict', code: 'already_redeemed' })
+  }
+  for (const revocation of ['done', 'pending'] as const) {
+    t.match(redeem(lazy(NAMED), null, { revocation }), { type: 'conflict', code: 'voucher_revoked' })
+    t.match(revoke(lazy(NAMED), { revocation }), { type: 'conflict', code: 'voucher_revoked' })
+  }
+  t.equal(redeem(lazy(NAMED), null, {}, '2026-12-31T23:59:59.000Z'), null, 'its last second')
+  t.match(redeem(lazy(NAMED), null, {}, '2027-01-01T00:00:00.000Z'), { type: 'conflict', code: 'voucher_expired' })
+  t.match(redeem(lazy(NAMED, []), null), { type: 'conflict', code: 'voucher_not_signed' })
+  t.equal(revoke(lazy(NAMED, [])), null)
+  const direct = fold([golden('MintRecorded')])
+  t.match(redeem(direct, null), { type: 'conflict', code: 'not_lazy' })
+  t.match(revoke(direct), { type: 'conflict', code: 'not_lazy' })
+  t.end()
+})
+
+t.test('what failed has used nothing: the voucher is redeemed or revoked anew', (t) => {
+  const facts = { redemption: 'failed', revocation: 'failed' } as const
+  const tried = lazy(null, [
+    golden('VoucherSigned'),
+    golden('VoucherRedemptionRequested'),
+    golden('VoucherRevocationRecorded'),
+  ])
+  t.equal(redeem(tried, OTHER, facts), null)
+  t.equal(revoke(tried, facts), null)
+  const { rows } = mintAggregate.project(mintAggregate.initialState, tried, CONTEXT)
+  t.match(rows.find(({ table }) => table === 'nft_tokens')?.row, { recipient: NAMED, transaction_id: 'tx_3' })
+  t.match(rows.find(({ table }) => table === 'nft_vouchers')?.row, {
+    mint_id: 'mint_1',
+    recipient: null,
+    valid_until: '2026-12-31T23:59:59.000Z',
+    signature: /^0x4355/,
+    revocation_id: 'tx_4',
+  })
+  t.end()
+})
+
+t.test('the first signature stays, and only the wish for one makes a job', (t) => {
+  const sign = (state: MintState) =>
+    mintAggregate.decide({ type: 'RecordSignature', signature: '0x01', now: NOW }, state)
+  t.strictSame(sign(lazy(null, [])), [{ type: 'VoucherSigned', data: { signature: '0x01', signedAt: NOW } }])
+  t.strictSame(sign(lazy(null)), [])
+  t.strictSame(voucherJobs({ type: 'VoucherRequested', streamId: 'mint-mint_1' }), [
+    { queue: 'voucher', id: 'mint_1', data: { mint_id: 'mint_1' } },
+  ])
+  for (const type of ['MintRecorded', 'VoucherSigned', 'WalletRequested'])
+    t.strictSame(voucherJobs({ type, streamId: 'mint-mint_1' }), [])
+  t.end()
+})
+
+t.test('a state is folded from any sequence of events without a throw', (t) => {
+  const types = [
+    'MintRecorded',
+    'VoucherRequested',
+    'VoucherSigned',
+    'VoucherRedemptionRequested',
+    'VoucherRevocationRecorded',
+  ]
+  const events = fc.array(fc.constantFrom(...types).map((type) => golden<MintEvent>(type)))
+  fc.assert(fc.property(events, (sequence) => ['unknown', 'recorded'].includes(fold(sequence).state)))
+  t.end()
+})
+
+t.test('a frozen token does not change, and one whose freezing failed does', (t) => {
+  const { data } = golden<Extract<TokenEvent, { type: 'TokenMetadataChanged' }>>('TokenMetadataChanged')
+  const { metadata, cid, ...update } = data
+  const state = tokenDecider.evolve(tokenDecider.initialState, golden('TokenFrozen'))
+  t.equal(state.freezeId, 'tx_6')
+  for (const freeze of ['pending', 'done'] as const) {
+    const changing = () => tokenDecider.decide({ type: 'ChangeMetadata', update, metadata, cid, freeze }, state)
+    t.match(refusal(changing), { type: 'conflict', code: 'metadata_frozen' })
+    const freezing = () => tokenDecider.decide({ type: 'Freeze', update, freeze }, state)
+    t.match(refusal(freezing), { type: 'conflict', code: 'metadata_frozen' })
+  }
+  for (const freeze of ['failed', null] as const) {
+    t.strictSame(tokenDecider.decide({ type: 'ChangeMetadata', update, metadata, cid, freeze }, state), [
+      { type: 'TokenMetadataChanged', data },
+    ])
+  }
+  t.end()
+})
+
+t.test('a token tells what is on its way, and is frozen once that is in a block', (t) => {
+  const update = (cid: string | null, state: string, succeeded: boolean | null = null): UpdateRow => ({
+    cid,
+    transaction_id: 'tx_1',
+    state,
+    succeeded,
+    hash: null,
+    failure: null,
+  })
+  t.strictSame(toUpdates([], 'ipfs://'), { pending_metadata_uri: null, frozen: false, last_update: null })
+  t.match(toUpdates([update('a', 'mined', true), update('b', 'signed'), update('c', 'requested')], 'ipfs://'), {
+    pending_metadata_uri: 'ipfs://c',
+    frozen: false,
+    last_update: { type: 'METADATA', status: 'PENDING' },
+  })
+  t.match(toUpdates([update('a', 'mined', true), update(null, 'signed')], 'ipfs://'), {
+    pending_metadata_uri: null,
+    frozen: false,
+    last_update: { type: 'FREEZE', status: 'PENDING' },
+  })
+  t.match(toUpdates([update(null, 'confirmed', true)], 'ipfs://'), { frozen: true, last_update: { status: 'DONE' } })
+  t.match(toUpdates([update(null, 'reverted', false)], 'ipfs://'), { frozen: false, last_update: { status: 'FAILED' } })
+  t.end()
+})
