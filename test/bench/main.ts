@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|replay|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
+ * `npm run bench [-- accept|status|end-to-end|nft|replay|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
  * the same run. Without names, all of them but `growth`, which makes a log of a million events.
  */
 import { writeFile } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { growLog } from './grow.ts'
+import { benchNft } from './nft.ts'
 import { benchReplay } from './replay.ts'
 import { type Figure, makeReport, toTable } from './report.ts'
 import { type Subject, startSubject } from './subject.ts'
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   accept: (subject) => benchAccept(subject),
   status: benchStatus,
   'end-to-end': benchEndToEnd,
+  nft: benchNft,
   replay: benchReplay,
   memory: async (subject) => [
     {
