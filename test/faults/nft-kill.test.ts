@@ -1,0 +1,74 @@
+/**
+ * kill -9 in the middle of mints: of all that works on them, and then of everything with the parent. Each mint that was
+ * asked for exists once, and its token was minted once on chain.
+ */
+import { id as topicOf } from 'ethers/hash'
+import t from 'tap'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { untilSettled } from '../support/load-settle.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { startService } from '../support/service.ts'
+
+const MINTS = 500
+const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const TRANSFER = topicOf('Transfer(address,address,uint256)')
+const FROM_NOBODY = `0x${'0'.repeat(64)}`
+const WORKERS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'postgres']
+/** anvil writes its state every 10 s: younger than that, the collection and the funds of its owner would be lost with it. */
+const REST_MS = 15_000
+/** Only ends a run that hangs. */
+const SETTLE_MS = 240_000
+
+t.test(`kill -9 in the middle of ${MINTS} mints`, async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const { api } = service
+  const created = await api.insist({
+    method: 'POST',
+    path: '/v1/nft/collections/create',
+    body: { name: 'Killed', symbol: 'KILL' },
+    key: 'collection',
+  })
+  const { collection_id: collectionId, contract_address: address } = created.body.data
+  await new Promise((resolve) => setTimeout(resolve, REST_MS))
+
+  const mint = (n: number) =>
+    api.insist({
+      method: 'POST',
+      path: '/v1/nft/mint',
+      key: `mint ${n}`,
+      prefer: 'respond-async',
+      body: { collection_id: collectionId, recipient: RECIPIENT, metadata: { name: `Token ${n}` } },
+    })
+  let accepted = 0
+  const asked = Array.from({ length: MINTS }, async (_, n) => {
+    const { status, body } = await mint(n)
+    t.ok(status === 202 || status === 201 || status === 200, `mint ${n} is accepted: ${status} ${body.message ?? ''}`)
+    accepted += 1
+    return body.data.mint_id as string
+  })
+  await eventually(() => accepted > MINTS / 10)
+  for (const name of WORKERS) t.ok(service.kill(name), `${name} is killed`)
+  await eventually(() => accepted > MINTS / 2)
+  await service.killAll()
+  await service.start()
+
+  const mintIds = await Promise.all(asked)
+  t.equal(new Set(mintIds).size, MINTS, 'as many mints as requests, however often each was sent')
+  await untilSettled(service.state, SETTLE_MS)
+  const minted = await Promise.all(mintIds.map((mintId) => api.insist({ path: `/v1/nft/mints/${mintId}` })))
+  t.strictSame(new Set(minted.map(({ body }) => body.data.status)), new Set(['MINTED']))
+  const tokens = minted.map(({ body }) => Number(body.data.token_id))
+  const byNumber = tokens.toSorted((a, b) => a - b)
+  t.equal(new Set(byNumber).size, MINTS, 'each has a token of its own')
+
+  const logs = (await callRpc(service.state().networks.ethereum.rpc_url, 'eth_getLogs', [
+    { address, fromBlock: '0x0', toBlock: 'latest', topics: [TRANSFER, FROM_NOBODY] },
+  ])) as { topics: string[] }[]
+  t.strictSame(
+    logs.map(({ topics }) => Number(topics[3])).toSorted((a, b) => a - b),
+    byNumber,
+    'the chain has minted these, each once',
+  )
+  if (!t.passing()) t.comment(service.lastWords())
+})
