@@ -44,7 +44,7 @@ export type TokenView = MintedToken & {
   readonly created_at: string
 }
 
-export function tokenStatus(row: TokenRow): TokenStatus {
+function tokenStatus(row: TokenRow): TokenStatus {
   const minting = fateOf(row.state, row.succeeded)
   if (row.minting_type !== 'LAZY') return STATUS[minting ?? 'pending']
   if (minting === 'done' || row.holder !== null) return 'MINTED'
