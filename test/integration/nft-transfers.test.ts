@@ -119,6 +119,11 @@ async function fates(t: Test, { stage, holder, collection, from }: Scene): Promi
   t.not(one.transaction_id, two.transaction_id)
   const cancel = `/v1/wallets/${holder.id}/transactions/${two.transaction_id}/cancel`
   t.equal((await stage.ask({ method: 'POST', path: cancel, key: 'cancel' })).status < 300, true)
+  // Before a block is made: else the transfer may be in it and the cancellation not.
+  await eventually(async () => {
+    const { state, hashes } = await stage.read(holder, two.transaction_id)
+    return state === 'cancelled' || (state === 'submitted' && hashes.length > 1)
+  })
   await stage.settle()
   const view = await stage.readTransfer(body.data.transfer_id)
   t.equal(view.status, 'FAILED')
