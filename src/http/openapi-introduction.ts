@@ -1,6 +1,6 @@
 /** What a reader of the reference needs once, before the calls. Markdown. */
 export const REFERENCE_INTRODUCTION = `
-Wallets, transfers and balances on Ethereum, Polygon and BNB Smart Chain. A request has at most one effect on chain,
+Wallets, transfers, balances and NFTs on Ethereum, Polygon and BNB Smart Chain. A request has at most one effect on chain,
 and nothing that was accepted is lost.
 
 ## Authentication
