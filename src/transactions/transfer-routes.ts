@@ -2,7 +2,7 @@
 
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import type { FindReplay } from '../event-log/find-replay.ts'
+import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { markReplayed } from '../http/idempotency.ts'
 import { applyPreference, preferenceOf } from '../http/prefer.ts'
@@ -69,9 +69,8 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
           metadata,
           request.caller.environment,
         ).catch(async (error): Promise<AcceptedTransfer> => {
-          const transactionId = await findReplay(metadata)
-          if (transactionId === null) throw error
-          return { transactionId, view: null }
+          const { id } = await replayInsteadOf(error, findReplay, metadata)
+          return { transactionId: id, view: null }
         })
         if (accepted.view === null) markReplayed(reply)
         const view = accepted.view ?? (await reads.readById(metadata.tenantId, accepted.transactionId))

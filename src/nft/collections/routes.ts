@@ -1,7 +1,7 @@
 /** Making collections and reading them: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import type { FindReplay } from '../../event-log/find-replay.ts'
+import { type FindReplay, replayInsteadOf } from '../../event-log/find-replay.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { markReplayed } from '../../http/idempotency.ts'
 import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
@@ -77,12 +77,8 @@ export function collectionRoutes({ createCollection, findReplay, reads, untilMin
       async (request, reply) => {
         const metadata = metadataOf(request)
         const owner = ownerOf(request)
-        const opened = await createCollection(toRequest(request.body), metadata, owner.environment).catch(
-          async (error) => {
-            const id = await findReplay(metadata)
-            if (id === null) throw error
-            return { id, replayed: true }
-          },
+        const opened = await createCollection(toRequest(request.body), metadata, owner.environment).catch((error) =>
+          replayInsteadOf(error, findReplay, metadata),
         )
         if (opened.replayed) markReplayed(reply)
         const preference = preferenceOf(request)

@@ -2,8 +2,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
-import type { Opened } from '../../event-log/append-once.ts'
-import type { FindReplay } from '../../event-log/find-replay.ts'
+import { type FindReplay, replayInsteadOf } from '../../event-log/find-replay.ts'
 import type { WaitUntil } from '../../event-log/wait-until.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { markReplayed } from '../../http/idempotency.ts'
@@ -68,11 +67,7 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
       async (request, reply) => {
         const metadata = metadataOf(request)
         const opened = await requestTransfer(toRequest(request.body), metadata, request.caller.environment).catch(
-          async (error): Promise<Opened> => {
-            const id = await findReplay(metadata)
-            if (id === null) throw error
-            return { id, replayed: true }
-          },
+          (error) => replayInsteadOf(error, findReplay, metadata),
         )
         if (opened.replayed) markReplayed(reply)
         const view = await reads.read(ownerOf(request), opened.id)
