@@ -6,7 +6,7 @@ import { createHdSigner } from '../keys/hd.ts'
 import { parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import { createPostgresKeystore } from '../keys/postgres-keystore.ts'
-import type { KeyRef, Signer } from '../keys/signer.ts'
+import type { KeyMaker, KeyRef, Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { openTenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSignVoucher } from '../nft/vouchers/sign-voucher.ts'
@@ -26,11 +26,12 @@ const VOUCHERS_AT_ONCE = 8
 
 export async function startSigner(kernel: Kernel): Promise<Work> {
   const { jobs, log } = kernel
-  const signer = await openSigner(kernel)
+  const hd = await openHdSigner(kernel)
+  const signer = signerByKind({ hd })
   const keyOf = composeKeyOf(kernel)
   const drainLane = composeLane(kernel, signer, keyOf)
   const signVoucher = createSignVoucher({ log, signer, keyOf })
-  const createHdWallet = createCreateHdWallet({ log, signer })
+  const createHdWallet = createCreateHdWallet({ log, signer: hd })
   const workers = [
     jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
     jobs.process('wallet', ({ wallet_id }) => createHdWallet(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
@@ -39,11 +40,11 @@ export async function startSigner(kernel: Kernel): Promise<Work> {
   return { drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))) }
 }
 
-async function openSigner({ config, pool }: Kernel): Promise<Signer> {
+async function openHdSigner({ config, pool }: Kernel): Promise<Signer & KeyMaker> {
   const { kind, directory, key } = config.keystore
   const kek = key === null ? await openKekFile(directory) : parseKek(key)
   const keystore = kind === 'postgres' ? createPostgresKeystore(pool) : await openDirectoryKeystore(directory)
-  return signerByKind({ hd: createHdSigner({ seeds: await openTenantSeeds({ keystore, kek }) }) })
+  return createHdSigner({ seeds: await openTenantSeeds({ keystore, kek }) })
 }
 
 type KeyOf = (walletId: string) => Promise<KeyRef>

@@ -3,13 +3,11 @@
  * the library takes to give its unsigned hash, its bytes and its hash.
  */
 import { encodeRlp, keccak256, toBeArray } from 'ethers'
+import type { RecoverableSignature } from './recoverable-signature.ts'
 import type { SignedTransaction, UnsignedTransaction } from './signer.ts'
 
 const TYPE = '02'
 const MAX_UINT256 = (1n << 256n) - 1n
-
-/** 64 bytes (r, s) with s in the lower half of the order (EIP-2), and the parity of R's y. */
-export type RecoverableSignature = { readonly signature: Uint8Array; readonly recoveryId: number }
 
 /**
  * Signs one transaction with `sign`, which is given the Keccak-256 of the unsigned bytes.
@@ -20,8 +18,20 @@ export function signEip1559(
   transaction: UnsignedTransaction,
   sign: (digest: Uint8Array) => RecoverableSignature,
 ): SignedTransaction {
+  return withSignature(transaction, sign(eip1559Digest(transaction)))
+}
+
+/** What is signed: the Keccak-256 of the unsigned bytes. @throws RangeError for a field that the type cannot hold */
+export function eip1559Digest(transaction: UnsignedTransaction): Uint8Array {
+  return toBytes(keccak256(typed(encodeFields(transaction))))
+}
+
+/** The signed bytes. @throws RangeError for a field that the transaction type cannot hold */
+export function withSignature(
+  transaction: UnsignedTransaction,
+  { signature, recoveryId }: RecoverableSignature,
+): SignedTransaction {
   const fields = encodeFields(transaction)
-  const { signature, recoveryId } = sign(toBytes(keccak256(typed(fields))))
   // Values 2 and 3 mean that R's x overflowed the order: chance 2^-127, and EIP-1559 has no place for them.
   if (recoveryId > 1) throw new RangeError('the signature has no y parity that a transaction can hold')
   const bytes = typed([

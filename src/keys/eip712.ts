@@ -1,10 +1,13 @@
 /** Signatures over typed structured data (EIP-712), as wallets give and contracts recover them. */
 import { TypedDataEncoder } from 'ethers/hash'
-import type { RecoverableSignature } from './eip1559.ts'
+import { type RecoverableSignature, signatureBytes } from './recoverable-signature.ts'
 import type { TypedData } from './signer.ts'
 
-/** Yellow paper, appendix F: what `ecrecover` takes for the even and the odd y of R. */
-const V_OF_PARITY = ['1b', '1c'] as const
+/** The digest of typed data. @throws TypeError when the message does not fit its types */
+export function eip712Digest({ domain, types, message }: TypedData): Uint8Array {
+  const fields = Object.fromEntries(Object.entries(types).map(([name, list]) => [name, [...list]]))
+  return Buffer.from(TypedDataEncoder.hash(domain, fields, message).slice(2), 'hex')
+}
 
 /**
  * Signs one piece of typed data with `sign`, which is given its digest.
@@ -12,15 +15,6 @@ const V_OF_PARITY = ['1b', '1c'] as const
  * @returns 65 bytes (r, s, v) in hex, v being 27 or 28
  * @throws TypeError when the message does not fit its types
  */
-export function signEip712(
-  { domain, types, message }: TypedData,
-  sign: (digest: Uint8Array) => RecoverableSignature,
-): string {
-  const fields = Object.fromEntries(Object.entries(types).map(([name, list]) => [name, [...list]]))
-  const digest = Buffer.from(TypedDataEncoder.hash(domain, fields, message).slice(2), 'hex')
-  const { signature, recoveryId } = sign(digest)
-  const v = V_OF_PARITY[recoveryId]
-  // Values 2 and 3 mean that R's x overflowed the order: chance 2^-127, and contracts recover nobody from them.
-  if (v === undefined) throw new RangeError('the signature has no y parity that a contract can recover from')
-  return `0x${Buffer.from(signature).toString('hex')}${v}`
+export function signEip712(typedData: TypedData, sign: (digest: Uint8Array) => RecoverableSignature): string {
+  return signatureBytes(sign(eip712Digest(typedData)))
 }

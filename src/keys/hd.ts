@@ -5,9 +5,10 @@
 import { HDNodeWallet, Mnemonic } from 'ethers'
 import { LRUCache } from 'lru-cache'
 import { signRecoverable } from 'tiny-secp256k1'
+import { signEip191 } from './eip191.ts'
 import { signEip712 } from './eip712.ts'
 import { signEip1559 } from './eip1559.ts'
-import type { CreatedKey, KeyRef, SignedTransaction, Signer, SigningRequest } from './signer.ts'
+import type { CreatedKey, KeyMaker, KeyRef, SignedTransaction, Signer, SigningRequest } from './signer.ts'
 import type { TenantSeeds } from './tenant-seeds.ts'
 
 /** BIP-44: purpose 44', coin 60' (SLIP-44: Ether, used by all EVM chains), account 0', external chain 0. */
@@ -64,7 +65,7 @@ export function createHdSigner({
 }: {
   seeds: TenantSeeds
   cachedKeys?: number
-}): Signer {
+}): Signer & KeyMaker {
   const accounts = new LRUCache<string, HDNodeWallet>({ max: CACHED_TENANTS })
   const keys = new LRUCache<string, DerivedKey>({ max: cachedKeys })
 
@@ -85,8 +86,7 @@ export function createHdSigner({
   }
 
   return {
-    async createKey(request): Promise<CreatedKey> {
-      const ref = requireHd(request)
+    async createKey(ref): Promise<CreatedKey> {
       return {
         key: { kind: 'hd', tenantId: ref.tenantId, index: ref.index },
         address: (await keyOf(ref, seeds.loadOrCreate)).address,
@@ -106,6 +106,11 @@ export function createHdSigner({
     async signTypedData({ key: ref, typedData }) {
       const key = await keyOf(requireHd(ref), seeds.load)
       return signEip712(typedData, (digest) => key.sign(digest))
+    },
+
+    async signMessage({ key: ref, message }) {
+      const key = await keyOf(requireHd(ref), seeds.load)
+      return signEip191(message, (digest) => key.sign(digest))
     },
   }
 }

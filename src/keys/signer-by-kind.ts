@@ -20,8 +20,6 @@ export function signerByKind(signers: SignersByKind): Signer {
   }
 
   return {
-    createKey: async (request) => signerOf(request.kind).createKey(request),
-
     async signTransactions(requests) {
       const kinds = [...new Set(requests.map((request) => request.key.kind))].map((kind) => ({
         kind,
@@ -38,6 +36,7 @@ export function signerByKind(signers: SignersByKind): Signer {
     },
 
     signTypedData: async (request) => signerOf(request.key.kind).signTypedData(request),
+    signMessage: async (request) => signerOf(request.key.kind).signMessage(request),
   }
 }
 

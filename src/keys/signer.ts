@@ -8,10 +8,8 @@ export type KeyRef =
   | { readonly kind: 'hd'; readonly tenantId: string; readonly index: number }
   | { readonly kind: 'mpc'; readonly keyId: string }
 
-/** Asks for a key. The same request always yields the same key, so a job may repeat it. */
-export type KeyRequest =
-  | { readonly kind: 'hd'; readonly tenantId: string; readonly index: number }
-  | { readonly kind: 'mpc'; readonly tenantId: string; readonly walletId: string }
+/** Asks for a key of a tenant's seed. The same request always yields the same key, so a job may repeat it. */
+export type KeyRequest = Extract<KeyRef, { kind: 'hd' }>
 
 /** `address` has its EIP-55 checksum. */
 export type CreatedKey = { readonly key: KeyRef; readonly address: string }
@@ -32,7 +30,17 @@ export type UnsignedTransaction = {
   readonly maxPriorityFeePerGas: bigint
 }
 
-export type SigningRequest = { readonly key: KeyRef; readonly transaction: UnsignedTransaction }
+/**
+ * What in the log wants a signature. One who holds a whole key takes the caller's word for it; parties that hold shares look
+ * it up in the log themselves, and refuse what it does not cover.
+ */
+export type IntentRef = { readonly kind: 'transaction' | 'voucher' | 'signature'; readonly id: string }
+
+export type SigningRequest = {
+  readonly key: KeyRef
+  readonly intent: IntentRef
+  readonly transaction: UnsignedTransaction
+}
 
 /** Typed structured data (EIP-712); the primary type is the one that no other refers to. Numbers may be decimal strings. */
 export type TypedData = {
@@ -48,18 +56,24 @@ export type TypedData = {
   readonly message: Readonly<Record<string, unknown>>
 }
 
-export type TypedDataRequest = { readonly key: KeyRef; readonly typedData: TypedData }
+export type TypedDataRequest = { readonly key: KeyRef; readonly intent: IntentRef; readonly typedData: TypedData }
+
+/** A message for people or programs (EIP-191, version 0x45): its bytes, without the prefix. */
+export type MessageRequest = { readonly key: KeyRef; readonly intent: IntentRef; readonly message: Uint8Array }
 
 /** What goes into the log and then on the wire: the bytes and their Keccak-256, both as 0x-prefixed hex. */
 export type SignedTransaction = { readonly hash: string; readonly rawTransaction: string }
 
-export type Signer = {
+export type KeyMaker = {
   /**
    * Makes the key of a request, or finds it again.
    *
-   * @throws Unavailable when the keystore or the parties that hold the key do not answer
+   * @throws Unavailable when the keystore does not answer
    */
   readonly createKey: (request: KeyRequest) => Promise<CreatedKey>
+}
+
+export type Signer = {
   /**
    * Signs all or none, in the order of the requests. Signs whatever it is given: that a nonce is used once is the
    * caller's to guarantee, by the lane's lease and the log.
@@ -77,4 +91,11 @@ export type Signer = {
    * @throws TypeError when the message does not fit its types: a defect of the caller
    */
   readonly signTypedData: (request: TypedDataRequest) => Promise<string>
+  /**
+   * As `signTypedData`, of a message with the prefix of EIP-191: no transaction and no typed data has such bytes.
+   *
+   * @returns 65 bytes (r, s, v) in hex: s in the lower half of the order (EIP-2), v 27 or 28
+   * @throws Unavailable when the key cannot be reached now: the same call may succeed later
+   */
+  readonly signMessage: (request: MessageRequest) => Promise<string>
 }

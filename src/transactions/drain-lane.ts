@@ -214,8 +214,9 @@ async function sign(
   nonces: readonly number[],
 ): Promise<{ loaded: Loaded<TransactionState>; bytes: SignedBytes }[]> {
   const requests = await Promise.all(
-    ready.map(async ({ transaction, call, fees }, index) => ({
+    ready.map(async ({ loaded, transaction, call, fees }, index) => ({
       key: await keyOf(transaction.intent.walletId),
+      intent: { kind: 'transaction' as const, id: loaded.id },
       transaction: unsigned(lane.chainId, nonces[index] as number, call, fees),
     })),
   )

@@ -71,7 +71,11 @@ async function replacement(
     purpose === 'cancel' || newest.purpose === 'cancel' ? buildCancellation(transaction) : buildCall(transaction)
   const key = await ports.keyOf(transaction.intent.walletId)
   const [signed] = await ports.signer.signTransactions([
-    { key, transaction: unsigned(lane.chainId, newest.nonce, call, fees) },
+    {
+      key,
+      intent: { kind: 'transaction', id: loaded.id },
+      transaction: unsigned(lane.chainId, newest.nonce, call, fees),
+    },
   ])
   if (signed === undefined) throw new Error('the signer answered fewer signatures than it was asked for')
   const bytes = {

@@ -10,7 +10,7 @@ import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
 import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { hdPath } from '../keys/hd.ts'
-import type { Signer } from '../keys/signer.ts'
+import type { KeyMaker } from '../keys/signer.ts'
 import type { WalletEvent } from './events.ts'
 import { keyIndexesAggregate, keyIndexesAt } from './key-indexes.ts'
 import { walletAggregate } from './projection.ts'
@@ -19,7 +19,7 @@ import type { WalletState } from './state.ts'
 /** Other signers may take an index first, one each time; after so many the job comes again later. */
 const MAX_TRIES = 20
 
-export type CreateHdWalletPorts = { readonly log: EventLog; readonly signer: Pick<Signer, 'createKey'> }
+export type CreateHdWalletPorts = { readonly log: EventLog; readonly signer: KeyMaker }
 
 /** @throws NotFound for an unknown wallet; Unavailable when the keystore does not answer: the job comes again */
 export type CreateHdWallet = (walletId: string) => Promise<void>

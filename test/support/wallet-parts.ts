@@ -12,7 +12,7 @@ import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { subscribe } from '../../src/event-log/subscription.ts'
 import { PrismaClient } from '../../src/generated/prisma/client.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
-import type { Signer } from '../../src/keys/signer.ts'
+import type { KeyMaker, Signer } from '../../src/keys/signer.ts'
 import { voucherJobs } from '../../src/nft/vouchers/jobs.ts'
 import { createSignVoucher } from '../../src/nft/vouchers/sign-voucher.ts'
 import { createArchiveWallet } from '../../src/wallets/archive-wallet.ts'
@@ -37,7 +37,7 @@ export const ACME: Metadata = { tenantId: 'acme', actor: 'test' }
 const newId: NewId = (kind) => `${ID_PREFIXES[kind]}_${v7()}`
 
 /** A signer whose seeds follow from the tenants' names. */
-export function testSigner(): Signer {
+export function testSigner(): Signer & KeyMaker {
   const load = async (tenantId: string) => createHash('sha256').update(tenantId).digest()
   return createHdSigner({ seeds: { load, loadOrCreate: load } })
 }

@@ -92,6 +92,9 @@ t.test('a child key is what the formula of BIP-32 gives, computed apart from the
 
 const uint = (bits: number) => fc.bigInt({ min: 0n, max: (1n << BigInt(bits)) - 1n })
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
+/** A whole key signs for whoever asks. */
+const intent = { kind: 'transaction', id: 'tx_1' } as const
+
 const hex = (from: fc.Arbitrary<Uint8Array>) => from.map((value) => `0x${Buffer.from(value).toString('hex')}`)
 
 const transactions: fc.Arbitrary<UnsignedTransaction> = fc
@@ -114,7 +117,7 @@ t.test('signed bytes are, bit for bit, the ones that the library makes: same sen
   const wallet = new Wallet(hdAccount(ENTROPY).deriveChild(3).privateKey)
   await fc.assert(
     fc.asyncProperty(transactions, async (transaction) => {
-      const [signed] = await signer.signTransactions([{ key: hd(3), transaction }])
+      const [signed] = await signer.signTransactions([{ key: hd(3), intent, transaction }])
       if (signed === undefined) return false
       const parsed = Transaction.from(signed.rawTransaction)
       t.equal(parsed.from, DEVELOPMENT_ADDRESSES[3])
@@ -132,6 +135,7 @@ t.test('answers come in the order of the requests, each from its own key', async
   const signer = createHdSigner({ seeds, cachedKeys: 4 })
   const requests = Array.from({ length: 60 }, (_, nonce) => ({
     key: hd(nonce % 5, nonce % 2 === 0 ? 'acme' : 'zeta'),
+    intent,
     transaction: { ...transfer, nonce },
   }))
   const signed = await signer.signTransactions(requests)
@@ -145,7 +149,7 @@ t.test('answers come in the order of the requests, each from its own key', async
 
 t.test('a signer without the seed signs nothing and makes no seed', async (t) => {
   const signer = createHdSigner({ seeds: seedsOf({ acme: ENTROPY }) })
-  const requests = [hd(0), hd(0, 'nobody')].map((key) => ({ key, transaction: transfer }))
+  const requests = [hd(0), hd(0, 'nobody')].map((key) => ({ key, intent, transaction: transfer }))
   await t.rejects(signer.signTransactions(requests), { code: 'seed_missing', retryable: true })
 })
 
@@ -165,7 +169,7 @@ t.test('what EIP-1559 cannot hold is refused before it is signed', async (t) => 
     { data: 'ab' },
   ]
   for (const fields of wrong) {
-    const request = { key: hd(0), transaction: { ...transfer, ...fields } }
+    const request = { key: hd(0), intent, transaction: { ...transfer, ...fields } }
     await t.rejects(signer.signTransactions([request]), RangeError, inspect(fields))
   }
   for (const index of [-1, 0.5, 2 ** 31]) await t.rejects(signer.createKey(hd(index)), RangeError)
@@ -176,7 +180,7 @@ t.test('neither a signer nor an error of it shows a secret', async (t) => {
   await signer.createKey(hd(0))
   const secrets = [ENTROPY.toString('hex'), DEVELOPMENT_WORDS, hdAccount(ENTROPY).deriveChild(0).privateKey.slice(2)]
   const failure = await signer
-    .signTransactions([{ key: hd(0), transaction: { ...transfer, value: -1n } }])
+    .signTransactions([{ key: hd(0), intent, transaction: { ...transfer, value: -1n } }])
     .catch((error: Error) => error)
   for (const shown of [inspect(signer, { depth: 9, showHidden: true }), JSON.stringify(signer), inspect(failure)]) {
     for (const secret of secrets) t.notOk(shown.includes(secret))
@@ -188,29 +192,32 @@ t.test(
   async (t) => {
     const asked: number[] = []
     const fake = (name: string): Signer => ({
-      createKey: async () => ({ key: { kind: 'mpc', keyId: name }, address: name }),
       signTransactions: async (requests) => {
         asked.push(requests.length)
         return requests.map(({ transaction }) => ({ hash: `${name}-${transaction.nonce}`, rawTransaction: '0x' }))
       },
       signTypedData: async () => name,
+      signMessage: async () => name,
     })
     const mpc: KeyRef = { kind: 'mpc', keyId: 'k' }
-    const requests = [hd(0), mpc, mpc, hd(1), mpc].map((key, nonce) => ({ key, transaction: { ...transfer, nonce } }))
+    const requests = [hd(0), mpc, mpc, hd(1), mpc].map((key, nonce) => ({
+      key,
+      intent,
+      transaction: { ...transfer, nonce },
+    }))
     const both = signerByKind({ hd: fake('hd'), mpc: fake('mpc') })
     const signed = await both.signTransactions(requests)
     t.strictSame(
       signed.map(({ hash }) => hash),
       ['hd-0', 'mpc-1', 'mpc-2', 'hd-3', 'mpc-4'],
     )
-    t.equal((await both.createKey({ kind: 'mpc', tenantId: 'acme', walletId: 'wal_1' })).address, 'mpc')
     const typedData = { domain: {}, types: { Note: [{ name: 'text', type: 'string' }] }, message: { text: 'a' } }
-    t.equal(await both.signTypedData({ key: mpc, typedData }), 'mpc')
+    t.equal(await both.signTypedData({ key: mpc, intent, typedData }), 'mpc')
+    t.equal(await both.signMessage({ key: mpc, intent, message: Buffer.from('a') }), 'mpc')
     asked.length = 0
     const one = signerByKind({ hd: fake('hd') })
     await t.rejects(one.signTransactions(requests), { code: 'signer_unavailable', retryable: true })
-    await t.rejects(one.createKey({ kind: 'mpc', tenantId: 'acme', walletId: 'wal_1' }), { code: 'signer_unavailable' })
-    await t.rejects(one.signTypedData({ key: mpc, typedData }), { code: 'signer_unavailable', retryable: true })
+    await t.rejects(one.signTypedData({ key: mpc, intent, typedData }), { code: 'signer_unavailable', retryable: true })
     t.strictSame(asked, [])
   },
 )

@@ -6,6 +6,7 @@ import t from 'tap'
 import { signRecoverable } from 'tiny-secp256k1'
 import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import { signEip191 } from '../../src/keys/eip191.ts'
 import { signEip712 } from '../../src/keys/eip712.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import type { TypedData } from '../../src/keys/signer.ts'
@@ -43,6 +44,8 @@ const MAIL_SIGNATURE =
 const COW = Buffer.from(id('cow').slice(2), 'hex')
 
 const load = async (tenantId: string) => createHash('sha256').update(tenantId).digest()
+/** A whole key signs for whoever asks. */
+const intent = { kind: 'voucher', id: 'mint_1' } as const
 const signer = createHdSigner({ seeds: { load, loadOrCreate: load } })
 
 t.test('the mail of EIP-712 has the digest and the signature that the standard publishes', (t) => {
@@ -71,7 +74,7 @@ t.test('any voucher is signed as ethers verifies it, with a low s and v of 27 or
   await fc.assert(
     fc.asyncProperty(vouchers, fc.nat(), bytes(20).map(hex), async (voucher, chainId, contract) => {
       const typedData = voucherTypedData(chainId, contract, voucher)
-      const signature = await signer.signTypedData({ key, typedData })
+      const signature = await signer.signTypedData({ key, intent, typedData })
       t.match(signature, /^0x[0-9a-f]{128}1[bc]$/)
       t.ok(BigInt(`0x${signature.slice(66, 130)}`) <= HALF_ORDER)
       t.equal(verifyTypedData(typedData.domain, typedData.types, typedData.message, signature), address)
@@ -91,10 +94,26 @@ t.test('the same key signs the same data as a wallet of ethers does', async (t) 
 
 t.test('a message that does not fit its types is not signed, and a keystore that is away is tried again', async (t) => {
   const key = { kind: 'hd', tenantId: 'acme', index: 0 } as const
-  await t.rejects(signer.signTypedData({ key, typedData: { ...MAIL, message: { contents: 1 } } }), TypeError)
+  await t.rejects(signer.signTypedData({ key, intent, typedData: { ...MAIL, message: { contents: 1 } } }), TypeError)
   const away = async () => {
     throw new Unavailable('seed_missing', 'no seed')
   }
   const apart = createHdSigner({ seeds: { load: away, loadOrCreate: away } })
-  await t.rejects(apart.signTypedData({ key, typedData: MAIL }), { code: 'seed_missing', retryable: true })
+  await t.rejects(apart.signTypedData({ key, intent, typedData: MAIL }), { code: 'seed_missing', retryable: true })
 })
+
+t.test(
+  'a message is signed as a wallet of ethers does, with the prefix that keeps it from being a transaction',
+  async (t) => {
+    const wallet = new Wallet(`0x${COW.toString('hex')}`)
+    for (const text of ['', 'Hello World', 'a'.repeat(1_000), 'Grüße']) {
+      t.equal(
+        signEip191(Buffer.from(text), (digest) => signRecoverable(digest, COW)),
+        await wallet.signMessage(text),
+      )
+    }
+    const key = { kind: 'hd', tenantId: 'acme', index: 0 } as const
+    const signature = await signer.signMessage({ key, intent, message: Uint8Array.of(0, 255) })
+    t.equal(verifyMessage(Uint8Array.of(0, 255), signature), (await signer.createKey(key)).address)
+  },
+)

@@ -30,7 +30,11 @@ export function createSignVoucher({ log, signer, keyOf }: SignVoucherPorts): Sig
     const { walletId, chainId, contract, recipient, validUntil } = voucher
     const terms = chainVoucher({ ...token, recipient, validUntil })
     const typedData = voucherTypedData(chainId, contract, terms)
-    const signature = await signer.signTypedData({ key: await keyOf(walletId), typedData })
+    const signature = await signer.signTypedData({
+      key: await keyOf(walletId),
+      intent: { kind: 'voucher', id: mintId },
+      typedData,
+    })
     const metadata = { tenantId: mint.tenantId, actor: 'worker:signer', causationId: mintId }
     await log.execute(mintAggregate, mintId, { type: 'RecordSignature', signature, now: log.now() }, { metadata })
   }
