@@ -1,6 +1,6 @@
 /** Signatures over typed data: the example of EIP-712 itself, and what another library makes of ours. */
 import { createHash } from 'node:crypto'
-import { id, verifyTypedData, Wallet } from 'ethers'
+import { id, verifyMessage, verifyTypedData, Wallet } from 'ethers'
 import fc from 'fast-check'
 import t from 'tap'
 import { signRecoverable } from 'tiny-secp256k1'

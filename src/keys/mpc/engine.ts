@@ -1,0 +1,144 @@
+/**
+ * The threshold signature engine (DKLs23, ePrint 2023/765): the crate in `engine/`, compiled to WebAssembly, with randomness
+ * from Node's `crypto`. One engine is the memory of one party: shares and sessions in it are known by number.
+ *
+ * Nothing here waits or sends: each step takes what the others sent in the round before and gives what to send in the next.
+ */
+import { randomFillSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { type EngineAnswer, type Messages, readAnswer, RequestWriter, type Step } from './engine-wire.ts'
+
+/** A share in the engine's memory. */
+export type LoadedShare = {
+  readonly number: number
+  /** The party whose share it is: 1 to `parties`. */
+  readonly party: number
+  readonly threshold: number
+  readonly parties: number
+  /** Compressed (SEC 1), 33 bytes. */
+  readonly publicKey: Uint8Array
+}
+
+export type Engine = {
+  /** @throws EngineFailure `invalid` for bytes that are no share, or whose secret and public sides do not agree */
+  readonly load: (share: Uint8Array) => LoadedShare
+  readonly unload: (share: number) => void
+  /** Begins key generation; its result is a share, for `load`. Four rounds among all parties. */
+  readonly generate: (request: {
+    readonly party: number
+    readonly threshold: number
+    readonly parties: number
+    readonly sessionId: Uint8Array
+  }) => Step
+  /**
+   * Begins a signature of exactly `threshold` signers over a digest of 32 bytes; three rounds. Only the finisher gets a
+   * result: 65 bytes (r, s, recovery id), s in the lower half of the order, verified.
+   *
+   * @param request.others the signers beside this party
+   * @param request.sessionId the same for all signers, fresh for each attempt
+   */
+  readonly sign: (request: {
+    readonly share: number
+    readonly others: readonly number[]
+    readonly finisher: number
+    readonly sessionId: Uint8Array
+    readonly digest: Uint8Array
+  }) => Step
+  /** Begins a refresh among all parties; its result is a share of the same key, for `load`. Four rounds. */
+  readonly refresh: (request: { readonly share: number; readonly refreshId: Uint8Array }) => Step
+  /**
+   * Goes on with a session.
+   *
+   * @param incoming what each other party sent in the round before
+   * @throws EngineFailure: the session is gone then
+   */
+  readonly advance: (session: number, incoming: Messages) => Step
+  /** Forgets a session. */
+  readonly end: (session: number) => void
+  /** What a helper sends to the party that lost its share, and to nobody else. */
+  readonly help: (request: Repair & { readonly share: number; readonly repairId: Uint8Array }) => Uint8Array
+  /** The share that the terms of all helpers add up to: it refreshes, it cannot sign. */
+  readonly assemble: (request: Repair & { readonly terms: Messages }) => Uint8Array
+}
+
+/** `helpers` in ascending order, at least the threshold, without the target. */
+export type Repair = { readonly target: number; readonly helpers: readonly number[] }
+
+type Exports = {
+  readonly memory: WebAssembly.Memory
+  readonly reserve: (length: number) => number
+  readonly call: (address: number, length: number) => bigint
+  readonly release: (address: number, length: number) => void
+}
+
+const OPERATION = {
+  load: 0,
+  unload: 1,
+  generate: 2,
+  sign: 3,
+  refresh: 4,
+  advance: 5,
+  end: 6,
+  help: 7,
+  assemble: 8,
+} as const
+
+let compiled: WebAssembly.Module | undefined
+
+/** A new engine with an empty memory. */
+export function createEngine(): Engine {
+  compiled ??= new WebAssembly.Module(readFileSync(new URL('./engine/engine.wasm', import.meta.url)))
+  const exports = instantiate(compiled)
+
+  function call(request: RequestWriter): EngineAnswer {
+    const bytes = request.finish()
+    const address = exports.reserve(bytes.length) >>> 0
+    new Uint8Array(exports.memory.buffer, address, bytes.length).set(bytes)
+    bytes.fill(0)
+    const packed = exports.call(address, bytes.length)
+    const [at, length] = [Number(packed >> 32n), Number(packed & 0xffff_ffffn)]
+    const answer = Buffer.from(new Uint8Array(exports.memory.buffer, at, length))
+    exports.release(at, length)
+    return readAnswer(answer)
+  }
+
+  const request = (operation: keyof typeof OPERATION) => new RequestWriter().byte(OPERATION[operation])
+
+  return {
+    load: (share) => call(request('load').bytes(share)).share(),
+    unload: (share) => void call(request('unload').number(share)),
+    generate: ({ party, threshold, parties, sessionId }) =>
+      call(request('generate').byte(party).byte(threshold).byte(parties).bytes(sessionId)).step(),
+    sign: ({ share, others, finisher, sessionId, digest }) =>
+      call(
+        request('sign').number(share).byte(finisher).bytes(Uint8Array.from(others)).bytes(sessionId).bytes(digest),
+      ).step(),
+    refresh: ({ share, refreshId }) => call(request('refresh').number(share).bytes(refreshId)).step(),
+    advance: (session, incoming) => call(request('advance').number(session).messages(incoming)).step(),
+    end: (session) => void call(request('end').number(session)),
+    help: ({ share, target, helpers, repairId }) =>
+      call(request('help').number(share).byte(target).bytes(Uint8Array.from(helpers)).bytes(repairId)).result(),
+    assemble: ({ target, helpers, terms }) =>
+      call(request('assemble').byte(target).bytes(Uint8Array.from(helpers)).messages(terms)).result(),
+  }
+}
+
+/**
+ * The module imports one function that does something: `getRandomValues`, from the backend `wasm_js` of the crate
+ * `getrandom`. The rest is scaffolding of wasm-bindgen that nothing calls, and that ends the engine if anything should.
+ */
+function instantiate(module: WebAssembly.Module): Exports {
+  const imports: Record<string, Record<string, (...values: number[]) => void>> = {}
+  for (const { module: from, name } of WebAssembly.Module.imports(module)) {
+    imports[from] ??= {}
+    imports[from][name] = /^__wbg_getRandomValues_/.test(name)
+      ? (address = 0, length = 0) => {
+          randomFillSync(new Uint8Array(exports.memory.buffer, address >>> 0, length))
+        }
+      : () => {
+          throw new Error(`the engine called ${name}, which it has no use for`)
+        }
+  }
+  const exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
+  return exports
+}
