@@ -1,0 +1,69 @@
+/**
+ * An engine in a thread of its own, so that a process goes on answering while it computes. What is in its memory stays there:
+ * when the thread ends, every session and every loaded share in it is gone, and a new thread begins with nothing.
+ */
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { Unavailable } from '../../core/errors.ts'
+import type { EngineCall, EngineResult } from './engine-calls.ts'
+
+export type EngineThread = {
+  /**
+   * Runs calls in their order; results come in the same order.
+   *
+   * @throws Unavailable `mpc_engine_ended` when the thread ended meanwhile
+   */
+  readonly run: (calls: readonly EngineCall[]) => Promise<readonly EngineResult[]>
+  /** Grows whenever the thread was begun anew: numbers of shares and sessions from before mean nothing any more. */
+  readonly generation: () => number
+  readonly close: () => Promise<void>
+}
+
+type Waiting = { readonly resolve: (results: readonly EngineResult[]) => void; readonly reject: (error: Error) => void }
+
+/** Starts a thread with the first call; it lasts until it is closed or traps. */
+export function createEngineThread(): EngineThread {
+  let worker: Worker | undefined
+  let generation = 0
+  let last = 0
+  const waiting = new Map<number, Waiting>()
+
+  function start(): Worker {
+    generation += 1
+    const thread = new Worker(new URL(`./engine-worker${extname(import.meta.url)}`, import.meta.url))
+    thread.unref()
+    thread.on('message', ({ id, results }: { readonly id: number; readonly results: readonly EngineResult[] }) => {
+      waiting.get(id)?.resolve(results)
+      waiting.delete(id)
+      if (waiting.size === 0) thread.unref()
+    })
+    const ended = (cause?: unknown) => {
+      if (worker === thread) worker = undefined
+      for (const { reject } of waiting.values()) {
+        reject(new Unavailable('mpc_engine_ended', 'The engine of the party ended in the middle of its work.', { cause }))
+      }
+      waiting.clear()
+    }
+    thread.on('error', ended)
+    thread.on('exit', () => ended())
+    return thread
+  }
+
+  return {
+    run(calls) {
+      worker ??= start()
+      const thread = worker
+      last += 1
+      const id = last
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject })
+        thread.ref()
+        thread.postMessage({ id, calls })
+      })
+    },
+    generation: () => generation,
+    async close() {
+      await worker?.terminate()
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Shares in the memory of the engine that signs: those that were used lately, and of each key only the generation that the log
+ * names now.
+ */
+import { LRUCache } from 'lru-cache'
+import type { JointKey } from './ceremonies.ts'
+import type { LoadedShare } from './engine.ts'
+import type { EngineThread } from './engine-thread.ts'
+import { RefusalError } from './refusal-error.ts'
+import type { ShareStore } from './share-store.ts'
+
+/** About 400 kB each in the engine. */
+const LOADED = 200
+
+/** The name of the shares that were made with the key itself. */
+export const GENERATED = 'generated'
+
+/** The name under which the shares of the present epoch were prepared. */
+export function generationOf({ refreshId }: Pick<JointKey, 'refreshId'>): string {
+  return refreshId ?? GENERATED
+}
+
+export type LoadedShares = {
+  /**
+   * The number of a key's share in the engine.
+   *
+   * @throws RefusalError `share_missing` when this party has no such share, or one that is not of this key; Unavailable when
+   *   it cannot be opened
+   */
+  readonly numberOf: (key: JointKey) => Promise<number>
+}
+
+type Held = { readonly generation: string; readonly thread: number; readonly number: Promise<number> }
+
+export function createLoadedShares(settings: {
+  readonly me: number
+  readonly engine: Pick<EngineThread, 'run' | 'generation'>
+  readonly store: ShareStore
+}): LoadedShares {
+  const { me, engine, store } = settings
+  const held = new LRUCache<string, Held>({ max: LOADED, dispose: (old) => void unload(old) })
+
+  async function unload({ thread, number }: Held): Promise<void> {
+    const loaded = await number.catch(() => undefined)
+    if (loaded !== undefined && thread === engine.generation()) await engine.run([{ name: 'unload', with: [loaded] }])
+  }
+
+  async function load(key: JointKey): Promise<number> {
+    const { share } = await store.load(key.keyId, generationOf(key))
+    const [result] = await engine.run([{ name: 'load', with: [share] }])
+    share.fill(0)
+    if (result === undefined || !result.ok) throw missing('what is kept is no share')
+    const { number, party, threshold, parties, publicKey } = result.value as LoadedShare
+    const belongs =
+      party === me &&
+      threshold === key.threshold &&
+      parties === key.parties.length &&
+      `0x${Buffer.from(publicKey).toString('hex')}` === key.publicKey
+    if (belongs) return number
+    await engine.run([{ name: 'unload', with: [number] }])
+    throw missing('the share that is kept belongs to another key')
+  }
+
+  return {
+    async numberOf(key) {
+      const generation = generationOf(key)
+      const found = held.get(key.keyId)
+      if (found?.generation === generation && found.thread === engine.generation()) return found.number
+      const number = load(key)
+      // A call starts the thread that has none, so only from here on its number is known.
+      const fresh: Held = { generation, thread: engine.generation(), number }
+      held.set(key.keyId, fresh)
+      number.catch(() => {
+        if (held.peek(key.keyId) === fresh) held.delete(key.keyId)
+      })
+      return number
+    },
+  }
+}
+
+function missing(reason: string): RefusalError {
+  return new RefusalError({ kind: 'share_missing', party: null, reason })
+}

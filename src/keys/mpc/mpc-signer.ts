@@ -1,0 +1,47 @@
+/** Signs with joint keys, behind the same port as whole keys: what needs the parties, and how long they take, stays here. */
+import { eip191Digest } from '../eip191.ts'
+import { eip712Digest } from '../eip712.ts'
+import { eip1559Digest, withSignature } from '../eip1559.ts'
+import { type RecoverableSignature, signatureBytes } from '../recoverable-signature.ts'
+import type { IntentRef, KeyRef, Signer } from '../signer.ts'
+import type { SigningSubject } from './protocol.ts'
+import type { SignJointly } from './sign-jointly.ts'
+
+/** See `SignJointly` for what it throws. */
+export function createMpcSigner(signJointly: SignJointly): Signer {
+  async function signOne(
+    request: { readonly key: KeyRef; readonly intent: IntentRef },
+    subject: SigningSubject,
+    digest: Uint8Array,
+  ): Promise<string> {
+    const [signature] = await signJointly([{ keyId: keyIdOf(request.key), intent: request.intent, subject, digest }])
+    return signatureBytes(signature as RecoverableSignature)
+  }
+
+  return {
+    async signTransactions(requests) {
+      const signatures = await signJointly(
+        requests.map(({ key, intent, transaction }) => ({
+          keyId: keyIdOf(key),
+          intent,
+          subject: { kind: 'transaction', transaction },
+          digest: eip1559Digest(transaction),
+        })),
+      )
+      return requests
+        .slice(0, signatures.length)
+        .map(({ transaction }, place) => withSignature(transaction, signatures[place] as RecoverableSignature))
+    },
+
+    signTypedData: (request) =>
+      signOne(request, { kind: 'typed_data', typedData: request.typedData }, eip712Digest(request.typedData)),
+
+    signMessage: (request) =>
+      signOne(request, { kind: 'message', message: request.message }, eip191Digest(request.message)),
+  }
+}
+
+function keyIdOf(key: KeyRef): string {
+  if (key.kind !== 'mpc') throw new TypeError(`this signer has no ${key.kind} keys`)
+  return key.keyId
+}

@@ -1,0 +1,145 @@
+/**
+ * A party's part in making a key, in refreshing its shares, and in repairing the share of another party. What comes of it is
+ * kept durably before the coordinator hears of it, and counts only once the log names it.
+ */
+import { publicKeyAddress } from './public-key.ts'
+import { LRUCache } from 'lru-cache'
+import type { JointKey, JointKeysOf } from './ceremonies.ts'
+import type { LoadedShare } from './engine.ts'
+import type { EngineCall, EngineResult } from './engine-calls.ts'
+import type { EngineThread } from './engine-thread.ts'
+import { GENERATED, generationOf } from './loaded-shares.ts'
+import type { Begin, ItemOutcome } from './protocol.ts'
+import { RefusalError } from './refusal-error.ts'
+import type { RoundTable } from './round-table.ts'
+import { runSession } from './run-session.ts'
+import type { ShareStore } from './share-store.ts'
+
+export type PartyCeremoniesPorts = {
+  readonly me: number
+  /** A thread of its own: key generation takes seconds, and signatures do not wait for it. */
+  readonly engine: EngineThread
+  readonly store: ShareStore
+  readonly jointKeysOf: JointKeysOf
+}
+
+type Seat = { readonly session: string; readonly table: RoundTable }
+type Of<Ceremony extends Begin['ceremony']> = Extract<Begin, { readonly ceremony: Ceremony }>
+
+export type PartyCeremonies = {
+  /** The result names the public key, in 33 bytes. */
+  readonly generate: (begin: Of<'generate'>, seat: Seat) => Promise<readonly ItemOutcome[]>
+  readonly refresh: (begin: Of<'refresh'>, seat: Seat) => Promise<readonly ItemOutcome[]>
+  readonly repair: (begin: Of<'repair'>, seat: Seat) => Promise<readonly ItemOutcome[]>
+}
+
+/** Repaired shares that wait for their refresh; a repair whose refresh does not come is begun anew. */
+const REPAIRED = 100
+const REPAIRED_MS = 10 * 60_000
+
+export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyCeremoniesPorts): PartyCeremonies {
+  const repaired = new LRUCache<string, Uint8Array>({ max: REPAIRED, ttl: REPAIRED_MS })
+
+  /** Keeps the share that a ceremony gave, and answers with its public key. */
+  async function keep(keyId: string, generation: string, outcome: readonly ItemOutcome[]): Promise<readonly ItemOutcome[]> {
+    const [item] = outcome
+    if (item === undefined || !item.ok) return outcome
+    const [share] = await loaded(engine, [item.result])
+    if (share === undefined) return outcome
+    const publicKey = `0x${Buffer.from(share.publicKey).toString('hex')}`
+    const { threshold, parties } = share
+    const facts = { threshold, parties, publicKey, address: publicKeyAddress(share.publicKey) }
+    await store.prepare(keyId, generation, item.result, facts)
+    item.result.fill(0)
+    await engine.run([{ name: 'unload', with: [share.number] }])
+    return [{ ok: true, result: share.publicKey }]
+  }
+
+  async function keyOf(keyId: string): Promise<JointKey> {
+    const key = (await jointKeysOf([keyId])).get(keyId)
+    if (key !== undefined) return key
+    throw new RefusalError({ kind: 'key_unknown', party: null, reason: `the log has no key ${keyId}` })
+  }
+
+  async function withShare<T>(share: Uint8Array, work: (number: number) => Promise<T>): Promise<T> {
+    const [own] = await loaded(engine, [share])
+    if (own === undefined) throw new TypeError('the engine loaded nothing')
+    try {
+      return await work(own.number)
+    } finally {
+      await engine.run([{ name: 'unload', with: [own.number] }])
+    }
+  }
+
+  return {
+    async generate({ keyId, threshold, parties: all }, { session, table }) {
+      const parties = all.length
+      if (!isWhole(all)) throw new RefusalError(INVALID_PARTIES)
+      if ((await jointKeysOf([keyId])).has(keyId)) {
+        throw new RefusalError({ kind: 'invalid', party: null, reason: 'the log has this key already' })
+      }
+      const sessionId = Buffer.from(session, 'hex')
+      const call: EngineCall = { name: 'generate', with: [{ party: me, threshold, parties, sessionId }] }
+      const outcome = await runSession({ engine, begin: [{ call }], others: others(parties, me), table })
+      return keep(keyId, GENERATED, outcome)
+    },
+
+    async refresh({ keyId, refreshId, parties, repaired: target }, { session, table }) {
+      const key = await keyOf(keyId)
+      if (!isWhole(parties) || parties.length !== key.parties.length) throw new RefusalError(INVALID_PARTIES)
+      const share = target === me ? repaired.get(refreshId) : (await store.load(keyId, generationOf(key))).share
+      if (share === undefined) {
+        throw new RefusalError({ kind: 'share_missing', party: null, reason: 'no share was repaired for this refresh' })
+      }
+      return withShare(share, async (number) => {
+        const call: EngineCall = { name: 'refresh', with: [{ share: number, refreshId: Buffer.from(session, 'hex') }] }
+        const outcome = await runSession({ engine, begin: [{ call }], others: others(key.parties.length, me), table })
+        return keep(keyId, refreshId, outcome)
+      })
+    },
+
+    async repair({ keyId, refreshId, target, helpers }, { session, table }) {
+      const key = await keyOf(keyId)
+      if (key.banned.some((party) => helpers.includes(party))) {
+        throw new RefusalError({ kind: 'banned', party: null, reason: 'a banned party cannot help' })
+      }
+      const repairId = Buffer.from(session, 'hex')
+      if (target !== me) {
+        const { share } = await store.load(keyId, generationOf(key))
+        return withShare(share, async (number) => {
+          const term = resultOf(await engine.run([{ name: 'help', with: [{ share: number, target, helpers, repairId }] }]))
+          table.send(1, target, term as Uint8Array)
+          return [{ ok: true, result: EMPTY }]
+        })
+      }
+      const terms = await table.gather(1)
+      const share = resultOf(await engine.run([{ name: 'assemble', with: [{ target, helpers, terms }] }])) as Uint8Array
+      repaired.set(refreshId, share)
+      return [{ ok: true, result: EMPTY }]
+    },
+  }
+}
+
+const EMPTY = new Uint8Array()
+const INVALID_PARTIES = { kind: 'invalid', party: null, reason: 'all parties of the key must take part' } as const
+
+/** Whether these are 1, 2, … without a gap. */
+function isWhole(parties: readonly number[]): boolean {
+  return parties.every((party, place) => party === place + 1)
+}
+
+function others(parties: number, me: number): number[] {
+  return Array.from({ length: parties }, (_, index) => index + 1).filter((party) => party !== me)
+}
+
+async function loaded(engine: EngineThread, shares: readonly Uint8Array[]): Promise<readonly LoadedShare[]> {
+  const results = await engine.run(shares.map((share): EngineCall => ({ name: 'load', with: [share] })))
+  return results.map((result) => resultOf([result]) as LoadedShare)
+}
+
+/** @throws RefusalError with what the engine said */
+function resultOf([result]: readonly EngineResult[]): unknown {
+  if (result === undefined) throw new TypeError('the engine answered nothing')
+  if (result.ok) return result.value
+  throw new RefusalError(result.failure)
+}

@@ -1,0 +1,151 @@
+/**
+ * A party's part in signatures: it looks up what the log wants signed, computes the digests itself, and lets no last message
+ * go before its journal holds what it helped to sign.
+ */
+import type { Coverage } from '../coverage.ts'
+import { eip191Digest } from '../eip191.ts'
+import { eip712Digest } from '../eip712.ts'
+import { eip1559Digest } from '../eip1559.ts'
+import type { JointKey, JointKeysOf } from './ceremonies.ts'
+import type { EngineThread } from './engine-thread.ts'
+import type { LoadedShares } from './loaded-shares.ts'
+import type { PartyBans } from './party-bans.ts'
+import type { Begin, ItemOutcome, Refusal, SigningItem, SigningSubject } from './protocol.ts'
+import { refusalOf } from './refusal-error.ts'
+import type { RoundTable } from './round-table.ts'
+import { runSession } from './run-session.ts'
+import type { JournalClaim, SigningJournal } from './signing-journal.ts'
+
+export type SignBegin = Extract<Begin, { ceremony: 'sign' }>
+
+/** Something that a coordinator wants signed, with the address of the key that it names. */
+export type AskedSignature = Omit<SigningItem, 'keyId'> & {
+  readonly address: string
+  /** Nonces under which this party has helped to sign the transaction before. */
+  readonly signedNonces: readonly number[]
+}
+
+/** Whether the log wants exactly this, in the order of what is asked. @throws Unavailable when the log cannot be read */
+export type CoverageOf = (asked: readonly AskedSignature[]) => Promise<readonly Coverage[]>
+
+export type PartySignPorts = {
+  readonly me: number
+  readonly engine: EngineThread
+  readonly shares: LoadedShares
+  readonly journal: SigningJournal
+  readonly bans: PartyBans
+  readonly jointKeysOf: JointKeysOf
+  readonly coverageOf: CoverageOf
+  /** Told of what is not covered: somebody asks for what nobody wanted. */
+  readonly onNotCovered: (item: SigningItem, rule: string) => void
+}
+
+/** With the messages of this round the finisher puts the signature together. */
+const LAST_ROUND = 3
+
+type Accepted = { readonly item: SigningItem; readonly key: JointKey; readonly digest: Uint8Array; readonly share: number }
+
+/** Takes part in one session; resolves with what came of each item. */
+export async function takePartInSigning(
+  ports: PartySignPorts,
+  { session, begin, table }: { readonly session: string; readonly begin: SignBegin; readonly table: RoundTable },
+): Promise<readonly ItemOutcome[]> {
+  const { me, engine, bans } = ports
+  const others = begin.signers.filter((party) => party !== me)
+  const judged = await judge(ports, begin, others)
+  const outcome = await runSession({
+    engine,
+    begin: judged.map((each, place) => {
+      if ('refusal' in each) return each
+      const sessionId = Buffer.from(`${session}${place.toString(16).padStart(2, '0')}`, 'hex')
+      const { share, digest } = each
+      return { call: { name: 'sign', with: [{ share, others, finisher: begin.finisher, sessionId, digest }] } }
+    }),
+    others,
+    table,
+    beforeSending: async (round, places) => {
+      if (round !== LAST_ROUND) return places.map(() => null)
+      return claim(ports.journal, accepted(places.map((place) => judged[place])))
+    },
+  })
+  await Promise.all(
+    outcome.map(async (item, place) => {
+      if (item.ok || item.refusal.kind !== 'cheated' || item.refusal.party === null) return
+      for (const { key } of accepted([judged[place]])) await bans.add(key, item.refusal.party)
+    }),
+  )
+  return outcome
+}
+
+type Judged = Accepted | { readonly refusal: Refusal }
+
+function accepted(judged: readonly (Judged | undefined)[]): readonly Accepted[] {
+  return judged.flatMap((each) => (each === undefined || 'refusal' in each ? [] : [each]))
+}
+
+async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly number[]): Promise<readonly Judged[]> {
+  const { items, signers, finisher } = begin
+  const { me } = ports
+  if (!signers.includes(me) || !signers.includes(finisher)) return items.map(() => refuse('invalid', 'not among the signers'))
+  const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
+  const asked = items.map((item) => {
+    const signedNonces = item.intent.kind === 'transaction' ? ports.journal.noncesOf(item.intent.id) : []
+    return { ...item, address: keys.get(item.keyId)?.address ?? '', signedNonces }
+  })
+  const coverage = await ports.coverageOf(asked)
+  return Promise.all(
+    items.map(async (item, index): Promise<Judged> => {
+      const key = keys.get(item.keyId)
+      if (key === undefined) return refuse('key_unknown', `the log has no key ${item.keyId}`)
+      const unfit = unfitSigners(key, signers, ports.bans.of(key).find((party) => others.includes(party)))
+      if (unfit !== null) return { refusal: unfit }
+      const verdict = coverage[index] ?? { covered: false, rule: 'it was not judged' }
+      if (!verdict.covered) {
+        ports.onNotCovered(item, verdict.rule)
+        return refuse('not_covered', verdict.rule)
+      }
+      try {
+        return { item, key, digest: digestOf(item.subject), share: await ports.shares.numberOf(key) }
+      } catch (error) {
+        return { refusal: refusalOf(error) }
+      }
+    }),
+  )
+}
+
+function unfitSigners(key: JointKey, signers: readonly number[], banned: number | undefined): Refusal | null {
+  if (signers.length !== key.threshold || signers.some((party) => !key.parties.includes(party))) {
+    return refuse('invalid', `the key asks for ${key.threshold} of the parties ${key.parties.join(', ')}`).refusal
+  }
+  if (banned === undefined) return null
+  return { kind: 'banned', party: banned, reason: 'it failed a consistency check: refresh the shares of this key' }
+}
+
+function refuse(kind: Refusal['kind'], reason: string): { readonly refusal: Refusal } {
+  return { refusal: { kind, party: null, reason } }
+}
+
+function digestOf(subject: SigningSubject): Uint8Array {
+  if (subject.kind === 'transaction') return eip1559Digest(subject.transaction)
+  return subject.kind === 'typed_data' ? eip712Digest(subject.typedData) : eip191Digest(subject.message)
+}
+
+/** Only transactions can be mined twice; a message that is signed twice says nothing new. */
+async function claim(journal: SigningJournal, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
+  const claims = items.map(({ item, key }): JournalClaim | null =>
+    item.subject.kind === 'transaction'
+      ? {
+          transactionId: item.intent.id,
+          chainId: item.subject.transaction.chainId,
+          address: key.address,
+          nonce: item.subject.transaction.nonce,
+        }
+      : null,
+  )
+  const answers = [...(await journal.claim(claims.filter((each) => each !== null)))]
+  return claims.map((each) => {
+    const answer = each === null ? undefined : answers.shift()
+    if (answer === undefined || answer.claimed) return null
+    return { kind: 'nonce_claimed', party: null, reason: answer.reason }
+  })
+}

@@ -1,0 +1,165 @@
+/**
+ * One party: holds shares, takes part in ceremonies that a coordinator begins, and believes nobody. The coordinator says who
+ * takes part and in what; what a share is used for, the party reads in the log.
+ */
+import type { Channel } from './channel/open-channel.ts'
+import { encodeMessage, type FrameRefusal, type Message, readMessage } from './message.ts'
+import type { PartyCeremonies } from './party-ceremonies.ts'
+import { encodePayloads } from './payloads.ts'
+import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
+import { type PartySignPorts, takePartInSigning } from './party-sign.ts'
+import { type Begin, decodeBegin, decodeSettle, encodeOutcome, type ItemOutcome, KIND } from './protocol.ts'
+import { refusalOf } from './refusal-error.ts'
+import { createRoundTables, type RoundTable } from './round-table.ts'
+import type { MessageRefusal } from './session-inbox.ts'
+
+/** Sessions that run side by side; a coordinator that begins more is told to wait. */
+const MAX_SESSIONS = 64
+
+export type PartyPorts = {
+  readonly me: number
+  readonly channel: Channel
+  readonly signing: PartySignPorts
+  readonly ceremonies: PartyCeremonies
+  /** The log has named new shares of these keys: what it names no more can go. */
+  readonly settle: (keyIds: readonly string[]) => Promise<void>
+  /** How long others may take for one round of a ceremony. */
+  readonly roundMs: { readonly signing: number; readonly ceremonies: number }
+  readonly observe: PartyObserver
+}
+
+/** What is worth counting and telling. */
+export type PartyObserver = {
+  readonly onSession: (ended: { ceremony: string; items: number; refused: readonly string[]; durationMs: number }) => void
+  readonly onRefusedMessage: (refused: { from: string; reason: MessageRefusal | FrameRefusal | 'not_asked_for' }) => void
+  readonly onFailure: (error: unknown, ceremony: string) => void
+}
+
+export type Party = {
+  /** Takes no new session, and resolves when those that run have ended. */
+  readonly drain: () => Promise<void>
+}
+
+export function createParty(ports: PartyPorts): Party {
+  const { me, channel, observe, roundMs } = ports
+  const running = new Set<Promise<void>>()
+  let draining = false
+  const onRefused = ({ sender }: Message, reason: MessageRefusal) => observe.onRefusedMessage({ from: sender, reason })
+  const tables = {
+    signing: createRoundTables({ me, kind: KIND.signingRound, channel, roundMs: roundMs.signing, onRefused }),
+    ceremonies: createRoundTables({ me, kind: KIND.ceremonyRound, channel, roundMs: roundMs.ceremonies, onRefused }),
+  }
+
+  channel.onGone((peer) => {
+    const party = partyNumber(peer)
+    if (party === undefined) return
+    tables.signing.gone(party)
+    tables.ceremonies.gone(party)
+  })
+
+  channel.onFrame((from, frame) => {
+    const message = readMessage(frame, from, partyName(me))
+    if ('refused' in message) {
+      observe.onRefusedMessage({ from, reason: message.refused })
+      return
+    }
+    if (partyNumber(from) !== undefined) {
+      if (message.kind === KIND.signingRound) tables.signing.receive(message)
+      else if (message.kind === KIND.ceremonyRound) tables.ceremonies.receive(message)
+      else observe.onRefusedMessage({ from, reason: 'not_asked_for' })
+      return
+    }
+    if (from === COORDINATOR) obey(message)
+    else observe.onRefusedMessage({ from, reason: 'not_asked_for' })
+  })
+
+  function obey(message: Message): void {
+    const begin = message.kind === KIND.begin ? decodeBegin(message.payload) : undefined
+    const keyIds = message.kind === KIND.settle ? decodeSettle(message.payload) : undefined
+    if (begin !== undefined) track(serve(message.session, begin))
+    else if (keyIds !== undefined) track(ports.settle(keyIds).catch((error) => observe.onFailure(error, 'settle')))
+    else observe.onRefusedMessage({ from: message.sender, reason: 'not_asked_for' })
+  }
+
+  function track(work: Promise<void>): void {
+    running.add(work)
+    void work.finally(() => running.delete(work))
+  }
+
+  async function serve(session: string, begin: Begin): Promise<void> {
+    const began = performance.now()
+    const outcome = await takePart(session, begin).catch((error: unknown) => {
+      const refusal = refusalOf(error)
+      if (refusal.kind === 'unavailable') observe.onFailure(error, begin.ceremony)
+      return itemsOf(begin).map((): ItemOutcome => ({ ok: false, refusal }))
+    })
+    const refused = outcome.flatMap((item) => (item.ok ? [] : [item.refusal.kind]))
+    observe.onSession({
+      ceremony: begin.ceremony,
+      items: outcome.length,
+      refused,
+      durationMs: performance.now() - began,
+    })
+    answer(session, outcome)
+  }
+
+  async function takePart(session: string, begin: Begin): Promise<readonly ItemOutcome[]> {
+    const busy = draining ? 'the party is stopping' : running.size > MAX_SESSIONS ? 'the party has too much to do' : null
+    const plan = planOf(begin, me)
+    const table = busy === null ? openTable(session, begin, plan) : undefined
+    if (table === undefined) {
+      const reason = busy ?? 'this session was open before'
+      return itemsOf(begin).map((): ItemOutcome => ({ ok: false, refusal: { kind: 'unavailable', party: null, reason } }))
+    }
+    try {
+      if (begin.ceremony === 'sign') return await takePartInSigning(ports.signing, { session, begin, table })
+      if (begin.ceremony === 'generate') return await ports.ceremonies.generate(begin, { session, table })
+      if (begin.ceremony === 'refresh') return await ports.ceremonies.refresh(begin, { session, table })
+      return await ports.ceremonies.repair(begin, { session, table })
+    } catch (error) {
+      // The others need not wait for one who will not come.
+      const givenUp = encodePayloads(itemsOf(begin).map(() => null))
+      for (const party of plan[0] ?? []) table.send(1, party, givenUp)
+      throw error
+    } finally {
+      table.close()
+    }
+  }
+
+  function openTable(session: string, begin: Begin, plan: readonly (readonly number[])[]): RoundTable | undefined {
+    return (begin.ceremony === 'sign' ? tables.signing : tables.ceremonies).open(session, plan)
+  }
+
+  function answer(session: string, outcome: readonly ItemOutcome[]): void {
+    // A coordinator that is gone asks again under another session.
+    if (!channel.connected().includes(COORDINATOR)) return
+    const payload = encodeOutcome(outcome)
+    const address = { sender: partyName(me), receiver: COORDINATOR }
+    channel.send(COORDINATOR, encodeMessage({ session, kind: KIND.outcome, round: 0, sequence: 0, ...address, payload }))
+  }
+
+  return {
+    async drain() {
+      draining = true
+      await Promise.allSettled(running)
+    },
+  }
+}
+
+function itemsOf(begin: Begin): readonly unknown[] {
+  return begin.ceremony === 'sign' ? begin.items : [begin]
+}
+
+/** Rounds of key generation and of a refresh, among all parties of the key. */
+const CEREMONY_ROUNDS = 4
+
+/** Who speaks to this party, round by round. */
+function planOf(begin: Begin, me: number): readonly (readonly number[])[] {
+  if (begin.ceremony === 'sign') {
+    const others = begin.signers.filter((party) => party !== me)
+    return begin.finisher === me ? [others, others, others] : [others, others]
+  }
+  if (begin.ceremony === 'repair') return begin.target === me ? [begin.helpers] : []
+  const others = begin.parties.filter((party) => party !== me)
+  return Array.from({ length: CEREMONY_ROUNDS }, () => others)
+}

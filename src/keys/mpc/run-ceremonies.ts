@@ -1,0 +1,62 @@
+/** Key generation, refresh and repair, as the coordinator runs them: all parties do it, or it was not done. */
+import { Unavailable } from '../../core/errors.ts'
+import type { Ceremonies } from './ceremonies.ts'
+import { type Answers, type Coordinator, partiesUnavailable } from './coordinator.ts'
+import { publicKeyAddress } from './public-key.ts'
+import type { PartyBanned } from './sign-jointly.ts'
+
+export type RunCeremoniesPorts = {
+  readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
+  readonly onCheated: (banned: PartyBanned) => Promise<void>
+  /** How long a whole ceremony may take. */
+  readonly timeoutMs: number
+}
+
+export function createRunCeremonies({ coordinator, onCheated, timeoutMs }: RunCeremoniesPorts): Ceremonies {
+  /** The one result that all parties must have come to. */
+  async function agreed(keyId: string, answers: Answers): Promise<Uint8Array> {
+    const results = new Map<string, Uint8Array>()
+    const failures: string[] = []
+    for (const [party, [item]] of answers) {
+      if (item?.ok) {
+        results.set(Buffer.from(item.result).toString('hex'), item.result)
+        continue
+      }
+      const { kind, party: about, reason } = item?.refusal ?? { kind: 'invalid', party: null, reason: 'no answer' }
+      failures.push(`party ${party}: ${kind}, ${reason}`)
+      if (kind === 'cheated' && about !== null) await onCheated({ keyId, party: about, reportedBy: party, reason })
+    }
+    const [result] = results.values()
+    if (failures.length === 0 && results.size === 1 && result !== undefined) return result
+    const reason = failures.length > 0 ? failures.join('; ') : 'the parties came to different results'
+    throw new Unavailable('mpc_ceremony_failed', `The parties did not finish together (${reason}). It is begun anew.`)
+  }
+
+  function helpersOf(parties: readonly number[], threshold: number, target: number, banned: readonly number[]): number[] {
+    const here = coordinator.reachable()
+    const able = parties.filter((party) => party !== target && here.includes(party) && !banned.includes(party))
+    if (able.length < threshold) throw partiesUnavailable(parties.filter((party) => !able.includes(party)))
+    return able.slice(0, threshold)
+  }
+
+  return {
+    async generateKey({ keyId, threshold, parties }) {
+      const begin = { ceremony: 'generate', keyId, threshold, parties } as const
+      const publicKey = await agreed(keyId, await coordinator.ask(parties, begin, { timeoutMs }))
+      return { publicKey: `0x${Buffer.from(publicKey).toString('hex')}`, address: publicKeyAddress(publicKey) }
+    },
+
+    async prepareRefresh({ key: { keyId, parties }, refreshId }) {
+      const begin = { ceremony: 'refresh', keyId, refreshId, parties, repaired: null } as const
+      await agreed(keyId, await coordinator.ask(parties, begin, { timeoutMs }))
+    },
+
+    async prepareRecovery({ key: { keyId, parties, threshold, banned }, party: target, refreshId }) {
+      const helpers = helpersOf(parties, threshold, target, banned)
+      const repair = { ceremony: 'repair', keyId, refreshId, target, helpers } as const
+      await agreed(keyId, await coordinator.ask([...helpers, target], repair, { timeoutMs }))
+      const refresh = { ceremony: 'refresh', keyId, refreshId, parties, repaired: target } as const
+      await agreed(keyId, await coordinator.ask(parties, refresh, { timeoutMs }))
+    },
+  }
+}

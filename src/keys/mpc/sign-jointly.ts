@@ -1,0 +1,187 @@
+/**
+ * Signatures of joint keys: any `t` of a key's parties make one. Chooses those that are reachable and were not late lately,
+ * asks others when some fail, and hands out nothing that does not verify.
+ */
+import { recover } from 'tiny-secp256k1'
+import { Unavailable } from '../../core/errors.ts'
+import type { RecoverableSignature } from '../recoverable-signature.ts'
+import type { JointKey, JointKeysOf } from './ceremonies.ts'
+import { type Answers, type Coordinator, partiesUnavailable } from './coordinator.ts'
+import { publicKeyAddress } from './public-key.ts'
+import { type ItemOutcome, MAX_ITEMS, type Refusal, type SigningItem } from './protocol.ts'
+
+/** Sessions under way at once: while some wait for messages, others compute. */
+const SESSIONS_AT_ONCE = 4
+/** A party that was late is asked last for so long. */
+const DOUBTFUL_MS = 30_000
+/** Different sets of parties that are tried before the caller is told to come back. */
+const MAX_TRIES = 4
+
+export type JointSignature = SigningItem & { readonly digest: Uint8Array }
+
+export type PartyBanned = {
+  readonly keyId: string
+  readonly party: number
+  readonly reportedBy: number
+  readonly reason: string
+}
+
+export type SignJointlyPorts = {
+  readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
+  readonly jointKeysOf: JointKeysOf
+  /** Records that a party cheated, before anybody signs with that key again. */
+  readonly onCheated: (banned: PartyBanned) => Promise<void>
+  /** Told of every item that a party refused, for logs and metrics. */
+  readonly onRefused: (item: SigningItem, party: number, refusal: Refusal) => void
+  readonly timeoutMs: number
+  readonly now: () => number
+}
+
+/**
+ * Signs in the order of what is asked for, as far as it goes: the answer may be shorter than the question, never empty.
+ *
+ * @throws Unavailable when not even the first could be signed: `mpc_parties_unavailable`, `mpc_refused`, `mpc_sign_failed`
+ */
+export type SignJointly = (items: readonly JointSignature[]) => Promise<readonly RecoverableSignature[]>
+
+type Entry = { readonly place: number; readonly item: JointSignature; readonly key: JointKey }
+
+export function createSignJointly(ports: SignJointlyPorts): SignJointly {
+  const doubtful = new Map<number, number>()
+  const limit = createLimit(SESSIONS_AT_ONCE)
+  let turn = 0
+
+  /** Different sets in turn, so that all parties work; those that were late come last. */
+  function chooseSigners(key: JointKey): readonly number[] {
+    const here = ports.coordinator.reachable()
+    const able = key.parties.filter((party) => here.includes(party) && !key.banned.includes(party))
+    if (able.length < key.threshold) throw partiesUnavailable(key.parties.filter((party) => !able.includes(party)))
+    const now = ports.now()
+    const sure = able.filter((party) => (doubtful.get(party) ?? 0) <= now)
+    const rest = able.filter((party) => !sure.includes(party))
+    turn += 1
+    const rotated = sure.map((_, index) => sure[(index + turn) % sure.length] as number)
+    return [...rotated, ...rest].slice(0, key.threshold)
+  }
+
+  function sessionsOf(entries: readonly Entry[]): { readonly signers: readonly number[]; readonly entries: Entry[] }[] {
+    const alike = new Map<string, Entry[]>()
+    for (const entry of entries) {
+      const { threshold, parties, banned } = entry.key
+      const name = `${threshold} ${parties.join()} ${banned.join()}`
+      const group = alike.get(name)
+      if (group === undefined) alike.set(name, [entry])
+      else group.push(entry)
+    }
+    return [...alike.values()].flatMap((group) => {
+      // A few signatures are spread over the sessions that may run at once.
+      const size = Math.min(MAX_ITEMS, Math.max(1, Math.ceil(group.length / SESSIONS_AT_ONCE)))
+      return Array.from({ length: Math.ceil(group.length / size) }, (_, index) => {
+        const part = group.slice(index * size, (index + 1) * size)
+        return { signers: chooseSigners((part[0] as Entry).key), entries: part }
+      })
+    })
+  }
+
+  async function runSession(signers: readonly number[], entries: readonly Entry[]): Promise<Map<number, Signed>> {
+    const finisher = signers[0] as number
+    const items = entries.map(({ item: { keyId, intent, subject } }) => ({ keyId, intent, subject }))
+    const answers = await ports.coordinator.ask(
+      signers,
+      { ceremony: 'sign', signers, finisher, items },
+      { timeoutMs: ports.timeoutMs, enough: (so) => so.get(finisher)?.every(({ ok }) => ok) === true },
+    )
+    await report(entries, answers)
+    return new Map(
+      entries.map(({ place, item, key }, index) => [place, verified(answers.get(finisher)?.[index], item, key)]),
+    )
+  }
+
+  async function report(entries: readonly Entry[], answers: Answers): Promise<void> {
+    for (const [party, outcome] of answers) {
+      for (const [index, item] of outcome.entries()) {
+        const entry = entries[index]
+        if (item.ok || entry === undefined) continue
+        const { refusal } = item
+        ports.onRefused(entry.item, party, refusal)
+        if (refusal.kind === 'stalled') doubtful.set(refusal.party ?? party, ports.now() + DOUBTFUL_MS)
+        if (['share_missing', 'unavailable', 'banned'].includes(refusal.kind)) {
+          doubtful.set(refusal.party ?? party, ports.now() + DOUBTFUL_MS)
+        }
+        if (refusal.kind !== 'cheated' || refusal.party === null) continue
+        const { keyId } = entry.item
+        await ports.onCheated({ keyId, party: refusal.party, reportedBy: party, reason: refusal.reason })
+      }
+    }
+  }
+
+  return async (items) => {
+    const signed = new Map<number, RecoverableSignature>()
+    let last: Refusal | null = null
+    for (let tries = 0; tries < MAX_TRIES && signed.size < items.length; tries += 1) {
+      const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
+      const open = items.flatMap((item, place): Entry[] => {
+        const key = keys.get(item.keyId)
+        if (key === undefined) throw new Unavailable('mpc_key_unknown', `The log has no joint key ${item.keyId}.`)
+        return signed.has(place) ? [] : [{ place, item, key }]
+      })
+      const results = await Promise.all(
+        sessionsOf(open).map(({ signers, entries }) => limit(() => runSession(signers, entries))),
+      )
+      for (const [place, result] of results.flatMap((each) => [...each])) {
+        if (result.ok) signed.set(place, result.signature)
+        else last = result.refusal
+      }
+    }
+    const prefix = items.findIndex((_, place) => !signed.has(place))
+    const whole = prefix === -1 ? items.length : prefix
+    if (whole === 0 && items.length > 0) throw failed(last)
+    return items.slice(0, whole).map((_, place) => signed.get(place) as RecoverableSignature)
+  }
+}
+
+type Signed =
+  | { readonly ok: true; readonly signature: RecoverableSignature }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** 65 bytes that recover to the key's address; anything else is no signature, whoever says so. */
+function verified(outcome: ItemOutcome | undefined, { digest }: JointSignature, key: JointKey): Signed {
+  if (outcome === undefined) return { ok: false, refusal: invalid('the finisher did not answer') }
+  if (!outcome.ok) return outcome
+  const recoveryId = outcome.result[64]
+  if (outcome.result.length !== 65 || (recoveryId !== 0 && recoveryId !== 1)) {
+    return { ok: false, refusal: invalid('what the finisher gave is no signature') }
+  }
+  const signature = outcome.result.subarray(0, 64)
+  const publicKey = recover(digest, signature, recoveryId, true)
+  const isOurs = publicKey !== null && publicKeyAddress(publicKey) === key.address
+  return isOurs
+    ? { ok: true, signature: { signature, recoveryId } }
+    : { ok: false, refusal: invalid('the signature is not of the key') }
+}
+
+function invalid(reason: string): Refusal {
+  return { kind: 'refused', party: null, reason }
+}
+
+function failed(refusal: Refusal | null): Unavailable {
+  if (refusal?.kind === 'not_covered' || refusal?.kind === 'nonce_claimed') {
+    return new Unavailable('mpc_refused', `The parties refuse to sign: ${refusal.reason}.`)
+  }
+  return new Unavailable('mpc_sign_failed', `No signature was made: ${refusal?.reason ?? 'nobody answered'}.`)
+}
+
+function createLimit(most: number) {
+  let running = 0
+  const queue: (() => void)[] = []
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= most) await new Promise<void>((resolve) => queue.push(resolve))
+    running += 1
+    try {
+      return await work()
+    } finally {
+      running -= 1
+      queue.shift()?.()
+    }
+  }
+}
