@@ -1,12 +1,13 @@
 /**
- * Files that only their owner can read (0600, in a directory of 0700), written so that a reader sees all of one version or
- * nothing, and so that a power cut after the call loses nothing.
+ * Files that only their owner can read (0600, in a directory of 0700) unless they are public, written so that a reader sees
+ * all of one version or nothing, and so that a power cut after the call loses nothing.
  */
 import { randomUUID } from 'node:crypto'
-import { chmod, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
+import { chmod, type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 export const SEALED_FILE_SUFFIX = '.sealed.json'
+const OWNER_ONLY = 0o600
 
 /** Makes the directory when it is not there, and takes it from the group and from others. */
 export async function preparePrivateDirectory(directory: string): Promise<void> {
@@ -18,10 +19,11 @@ export async function preparePrivateDirectory(directory: string): Promise<void> 
 /**
  * Creates a file, unless there is one: then that one stays, whoever made it.
  *
+ * @param mode who may read it: its owner alone, unless it is public
  * @returns whether this call made it
  */
-export async function createFileOnce(path: string, contents: string): Promise<boolean> {
-  return withTemporaryFile(path, contents, async (temporary) => {
+export async function createFileOnce(path: string, contents: string | Uint8Array, mode = OWNER_ONLY): Promise<boolean> {
+  return withTemporaryFile(path, contents, mode, async (temporary) => {
     try {
       // Unlike rename, link refuses a name that is taken: of many processes exactly one wins.
       await link(temporary, path)
@@ -29,15 +31,13 @@ export async function createFileOnce(path: string, contents: string): Promise<bo
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
       throw error
-    } finally {
-      await unlink(temporary)
     }
   })
 }
 
 /** Puts a new version in the place of a file, at once. */
-export async function replaceFile(path: string, contents: string): Promise<void> {
-  await withTemporaryFile(path, contents, (temporary) => rename(temporary, path))
+export async function replaceFile(path: string, contents: string | Uint8Array): Promise<void> {
+  await withTemporaryFile(path, contents, OWNER_ONLY, (temporary) => rename(temporary, path))
 }
 
 /** Whether a file operation failed because there is no such file. */
@@ -47,24 +47,36 @@ export function isMissing(error: unknown): boolean {
 
 async function withTemporaryFile<T>(
   path: string,
-  contents: string,
+  contents: string | Uint8Array,
+  mode: number,
   place: (temporary: string) => Promise<T>,
 ): Promise<T> {
   const temporary = join(dirname(path), `.${randomUUID()}.tmp`)
-  const file = await open(temporary, 'wx', 0o600)
+  const file = await open(temporary, 'wx', mode)
+  try {
+    await writeWhole(file, contents)
+    const placed = await place(temporary)
+    await syncDirectory(dirname(path))
+    return placed
+  } finally {
+    // Placed it is gone already. One that a full disk cut short must not help to keep the disk full.
+    await unlink(temporary).catch((error: unknown) => {
+      if (!isMissing(error)) throw error
+    })
+  }
+}
+
+async function writeWhole(file: FileHandle, contents: string | Uint8Array): Promise<void> {
   try {
     await file.writeFile(contents)
     await file.sync()
   } finally {
     await file.close()
   }
-  const placed = await place(temporary)
-  await syncDirectory(dirname(path))
-  return placed
 }
 
-/** A new name is durable once its directory is. */
-async function syncDirectory(directory: string): Promise<void> {
+/** A name that came or went is durable once its directory is. */
+export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r')
   try {
     await handle.sync()

@@ -1,20 +1,20 @@
 /**
- * Secrets at rest: AES-256-GCM (NIST SP 800-38D) under a key-encryption key, with a fresh 96-bit nonce each time. An
- * envelope opens only under its own key, for its own tenant and purpose, and only while every byte of it is as it was.
+ * Secrets at rest, sealed under a key-encryption key. An envelope opens only under its own key, for its own holder and
+ * purpose, and only while every byte of it is as it was.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { Unavailable } from '../core/errors.ts'
+import { decrypt, encrypt } from './aes-gcm.ts'
 import type { Kek } from './kek.ts'
 
-const CIPHER = 'aes-256-gcm'
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
 const VERSION = 1
 
-/** Whose secret it is and what it is for: bound to the ciphertext, so that an envelope is worthless in another's place. */
+/**
+ * Whose secret it is and what it is for: bound to the ciphertext, so that an envelope is worthless in another's place. A
+ * process that holds a secret of its own (`mpc-identity`) stands in the tenant's place with its name.
+ */
 export type SecretId = { readonly tenantId: string; readonly purpose: string }
 
 const BASE64 = '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
@@ -43,16 +43,13 @@ export function parseEnvelope(value: unknown, id: SecretId): Envelope {
 
 /** Seals a secret. Two seals of the same secret never look alike. */
 export function seal(kek: Kek, id: SecretId, secret: Uint8Array): Envelope {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(CIPHER, kek.key, nonce, { authTagLength: TAG_BYTES })
-  cipher.setAAD(boundTo(kek.id, id))
-  const ciphertext = Buffer.concat([cipher.update(secret), cipher.final()])
+  const sealed = encrypt(kek, boundTo(kek.id, id), secret)
   return {
     version: VERSION,
     kek: kek.id,
-    nonce: nonce.toString('base64'),
-    ciphertext: ciphertext.toString('base64'),
-    tag: cipher.getAuthTag().toString('base64'),
+    nonce: Buffer.from(sealed.nonce).toString('base64'),
+    ciphertext: Buffer.from(sealed.ciphertext).toString('base64'),
+    tag: Buffer.from(sealed.tag).toString('base64'),
   }
 }
 
@@ -64,18 +61,13 @@ export function seal(kek: Kek, id: SecretId, secret: Uint8Array): Envelope {
  */
 export function open(kek: Kek, id: SecretId, envelope: Envelope): Uint8Array {
   if (envelope.kek !== kek.id) throw wrongKek(id, envelope.kek, kek.id)
-  const nonce = exactBytes(envelope.nonce, id)
-  const ciphertext = exactBytes(envelope.ciphertext, id)
-  const tag = exactBytes(envelope.tag, id)
-  if (nonce.length !== NONCE_BYTES || tag.length !== TAG_BYTES) throw damaged(id)
-  const decipher = createDecipheriv(CIPHER, kek.key, nonce, { authTagLength: TAG_BYTES })
-  decipher.setAAD(boundTo(envelope.kek, id))
-  decipher.setAuthTag(tag)
-  try {
-    return Buffer.concat([decipher.update(ciphertext), decipher.final()])
-  } catch (error) {
-    throw damaged(id, error)
-  }
+  const secret = decrypt(kek, boundTo(envelope.kek, id), {
+    nonce: exactBytes(envelope.nonce, id),
+    tag: exactBytes(envelope.tag, id),
+    ciphertext: exactBytes(envelope.ciphertext, id),
+  })
+  if (secret === undefined) throw damaged(id)
+  return secret
 }
 
 /** The same secret sealed under another key: how a key-encryption key is rotated. */
@@ -94,18 +86,17 @@ function exactBytes(text: string, id: SecretId): Buffer {
   return bytes
 }
 
-function damaged({ tenantId, purpose }: SecretId, cause?: unknown): Unavailable {
+function damaged({ tenantId, purpose }: SecretId): Unavailable {
   return new Unavailable(
     'sealed_secret_damaged',
-    `The sealed ${purpose} of tenant ${tenantId} was changed or cut short: restore it from a backup.`,
-    { cause },
+    `The sealed ${purpose} of ${tenantId} was changed or cut short: restore it from a backup.`,
   )
 }
 
 function wrongKek({ tenantId, purpose }: SecretId, sealedUnder: string, given: string): Unavailable {
   return new Unavailable(
     'keystore_key_wrong',
-    `The ${purpose} of tenant ${tenantId} was sealed under key ${sealedUnder}, but the keystore key given is ${given}: ` +
+    `The ${purpose} of ${tenantId} was sealed under key ${sealedUnder}, but the keystore key given is ${given}: ` +
       'set KEYSTORE_KEY (or restore the key file) to the one it was sealed under.',
   )
 }

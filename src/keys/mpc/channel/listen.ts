@@ -1,0 +1,51 @@
+/** Where peers connect to. Whoever is not known is cut before anything is said to him, and told of in the log with the reason. */
+import { createServer, type TLSSocket } from 'node:tls'
+import type { Authenticated, Verdict } from './authenticate.ts'
+import { type ChannelLog, reasonOf } from './log.ts'
+import type { Served } from './roster.ts'
+import type { TlsOptions } from './tls-options.ts'
+
+const HANDSHAKE_TIMEOUT_MS = 5_000
+/** Many times what the peers need; strangers cannot hold more sockets than this. */
+const MAX_CONNECTIONS = 256
+
+type ListenOptions = {
+  readonly address: { readonly host: string; readonly port: number }
+  readonly tls: TlsOptions
+  readonly log: ChannelLog
+  readonly judge: (socket: TLSSocket) => Promise<Verdict>
+  readonly serve: (socket: TLSSocket, peer: Authenticated) => Promise<Served>
+}
+
+/** Resolves once it listens. `stop` accepts nobody any more; connections that were served end on their own. */
+export async function listenForPeers({ address, tls, log, judge, serve }: ListenOptions) {
+  function refuse(socket: TLSSocket, reason: string, claimed?: string): void {
+    log.warn({ from: socket.remoteAddress, claimed, reason }, 'connection refused')
+    socket.destroy()
+  }
+
+  async function admit(socket: TLSSocket): Promise<void> {
+    const verdict = await judge(socket)
+    if ('refused' in verdict) return refuse(socket, verdict.refused, verdict.claimed)
+    const { live, reason } = await serve(socket, verdict)
+    if (!live) refuse(socket, reason, verdict.name)
+  }
+
+  const server = createServer({ ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }, (socket) => {
+    // Without a listener an error would end the process. What the socket says is told by who serves it.
+    socket.on('error', () => socket.destroy())
+    admit(socket).catch((error: unknown) => refuse(socket, reasonOf(error)))
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  server.on('tlsClientError', (error, socket) => refuse(socket, reasonOf(error)))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(address.port, address.host, () => resolve())
+  })
+  server.on('error', (error) => log.error({ err: error }, 'cannot take connections'))
+  const bound = server.address()
+  return {
+    port: typeof bound === 'object' && bound !== null ? bound.port : address.port,
+    stop: () => void server.close(),
+  }
+}

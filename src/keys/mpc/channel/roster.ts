@@ -1,0 +1,103 @@
+/** Who is there: at most one live connection for each peer, and those who want to know of frames, comings and goings. */
+import type { TLSSocket } from 'node:tls'
+import type { Authenticated } from './authenticate.ts'
+import { type Connection, openConnection, unreachable } from './connection.ts'
+import { createListeners } from './listeners.ts'
+import { type ChannelLog, reasonOf } from './log.ts'
+
+/** From here on a peer is doubtful: another connection in its name takes the place of the one that is silent. */
+const DOUBTFUL_INTERVALS = 2
+/** How long the last frames may take to leave when all is closed. */
+const CLOSING_MS = 1_000
+
+/** What became of a connection, told when it has ended. */
+export type Served = { readonly live: boolean; readonly reason: string }
+
+export function createRoster({ keepaliveMs, log }: { readonly keepaliveMs: number; readonly log: ChannelLog }) {
+  const frames = createListeners<[from: string, frame: Uint8Array]>(log)
+  const here = createListeners<[peer: string]>(log)
+  const gone = createListeners<[peer: string]>(log)
+  const live = new Map<string, Connection>()
+  const open = new Map<Connection, Promise<Served>>()
+  let closed = false
+
+  function welcome(connection: Connection): void {
+    const { name, certificate } = connection.peer
+    const there = live.get(name)
+    if (there !== undefined) {
+      const same = Buffer.compare(there.peer.certificate, certificate) === 0
+      // Two processes of one name would otherwise push each other out for ever. One that died unnoticed is doubtful soon.
+      if (same && there.silentIntervals() < DOUBTFUL_INTERVALS) {
+        connection.cut('already_connected')
+        return
+      }
+      there.cut('replaced')
+    }
+    live.set(name, connection)
+    log.info({ peer: name }, 'peer connected')
+    here.tell(name)
+  }
+
+  function dismiss(connection: Connection, reason: string): Served {
+    open.delete(connection)
+    const { name } = connection.peer
+    if (live.get(name) !== connection) return { live: false, reason }
+    live.delete(name)
+    if (!closed) log.warn({ peer: name, reason }, 'peer disconnected')
+    gone.tell(name)
+    return { live: true, reason }
+  }
+
+  return {
+    /** Serves an authenticated connection until it ends. */
+    async serve(socket: TLSSocket, peer: Authenticated): Promise<Served> {
+      if (closed || socket.destroyed) return { live: false, reason: 'closed' }
+      const { promise, resolve } = withResolver<Served>()
+      const connection = openConnection({
+        socket,
+        peer,
+        keepaliveMs,
+        onLive: welcome,
+        onFrame: (frame) => frames.tell(peer.name, frame),
+        onEnd: (ended, reason, error) => resolve(dismiss(ended, error === undefined ? reason : reasonOf(error))),
+      })
+      open.set(connection, promise)
+      return promise
+    },
+
+    connections: (): readonly Connection[] => [...open.keys()],
+
+    connected: (): readonly string[] =>
+      [...live.values()].sort((a, b) => a.silentIntervals() - b.silentIntervals()).map(({ peer }) => peer.name),
+
+    send(to: string, frame: Uint8Array): void {
+      const connection = live.get(to)
+      if (connection === undefined) throw unreachable(to)
+      connection.send(frame)
+    },
+
+    onFrame: frames.add,
+    onHere: here.add,
+    onGone: gone.add,
+
+    /** Takes nobody any more, and ends all connections once what was sent is on its way. */
+    async close(): Promise<void> {
+      closed = true
+      const ending = [...open]
+      for (const [connection] of ending) connection.end()
+      const late = setTimeout(() => {
+        for (const [connection] of ending) connection.cut('closed')
+      }, CLOSING_MS)
+      await Promise.all(ending.map(([, ended]) => ended))
+      clearTimeout(late)
+    },
+  }
+}
+
+function withResolver<T>() {
+  let resolve: (value: T) => void = () => undefined
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve: (value: T) => resolve(value) }
+}

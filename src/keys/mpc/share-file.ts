@@ -1,0 +1,112 @@
+/**
+ * A share at rest: facts that an operator may read, and the share sealed under the party's own key. Both are bound together,
+ * so that a file that was changed, or that stands in another's place, opens as nothing.
+ *
+ * Binary, unlike the sealed box: of 150 kB it takes 150 kB instead of 200, and opens in a tenth of the time.
+ */
+import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { canonicalJson } from '../../core/canonical-json.ts'
+import { Unavailable } from '../../core/errors.ts'
+import { decrypt, encrypt, NONCE_BYTES, TAG_BYTES } from '../aes-gcm.ts'
+import type { Kek } from '../kek.ts'
+
+/** The first bytes of every share file; the digit is the version. */
+const MAGIC = Buffer.from('bursar mpc share 1\n', 'latin1')
+const LENGTH_BYTES = 4
+const MAX_HEADER_BYTES = 64 * 1024
+
+/** What a share belongs to, for people: nothing of it is secret. */
+const ShareFacts = Type.Object(
+  {
+    threshold: Type.Integer({ minimum: 1 }),
+    parties: Type.Integer({ minimum: 1 }),
+    publicKey: Type.String(),
+    address: Type.String(),
+  },
+  { additionalProperties: false },
+)
+export type ShareFacts = Readonly<Static<typeof ShareFacts>>
+
+const Header = Type.Object(
+  {
+    keyId: Type.String(),
+    party: Type.Integer(),
+    generation: Type.String(),
+    /** Which key-encryption key it was sealed under. */
+    kek: Type.String(),
+    facts: ShareFacts,
+  },
+  { additionalProperties: false },
+)
+
+/** Which share it is. */
+export type ShareId = { readonly keyId: string; readonly party: number; readonly generation: string }
+export type StoredShare = { readonly share: Uint8Array; readonly facts: ShareFacts }
+
+/** Magic, length of the header, the header as JSON; then nonce, tag and ciphertext. What goes before the nonce is bound. */
+export function sealShare(kek: Kek, { keyId, party, generation }: ShareId, { share, facts }: StoredShare): Uint8Array {
+  const json = Buffer.from(`${canonicalJson({ keyId, party, generation, kek: kek.id, facts })}\n`)
+  const length = Buffer.alloc(LENGTH_BYTES)
+  length.writeUInt32BE(json.length)
+  const header = Buffer.concat([MAGIC, length, json])
+  const { nonce, tag, ciphertext } = encrypt(kek, header, share)
+  return Buffer.concat([header, nonce, tag, ciphertext])
+}
+
+/**
+ * @throws Unavailable `keystore_key_wrong` when it was sealed under another key, `sealed_secret_damaged` when it was changed or is
+ *   the share of another key, party or generation
+ */
+export function openShare(kek: Kek, id: ShareId, file: Uint8Array): StoredShare {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength)
+  const bodyAt =
+    bytes.length < MAGIC.length + LENGTH_BYTES ? 0 : MAGIC.length + LENGTH_BYTES + bytes.readUInt32BE(MAGIC.length)
+  const wellFormed =
+    bytes.subarray(0, MAGIC.length).equals(MAGIC) &&
+    bodyAt <= MAX_HEADER_BYTES &&
+    bodyAt + NONCE_BYTES + TAG_BYTES <= bytes.length
+  if (!wellFormed) throw damaged(id)
+  const header = parseJson(bytes.toString('utf8', MAGIC.length + LENGTH_BYTES, bodyAt))
+  if (!Value.Check(Header, header)) throw damaged(id)
+  if (header.keyId !== id.keyId || header.party !== id.party || header.generation !== id.generation) {
+    throw damaged(
+      id,
+      `: it is the share of party ${header.party} of key ${header.keyId}, generation ${header.generation}`,
+    )
+  }
+  if (header.kek !== kek.id) throw wrongKek(id, header.kek, kek.id)
+  const tagAt = bodyAt + NONCE_BYTES
+  const share = decrypt(kek, bytes.subarray(0, bodyAt), {
+    nonce: bytes.subarray(bodyAt, tagAt),
+    tag: bytes.subarray(tagAt, tagAt + TAG_BYTES),
+    ciphertext: bytes.subarray(tagAt + TAG_BYTES),
+  })
+  if (share === undefined) throw damaged(id)
+  return { share, facts: header.facts }
+}
+
+/** What is no JSON is no header. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function damaged({ keyId, party, generation }: ShareId, what = ''): Unavailable {
+  return new Unavailable(
+    'sealed_secret_damaged',
+    `The file of the share of party ${party} of key ${keyId}, generation ${generation}, was changed, cut short or exchanged${what}. ` +
+      'Restore it from a backup, or refresh the key so that this party is given a new share.',
+  )
+}
+
+function wrongKek({ keyId, party }: ShareId, sealedUnder: string, given: string): Unavailable {
+  return new Unavailable(
+    'keystore_key_wrong',
+    `The share of party ${party} of key ${keyId} was sealed under key ${sealedUnder}, but the keystore key given is ${given}: ` +
+      'give this party the key that it was sealed under.',
+  )
+}

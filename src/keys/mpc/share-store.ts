@@ -1,0 +1,210 @@
+/**
+ * Where one party keeps its shares: a sealed file for each generation of a key. What was prepared survives a power cut; what
+ * is there is only ever removed by name, once the log says that a later generation counts.
+ *
+ * One process owns the directory.
+ */
+
+import { timingSafeEqual } from 'node:crypto'
+import { readdir, readFile, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Conflict, Unavailable } from '../../core/errors.ts'
+import type { Kek } from '../kek.ts'
+import { createFileOnce, isMissing, preparePrivateDirectory, syncDirectory } from '../private-files.ts'
+import { openShare, type ShareFacts, type StoredShare, sealShare } from './share-file.ts'
+
+const NAME = /^[a-z0-9_-]{1,64}$/
+/** `<key>.<ordinal>.<generation>.share`. The ordinal says in which order the generations of a key were prepared. */
+const FILE = /^([a-z0-9_-]{1,64})\.([1-9][0-9]{0,9})\.([a-z0-9_-]{1,64})\.share$/
+const TEMPORARY = /^\..+\.tmp$/
+
+export type ShareStore = {
+  /**
+   * Keeps a share beside those that are there. Durable when it resolves; again with the same bytes it changes nothing.
+   *
+   * @throws Conflict `mpc_generation_taken` when this generation was prepared with another share
+   * @throws Unavailable `mpc_share_store_full` or `mpc_share_store_failed`: what was there before is untouched
+   */
+  readonly prepare: (keyId: string, generation: string, share: Uint8Array, facts: ShareFacts) => Promise<void>
+  /** @throws Unavailable `mpc_share_missing`, or why it cannot be opened: `keystore_key_wrong`, `sealed_secret_damaged` */
+  readonly load: (keyId: string, generation: string) => Promise<StoredShare>
+  /**
+   * The log names this generation: those that were prepared before it are removed. Later ones stay, for a refresh that is under
+   * way has prepared them and may be about to be named.
+   *
+   * @throws Unavailable `mpc_share_missing` when this generation is not here: then nothing is removed
+   */
+  readonly settle: (keyId: string, generation: string) => Promise<void>
+  /** Removes a generation that the log will never name. Removing what is not there is no error. */
+  readonly drop: (keyId: string, generation: string) => Promise<void>
+  /** Every key with its generations, in the order in which they were prepared. */
+  readonly list: () => readonly { readonly keyId: string; readonly generations: readonly string[] }[]
+}
+
+/** The ordinals of a key's generations, by name. */
+type Generations = Map<string, number>
+
+/**
+ * Opens the store of a party, making its directory when it is not there.
+ *
+ * @param directory the party's own; shares lie in `shares` under it
+ * @param party its index, bound to every share
+ */
+export async function openShareStore({
+  directory,
+  party,
+  kek,
+}: {
+  readonly directory: string
+  readonly party: number
+  readonly kek: Kek
+}): Promise<ShareStore> {
+  const folder = join(directory, 'shares')
+  await preparePrivateDirectory(folder)
+  const keys = await readFolder(folder)
+  const turns = createTurns()
+  const idOf = (keyId: string, generation: string) => ({ keyId, party, generation })
+  const ordinalOf = (keyId: string, generation: string) => keys.get(keyId)?.get(generation)
+  const pathOf = (keyId: string, generation: string, ordinal: number) =>
+    join(folder, `${keyId}.${ordinal}.${generation}.share`)
+
+  async function load(keyId: string, generation: string): Promise<StoredShare> {
+    checkNames(keyId, generation)
+    const ordinal = ordinalOf(keyId, generation)
+    if (ordinal === undefined) throw missing(keyId, party, generation)
+    const file = await readFile(pathOf(keyId, generation, ordinal)).catch((error: unknown) => {
+      throw isMissing(error) ? missing(keyId, party, generation) : notDone('read', keyId, error)
+    })
+    return openShare(kek, idOf(keyId, generation), file)
+  }
+
+  /**
+   * A file that was removed is gone from the directory, not from the medium: what is written over it lands elsewhere on an SSD
+   * and on most file systems. What makes old shares worthless is the refresh; their blocks are sealed in any case.
+   */
+  async function remove(keyId: string, generations: readonly string[]): Promise<void> {
+    try {
+      for (const generation of generations) {
+        const ordinal = ordinalOf(keyId, generation)
+        if (ordinal === undefined) continue
+        await unlink(pathOf(keyId, generation, ordinal)).catch((error: unknown) => {
+          if (!isMissing(error)) throw error
+        })
+        keys.get(keyId)?.delete(generation)
+      }
+      await syncDirectory(folder)
+    } catch (error) {
+      throw notDone('removed', keyId, error)
+    }
+    if (keys.get(keyId)?.size === 0) keys.delete(keyId)
+  }
+
+  return {
+    prepare: (keyId, generation, share, facts) =>
+      turns.inTurn(keyId, async () => {
+        checkNames(keyId, generation)
+        if (ordinalOf(keyId, generation) !== undefined)
+          return requireSame(await load(keyId, generation), share, generation)
+        const generations = keys.get(keyId) ?? new Map<string, number>()
+        const ordinal = 1 + Math.max(0, ...generations.values())
+        const file = sealShare(kek, idOf(keyId, generation), { share, facts })
+        await createFileOnce(pathOf(keyId, generation, ordinal), file).catch((error: unknown) => {
+          throw notDone('written', keyId, error)
+        })
+        keys.set(keyId, generations.set(generation, ordinal))
+      }),
+
+    load,
+
+    settle: (keyId, generation) =>
+      turns.inTurn(keyId, async () => {
+        checkNames(keyId, generation)
+        const settled = ordinalOf(keyId, generation)
+        if (settled === undefined) throw missing(keyId, party, generation)
+        const older = [...(keys.get(keyId) ?? [])].filter(([, ordinal]) => ordinal < settled)
+        if (older.length > 0)
+          await remove(
+            keyId,
+            older.map(([name]) => name),
+          )
+      }),
+
+    drop: (keyId, generation) =>
+      turns.inTurn(keyId, async () => {
+        checkNames(keyId, generation)
+        if (ordinalOf(keyId, generation) !== undefined) await remove(keyId, [generation])
+      }),
+
+    list: () => [...keys].map(([keyId, generations]) => ({ keyId, generations: inOrder(generations) })),
+  }
+}
+
+/** What lies in the folder. Files that a crash left half written are taken away: nobody was told that they were there. */
+async function readFolder(folder: string): Promise<Map<string, Generations>> {
+  const keys = new Map<string, Generations>()
+  for (const name of await readdir(folder)) {
+    if (TEMPORARY.test(name)) await unlink(join(folder, name))
+    const [, keyId, ordinal, generation] = FILE.exec(name) ?? []
+    if (keyId === undefined || generation === undefined) continue
+    keys.set(keyId, (keys.get(keyId) ?? new Map<string, number>()).set(generation, Number(ordinal)))
+  }
+  return keys
+}
+
+function inOrder(generations: Generations): readonly string[] {
+  return [...generations].sort(([, a], [, b]) => a - b).map(([name]) => name)
+}
+
+/** Lets what concerns one key happen one after the other. */
+function createTurns() {
+  const last = new Map<string, Promise<unknown>>()
+  return {
+    async inTurn<T>(keyId: string, work: () => Promise<T>): Promise<T> {
+      const before = last.get(keyId) ?? Promise.resolve()
+      const mine = before.then(work, work)
+      last.set(keyId, mine)
+      try {
+        return await mine
+      } finally {
+        if (last.get(keyId) === mine) last.delete(keyId)
+      }
+    },
+  }
+}
+
+/** Names come from messages of others: one with a slash or a dot must not reach the file system. */
+function checkNames(keyId: string, generation: string): void {
+  if (!NAME.test(keyId) || !NAME.test(generation)) throw new RangeError('not names that a share file can have')
+}
+
+function requireSame(stored: StoredShare, share: Uint8Array, generation: string): void {
+  if (stored.share.length === share.length && timingSafeEqual(stored.share, share)) return
+  throw new Conflict(
+    'mpc_generation_taken',
+    `Another share was prepared as generation ${generation} before: each ceremony needs a name of its own.`,
+  )
+}
+
+function missing(keyId: string, party: number, generation: string): Unavailable {
+  return new Unavailable(
+    'mpc_share_missing',
+    `Party ${party} has no share of generation ${generation} of key ${keyId}: restore its directory from a backup, or give it a new ` +
+      'share from the other parties.',
+  )
+}
+
+function notDone(what: string, keyId: string, cause: unknown): Unavailable {
+  const { code } = cause as NodeJS.ErrnoException
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new Unavailable(
+      'mpc_share_store_full',
+      `The share of key ${keyId} could not be ${what}: the disk is full.`,
+      { cause },
+    )
+  }
+  return new Unavailable(
+    'mpc_share_store_failed',
+    `The share of key ${keyId} could not be ${what}: ${code ?? 'unknown cause'}.`,
+    { cause },
+  )
+}

@@ -1,0 +1,75 @@
+/**
+ * Whom a process trusts: a directory of `<name>.crt`, one certificate for each other process, put there by an operator.
+ * Read anew for each connection, so that a certificate that was replaced or taken away counts without a restart.
+ */
+import { createHash, X509Certificate } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Unavailable } from '../../core/errors.ts'
+import { createFileOnce, isMissing } from '../private-files.ts'
+import type { Identity } from './identity.ts'
+import { isPeerName } from './peer-name.ts'
+
+/** A certificate is for everybody to read. */
+const PUBLIC = 0o644
+
+/**
+ * The certificate that a process must show to be believed its name.
+ *
+ * @returns its bytes (DER), or undefined when the directory has none for this name
+ * @throws Unavailable `mpc_certificate_damaged` when the file holds something else than one certificate for this name
+ */
+export async function readTrusted(trustDir: string, name: string): Promise<Uint8Array | undefined> {
+  if (!isPeerName(name)) return undefined
+  const path = join(trustDir, `${name}.crt`)
+  const pem = await readFile(path, 'latin1').catch((error: unknown) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+  if (pem === undefined) return undefined
+  const certificate = parseCertificate(pem)
+  if (certificate !== undefined && commonName(certificate) === name) return new Uint8Array(certificate.raw)
+  throw new Unavailable(
+    'mpc_certificate_damaged',
+    `${path} does not hold a certificate of "${name}": copy it there again.`,
+  )
+}
+
+/**
+ * Puts a process's own certificate into the directory, for processes that share one on a single machine.
+ *
+ * @throws Unavailable `mpc_certificate_taken` when another certificate stands there under this name: somebody has to say which
+ *   of the two is right
+ */
+export async function publishCertificate(trustDir: string, identity: Identity): Promise<void> {
+  await mkdir(trustDir, { recursive: true })
+  const path = join(trustDir, `${identity.name}.crt`)
+  if (await createFileOnce(path, identity.certificatePem, PUBLIC)) return
+  const there = await readTrusted(trustDir, identity.name)
+  if (there !== undefined && Buffer.compare(there, identity.certificate) === 0) return
+  throw new Unavailable(
+    'mpc_certificate_taken',
+    `${path} holds another certificate than the one of this process (${fingerprint(identity.certificate)}): ` +
+      'restore the keystore that it was made with, or remove the file if that identity is gone for good.',
+  )
+}
+
+/** SHA-256 of a certificate, as `openssl x509 -fingerprint -sha256` prints it: for people to compare. */
+export function fingerprint(certificate: Uint8Array): string {
+  const digest = createHash('sha256').update(certificate).digest('hex').toUpperCase()
+  return (digest.match(/../g) ?? []).join(':')
+}
+
+/** The one common name of a certificate; undefined when its subject is anything else than that. */
+export function commonName(certificate: X509Certificate): string | undefined {
+  const name = /^CN=([^\n]*)$/.exec(certificate.subject)?.[1]
+  return name !== undefined && isPeerName(name) ? name : undefined
+}
+
+function parseCertificate(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    return undefined
+  }
+}
