@@ -41,6 +41,13 @@ export type Config = {
     readonly directory: string
     readonly key: string | null
   }
+  /** Null where there are no mpc wallets. `refreshIntervalDays` is null where shares may become any age. */
+  readonly mpc: {
+    readonly parties: number
+    readonly threshold: number
+    readonly poolSize: number
+    readonly refreshIntervalDays: number | null
+  } | null
   /** The configured chains. */
   readonly chains: readonly ChainSettings[]
   readonly rpcTimeoutMs: number
@@ -116,6 +123,7 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
   if (general.KEYSTORE === 'postgres' && general.KEYSTORE_KEY === undefined) {
     problems.push('KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key')
   }
+  problems.push(...mpcProblems(general))
   for (const name of ['IPFS_API_URL', 'METADATA_BASE_URL'] as const) {
     const url = general[name]
     if (url !== undefined && !URL.canParse(url)) problems.push(`${name} ${ruleOf(GENERAL_SETTINGS[name])}`)
@@ -132,6 +140,13 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
     problems.push(`${settingPrefix(chain)}MIN_TIP_WEI must be at most MAX_FEE_PER_GAS_WEI, not ${chain.minTipWei}`)
   }
   return problems
+}
+
+/** Neither setting is judged by the other one that is bad itself, nor where mpc is turned off. */
+function mpcProblems({ MPC_PARTIES: parties, MPC_THRESHOLD: threshold }: Partial<General>): string[] {
+  if (parties === 1) return [`MPC_PARTIES ${ruleOf(GENERAL_SETTINGS.MPC_PARTIES)}, not "1"`]
+  if (!parties || threshold === undefined || threshold <= parties) return []
+  return [`MPC_THRESHOLD must be at most MPC_PARTIES, which is ${parties}, not ${threshold}`]
 }
 
 function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
@@ -160,6 +175,15 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       directory: resolve(general.KEYSTORE_DIR ?? join(dataDir, 'keystore')),
       key: general.KEYSTORE_KEY ?? null,
     },
+    mpc:
+      general.MPC_PARTIES === 0
+        ? null
+        : {
+            parties: general.MPC_PARTIES,
+            threshold: general.MPC_THRESHOLD,
+            poolSize: general.MPC_POOL_SIZE,
+            refreshIntervalDays: general.MPC_REFRESH_INTERVAL_DAYS || null,
+          },
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
     maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,
     replaceAfterMs: general.REPLACE_AFTER_MS,

@@ -4,6 +4,7 @@ import { assetAggregate } from '../assets/projection.ts'
 import { balanceAggregate } from '../balances/projection.ts'
 import type { AnyAggregate } from '../event-log/replay.ts'
 import { chainAggregate } from '../follower/aggregate.ts'
+import { mpcKeyAggregate } from '../mpc-keys/projection.ts'
 import { collectionAggregate } from '../nft/collections/projection.ts'
 import { mintAggregate } from '../nft/mints/projection.ts'
 import { ownershipAggregate } from '../nft/ownership/projection.ts'
@@ -21,6 +22,7 @@ export const ALL_AGGREGATES = [
   collectionAggregate,
   keyIndexesAggregate,
   mintAggregate,
+  mpcKeyAggregate,
   nftTransferAggregate,
   ownershipAggregate,
   tokenAggregate,

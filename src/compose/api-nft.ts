@@ -39,7 +39,7 @@ export function composeNftRoutes(
   const collections = createCollectionReads(pool)
   const issuerWallet = createIssuerWallet({
     pool,
-    requestWallet: createRequestWallet({ log, findReplay, newId, hasSigner: createHasSigner(pool) }),
+    requestWallet: createRequestWallet({ log, findReplay, newId, hasSigner: createHasSigner(pool), mpcTerms: null }),
     waitForWallet: createWaitForWallet({ pool, wakeUps }),
     chainIdOf: (key) => chains.get(key).settings.chainId,
     fund: config.sandbox ? createFundIssuer(kernel, transactions) : null,

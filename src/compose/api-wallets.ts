@@ -1,6 +1,10 @@
-/** The wallet endpoints and what stands behind them. */
+/** The endpoints of wallets and of the shares of their keys, and what stands behind them. */
 import { createDescribeAsset } from '../assets/describe-asset.ts'
 import type { Routes } from '../http/request.ts'
+import { createSharesReads } from '../mpc-keys/read-shares.ts'
+import { createRequestRefresh } from '../mpc-keys/request-refresh.ts'
+import { shareRoutes } from '../mpc-keys/routes.ts'
+import { createUntilRefreshed } from '../mpc-keys/wait-for-refresh.ts'
 import { createArchiveWallet } from '../wallets/archive-wallet.ts'
 import { openingRoutes } from '../wallets/opening-routes.ts'
 import { createWalletReads } from '../wallets/read-wallets.ts'
@@ -15,13 +19,19 @@ import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
 
 export function composeWalletRoutes(kernel: Kernel, { books, findReplay, findWallet, prisma }: ApiParts): Routes[] {
-  const { log, pool, wakeUps, newId, chains, chainOf } = kernel
+  const { config, log, pool, wakeUps, newId, chains, chainOf } = kernel
   const reads = createWalletReads(prisma)
   const describe = createDescribeAsset(books)
   return [
     openingRoutes({
       chainIdOf: (key) => chains.get(key).settings.chainId,
-      requestWallet: createRequestWallet({ log, findReplay, newId, hasSigner: createHasSigner(pool) }),
+      requestWallet: createRequestWallet({
+        log,
+        findReplay,
+        newId,
+        hasSigner: createHasSigner(pool),
+        mpcTerms: config.mpc,
+      }),
       watchWallet: createWatchWallet({ log, pool, newId }),
       waitForWallet: createWaitForWallet({ pool, wakeUps }),
       reads,
@@ -36,6 +46,12 @@ export function composeWalletRoutes(kernel: Kernel, { books, findReplay, findWal
         describeAsset: (wallet, assetId) => describe(wallet.tenantId, chainOf(wallet.chainId).settings, assetId),
       }),
       restoreWallet: createRestoreWallet({ log, pool }),
+    }),
+    shareRoutes({
+      findWallet,
+      requestRefresh: createRequestRefresh({ log, findReplay, newId }),
+      reads: createSharesReads(pool),
+      untilRefreshed: createUntilRefreshed(pool, wakeUps),
     }),
   ]
 }

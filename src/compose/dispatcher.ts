@@ -1,6 +1,6 @@
 /**
- * The dispatcher process: turns events into jobs, finds work that no job speaks of, and keeps metadata on IPFS. One leads at
- * a time.
+ * The dispatcher process: turns events into jobs, finds work that no job speaks of, asks for new shares where they are old,
+ * and keeps metadata on IPFS. One leads at a time.
  */
 import { BALANCE_JOB_DATA, balanceJobs, findUnobservedWallets } from '../balances/jobs.ts'
 import { repeat } from '../balances/repeat.ts'
@@ -8,6 +8,8 @@ import { lead } from '../event-log/lead.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
 import { sweep } from '../jobs/sweep.ts'
+import { findOpenRefreshes, mpcKeyJobs } from '../mpc-keys/jobs.ts'
+import { createScheduleRefreshes } from '../mpc-keys/schedule-refreshes.ts'
 import { findUnsignedVouchers, voucherJobs } from '../nft/vouchers/jobs.ts'
 import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
@@ -25,6 +27,7 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
   const leaders = [
     lead({ ...settings, name: DISPATCHER }, (_lease, stop) => dispatch(kernel, stop)),
     lead({ ...settings, name: 'sweeper' }, (_lease, stop) => sweepUnfinished(kernel, stop)),
+    ...keepSharesFresh(kernel, (task) => lead({ ...settings, name: 'mpc-refreshes' }, (_lease, stop) => task(stop))),
     ...keepPins(kernel, (task) => lead({ ...settings, name: 'pins' }, (_lease, stop) => task(stop))),
   ]
   return { drain: async () => void (await Promise.all(leaders)) }
@@ -34,7 +37,13 @@ function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal):
   const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: BALANCE_JOB_DATA })
   return dispatchEvents({
     subscription: withLanes(events, createLanesOf(pool)),
-    routes: (event) => [...transactionJobs(event), ...walletJobs(event), ...voucherJobs(event), ...balanceJobs(event)],
+    routes: (event) => [
+      ...transactionJobs(event),
+      ...walletJobs(event),
+      ...voucherJobs(event),
+      ...mpcKeyJobs(event),
+      ...balanceJobs(event),
+    ],
     jobs,
     signal,
     log: logger,
@@ -52,6 +61,7 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
         find: (limit) => findUnfinishedLanes(pool, quietBefore(), new Date(clock() - rebroadcastAfterMs), limit),
       },
       { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
+      { name: 'shares', find: (limit) => findOpenRefreshes(pool, quietBefore(), limit) },
       { name: 'vouchers', find: (limit) => findUnsignedVouchers(pool, quietBefore(), limit) },
       { name: 'balances', find: (limit) => findUnobservedWallets(pool, quietBefore(), limit) },
     ],
@@ -60,6 +70,16 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
     signal,
     log: logger,
   })
+}
+
+/** Nothing where shares may become any age, or there are no mpc wallets. */
+function keepSharesFresh(kernel: Kernel, run: (task: (signal: AbortSignal) => Promise<void>) => Promise<void>) {
+  const { config, logger, pool, log, newId } = kernel
+  const intervalDays = config.mpc?.refreshIntervalDays
+  if (!intervalDays) return []
+  const schedule = createScheduleRefreshes({ pool, log, newId, intervalDays })
+  const onError = (error: unknown) => logger.warn({ err: error }, 'old shares were not looked for, it is tried again')
+  return [run((signal) => repeat(schedule, { intervalMs: config.sweepIntervalMs, signal, onError }))]
 }
 
 /** Nothing where no IPFS node is configured. */

@@ -1,4 +1,4 @@
-/** Gauges that an operator watches: jobs by state, transactions by state, how far the chains were walked. */
+/** Gauges that an operator watches: jobs and transactions by state, how far the chains were walked, the keys of mpc wallets. */
 import type { Kernel } from './kernel.ts'
 
 export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
@@ -25,5 +25,15 @@ export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
       'SELECT chain_id, greatest(head - number, 0) AS lag FROM chain_cursors',
     )
     return rows.map(({ chain_id, lag }) => ({ labels: { chain_id: String(chain_id) }, value: Number(lag) }))
+  })
+  metrics.addGauge('bursar_mpc_banned_keys', 'Keys with which a party may not sign, by party.', ['party'], async () => {
+    const { rows } = await pool.query<{ party: string; n: string }>(
+      `SELECT party, count(*) AS n FROM mpc_keys, jsonb_array_elements_text(banned) AS party WHERE banned <> '[]' GROUP BY 1`,
+    )
+    return rows.map(({ party, n }) => ({ labels: { party }, value: Number(n) }))
+  })
+  metrics.addGauge('bursar_mpc_pool_keys', 'Keys of mpc wallets that are made ahead.', [], async () => {
+    const { rows } = await pool.query<{ n: string }>('SELECT count(*) AS n FROM mpc_keys WHERE wallet_id IS NULL')
+    return rows.map(({ n }) => ({ labels: {}, value: Number(n) }))
   })
 }

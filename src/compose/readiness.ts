@@ -17,7 +17,7 @@ export function readinessChecks({ pool, jobs, chains }: Kernel): ReadinessCheck[
     {
       name: 'signer',
       async check() {
-        if (!(await hasSigner('hd')))
+        if (!(await hasSigner(null)))
           throw new Error('no signer process has given a sign of life lately: start workers/signer')
       },
     },

@@ -1,10 +1,13 @@
-/** The signer process: the only one that holds keys. Makes wallets' keys, signs what waits in lanes, and vouchers. */
-
+/**
+ * The signer process: the only one that holds whole keys, and that asks those for signatures who hold shares. Makes wallets'
+ * keys, signs what waits in lanes, and vouchers.
+ */
 import { rpcCall } from '../chain/json-rpc.ts'
 import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
 import { createHdSigner } from '../keys/hd.ts'
 import { parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
+import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import { createPostgresKeystore } from '../keys/postgres-keystore.ts'
 import type { KeyMaker, KeyRef, Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
@@ -15,29 +18,42 @@ import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads, parseLane } from '../transactions/lanes.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { createCreateHdWallet } from '../wallets/create-hd-wallet.ts'
+import { createMakeKey } from '../wallets/make-key.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
+import { startMpcKeys } from './mpc-keys.ts'
 import type { Work } from './run-process.ts'
 
 /** Lanes that are drained side by side: signing is bound by the processor, the rest by waiting for the database. */
 const LANES_AT_ONCE = 8
-const WALLETS_AT_ONCE = 4
+/** A key that the parties make takes its time: hd wallets are not to wait behind it. */
+const WALLETS_AT_ONCE = 8
 const VOUCHERS_AT_ONCE = 8
 
-export async function startSigner(kernel: Kernel): Promise<Work> {
+/** @param ceremonies `null` where no mpc parties can be reached: mpc wallets then wait for their keys */
+export async function startSigner(
+  kernel: Kernel,
+  signal: AbortSignal,
+  ceremonies: Ceremonies | null = null,
+): Promise<Work> {
   const { jobs, log } = kernel
   const hd = await openHdSigner(kernel)
   const signer = signerByKind({ hd })
   const keyOf = composeKeyOf(kernel)
   const drainLane = composeLane(kernel, signer, keyOf)
   const signVoucher = createSignVoucher({ log, signer, keyOf })
-  const createHdWallet = createCreateHdWallet({ log, signer: hd })
+  const mpcKeys = ceremonies && startMpcKeys(kernel, ceremonies, signal)
+  const makeKey = createMakeKey(log, {
+    hd: createCreateHdWallet({ log, signer: hd }),
+    mpc: mpcKeys?.createMpcWallet ?? null,
+  })
   const workers = [
     jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
-    jobs.process('wallet', ({ wallet_id }) => createHdWallet(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
+    jobs.process('wallet', ({ wallet_id }) => makeKey(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
     jobs.process('voucher', ({ mint_id }) => signVoucher(mint_id ?? ''), { concurrency: VOUCHERS_AT_ONCE }),
   ]
-  return { drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))) }
+  const ended = () => [...workers.map((worker) => worker.close()), mpcKeys?.drain()]
+  return { drain: async () => void (await Promise.all(ended())) }
 }
 
 async function openHdSigner({ config, pool }: Kernel): Promise<Signer & KeyMaker> {

@@ -97,6 +97,31 @@ export const GENERAL_SETTINGS = {
       'The key that seals all others. Without it one is made on first start and kept in the keystore directory.',
     'x-secret': true,
   }),
+  MPC_PARTIES: Type.Integer({
+    minimum: 0,
+    maximum: 20,
+    default: 3,
+    description: 'Parties that hold the shares of mpc wallets; 0 for no mpc wallets.',
+    'x-rule': 'must be 0, or a whole number from 2 to 20',
+  }),
+  MPC_THRESHOLD: Type.Integer({
+    minimum: 2,
+    maximum: 20,
+    default: 2,
+    description: 'How many of them sign together, unless a request names another number.',
+  }),
+  MPC_POOL_SIZE: Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    default: 4,
+    description: 'Keys of mpc wallets that are made ahead, so that a wallet is there at once; 0 for none.',
+  }),
+  MPC_REFRESH_INTERVAL_DAYS: Type.Integer({
+    minimum: 0,
+    maximum: 3_650,
+    default: 30,
+    description: 'How old the shares of an mpc wallet become before they are made anew; 0 for any age.',
+  }),
   RPC_TIMEOUT_MS: milliseconds(
     { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },
     'How long a node may take to answer.',

@@ -8,6 +8,8 @@ export const ID_PREFIXES = {
   collection: 'col',
   mint: 'mint',
   nftTransfer: 'nftx',
+  mpcKey: 'mpk',
+  refresh: 'rfr',
   request: 'req',
 } as const
 export type IdKind = keyof typeof ID_PREFIXES

@@ -9,6 +9,8 @@ export const SCOPES = [
   'assets:write',
   'nft:read',
   'nft:write',
+  'recovery:read',
+  'recovery:write',
 ] as const
 
 /** Stands in a key's scopes for all of them, those of later versions included. */

@@ -55,10 +55,11 @@ export async function ensureFaucetWallet(
     newId,
     findReplay: createFindReplay(pool),
     hasSigner: createHasSigner(pool),
+    mpcTerms: null,
   })
   const externalId = externalIdOf(network)
   const { id } = await request(
-    { type: 'hd', network, environment: 'mainnet', chainId, label: 'faucet', externalId },
+    { type: 'hd', network, environment: 'mainnet', chainId, label: 'faucet', externalId, mpc: null },
     { metadata: { tenantId: FAUCET_TENANT, actor: 'operator' } },
   )
   await createWaitForWallet({ pool, wakeUps })(id, ADDRESS_WAIT_MS)

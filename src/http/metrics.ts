@@ -21,6 +21,8 @@ export type Metrics = {
   readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
   /** Transactions that a lane signed at once. */
   readonly countSigned: (signed: { network: string; transactions: number }) => void
+  /** One party that was banned from signing with a key. */
+  readonly countBan: (ban: { readonly party: number }) => void
   /** One piece of content that the IPFS node was to pin. */
   readonly observePin: (pin: { outcome: string; durationMs: number }) => void
   /** Adds a gauge whose readings are made at each scrape: jobs by queue and state, lanes held, lags. */
@@ -53,6 +55,7 @@ export function createMetrics(processName: string): Metrics {
   const help = {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
+    bans: 'Parties banned from signing with a key, one for each key and epoch.',
     failures: 'Gauges that could not be read.',
   }
   const batches = new Histogram({
@@ -62,6 +65,7 @@ export function createMetrics(processName: string): Metrics {
     registers,
   })
   const signed = new Counter({ name: 'bursar_signed_total', help: help.signed, labelNames: ['network'], registers })
+  const bans = new Counter({ name: 'bursar_mpc_bans_total', help: help.bans, labelNames: ['party'], registers })
   const failures = new Counter({
     name: 'bursar_gauge_failures_total',
     help: help.failures,
@@ -80,6 +84,7 @@ export function createMetrics(processName: string): Metrics {
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
+    countBan: ({ party }) => bans.inc({ party: String(party) }),
     observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {
       new Gauge({

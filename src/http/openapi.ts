@@ -29,6 +29,7 @@ const TAGS = [
   { name: 'Transactions', description: 'Sending, and what became of it.' },
   { name: 'Assets', description: 'What transfers and balances can name.' },
   { name: 'NFT', description: 'Collections, tokens and what they stand for.' },
+  { name: 'Recovery', description: 'The shares of mpc wallets: refreshed, and repaired when one is lost.' },
   { name: 'Sandbox', description: 'Play money for the local chains. Only there.' },
   { name: 'Operations', description: 'For those who run the service. No key is needed.' },
 ]

@@ -4,17 +4,14 @@
  * Invariant: a wallet gets one key and a key goes to one wallet, however often the job comes and wherever it runs,
  * because the index and the address are appended together under both streams' versions.
  */
-import { NotFound } from '../core/errors.ts'
-import type { Metadata } from '../core/messages.ts'
-import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { type Change, change } from '../event-log/aggregate.ts'
 import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { hdPath } from '../keys/hd.ts'
 import type { KeyMaker } from '../keys/signer.ts'
-import type { WalletEvent } from './events.ts'
 import { keyIndexesAggregate, keyIndexesAt } from './key-indexes.ts'
+import { loadRequest } from './load-request.ts'
 import { walletAggregate } from './projection.ts'
-import type { WalletState } from './state.ts'
 
 /** Other signers may take an index first, one each time; after so many the job comes again later. */
 const MAX_TRIES = 20
@@ -60,7 +57,8 @@ async function tryAllot({ log, signer }: CreateHdWalletPorts, walletId: string):
   const { key, address } = await signer.createKey({ kind: 'hd', tenantId, index })
   const now = log.now()
   const context = { metadata, now }
-  const created = { address, key, derivationPath: hdPath(index), createdAt: now }
+  const ofMpcKeys = { publicKey: null, threshold: null, parties: null }
+  const created = { address, key, derivationPath: hdPath(index), createdAt: now, ...ofMpcKeys }
   const allotted = change(keyIndexesAggregate, indexes, { type: 'Allot', walletId, address, now }, context)
   const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
   const outcome = await tryAppend(log, [allotted, recorded])
@@ -82,32 +80,5 @@ async function tryAppend(
     if (error instanceof StreamConflict) return 'conflict'
     if (error instanceof UniqueRuleBroken && error.constraint === 'wallets_address_once') return 'address_taken'
     throw error
-  }
-}
-
-/** The wallet, and what a worker writes beside its events: whose it is, and the request that began it. */
-async function loadRequest(
-  log: EventLog,
-  walletId: string,
-): Promise<{ readonly wallet: Loaded<WalletState>; readonly metadata: Metadata }> {
-  const events = await log.readStream<WalletEvent>(walletAggregate, walletId)
-  const [first] = events
-  const last = events.at(-1)
-  if (first === undefined || last === undefined) throw new NotFound('wallet')
-  const { tenantId, correlationId, traceparent } = first.metadata
-  return {
-    wallet: {
-      id: walletId,
-      state: events.reduce(walletAggregate.evolve, walletAggregate.initialState),
-      version: last.streamVersion,
-      hash: last.hash,
-    },
-    metadata: {
-      tenantId,
-      actor: 'worker:signer',
-      ...(correlationId === undefined ? {} : { correlationId }),
-      causationId: walletId,
-      ...(traceparent === undefined ? {} : { traceparent }),
-    },
   }
 }

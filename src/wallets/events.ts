@@ -13,6 +13,9 @@ export type WalletKey =
   | { readonly kind: 'hd'; readonly tenantId: string; readonly index: number }
   | { readonly kind: 'mpc'; readonly keyId: string }
 
+/** How many parties sign together, and of how many. They are the parties 1 to `parties`. */
+export type MpcTerms = { readonly threshold: number; readonly parties: number }
+
 /** What the owner of a watched address wants to hear of. */
 export type Notifications = {
   readonly largeTransfers: boolean
@@ -23,14 +26,26 @@ export type Notifications = {
 
 type Place = { readonly network: Network; readonly environment: Environment; readonly chainId: number }
 
+/** `mpc` is `null` for wallets of other types. */
 export type WalletRequested = Event<
   'WalletRequested',
-  Place & { type: KeyedType; label: string; externalId: string | null; requestedAt: string }
+  Place & { type: KeyedType; label: string; externalId: string | null; mpc: MpcTerms | null; requestedAt: string }
 >
-/** `derivationPath` (BIP-44) finds an `hd` key from the seed alone, with any other program. */
+/**
+ * `derivationPath` (BIP-44) finds an `hd` key from the seed alone, with any other program. The last three are of `mpc` keys
+ * alone: the compressed public key as 0x-prefixed hex, and the terms as they are.
+ */
 export type WalletCreated = Event<
   'WalletCreated',
-  { address: string; key: WalletKey; derivationPath: string | null; createdAt: string }
+  {
+    address: string
+    key: WalletKey
+    derivationPath: string | null
+    createdAt: string
+    publicKey: string | null
+    threshold: number | null
+    parties: number | null
+  }
 >
 export type WatchStarted = Event<
   'WatchStarted',

@@ -29,7 +29,8 @@ const create = {
   tags,
   summary: 'Create a wallet',
   description:
-    'Makes a wallet with a key of its own. Should that take longer than the answer waits, it is a 202 with ' +
+    'Makes a wallet with a key of its own. The key of an mpc wallet never exists in one place: each of several parties holds a ' +
+    'share of it, and some of them sign together. Should that take longer than the answer waits, it is a 202 with ' +
     '`address: null` and status `requested`, and reading the wallet shows the address later.',
   body: createBody,
   response: {
@@ -58,14 +59,17 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
           scope: 'wallets:write',
           idempotent: true,
           waits: 'for the address, 10 seconds at most',
-          refusals: { 409: 'The external_id names another wallet.', 503: 'No signer of this type is running.' },
+          refusals: {
+            409: 'The external_id names another wallet.',
+            503: 'No signer of this type is running, or too few mpc parties.',
+          },
         },
       },
       async (request, reply) => {
-        const { type, network, label = '', external_id: externalId = null } = request.body
+        const { type, network, label = '', external_id: externalId = null, mpc = null } = request.body
         const environment = environmentOf(request.caller, request.body.environment)
         const chainId = chainIdOf({ network, environment })
-        const wanted = { type, network, environment, chainId, label, externalId }
+        const wanted = { type, network, environment, chainId, label, externalId, mpc }
         const opened = await requestWallet(wanted, { metadata: metadataOf(request) })
         const preference = preferenceOf(request)
         applyPreference(reply, preference)

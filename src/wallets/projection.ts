@@ -10,8 +10,11 @@ export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent>
   ...walletDecider,
   category: 'wallet',
   schemas: {
-    WalletRequested: first,
-    WalletCreated: first,
+    WalletRequested: { version: 2, upcasters: [(data) => ({ ...data, mpc: null })] },
+    WalletCreated: {
+      version: 2,
+      upcasters: [(data) => ({ ...data, publicKey: null, threshold: null, parties: null })],
+    },
     WatchStarted: first,
     WalletRelabelled: first,
     NotificationsChanged: first,
@@ -42,5 +45,7 @@ function toRow(wallet: KnownWallet, { id, tenantId, version }: ProjectionContext
     created_at: wallet.createdAt,
     archived_at: wallet.archivedAt,
     version,
+    mpc: wallet.mpc,
+    public_key: wallet.publicKey,
   }
 }

@@ -15,6 +15,7 @@ import {
   text,
 } from '../http/schemas.ts'
 import { KEYED_TYPES, type Notifications, WALLET_TYPES } from './events.ts'
+import { LEAST_SIGNERS } from './mpc-terms.ts'
 import { WALLET_STATUSES } from './state.ts'
 import type { CreatedView, WalletView, WatchedView } from './view.ts'
 
@@ -37,13 +38,50 @@ const statusSchema = oneOf(WALLET_STATUSES, {
 
 export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The wallet.') })
 
-export const createBody = closedObject({
-  type: oneOf(KEYED_TYPES, { description: 'How its key is kept.', examples: ['hd'] }),
-  network: networkSchema,
-  label: Type.Optional(labelSchema),
-  environment: Type.Optional(environmentSchema),
-  external_id: Type.Optional(externalIdSchema),
-})
+/** No installation has more parties. */
+const MAX_PARTIES = 20
+const mpcFields = {
+  threshold: Type.Integer({
+    minimum: LEAST_SIGNERS,
+    maximum: MAX_PARTIES,
+    description: 'How many parties sign together.',
+    examples: [2],
+  }),
+  parties: Type.Integer({
+    minimum: LEAST_SIGNERS,
+    maximum: MAX_PARTIES,
+    description: 'How many parties hold a share.',
+    examples: [3],
+  }),
+}
+const shownMpcFields = {
+  mpc: Type.Optional(Type.Object(mpcFields, { description: 'Who holds its key. Mpc wallets only.' })),
+  public_key: Type.Optional(
+    nullable(
+      Type.String({
+        description: 'Its public key, compressed, 33 bytes in hex. Mpc wallets only; null until the key is made.',
+        examples: ['0x038318535b54105d4a7aae60c08fc45f9687181b4fdfc625bd1a753fa7397fed75'],
+      }),
+    ),
+  ),
+}
+
+export const createBody = closedObject(
+  {
+    type: oneOf(KEYED_TYPES, {
+      description: '`mpc`: shares of it lie with several parties; `hd`: it is derived from a seed.',
+      examples: ['hd'],
+    }),
+    network: networkSchema,
+    label: Type.Optional(labelSchema),
+    environment: Type.Optional(environmentSchema),
+    external_id: Type.Optional(externalIdSchema),
+    mpc: Type.Optional(
+      closedObject(mpcFields, { description: 'For mpc wallets: other terms than those of the installation.' }),
+    ),
+  },
+  { examples: [{ type: 'hd', network: 'ethereum', label: 'Treasury 🏦', external_id: 'customer-42' }] },
+)
 
 const notificationFields = {
   large_transfers: Type.Boolean({ description: 'Tell of transfers of the threshold or more.', examples: [true] }),
@@ -99,6 +137,7 @@ export const createdSchema = Type.Unsafe<CreatedView>(
     environment: environmentSchema,
     external_id: nullable(externalIdSchema),
     status: statusSchema,
+    ...shownMpcFields,
   }),
 )
 
@@ -124,6 +163,7 @@ export const walletSchema = Type.Unsafe<WalletView>(
     external_id: nullable(externalIdSchema),
     status: statusSchema,
     archived_at: nullable(Type.String({ format: 'date-time', examples: [null] })),
+    ...shownMpcFields,
     notifications: Type.Optional(
       Type.Object(notificationFields, { description: 'What is told of a watched address. Watch wallets only.' }),
     ),

@@ -1,7 +1,7 @@
 /** What a wallet has come to: the fold of its events. `evolve` accepts every known event in every state. */
 import type { Environment, Network } from '../core/networks.ts'
 import { assertNever } from '../core/never.ts'
-import type { Notifications, WalletEvent, WalletKey, WalletType } from './events.ts'
+import type { MpcTerms, Notifications, WalletEvent, WalletKey, WalletType } from './events.ts'
 
 export const WALLET_STATUSES = ['requested', 'active', 'archived'] as const
 export type WalletStatus = (typeof WALLET_STATUSES)[number]
@@ -15,6 +15,10 @@ export type KnownWallet = {
   /** EIP-55; `null` until a signer has made the key. */
   readonly address: string | null
   readonly key: WalletKey | null
+  /** Of mpc wallets alone. */
+  readonly mpc: MpcTerms | null
+  /** Of mpc wallets alone, once the key is made: 33 bytes, compressed, as 0x-prefixed hex. */
+  readonly publicKey: string | null
   readonly label: string
   readonly externalId: string | null
   /** Watched wallets only. */
@@ -35,6 +39,7 @@ export function evolve(before: WalletState, event: WalletEvent): WalletState {
       status: 'requested',
       address: null,
       key: null,
+      publicKey: null,
       notifications: null,
       createdAt: requestedAt,
       archivedAt: null,
@@ -47,6 +52,8 @@ export function evolve(before: WalletState, event: WalletEvent): WalletState {
       status: 'active',
       type: 'watch',
       key: null,
+      mpc: null,
+      publicKey: null,
       externalId: null,
       createdAt: startedAt,
       archivedAt: null,
@@ -59,8 +66,10 @@ type LaterEvent = Exclude<WalletEvent, { type: 'WalletRequested' | 'WatchStarted
 
 function evolveKnown(before: KnownWallet, event: LaterEvent): KnownWallet {
   switch (event.type) {
-    case 'WalletCreated':
-      return { ...before, status: 'active', address: event.data.address, key: event.data.key }
+    case 'WalletCreated': {
+      const { address, key, publicKey } = event.data
+      return { ...before, status: 'active', address, key, publicKey }
+    }
     case 'WalletRelabelled':
       return { ...before, label: event.data.label }
     case 'NotificationsChanged':

@@ -1,6 +1,6 @@
 /** A wallet as its owner reads it: the row of the read model in the words of the API. */
 import type { wallets } from '../generated/prisma/client.ts'
-import type { Notifications } from './events.ts'
+import type { MpcTerms, Notifications } from './events.ts'
 
 export type NotificationsView = {
   readonly large_transfers: boolean
@@ -19,6 +19,10 @@ export type WalletView = {
   readonly status: string
   readonly created_at: string
   readonly archived_at: string | null
+  /** Mpc wallets only. */
+  readonly mpc?: MpcTerms
+  /** Mpc wallets only; null until the key is made. */
+  readonly public_key?: string | null
   /** Watched wallets only. */
   readonly notifications?: NotificationsView
 }
@@ -39,6 +43,7 @@ export function toWatched({ wallet_id, address, type, network, label }: WalletVi
 /** @param row as Prisma reads it */
 export function toView(row: wallets): WalletView {
   const notifications = row.notifications as Notifications | null
+  const mpc = row.mpc as MpcTerms | null
   return {
     wallet_id: row.wallet_id,
     address: row.address,
@@ -50,6 +55,7 @@ export function toView(row: wallets): WalletView {
     status: row.status,
     created_at: row.created_at.toISOString(),
     archived_at: row.archived_at?.toISOString() ?? null,
+    ...(mpc === null ? {} : { mpc, public_key: row.public_key }),
     ...(notifications === null ? {} : { notifications: notificationsView(notifications) }),
   }
 }

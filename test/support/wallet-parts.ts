@@ -58,6 +58,7 @@ export async function withWallets(t: Test) {
       newId,
       findReplay: createFindReplay(pool),
       hasSigner: createHasSigner(pool),
+      mpcTerms: { threshold: 2, parties: 3 },
     }),
     watchWallet: createWatchWallet({ log, pool, newId }),
     reviseWallet: createReviseWallet(log),
@@ -94,6 +95,7 @@ export function hdRequest(overrides: Partial<WalletRequest> = {}): WalletRequest
     chainId: 1000001,
     label: '',
     externalId: null,
+    mpc: null,
     ...overrides,
   }
 }

@@ -37,6 +37,7 @@ t.test('an empty environment is the sandbox on its defaults', async (t) => {
   })
   t.same(config.keystore, { kind: 'directory', directory: join(process.cwd(), '.data', 'keystore'), key: null })
   t.same(config.chains, [])
+  t.same(config.mpc, { parties: 3, threshold: 2, poolSize: 4, refreshIntervalDays: 30 })
   t.equal(config.ipfs, null)
   t.equal(config.metadataBaseUrl, null)
   t.same(config.warnings, [])
@@ -121,6 +122,11 @@ t.test('a bad setting is refused in one line that names it, its rule and its val
       { ETHEREUM_RPC_URLS: 'https://one.example' },
       'DATABASE_URL must be set when ETHEREUM_RPC_URLS is: the sandbox is for local chains only',
     ],
+    [{ MPC_PARTIES: '1' }, 'MPC_PARTIES must be 0, or a whole number from 2 to 20, not "1"'],
+    [{ MPC_PARTIES: '21' }, 'MPC_PARTIES must be 0, or a whole number from 2 to 20, not "21"'],
+    [{ MPC_THRESHOLD: '1' }, 'MPC_THRESHOLD must be a whole number from 2 to 20, not "1"'],
+    [{ MPC_THRESHOLD: '4' }, 'MPC_THRESHOLD must be at most MPC_PARTIES, which is 3, not 4'],
+    [{ MPC_POOL_SIZE: '-1' }, 'MPC_POOL_SIZE must be a whole number from 0 to 100, not "-1"'],
     [{ KEYSTORE: 'postgres' }, 'KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key'],
     [
       { ...PRODUCTION, POLYGON_RPC_URLS: 'http://p.example', POLYGON_CHAIN_ID: '1' },
@@ -206,6 +212,12 @@ t.test('a default that the table shows is one that the reader would take', async
 t.test('the key of the keystore is read as it stands', async (t) => {
   t.equal(loadConfig({ KEYSTORE_KEY: KEY }).keystore.key, KEY)
   t.equal(problemsOf({ KEYSTORE_KEY: KEY.slice(1) }).length, 1)
+})
+
+t.test('mpc wallets are turned off by having no parties, and shares may become any age', async (t) => {
+  t.equal(loadConfig({ MPC_PARTIES: '0', MPC_THRESHOLD: '5' }).mpc, null)
+  const terms = { MPC_PARTIES: '5', MPC_THRESHOLD: '3', MPC_POOL_SIZE: '0', MPC_REFRESH_INTERVAL_DAYS: '0' }
+  t.same(loadConfig(terms).mpc, { parties: 5, threshold: 3, poolSize: 0, refreshIntervalDays: null })
 })
 
 t.test('an IPFS node is a URL, and what its proxy asks for', async (t) => {

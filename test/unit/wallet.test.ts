@@ -20,6 +20,7 @@ const request: WalletRequested['data'] = {
   chainId: 1000001,
   label: 'Treasury 🏦',
   externalId: 'customer-42',
+  mpc: null,
   requestedAt: NOW,
 }
 const notifications = { largeTransfers: false, incomingTransactions: true, largeTransferThresholdUsd: '10000' }
@@ -37,6 +38,9 @@ const keyMade = {
   key: { kind: 'hd', tenantId: 'acme', index: 0 },
   derivationPath: "m/44'/60'/0'/0/0",
   createdAt: NOW,
+  publicKey: null,
+  threshold: null,
+  parties: null,
 } as const
 
 const requested: WalletEvent = { type: 'WalletRequested', data: request }
@@ -229,6 +233,8 @@ t.test('the row of a wallet is its newest state, and an unknown wallet has none'
           created_at: NOW,
           archived_at: null,
           version: 2,
+          mpc: null,
+          public_key: null,
         },
       },
     ],

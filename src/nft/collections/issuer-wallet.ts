@@ -39,7 +39,7 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
     const { environment } = owner
     const chainId = chainIdOf({ network, environment })
     const externalId = externalIdOf(owner, network)
-    const wanted = { type: 'hd', network, environment, chainId, label: 'NFT issuer', externalId } as const
+    const wanted = { type: 'hd', network, environment, chainId, label: 'NFT issuer', externalId, mpc: null } as const
     const { idempotency: _, ...own } = metadata
     const id = await requestWallet(wanted, { metadata: own }).then(
       (opened) => opened.id,

@@ -1,0 +1,70 @@
+/** What the signer process does for joint keys: makes them, keeps some ahead, makes their shares anew, records bans. */
+import { lead } from '../event-log/lead.ts'
+import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
+import { type CreateMpcWallet, createCreateMpcWallet } from '../mpc-keys/create-mpc-wallet.ts'
+import { createGenerateKey } from '../mpc-keys/generate-key.ts'
+import { keepPool } from '../mpc-keys/keep-pool.ts'
+import { createRecordBan, type RecordBan } from '../mpc-keys/record-ban.ts'
+import { createRefreshShares } from '../mpc-keys/refresh-shares.ts'
+import type { Kernel } from './kernel.ts'
+import type { Work } from './run-process.ts'
+
+/** Every party takes part in each. */
+const REFRESHES_AT_ONCE = 2
+
+export type MpcKeys = Work & { readonly createMpcWallet: CreateMpcWallet }
+
+/** @param signal aborts when the process is to stop */
+export function startMpcKeys(kernel: Kernel, ceremonies: Ceremonies, signal: AbortSignal): MpcKeys {
+  const { log, pool, newId, clock, jobs, logger } = kernel
+  const generateKey = createGenerateKey({ log, ceremonies })
+  const refreshShares = createRefreshShares({
+    log,
+    ceremonies,
+    newId,
+    clock,
+    onGivenUp: (keyId, { refreshId, reason, party }, error) =>
+      logger.error(
+        { err: error, key_id: keyId, refresh_id: refreshId, reason, party },
+        'new shares of an mpc wallet were not made: the old ones stay in use',
+      ),
+  })
+  const worker = jobs.process('shares', ({ key_id }) => refreshShares(key_id ?? ''), {
+    concurrency: REFRESHES_AT_ONCE,
+  })
+  const keeping = keepKeysAhead(kernel, generateKey, signal)
+  return {
+    createMpcWallet: createCreateMpcWallet({ log, pool, newId, generateKey }),
+    drain: async () => void (await Promise.all([worker.close(), keeping])),
+  }
+}
+
+/** Ends at once where no keys are made ahead. */
+async function keepKeysAhead(
+  { config, leases, pool, newId, logger }: Kernel,
+  generateKey: ReturnType<typeof createGenerateKey>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (config.mpc === null || config.mpc.poolSize === 0) return
+  const { poolSize: size, threshold, parties } = config.mpc
+  const terms = { threshold, parties }
+  const onError = (error: unknown) =>
+    logger.warn({ err: error }, 'no key of an mpc wallet was made ahead, it is tried again')
+  await lead({ leases, name: 'mpc-pool', leaseMs: config.leaseMs, signal, onError }, (_lease, stop) =>
+    keepPool({ pool, newId, generateKey, terms, size, onError }, stop),
+  )
+}
+
+/** What a coordinator calls when a party fails a check: the record, an error in the logs, and a count. */
+export function composeRecordBan({ log, logger, metrics }: Kernel): RecordBan {
+  return createRecordBan({
+    log,
+    onBanned({ keyId, epoch, party, reportedBy, reason }) {
+      metrics.countBan({ party })
+      logger.error(
+        { key_id: keyId, epoch, party, reported_by: reportedBy, reason },
+        'an mpc party failed a check and is banned from signing with a key: look into it, then refresh its shares',
+      )
+    },
+  })
+}

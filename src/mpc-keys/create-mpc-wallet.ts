@@ -1,0 +1,121 @@
+/**
+ * Gives a requested mpc wallet its key: one of the pool, or one that the parties make for it. Runs in the signer process, as
+ * a job.
+ *
+ * Invariant: a wallet gets one key and a key goes to one wallet, however often the job comes and wherever it runs, because
+ * both learn of each other in one append under both streams' versions. A key whose wallet got another one stays in the pool.
+ */
+import type { Pool } from 'pg'
+import type { NewId } from '../core/ids.ts'
+import { change } from '../event-log/aggregate.ts'
+import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import type { MpcTerms } from '../wallets/events.ts'
+import { type LoadedRequest, loadRequest } from '../wallets/load-request.ts'
+import { walletAggregate } from '../wallets/projection.ts'
+import type { GenerateKey } from './generate-key.ts'
+import { mpcKeyAggregate } from './projection.ts'
+
+/** Other signers may take a key first, one each time; after so many the job comes again later. */
+const MAX_TRIES = 10
+
+export type CreateMpcWalletPorts = {
+  readonly log: EventLog
+  readonly pool: Pool
+  readonly newId: NewId
+  readonly generateKey: GenerateKey
+}
+
+/** @throws NotFound for an unknown wallet; Unavailable when the parties cannot make a key now: the job comes again */
+export type CreateMpcWallet = (walletId: string) => Promise<void>
+
+export function createCreateMpcWallet(ports: CreateMpcWalletPorts): CreateMpcWallet {
+  /** Keys that this process is giving away: two of its wallets do not try for the same one. */
+  const busy = new Set<string>()
+
+  return async (walletId) => {
+    const passedOver = new Set<string>()
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const request = await loadRequest(ports.log, walletId)
+      const { state } = request.wallet
+      if (state.status !== 'requested' || state.mpc === null) return
+      const keyId = await takeKey(ports, state.mpc, busy, passedOver)
+      try {
+        if ((await tryAssign(ports.log, request, keyId)) === 'assigned') return
+        passedOver.add(keyId)
+      } finally {
+        busy.delete(keyId)
+      }
+    }
+    throw new StreamConflict(`${walletAggregate.category}-${walletId}`)
+  }
+}
+
+/** A key of the pool, or a new one; it is among the busy ones. */
+async function takeKey(
+  { pool, newId, generateKey }: CreateMpcWalletPorts,
+  terms: MpcTerms,
+  busy: Set<string>,
+  passedOver: ReadonlySet<string>,
+): Promise<string> {
+  for (;;) {
+    const found = await findPooled(pool, terms, [...busy, ...passedOver])
+    if (found === null) break
+    if (busy.has(found)) continue // Taken for another wallet while this one was looking.
+    busy.add(found)
+    return found
+  }
+  const keyId = newId('mpcKey')
+  busy.add(keyId)
+  try {
+    await generateKey(keyId, terms)
+    return keyId
+  } catch (error) {
+    busy.delete(keyId)
+    throw error
+  }
+}
+
+/** The oldest key of the pool for these terms. */
+async function findPooled(pool: Pool, terms: MpcTerms, except: readonly string[]): Promise<string | null> {
+  const { rows } = await pool.query<{ key_id: string }>({
+    name: 'pooled_mpc_key',
+    text: `SELECT key_id FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2 AND key_id <> ALL ($3)
+            ORDER BY key_id LIMIT 1`,
+    values: [terms.threshold, terms.parties, except],
+  })
+  return rows[0]?.key_id ?? null
+}
+
+/** `lost`: the wallet, or the key, was given away meanwhile, or the tenant watches the key's address already. */
+async function tryAssign(
+  log: EventLog,
+  { wallet, metadata }: LoadedRequest,
+  keyId: string,
+): Promise<'assigned' | 'lost'> {
+  const key = await log.load(mpcKeyAggregate, keyId)
+  if (key.state.status !== 'pooled') return 'lost'
+  const { address, publicKey, threshold, parties } = key.state
+  const now = log.now()
+  const context = { metadata, now }
+  const created = {
+    address,
+    key: { kind: 'mpc', keyId },
+    derivationPath: null,
+    createdAt: now,
+    publicKey,
+    threshold,
+    parties: parties.length,
+  } as const
+  const recipient = { walletId: wallet.id, tenantId: metadata.tenantId }
+  const assigned = change(mpcKeyAggregate, key, { type: 'Assign', ...recipient, now }, context)
+  const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
+  try {
+    await log.append({ changes: decided([assigned, recorded]) })
+    return 'assigned'
+  } catch (error) {
+    if (error instanceof StreamConflict) return 'lost'
+    if (error instanceof UniqueRuleBroken && error.constraint === 'wallets_address_once') return 'lost'
+    throw error
+  }
+}

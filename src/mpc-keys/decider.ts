@@ -1,0 +1,130 @@
+/**
+ * What may be done to a joint key, and when it is refused. Pure: what the parties did, ids and the time come in with the
+ * command. A command that is already fulfilled, or that comes too late, decides nothing.
+ *
+ * Invariant: an epoch follows the one before it, and of the attempts of a refresh one at most is recorded.
+ */
+import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
+import type { Decider } from '../core/messages.ts'
+import { assertNever } from '../core/never.ts'
+import type { MpcKeyEvent, MpcKeyGenerated, RefreshReason } from './events.ts'
+import { evolve, type KnownMpcKey, type MpcKeyState, openRefresh, UNKNOWN_MPC_KEY } from './state.ts'
+
+type RecordGeneration = { readonly type: 'RecordGeneration'; readonly generated: MpcKeyGenerated['data'] }
+
+type RequestRefresh = {
+  readonly type: 'RequestRefresh'
+  readonly refreshId: string
+  readonly reason: RefreshReason
+  readonly party: number | null
+  readonly now: string
+}
+type RecordRefresh = {
+  readonly type: 'RecordRefresh'
+  readonly refreshId: string
+  readonly attemptId: string
+  /** The epoch whose shares the attempt began with. */
+  readonly fromEpoch: number
+  readonly now: string
+}
+type BanParty = {
+  readonly type: 'BanParty'
+  readonly party: number
+  /** The epoch whose share the party used. */
+  readonly epoch: number
+  readonly reportedBy: number | null
+  readonly reason: string
+  readonly now: string
+}
+
+type Later =
+  | { readonly type: 'Assign'; readonly walletId: string; readonly tenantId: string; readonly now: string }
+  | RequestRefresh
+  | RecordRefresh
+  | {
+      readonly type: 'GiveUpRefresh'
+      readonly refreshId: string
+      readonly code: string
+      readonly message: string
+      readonly now: string
+    }
+  | BanParty
+
+export type MpcKeyCommand = RecordGeneration | Later
+
+export const mpcKeyDecider: Decider<MpcKeyState, MpcKeyCommand, MpcKeyEvent> = {
+  initialState: UNKNOWN_MPC_KEY,
+  evolve,
+  decide(command, state) {
+    if (command.type === 'RecordGeneration') return recordGeneration(command, state)
+    if (state.status === 'unknown') throw new NotFound('mpc_key')
+    return decideKnown(command, state)
+  },
+}
+
+function recordGeneration({ generated }: RecordGeneration, state: MpcKeyState): readonly MpcKeyEvent[] {
+  if (state.status !== 'unknown') throw new Conflict('mpc_key_exists', 'A joint key with this id exists.')
+  return [{ type: 'MpcKeyGenerated', data: generated }]
+}
+
+function decideKnown(command: Later, key: KnownMpcKey): readonly MpcKeyEvent[] {
+  switch (command.type) {
+    case 'Assign': {
+      const { walletId, tenantId, now: assignedAt } = command
+      if (key.wallet?.walletId === walletId) return []
+      if (key.wallet !== null) throw new Conflict('mpc_key_assigned', 'This joint key belongs to another wallet.')
+      return [{ type: 'MpcKeyAssigned', data: { walletId, tenantId, assignedAt } }]
+    }
+    case 'RequestRefresh':
+      return requestRefresh(command, key)
+    case 'RecordRefresh':
+      return recordRefresh(command, key)
+    case 'GiveUpRefresh': {
+      const { refreshId, code, message, now: failedAt } = command
+      if (openRefresh(key)?.refreshId !== refreshId) return []
+      return [{ type: 'MpcSharesRefreshFailed', data: { refreshId, code, message, failedAt } }]
+    }
+    case 'BanParty':
+      return banParty(command, key)
+    default:
+      return assertNever(command)
+  }
+}
+
+function requestRefresh(command: RequestRefresh, key: KnownMpcKey): readonly MpcKeyEvent[] {
+  const { refreshId, reason, party, now: requestedAt } = command
+  if (party !== null && !key.parties.includes(party)) throw notAParty(party, key)
+  const open = openRefresh(key)
+  if (open?.refreshId === refreshId) return []
+  if (open !== null) {
+    throw new Conflict(
+      'refresh_in_progress',
+      'The shares of this wallet are being made anew already: wait until that has ended.',
+      { refresh_id: open.refreshId, reason: open.reason },
+    )
+  }
+  return [{ type: 'MpcSharesRefreshRequested', data: { refreshId, reason, party, requestedAt } }]
+}
+
+function recordRefresh(command: RecordRefresh, key: KnownMpcKey): readonly MpcKeyEvent[] {
+  const { refreshId, attemptId, fromEpoch, now: refreshedAt } = command
+  const open = openRefresh(key)
+  // Another attempt was first, or the refresh was given up: what this one prepared is never used.
+  if (open?.refreshId !== refreshId || key.epoch !== fromEpoch) return []
+  const { reason, party } = open
+  const data = { epoch: fromEpoch + 1, refreshId, attemptId, reason, party, refreshedAt }
+  return [{ type: 'MpcSharesRefreshed', data }]
+}
+
+function banParty(command: BanParty, key: KnownMpcKey): readonly MpcKeyEvent[] {
+  const { party, epoch, reportedBy, reason, now: bannedAt } = command
+  if (!key.parties.includes(party)) throw notAParty(party, key)
+  // A refresh since then has taken away what the party could have abused.
+  if (epoch !== key.epoch || key.banned.includes(party)) return []
+  return [{ type: 'MpcPartyBanned', data: { party, epoch, reportedBy, reason, bannedAt } }]
+}
+
+function notAParty(party: number, { parties }: KnownMpcKey): ValidationFailed {
+  const rule = `party must be one of ${parties.join(', ')}, who hold shares of this wallet, not ${party}.`
+  return ValidationFailed.field('party', 'not_allowed', rule)
+}

@@ -1,0 +1,29 @@
+/**
+ * Has the parties make a joint key, and records it: from then on its shares count, and it lies in the pool.
+ *
+ * Invariant: an attempt that dies in between leaves shares of a key that the log never has, which no party ever uses.
+ */
+import type { EventLog } from '../event-log/log.ts'
+import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
+import type { MpcTerms } from '../wallets/events.ts'
+import { mpcKeyAggregate } from './projection.ts'
+
+/** Nobody's yet: the key belongs to the installation until a wallet gets it. */
+const METADATA = { tenantId: 'system', actor: 'worker:signer' }
+
+export type GenerateKeyPorts = { readonly log: EventLog; readonly ceremonies: Pick<Ceremonies, 'generateKey'> }
+
+/**
+ * @param keyId a new one for each attempt, so that what two attempts leave with the parties is never mixed
+ * @throws Unavailable when the parties cannot make it now
+ */
+export type GenerateKey = (keyId: string, terms: MpcTerms) => Promise<void>
+
+export function createGenerateKey({ log, ceremonies }: GenerateKeyPorts): GenerateKey {
+  return async (keyId, { threshold, parties: count }) => {
+    const parties = Array.from({ length: count }, (_, index) => index + 1)
+    const { publicKey, address } = await ceremonies.generateKey({ keyId, threshold, parties })
+    const generated = { publicKey, address, threshold, parties, generatedAt: log.now() }
+    await log.execute(mpcKeyAggregate, keyId, { type: 'RecordGeneration', generated }, { metadata: METADATA })
+  }
+}

@@ -1,0 +1,28 @@
+/** Which job follows from the events of a joint key, and which refreshes are queued again. */
+import type { Pool } from 'pg'
+import type { Notice } from '../event-log/subscription.ts'
+import type { Job } from '../jobs/queues.ts'
+
+/** A key waits for new shares. */
+function sharesJob(keyId: string): Job {
+  return { queue: 'shares', id: keyId, data: { key_id: keyId } }
+}
+
+/** The jobs that follow from an event: none, for most. */
+export function mpcKeyJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
+  return type === 'MpcSharesRefreshRequested' ? [sharesJob(streamId.slice('mpckey-'.length))] : []
+}
+
+/**
+ * Keys that have waited for new shares for a while, oldest first: what is lost with an emptied queue is found here.
+ *
+ * @param quietBefore what was requested later has a job of its own on the way
+ */
+export async function findOpenRefreshes(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
+  const { rows } = await pool.query<{ key_id: string }>({
+    name: 'open_refreshes',
+    text: `SELECT key_id FROM mpc_refreshes WHERE status = 'pending' AND requested_at < $1 ORDER BY requested_at LIMIT $2`,
+    values: [quietBefore, limit],
+  })
+  return rows.map((row) => sharesJob(row.key_id))
+}

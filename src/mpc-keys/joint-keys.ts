@@ -1,0 +1,38 @@
+/**
+ * What the log says of joint keys, for those who make and use their shares. Read from the streams themselves; what is
+ * remembered is used only while its stream has not grown, so that nobody ever uses the shares of an epoch that is over.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Loaded } from '../event-log/aggregate.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { JointKey, JointKeysOf } from '../keys/mpc/ceremonies.ts'
+import { mpcKeyAggregate } from './projection.ts'
+import type { KnownMpcKey, MpcKeyState } from './state.ts'
+
+/** About half a kilobyte each. */
+const REMEMBERED = 10_000
+
+/** One query for any number of keys; a second one for those that are new or have changed. */
+export function createJointKeysOf(log: Pick<EventLog, 'heads' | 'loadMany'>): JointKeysOf {
+  const remembered = new LRUCache<string, Loaded<MpcKeyState>>({ max: REMEMBERED })
+  return async (keyIds) => {
+    const ids = [...new Set(keyIds)]
+    const heads = await log.heads(ids.map((id) => `${mpcKeyAggregate.category}-${id}`))
+    const loaded = new Map(ids.map((id) => [id, remembered.get(id)]))
+    const changed = ids.filter((id, place) => loaded.get(id)?.hash !== heads[place]?.hash)
+    for (const key of changed.length === 0 ? [] : await log.loadMany(mpcKeyAggregate, changed)) {
+      loaded.set(key.id, key)
+      if (key.version > 0) remembered.set(key.id, key)
+    }
+    const found = new Map<string, JointKey>()
+    for (const [id, key] of loaded) {
+      if (key !== undefined && key.state.status !== 'unknown') found.set(id, toJointKey(id, key.state))
+    }
+    return found
+  }
+}
+
+export function toJointKey(keyId: string, key: KnownMpcKey): JointKey {
+  const { threshold, parties, epoch, attemptId: refreshId, publicKey, address, banned } = key
+  return { keyId, threshold, parties, epoch, refreshId, publicKey, address, banned }
+}

@@ -1,0 +1,56 @@
+/**
+ * Keeps some joint keys ahead, so that a new mpc wallet has its key at once. One process leads; it makes one key at a time,
+ * and none while transactions of mpc wallets wait for the same parties.
+ */
+import type { Pool } from 'pg'
+import type { NewId } from '../core/ids.ts'
+import { pause } from '../event-log/lead.ts'
+import { backoffMs, type RetryPolicy } from '../jobs/backoff.ts'
+import type { MpcTerms } from '../wallets/events.ts'
+import type { GenerateKey } from './generate-key.ts'
+
+/** A look is one cheap query, and a key that is taken should soon have a successor. */
+const LOOK_MS = 1_000
+/** Parties that are down are asked again ever more seldom: a wallet that needs a key asks for itself. */
+const RETRIES: RetryPolicy = { attempts: Infinity, baseMs: 1_000, capMs: 30_000 }
+/** What has waited longer waits for something else than the parties. */
+const WAITING_SECONDS = 10
+
+export type KeepPoolPorts = {
+  readonly pool: Pool
+  readonly newId: NewId
+  readonly generateKey: GenerateKey
+  readonly terms: MpcTerms
+  /** How many keys lie ahead. */
+  readonly size: number
+  readonly onError: (error: unknown) => void
+}
+
+/** Runs until the signal aborts. */
+export async function keepPool(ports: KeepPoolPorts, signal: AbortSignal): Promise<void> {
+  let failures = 0
+  while (!signal.aborted) {
+    try {
+      const wanted = await wantsKey(ports)
+      if (wanted) await ports.generateKey(ports.newId('mpcKey'), ports.terms)
+      failures = 0
+      if (!wanted) await pause(LOOK_MS, signal)
+    } catch (error) {
+      failures += 1
+      ports.onError(error)
+      await pause(backoffMs(RETRIES, failures, Math.random()), signal)
+    }
+  }
+}
+
+async function wantsKey({ pool, terms, size }: KeepPoolPorts): Promise<boolean> {
+  const { rows } = await pool.query<{ wanted: boolean }>({
+    name: 'wants_mpc_key',
+    text: `SELECT (SELECT count(*) FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) < $3
+                  AND NOT EXISTS (SELECT FROM transactions t JOIN wallets w ON w.wallet_id = t.wallet_id
+                                   WHERE t.state = 'requested' AND w.type = 'mpc'
+                                     AND t.created_at > clock_timestamp() - interval '${WAITING_SECONDS} seconds') AS wanted`,
+    values: [terms.threshold, terms.parties, size],
+  })
+  return rows[0]?.wanted === true
+}

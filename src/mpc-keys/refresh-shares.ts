@@ -1,0 +1,99 @@
+/**
+ * Has the parties make the new shares that were asked for. Runs in the signer process, as a job.
+ *
+ * Invariant: the append that records a refresh is what makes the new shares count, and it names the one attempt whose shares
+ * they are. However many attempts die or run side by side, all parties use the shares of the same attempt.
+ */
+import { BursarError, NotFound } from '../core/errors.ts'
+import type { Clock, NewId } from '../core/ids.ts'
+import type { Metadata, RecordedEvent } from '../core/messages.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { Ceremonies, JointKey } from '../keys/mpc/ceremonies.ts'
+import type { MpcKeyEvent } from './events.ts'
+import { toJointKey } from './joint-keys.ts'
+import { mpcKeyAggregate } from './projection.ts'
+import { openRefresh, type Refresh } from './state.ts'
+
+/** Every party takes part, so a party that stays away holds everything up: who waits is told, and can ask for its recovery. */
+const GIVE_UP_AFTER_MS = 5 * 60_000
+
+export type RefreshSharesPorts = {
+  readonly log: EventLog
+  readonly ceremonies: Pick<Ceremonies, 'prepareRefresh' | 'prepareRecovery'>
+  readonly newId: NewId
+  readonly clock: Clock
+  readonly onGivenUp: (keyId: string, refresh: Refresh, error: unknown) => void
+}
+
+/** @throws NotFound for an unknown key; Unavailable when the parties cannot do it now: the job comes again */
+export type RefreshShares = (keyId: string) => Promise<void>
+
+export function createRefreshShares(ports: RefreshSharesPorts): RefreshShares {
+  const { log, newId } = ports
+  return async (keyId) => {
+    const found = await findOpen(log, keyId)
+    if (found === null) return
+    const { key, refresh, metadata } = found
+    const { refreshId } = refresh
+    const attemptId = newId('refresh')
+    try {
+      await prepare(ports.ceremonies, key, refresh, attemptId)
+    } catch (error) {
+      if (!isLast(error, refresh, ports.clock())) throw error
+      const command = { type: 'GiveUpRefresh', refreshId, ...explain(error), now: log.now() } as const
+      await log.execute(mpcKeyAggregate, keyId, command, { metadata })
+      ports.onGivenUp(keyId, refresh, error)
+      return
+    }
+    const command = { type: 'RecordRefresh', refreshId, attemptId, fromEpoch: key.epoch, now: log.now() } as const
+    await log.execute(mpcKeyAggregate, keyId, command, { metadata })
+  }
+}
+
+type OpenRefresh = { readonly key: JointKey; readonly refresh: Refresh; readonly metadata: Metadata }
+
+async function findOpen(log: EventLog, keyId: string): Promise<OpenRefresh | null> {
+  const events = await log.readStream<MpcKeyEvent>(mpcKeyAggregate, keyId)
+  const state = events.reduce(mpcKeyAggregate.evolve, mpcKeyAggregate.initialState)
+  if (state.status === 'unknown') throw new NotFound('mpc_key')
+  const refresh = openRefresh(state)
+  if (refresh === null) return null
+  return { key: toJointKey(keyId, state), refresh, metadata: metadataOf(events, refresh) }
+}
+
+/** What the worker writes beside its events: whose the key is, and the request that began it. */
+function metadataOf(events: readonly RecordedEvent<MpcKeyEvent>[], { refreshId }: Refresh): Metadata {
+  const request = events.findLast(({ type }) => type === 'MpcSharesRefreshRequested')
+  if (request === undefined) throw new Error('a refresh that is open was requested')
+  const { tenantId, correlationId, traceparent } = request.metadata
+  return {
+    tenantId,
+    actor: 'worker:signer',
+    ...(correlationId === undefined ? {} : { correlationId }),
+    causationId: refreshId,
+    ...(traceparent === undefined ? {} : { traceparent }),
+  }
+}
+
+function prepare(
+  ceremonies: RefreshSharesPorts['ceremonies'],
+  key: JointKey,
+  { party }: Refresh,
+  refreshId: string,
+): Promise<void> {
+  return party === null
+    ? ceremonies.prepareRefresh({ key, refreshId })
+    : ceremonies.prepareRecovery({ key, party, refreshId })
+}
+
+/** What can never succeed is given up at once, anything else after a while: a refresh that stays open shuts out the next one. */
+function isLast(error: unknown, { requestedAt }: Refresh, nowMs: number): boolean {
+  if (error instanceof BursarError && !error.retryable) return true
+  return nowMs - Date.parse(requestedAt) >= GIVE_UP_AFTER_MS
+}
+
+/** Only what was made to be read by callers goes into the log. */
+function explain(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof BursarError) return { code: error.items[0]?.code ?? error.code, message: error.message }
+  return { code: 'mpc_ceremony_failed', message: 'The parties could not make new shares.' }
+}

@@ -1,0 +1,65 @@
+/**
+ * Asks for new shares where those of a wallet's key have become old. What was made on one day is not refreshed on one day:
+ * each key has its own moment in the last fifth of the interval, and few are under way at once.
+ */
+import type { Pool } from 'pg'
+import { Conflict } from '../core/errors.ts'
+import type { NewId } from '../core/ids.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { LIVE_MPC_PARTIES } from '../wallets/signer-presence.ts'
+import { mpcKeyAggregate } from './projection.ts'
+
+/** Refreshes that are not done, whoever asked for them, keep scheduled ones back beyond so many. */
+const AT_ONCE = 8
+/** A key whose refresh failed is not tried again at once: its parties may be gone for longer. */
+const RETRY_AFTER_HOURS = 6
+
+export type ScheduleRefreshesPorts = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly newId: NewId
+  /** The greatest age of shares. */
+  readonly intervalDays: number
+}
+
+/** Asks for those that are due now and returns how many. None while a party is down: it would be in vain. */
+export type ScheduleRefreshes = () => Promise<number>
+
+export function createScheduleRefreshes(ports: ScheduleRefreshesPorts): ScheduleRefreshes {
+  const { log, newId } = ports
+  return async () => {
+    const due = await findDue(ports)
+    let requested = 0
+    for (const { keyId, tenantId } of due) {
+      const refreshId = newId('refresh')
+      const command = { type: 'RequestRefresh', refreshId, reason: 'scheduled', party: null, now: log.now() } as const
+      const metadata = { tenantId, actor: 'worker:dispatcher' }
+      try {
+        await log.execute(mpcKeyAggregate, keyId, command, { metadata })
+        requested += 1
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error // Somebody asked meanwhile: it is under way.
+      }
+    }
+    return requested
+  }
+}
+
+type Due = { readonly keyId: string; readonly tenantId: string }
+
+/** The last four digits of an id are random: they spread the keys. */
+async function findDue({ pool, log, intervalDays }: ScheduleRefreshesPorts): Promise<readonly Due[]> {
+  const { rows } = await pool.query<{ key_id: string; tenant_id: string }>({
+    name: 'due_refreshes',
+    text: `SELECT key_id, tenant_id FROM mpc_keys
+            WHERE wallet_id IS NOT NULL AND open_refresh IS NULL
+              AND refreshed_at < $1::timestamptz - 0.8 * $2 * interval '1 day'
+              AND refreshed_at < $1::timestamptz - (0.8 + 0.2 * ('x' || right(key_id, 4))::bit(16)::integer / 65535.0) * $2 * interval '1 day'
+              AND (asked_at IS NULL OR asked_at < $1::timestamptz - interval '${RETRY_AFTER_HOURS} hours')
+              AND parties <= ${LIVE_MPC_PARTIES}
+            ORDER BY refreshed_at
+            LIMIT greatest(0, ${AT_ONCE} - (SELECT count(*) FROM mpc_refreshes WHERE status = 'pending'))`,
+    values: [log.now(), intervalDays],
+  })
+  return rows.map((row) => ({ keyId: row.key_id, tenantId: row.tenant_id }))
+}

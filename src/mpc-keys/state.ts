@@ -1,0 +1,95 @@
+/** What a joint key has come to: the fold of its events. `evolve` accepts every known event in every state. */
+import { assertNever } from '../core/never.ts'
+import type { MpcKeyEvent, RefreshReason } from './events.ts'
+
+export const REFRESH_STATUSES = ['pending', 'refreshed', 'failed'] as const
+
+export type Refresh = {
+  readonly refreshId: string
+  readonly reason: RefreshReason
+  /** The party whose share is repaired; `null` unless the reason is recovery. */
+  readonly party: number | null
+  readonly status: (typeof REFRESH_STATUSES)[number]
+  /** The epoch that it brought; until then, and if it fails, the one that it began with. */
+  readonly epoch: number
+  readonly failure: { readonly code: string; readonly message: string } | null
+  readonly requestedAt: string
+  readonly endedAt: string | null
+}
+
+export type KnownMpcKey = {
+  readonly status: 'pooled' | 'assigned'
+  readonly publicKey: string
+  readonly address: string
+  readonly threshold: number
+  readonly parties: readonly number[]
+  readonly wallet: { readonly walletId: string; readonly tenantId: string } | null
+  readonly epoch: number
+  /** Under which the shares of this epoch were prepared; `null` for epoch 0. */
+  readonly attemptId: string | null
+  /** When the shares that count were made. */
+  readonly refreshedAt: string
+  /** In ascending order. */
+  readonly banned: readonly number[]
+  /** The newest one. */
+  readonly refresh: Refresh | null
+}
+
+export type MpcKeyState = { readonly status: 'unknown' } | KnownMpcKey
+
+export const UNKNOWN_MPC_KEY: MpcKeyState = { status: 'unknown' }
+
+/** The refresh that has not ended yet. */
+export function openRefresh({ refresh }: KnownMpcKey): Refresh | null {
+  return refresh?.status === 'pending' ? refresh : null
+}
+
+export function evolve(before: MpcKeyState, event: MpcKeyEvent): MpcKeyState {
+  if (event.type === 'MpcKeyGenerated') {
+    const { generatedAt, ...key } = event.data
+    return {
+      ...key,
+      status: 'pooled',
+      wallet: null,
+      epoch: 0,
+      attemptId: null,
+      refreshedAt: generatedAt,
+      banned: [],
+      refresh: null,
+    }
+  }
+  return before.status === 'unknown' ? before : evolveKnown(before, event)
+}
+
+function evolveKnown(before: KnownMpcKey, event: Exclude<MpcKeyEvent, { type: 'MpcKeyGenerated' }>): KnownMpcKey {
+  switch (event.type) {
+    case 'MpcKeyAssigned': {
+      const { walletId, tenantId } = event.data
+      return { ...before, status: 'assigned', wallet: { walletId, tenantId } }
+    }
+    case 'MpcSharesRefreshRequested':
+      return {
+        ...before,
+        refresh: { ...event.data, status: 'pending', epoch: before.epoch, failure: null, endedAt: null },
+      }
+    case 'MpcSharesRefreshed': {
+      const { epoch, attemptId, refreshedAt } = event.data
+      const refresh = ended(before.refresh, refreshedAt, { status: 'refreshed', epoch })
+      return { ...before, epoch, attemptId, refreshedAt, banned: [], refresh }
+    }
+    case 'MpcSharesRefreshFailed': {
+      const { code, message, failedAt } = event.data
+      return { ...before, refresh: ended(before.refresh, failedAt, { status: 'failed', failure: { code, message } }) }
+    }
+    case 'MpcPartyBanned': {
+      const banned = [...new Set([...before.banned, event.data.party])].toSorted((a, b) => a - b)
+      return { ...before, banned }
+    }
+    default:
+      return assertNever(event)
+  }
+}
+
+function ended(refresh: Refresh | null, endedAt: string, outcome: Partial<Refresh>): Refresh | null {
+  return refresh && { ...refresh, ...outcome, endedAt }
+}

@@ -1,0 +1,24 @@
+/** Lets a request wait until new shares are made, or are given up. */
+import type { Pool } from 'pg'
+import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
+
+/** How long a request waits unless it says otherwise: a ceremony takes a second or two where all parties live. */
+export const DEFAULT_REFRESH_WAIT_MS = 10_000
+
+/** By refresh: resolves once it has ended, or with `null` when the time is over first. */
+export type UntilRefreshed = WaitUntil<true>
+
+export function createUntilRefreshed(pool: Pool, wakeUps: WakeUps): UntilRefreshed {
+  return createWaitUntil({
+    wakeUps,
+    async find(ids) {
+      const { rows } = await pool.query<{ refresh_id: string }>({
+        name: 'ended_refreshes',
+        text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND status <> 'pending'`,
+        values: [ids],
+      })
+      return new Map(rows.map(({ refresh_id }) => [refresh_id, true]))
+    },
+  })
+}

@@ -1,0 +1,25 @@
+/** Gives a requested wallet its key, by the way of its type. Runs in the signer process, as a job. */
+import { Unavailable } from '../core/errors.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { KeyedType } from './events.ts'
+import { loadRequest } from './load-request.ts'
+
+/** Makes the key of a wallet of one type: what has its key already is left as it is. */
+type MakeKey = (walletId: string) => Promise<void>
+
+/**
+ * @param makers `null` for a type of which no keys are made here
+ * @throws NotFound for an unknown wallet; Unavailable when no key can be made now: the job comes again
+ */
+export function createMakeKey(
+  log: EventLog,
+  makers: Readonly<Record<KeyedType, MakeKey | null>>,
+): (walletId: string) => Promise<void> {
+  return async (walletId) => {
+    const { state } = (await loadRequest(log, walletId)).wallet
+    if (state.status !== 'requested' || state.type === 'watch') return
+    const makeKey = makers[state.type]
+    if (makeKey === null) throw new Unavailable('signer_unavailable', `No ${state.type} keys are made here.`)
+    await makeKey(walletId)
+  }
+}

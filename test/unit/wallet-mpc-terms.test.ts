@@ -1,0 +1,38 @@
+/** Among how many parties the key of a wallet is divided. */
+import t from 'tap'
+import type { BursarError } from '../../src/core/errors.ts'
+import type { KeyedType, MpcTerms } from '../../src/wallets/events.ts'
+import { termsOf } from '../../src/wallets/mpc-terms.ts'
+
+const INSTALLED = { threshold: 2, parties: 3 }
+
+function refusalOf(type: KeyedType, requested: MpcTerms | null, installed: MpcTerms | null = INSTALLED) {
+  try {
+    return termsOf(type, requested, installed)
+  } catch (error) {
+    return (error as BursarError).items
+  }
+}
+
+t.test('a request takes the terms of the installation, or its own within them', async (t) => {
+  const installed = { ...INSTALLED, poolSize: 4 }
+  t.strictSame(termsOf('mpc', null, installed), INSTALLED, 'and nothing else of the settings')
+  for (const terms of [INSTALLED, { threshold: 2, parties: 2 }, { threshold: 3, parties: 3 }])
+    t.strictSame(termsOf('mpc', terms, INSTALLED), terms)
+  t.equal(termsOf('hd', null, INSTALLED), null)
+  t.equal(termsOf('hd', null, null), null)
+})
+
+t.test('terms that cannot be kept are refused with their field and its rule', async (t) => {
+  t.match(refusalOf('mpc', { threshold: 2, parties: 4 }), [
+    { field: 'mpc.parties', code: 'too_many_parties', message: /a whole number from 2 to 3/ },
+  ])
+  t.match(refusalOf('mpc', { threshold: 1, parties: 1 }), [{ field: 'mpc.parties' }])
+  t.match(refusalOf('mpc', { threshold: 3, parties: 2 }), [
+    { field: 'mpc.threshold', code: 'threshold_too_high', message: /from 2 to mpc.parties, which is 2/ },
+  ])
+  t.match(refusalOf('mpc', { threshold: 1, parties: 3 }), [{ field: 'mpc.threshold' }])
+  t.match(refusalOf('mpc', { threshold: 2.5, parties: 3 }), [{ field: 'mpc.threshold' }])
+  t.match(refusalOf('hd', INSTALLED), [{ field: 'mpc', code: 'mpc_only' }])
+  t.match(refusalOf('mpc', null, null), [{ type: 'unavailable', code: 'signer_unavailable' }])
+})
