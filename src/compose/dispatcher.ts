@@ -9,6 +9,7 @@ import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
 import { sweep } from '../jobs/sweep.ts'
 import { findUnsignedVouchers, voucherJobs } from '../nft/vouchers/jobs.ts'
+import { findPendingSignatures, signatureJobs } from '../signatures/jobs.ts'
 import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
 import type { Kernel } from './kernel.ts'
@@ -34,7 +35,13 @@ function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal):
   const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: BALANCE_JOB_DATA })
   return dispatchEvents({
     subscription: withLanes(events, createLanesOf(pool)),
-    routes: (event) => [...transactionJobs(event), ...walletJobs(event), ...voucherJobs(event), ...balanceJobs(event)],
+    routes: (event) => [
+      ...transactionJobs(event),
+      ...walletJobs(event),
+      ...voucherJobs(event),
+      ...signatureJobs(event),
+      ...balanceJobs(event),
+    ],
     jobs,
     signal,
     log: logger,
@@ -53,6 +60,7 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
       },
       { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
       { name: 'vouchers', find: (limit) => findUnsignedVouchers(pool, quietBefore(), limit) },
+      { name: 'signatures', find: (limit) => findPendingSignatures(pool, quietBefore(), limit) },
       { name: 'balances', find: (limit) => findUnobservedWallets(pool, quietBefore(), limit) },
     ],
     jobs,

@@ -1,4 +1,4 @@
-/** The signer process: the only one that holds keys. Makes wallets' keys, signs what waits in lanes, and vouchers. */
+/** The signer process: the only one that holds keys. Makes wallets' keys; signs what waits in lanes, vouchers, messages, typed data. */
 
 import { rpcCall } from '../chain/json-rpc.ts'
 import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
@@ -10,6 +10,7 @@ import type { KeyMaker, KeyRef, Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { openTenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSignVoucher } from '../nft/vouchers/sign-voucher.ts'
+import { createSignRecorded } from '../signatures/sign-recorded.ts'
 import { createDrainLane } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads, parseLane } from '../transactions/lanes.ts'
@@ -23,6 +24,7 @@ import type { Work } from './run-process.ts'
 const LANES_AT_ONCE = 8
 const WALLETS_AT_ONCE = 4
 const VOUCHERS_AT_ONCE = 8
+const SIGNATURES_AT_ONCE = 8
 
 export async function startSigner(kernel: Kernel): Promise<Work> {
   const { jobs, log } = kernel
@@ -31,11 +33,15 @@ export async function startSigner(kernel: Kernel): Promise<Work> {
   const keyOf = composeKeyOf(kernel)
   const drainLane = composeLane(kernel, signer, keyOf)
   const signVoucher = createSignVoucher({ log, signer, keyOf })
+  const signRecorded = createSignRecorded({ log, signer, keyOf })
   const createHdWallet = createCreateHdWallet({ log, signer: hd })
   const workers = [
     jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
     jobs.process('wallet', ({ wallet_id }) => createHdWallet(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
     jobs.process('voucher', ({ mint_id }) => signVoucher(mint_id ?? ''), { concurrency: VOUCHERS_AT_ONCE }),
+    jobs.process('signature', ({ signature_id }) => signRecorded(signature_id ?? ''), {
+      concurrency: SIGNATURES_AT_ONCE,
+    }),
   ]
   return { drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))) }
 }

@@ -8,6 +8,7 @@ export const ID_PREFIXES = {
   collection: 'col',
   mint: 'mint',
   nftTransfer: 'nftx',
+  signature: 'sig',
   request: 'req',
 } as const
 export type IdKind = keyof typeof ID_PREFIXES

@@ -38,6 +38,7 @@ const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>>
   nft_owners: ['chain_id', 'contract', 'token_id', 'owner'],
   nft_transfers: ['transfer_id'],
   nft_transfer_items: ['transfer_id', 'item'],
+  signatures: ['signature_id'],
 }
 
 /**

@@ -11,6 +11,7 @@ export const QUEUE_NAMES = [
   'wallet', // A wallet waits for its address.
   'observe', // A wallet waits for its first balance.
   'voucher', // A voucher waits for its signature.
+  'signature', // A message or typed data waits for its signature.
 ] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 

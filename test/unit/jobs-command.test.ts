@@ -20,6 +20,7 @@ const COUNTS = {
   wallet: NONE,
   observe: NONE,
   voucher: NONE,
+  signature: NONE,
 }
 
 /** Runs a command line on a queue that holds one failed job in `lane`. */
@@ -49,14 +50,14 @@ t.test('counts shows every queue by state', async (t) => {
   const [head, lane, ...others] = out.trim().split('\n')
   t.match(head, /^queue +waiting +active +delayed +failed/)
   t.match(lane, /^lane +12 +3 +4 +5/)
-  t.equal(others.length, 4)
+  t.equal(others.length, 5)
   t.strictSame(JSON.parse((await run('counts --json')).out), COUNTS)
 })
 
 t.test('failed shows why and where, of one queue or of all', async (t) => {
   const { code, out, asked } = await run('failed')
   t.equal(code, 0)
-  t.strictSame(asked.length, 5)
+  t.strictSame(asked.length, 6)
   t.equal(
     out,
     'lane lane-1  2026-01-02T03:04:05.000Z  tries 8, given up 2 times\n' +
