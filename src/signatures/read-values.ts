@@ -12,6 +12,8 @@ import type { Shape } from './shapes.ts'
 const DECIMAL = /^(?:0|-?[1-9]\d{0,77})$/
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/
+/** Structs, arrays and what is in them. To hash one takes some 20 µs, in which nobody else is answered. */
+const MAX_VALUES = 2_048
 
 export type ValueReader = {
   /** A struct by its fields; `undefined` when something in it was noted as wrong. */
@@ -20,6 +22,7 @@ export type ValueReader = {
 
 export function createValueReader(structs: Structs, mistakes: Mistakes): ValueReader {
   const { note } = mistakes
+  let values = 0
 
   function readStruct(fields: readonly Field[], value: unknown, path: Path): Record<string, unknown> | undefined {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -50,7 +53,14 @@ export function createValueReader(structs: Structs, mistakes: Mistakes): ValueRe
   }
 
   function read(shape: Shape, value: unknown, path: Path): unknown {
-    if (mistakes.isFull()) return undefined
+    values += 1
+    if (values === MAX_VALUES + 1)
+      note(
+        path,
+        'too_many_values',
+        `is value number ${values}, and at most ${MAX_VALUES} are signed: sign a hash of them`,
+      )
+    if (values > MAX_VALUES || mistakes.isFull()) return undefined
     switch (shape.kind) {
       case 'struct':
         return readStruct(structs.get(shape.name) ?? [], value, path)
