@@ -11,6 +11,7 @@ import { sweep } from '../jobs/sweep.ts'
 import { findOpenRefreshes, mpcKeyJobs } from '../mpc-keys/jobs.ts'
 import { createScheduleRefreshes } from '../mpc-keys/schedule-refreshes.ts'
 import { findUnsignedVouchers, voucherJobs } from '../nft/vouchers/jobs.ts'
+import { findPendingSignatures, signatureJobs } from '../signatures/jobs.ts'
 import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
 import type { Kernel } from './kernel.ts'
@@ -42,6 +43,7 @@ function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal):
       ...walletJobs(event),
       ...voucherJobs(event),
       ...mpcKeyJobs(event),
+      ...signatureJobs(event),
       ...balanceJobs(event),
     ],
     jobs,
@@ -63,6 +65,7 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
       { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
       { name: 'shares', find: (limit) => findOpenRefreshes(pool, quietBefore(), limit) },
       { name: 'vouchers', find: (limit) => findUnsignedVouchers(pool, quietBefore(), limit) },
+      { name: 'signatures', find: (limit) => findPendingSignatures(pool, quietBefore(), limit) },
       { name: 'balances', find: (limit) => findUnobservedWallets(pool, quietBefore(), limit) },
     ],
     jobs,

@@ -1,6 +1,6 @@
 /**
  * The signer process: the only one that holds whole keys, and that asks those for signatures who hold shares. Makes wallets'
- * keys, signs what waits in lanes, and vouchers.
+ * keys; signs what waits in lanes, vouchers, messages and typed data.
  */
 import { rpcCall } from '../chain/json-rpc.ts'
 import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
@@ -13,6 +13,7 @@ import type { KeyMaker, KeyRef, Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { openTenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSignVoucher } from '../nft/vouchers/sign-voucher.ts'
+import { createSignRecorded } from '../signatures/sign-recorded.ts'
 import { createDrainLane } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads, parseLane } from '../transactions/lanes.ts'
@@ -29,6 +30,7 @@ const LANES_AT_ONCE = 8
 /** A key that the parties make takes its time: hd wallets are not to wait behind it. */
 const WALLETS_AT_ONCE = 8
 const VOUCHERS_AT_ONCE = 8
+const SIGNATURES_AT_ONCE = 8
 
 /** @param ceremonies `null` where no mpc parties can be reached: mpc wallets then wait for their keys */
 export async function startSigner(
@@ -47,10 +49,14 @@ export async function startSigner(
     hd: createCreateHdWallet({ log, signer: hd }),
     mpc: mpcKeys?.createMpcWallet ?? null,
   })
+  const signRecorded = createSignRecorded({ log, signer, keyOf })
   const workers = [
     jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
     jobs.process('wallet', ({ wallet_id }) => makeKey(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
     jobs.process('voucher', ({ mint_id }) => signVoucher(mint_id ?? ''), { concurrency: VOUCHERS_AT_ONCE }),
+    jobs.process('signature', ({ signature_id }) => signRecorded(signature_id ?? ''), {
+      concurrency: SIGNATURES_AT_ONCE,
+    }),
   ]
   const ended = () => [...workers.map((worker) => worker.close()), mpcKeys?.drain()]
   return { drain: async () => void (await Promise.all(ended())) }

@@ -10,6 +10,7 @@ export const ID_PREFIXES = {
   nftTransfer: 'nftx',
   mpcKey: 'mpk',
   refresh: 'rfr',
+  signature: 'sig',
   request: 'req',
 } as const
 export type IdKind = keyof typeof ID_PREFIXES

@@ -5,6 +5,8 @@ export const SCOPES = [
   'wallets:write',
   'transactions:read',
   'transactions:write',
+  'signatures:read',
+  'signatures:write',
   'assets:read',
   'assets:write',
   'nft:read',

@@ -26,6 +26,7 @@ export type ReadModelTable =
   | 'nft_transfer_items'
   | 'mpc_keys'
   | 'mpc_refreshes'
+  | 'signatures'
 
 /** A whole row by column name: it replaces the row of the same primary key. Amounts are decimal digits in strings. */
 export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }

@@ -40,6 +40,7 @@ const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>>
   nft_transfer_items: ['transfer_id', 'item'],
   mpc_keys: ['key_id'],
   mpc_refreshes: ['refresh_id'],
+  signatures: ['signature_id'],
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { ValidationFailed } from '../core/errors.ts'
-import { fieldPath } from './field-path.ts'
+import { fieldPath } from '../core/field-path.ts'
 import { RequestRefused } from './http-errors.ts'
 
 /** Deeper nesting than any ABI or typed data has; keeps every later recursion over a body shallow. */

@@ -27,6 +27,7 @@ type Document = {
 const TAGS = [
   { name: 'Wallets', description: 'Keys that we hold, and addresses that we watch.' },
   { name: 'Transactions', description: 'Sending, and what became of it.' },
+  { name: 'Signing', description: 'Messages and typed data, signed with the key of a wallet.' },
   { name: 'Assets', description: 'What transfers and balances can name.' },
   { name: 'NFT', description: 'Collections, tokens and what they stand for.' },
   { name: 'Recovery', description: 'The shares of mpc wallets: refreshed, and repaired when one is lost.' },

@@ -4,9 +4,9 @@
  */
 import type { onRequestHookHandler, preValidationHookHandler, RouteOptions } from 'fastify'
 import { ValidationFailed } from '../core/errors.ts'
+import { fieldPath } from '../core/field-path.ts'
 import { type Gate, limitByAddress, requireScope } from './auth.ts'
 import type { Scope } from './caller.ts'
-import { fieldPath } from './field-path.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 
 const MAX_FIELDS_TOLD = 100

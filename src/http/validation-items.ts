@@ -2,7 +2,7 @@
 import type { ErrorObject } from 'ajv'
 import { closest } from '../core/closest.ts'
 import type { ErrorItem } from '../core/errors.ts'
-import { fieldPath, stepsOf } from './field-path.ts'
+import { fieldPath, stepsOf } from '../core/field-path.ts'
 
 /** More items than this help nobody, and a hostile body could ask for a hundred thousand. */
 const MAX_ITEMS = 100

@@ -12,6 +12,7 @@ export const QUEUE_NAMES = [
   'observe', // A wallet waits for its first balance.
   'voucher', // A voucher waits for its signature.
   'shares', // The shares of an mpc key are to be made anew.
+  'signature', // A message or typed data waits for its signature.
 ] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 

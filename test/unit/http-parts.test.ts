@@ -1,9 +1,9 @@
 /** How bodies are read and refusals are worded, each part against its rule. */
 import t from 'tap'
 import { closest } from '../../src/core/closest.ts'
+import { fieldPath, stepsOf } from '../../src/core/field-path.ts'
 import { errorBody } from '../../src/http/envelope.ts'
 import { ERROR_TYPES, statusOf } from '../../src/http/error-status.ts'
-import { fieldPath, stepsOf } from '../../src/http/field-path.ts'
 import { readJsonBody } from '../../src/http/json-body.ts'
 import { exampleOf } from '../../src/http/openapi-examples.ts'
 import { labelSchema } from '../../src/http/schemas.ts'

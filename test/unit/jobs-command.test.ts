@@ -21,6 +21,7 @@ const COUNTS = {
   observe: NONE,
   voucher: NONE,
   shares: NONE,
+  signature: NONE,
 }
 
 /** Runs a command line on a queue that holds one failed job in `lane`. */

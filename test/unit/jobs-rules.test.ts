@@ -26,7 +26,8 @@ t.test('a job has an id that can be read, and names a queue that exists', async 
   t.doesNotThrow(() => assertJob(job('1000001:0xaa')))
   for (const id of ['', 'two words', 'line\nbreak', 'x'.repeat(257)])
     t.throws(() => assertJob(job(id)), ValidationFailed)
-  t.strictSame(['lane', 'submit', 'wallet', 'observe', 'voucher', 'Lane', 'toString'].map(isQueueName), [
+  t.strictSame(['lane', 'submit', 'wallet', 'observe', 'voucher', 'signature', 'Lane', 'toString'].map(isQueueName), [
+    true,
     true,
     true,
     true,

@@ -6,7 +6,8 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type EngineAnswer, type Messages, readAnswer, RequestWriter, type Step } from './engine-wire.ts'
+import { type EngineAnswer, type Messages, RequestWriter, readAnswer, type Step } from './engine-wire.ts'
+import { type WasmMemory, type WasmModule, wasm } from './webassembly.ts'
 
 /** A share in the engine's memory. */
 export type LoadedShare = {
@@ -65,7 +66,7 @@ export type Engine = {
 export type Repair = { readonly target: number; readonly helpers: readonly number[] }
 
 type Exports = {
-  readonly memory: WebAssembly.Memory
+  readonly memory: WasmMemory
   readonly reserve: (length: number) => number
   readonly call: (address: number, length: number) => bigint
   readonly release: (address: number, length: number) => void
@@ -83,11 +84,11 @@ const OPERATION = {
   assemble: 8,
 } as const
 
-let compiled: WebAssembly.Module | undefined
+let compiled: WasmModule | undefined
 
 /** A new engine with an empty memory. */
 export function createEngine(): Engine {
-  compiled ??= new WebAssembly.Module(readFileSync(new URL('./engine/engine.wasm', import.meta.url)))
+  compiled ??= new wasm.Module(readFileSync(new URL('./engine/engine.wasm', import.meta.url)))
   const exports = instantiate(compiled)
 
   function call(request: RequestWriter): EngineAnswer {
@@ -127,9 +128,9 @@ export function createEngine(): Engine {
  * The module imports one function that does something: `getRandomValues`, from the backend `wasm_js` of the crate
  * `getrandom`. The rest is scaffolding of wasm-bindgen that nothing calls, and that ends the engine if anything should.
  */
-function instantiate(module: WebAssembly.Module): Exports {
+function instantiate(module: WasmModule): Exports {
   const imports: Record<string, Record<string, (...values: number[]) => void>> = {}
-  for (const { module: from, name } of WebAssembly.Module.imports(module)) {
+  for (const { module: from, name } of wasm.Module.imports(module)) {
     imports[from] ??= {}
     imports[from][name] = /^__wbg_getRandomValues_/.test(name)
       ? (address = 0, length = 0) => {
@@ -139,6 +140,6 @@ function instantiate(module: WebAssembly.Module): Exports {
           throw new Error(`the engine called ${name}, which it has no use for`)
         }
   }
-  const exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
+  const exports = new wasm.Instance(module, imports).exports as Exports
   return exports
 }

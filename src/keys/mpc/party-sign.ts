@@ -14,7 +14,7 @@ import type { Begin, ItemOutcome, Refusal, SigningItem, SigningSubject } from '.
 import { refusalOf } from './refusal-error.ts'
 import type { RoundTable } from './round-table.ts'
 import { runSession } from './run-session.ts'
-import type { JournalClaim, SigningJournal } from './signing-journal.ts'
+import type { Claim, SigningJournal } from './signing-journal.ts'
 
 export type SignBegin = Extract<Begin, { ceremony: 'sign' }>
 
@@ -132,20 +132,26 @@ function digestOf(subject: SigningSubject): Uint8Array {
 
 /** Only transactions can be mined twice; a message that is signed twice says nothing new. */
 async function claim(journal: SigningJournal, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
-  const claims = items.map(({ item, key }): JournalClaim | null =>
+  const claims = items.map(({ item, key }): Claim | null =>
     item.subject.kind === 'transaction'
       ? {
           transactionId: item.intent.id,
           chainId: item.subject.transaction.chainId,
           address: key.address,
           nonce: item.subject.transaction.nonce,
+          // That the log proves every other nonce of this transaction to be lost was asked before.
+          released: journal.noncesOf(item.intent.id).filter((nonce) => nonce !== item.subject.transaction.nonce),
         }
       : null,
   )
   const answers = [...(await journal.claim(claims.filter((each) => each !== null)))]
   return claims.map((each) => {
     const answer = each === null ? undefined : answers.shift()
-    if (answer === undefined || answer.claimed) return null
-    return { kind: 'nonce_claimed', party: null, reason: answer.reason }
+    if (answer === undefined || answer.granted) return null
+    const reason =
+      answer.reason === 'nonce_used'
+        ? `the nonce was signed for ${answer.transactionId}`
+        : `the transaction was signed under nonce ${answer.nonce}`
+    return { kind: 'nonce_claimed', party: null, reason }
   })
 }

@@ -229,7 +229,7 @@ function plainSubject(subject: SigningSubject): Static<typeof Subject> {
   if (subject.kind === 'message') return { kind: 'message', message: toHex(subject.message) }
   if (subject.kind === 'typed_data') {
     const { domain, types, message } = subject.typedData
-    const fields = Object.entries(types).map(([name, list]) => [name, [...list]] as const)
+    const fields = Object.entries(types).map(([name, list]) => [name, list.map((member) => ({ ...member }))] as const)
     return { kind: 'typed_data', typedData: { domain, types: Object.fromEntries(fields), message } }
   }
   const { value, gasLimit, maxFeePerGas, maxPriorityFeePerGas, ...rest } = subject.transaction

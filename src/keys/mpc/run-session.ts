@@ -34,7 +34,7 @@ const NOTHING: Step['outgoing'] = new Map()
 
 /** Runs a session to its end. Never rejects for what others do: that is in the outcome of each item. */
 export async function runSession(run: SessionRun): Promise<readonly ItemOutcome[]> {
-  const { engine, table, others } = run
+  const { table, others } = run
   let items = await beginAll(run)
   for (let round = 1; ; round += 1) {
     items = await withConsent(run, round, items)

@@ -1,0 +1,21 @@
+/** The signing endpoints and what stands behind them. */
+import type { Routes } from '../http/request.ts'
+import { createSignatureReads } from '../signatures/read-signatures.ts'
+import { createRequestSignature } from '../signatures/request-signature.ts'
+import { signatureRoutes } from '../signatures/routes.ts'
+import { createWaitForSignature } from '../signatures/wait-for-signature.ts'
+import type { ApiParts } from './api-parts.ts'
+import type { Kernel } from './kernel.ts'
+
+export function composeSignatureRoutes(
+  { log, pool, wakeUps, newId }: Pick<Kernel, 'log' | 'pool' | 'wakeUps' | 'newId'>,
+  { findReplay, findWallet }: Pick<ApiParts, 'findReplay' | 'findWallet'>,
+): Routes {
+  return signatureRoutes({
+    requestSignature: createRequestSignature({ log, newId, findWallet }),
+    findReplay,
+    findWallet,
+    reads: createSignatureReads(pool),
+    waitForSignature: createWaitForSignature({ pool, wakeUps }),
+  })
+}

@@ -1,0 +1,18 @@
+/** What this program uses of the JavaScript interface of WebAssembly, which Node has and whose types come with those of browsers only. */
+
+type Import = { readonly module: string; readonly name: string }
+export type WasmModule = { readonly compiled: true }
+export type WasmMemory = { readonly buffer: ArrayBuffer }
+
+type Interface = {
+  readonly Module: {
+    new (bytes: Uint8Array): WasmModule
+    imports(module: WasmModule): readonly Import[]
+  }
+  readonly Instance: new (
+    module: WasmModule,
+    imports: Readonly<Record<string, Readonly<Record<string, (...values: number[]) => void>>>>,
+  ) => { readonly exports: unknown }
+}
+
+export const wasm = (globalThis as unknown as { readonly WebAssembly: Interface }).WebAssembly

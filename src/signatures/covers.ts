@@ -1,0 +1,40 @@
+/**
+ * Whether a recorded wish covers what somebody asks a share to sign. Pure: the state comes from the log, which the holder of
+ * the share has read by itself.
+ *
+ * That it is signed already is no objection: a try that broke off is made again, and gives nobody more than the log has.
+ */
+import { COVERED, type Coverage, notCovered, sameHex } from '../keys/coverage.ts'
+import { sameTypedData } from '../keys/same-typed-data.ts'
+import type { TypedData } from '../keys/signer.ts'
+import type { SignatureState } from './state.ts'
+
+export type AskedSignature = {
+  /** Of the key that is to sign. */
+  readonly address: string
+} & (
+  | { readonly type: 'message'; readonly message: Uint8Array }
+  | { readonly type: 'typed_data'; readonly typedData: TypedData }
+)
+
+/** Covered are the recorded bytes or the recorded typed data, by the key of the recorded address. */
+export function coversSignature(state: SignatureState, asked: AskedSignature): Coverage {
+  if (state.type === 'unknown') return notCovered('the log has no such signature')
+  if (!sameHex(asked.address, state.wish.address)) return notCovered('the wish names the address of another key')
+  if (state.type !== asked.type) return notCovered(`the wish is for a signature of the type ${state.type}`)
+  if (state.type === 'message')
+    return asked.type === 'message' && sameBytes(asked.message, state.wish.message)
+      ? COVERED
+      : notCovered('the message is not the recorded one')
+  const { typedData, chainId } = state.wish
+  if (asked.type !== 'typed_data' || !sameTypedData(asked.typedData, typedData))
+    return notCovered('the typed data is not the recorded one')
+  // The API refuses such data; a record that came about otherwise is signed no more than that.
+  if (typedData.domain.chainId !== undefined && typedData.domain.chainId !== chainId)
+    return notCovered("the typed data is for another chain than the wallet's")
+  return COVERED
+}
+
+function sameBytes(asked: unknown, recorded: string): boolean {
+  return asked instanceof Uint8Array && `0x${Buffer.from(asked).toString('hex')}` === recorded.toLowerCase()
+}

@@ -1,0 +1,35 @@
+/** The read model of a signature: its row. Pure. */
+import type { Aggregate, ProjectionContext } from '../event-log/aggregate.ts'
+import { type SignatureCommand, signatureDecider } from './decider.ts'
+import type { SignatureEvent } from './events.ts'
+import type { KnownSignature, SignatureState } from './state.ts'
+
+const first = { version: 1, upcasters: [] }
+
+export const signatureAggregate: Aggregate<SignatureState, SignatureCommand, SignatureEvent> = {
+  ...signatureDecider,
+  category: 'signature',
+  schemas: { MessageSignatureRequested: first, TypedDataSignatureRequested: first, SignatureMade: first },
+  project: (_before, after, context) => ({
+    rows: after.type === 'unknown' ? [] : [{ table: 'signatures', row: toRow(after, context) }],
+    holds: [],
+  }),
+}
+
+function toRow({ type, wish, signature, signedAt }: KnownSignature, { id, version }: ProjectionContext) {
+  return {
+    signature_id: id,
+    tenant_id: wish.tenantId,
+    wallet_id: wish.walletId,
+    network: wish.network,
+    environment: wish.environment,
+    chain_id: wish.chainId,
+    type,
+    address: wish.address,
+    digest: wish.digest,
+    signature,
+    signed_at: signedAt,
+    created_at: wish.requestedAt,
+    version,
+  }
+}

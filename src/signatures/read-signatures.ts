@@ -1,0 +1,25 @@
+/** Reads signatures for the owner of their wallet. */
+import type { Pool } from 'pg'
+import { NotFound } from '../core/errors.ts'
+import { type SignatureRow, type SignatureView, toView } from './view.ts'
+
+export type SignatureReads = {
+  /** @throws NotFound `signature_not_found` when the tenant's wallet has no such signature */
+  readonly read: (tenantId: string, walletId: string, signatureId: string) => Promise<SignatureView>
+}
+
+export function createSignatureReads(pool: Pool): SignatureReads {
+  return {
+    async read(tenantId, walletId, signatureId) {
+      const { rows } = await pool.query<SignatureRow>({
+        name: 'read_signature',
+        text: `SELECT signature_id, tenant_id, wallet_id, address, type, digest, signature, created_at, signed_at
+                 FROM signatures WHERE signature_id = $1`,
+        values: [signatureId],
+      })
+      const [row] = rows
+      if (row === undefined || row.tenant_id !== tenantId || row.wallet_id !== walletId) throw new NotFound('signature')
+      return toView(row)
+    },
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Reads typed data (EIP-712) as wallets send it (`eth_signTypedData_v4`). What passes is recorded and signed in one strict
+ * form whose digest is that of what was sent; what is refused leaves no trace.
+ */
+import { ValidationFailed } from '../core/errors.ts'
+import type { SignedTypedData } from './events.ts'
+import { createMistakes, type Mistakes } from './mistakes.ts'
+import { type Declaration, type Field, readTypes } from './read-types.ts'
+import { createValueReader } from './read-values.ts'
+import { parseShape } from './shapes.ts'
+
+/** Domain, types and message together. The largest orders of markets have a tenth. */
+export const MAX_TYPED_DATA_BYTES = 65_536
+
+export type SentTypedData = {
+  readonly domain: Readonly<Record<string, unknown>>
+  readonly types: Readonly<Record<string, readonly Declaration[]>>
+  /** The names under which a primary type was sent, each with what it says. */
+  readonly primaryTypes: Readonly<Record<string, string>>
+  readonly message: Readonly<Record<string, unknown>>
+}
+
+/** In the order of EIP-712, which is that of the hash. */
+const DOMAIN_FIELDS: readonly Declaration[] = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+  { name: 'salt', type: 'bytes32' },
+]
+
+/**
+ * @param chainId of the wallet: data for another chain is refused
+ * @throws ValidationFailed naming every field that breaks a rule
+ */
+export function readTypedData(sent: SentTypedData, chainId: number): SignedTypedData {
+  requireSize(sent)
+  const { EIP712Domain: declaredDomain, ...declared } = sent.types
+  const { structs, primaryType } = readTypes(declared)
+  const mistakes = createMistakes()
+  for (const [field, named] of Object.entries(sent.primaryTypes)) {
+    if (named === primaryType) continue
+    const rule = `must be ${primaryType}, the type that no other refers to: send that one, or leave it out`
+    mistakes.note([field], 'not_allowed', rule)
+  }
+  const reader = createValueReader(structs, mistakes)
+  const present = DOMAIN_FIELDS.filter(({ name }) => Object.hasOwn(sent.domain, name))
+  const domain = reader.struct(present.flatMap(toField), sent.domain, ['domain'])
+  requireDomain(mistakes, present, declaredDomain)
+  requireChain(mistakes, domain?.chainId, chainId)
+  const message = reader.struct(structs.get(primaryType) ?? [], sent.message, ['message'])
+  mistakes.settle()
+  if (domain === undefined || message === undefined) throw new Error('what is not read was noted')
+  const { chainId: named, ...names } = domain
+  const types = Object.fromEntries([...structs].map(([name, fields]) => [name, fields.map(toDeclaration)]))
+  return { domain: { ...names, ...(named === undefined ? {} : { chainId }) }, types, message }
+}
+
+function toDeclaration({ name, type }: Field): Declaration {
+  return { name, type }
+}
+
+function toField(declaration: Declaration): Field[] {
+  const shape = parseShape(declaration.type)
+  return shape === null ? [] : [{ ...declaration, shape }]
+}
+
+/** Wallets send the type of the domain along; were it another than the domain's own, libraries would hash differently. */
+function requireDomain(
+  { note }: Mistakes,
+  present: readonly Declaration[],
+  declared: readonly Declaration[] | undefined,
+): void {
+  if (present.length === 0) {
+    const names = DOMAIN_FIELDS.map(({ name }) => name).join(', ')
+    note(['domain'], 'required', `must have at least one of ${names}: without any, the signature would hold everywhere`)
+  }
+  if (declared === undefined) return
+  const written = (fields: readonly Declaration[]) => fields.map(({ name, type }) => `${type} ${name}`).join(', ')
+  if (written(declared) === written(present)) return
+  const rule = `must list the fields of domain and no other, in the order of EIP-712 (${written(present)}), or be left out`
+  note(['types', 'EIP712Domain'], 'domain_mismatch', rule)
+}
+
+/** @param named decimal digits; what is no number was noted before */
+function requireChain({ note }: Mistakes, named: unknown, chainId: number): void {
+  if (typeof named !== 'string' || named === String(chainId)) return
+  const rule = `is ${named} and the wallet is on the chain ${chainId}: sign with a wallet of that chain, or correct it`
+  note(['domain', 'chainId'], 'chain_id_mismatch', rule)
+}
+
+/** Before anything else is looked at: what reading costs is bounded by it. */
+function requireSize({ domain, types, message }: SentTypedData): void {
+  const bytes = Buffer.byteLength(JSON.stringify([domain, types, message]))
+  if (bytes <= MAX_TYPED_DATA_BYTES) return
+  const rule = `message has, with domain and types, ${bytes} bytes of JSON and at most ${MAX_TYPED_DATA_BYTES} are signed: sign a hash of the large part instead.`
+  throw ValidationFailed.field('message', 'typed_data_too_large', rule)
+}

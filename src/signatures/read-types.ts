@@ -1,0 +1,120 @@
+/**
+ * Reads the types of typed data. What passes is a tree of well-formed structs below one primary type, which every library
+ * hashes alike and in a time that its size bounds.
+ */
+import { ValidationFailed } from '../core/errors.ts'
+import { adviceFor, createMistakes, type Mistakes } from './mistakes.ts'
+import { isFieldName, isStructName, parseShape, type Shape, structIn } from './shapes.ts'
+
+export type Declaration = { readonly name: string; readonly type: string }
+export type Field = Declaration & { readonly shape: Shape }
+export type Structs = ReadonlyMap<string, readonly Field[]>
+export type Types = { readonly structs: Structs; readonly primaryType: string }
+
+const MAX_STRUCTS = 64
+const MAX_FIELDS = 256
+/**
+ * Ways that lead from the primary type down. Libraries walk every one of them: thirty structs that each name all those after
+ * them have half a billion.
+ */
+const MAX_WAYS = 1_000
+
+/** @throws ValidationFailed with everything that is wrong with single types, or else with how they refer to each other */
+export function readTypes(declared: Readonly<Record<string, readonly Declaration[]>>): Types {
+  const mistakes = createMistakes()
+  const names = Object.keys(declared)
+  if (names.length === 0) mistakes.note(['types'], 'required', 'must declare the primary type and what it refers to')
+  if (names.length > MAX_STRUCTS) {
+    mistakes.note(['types'], 'too_many', `declares ${names.length} types and at most ${MAX_STRUCTS} are signed`)
+    mistakes.settle()
+  }
+  const structs = new Map(names.map((name) => [name, readStruct(mistakes, name, declared[name] ?? [])]))
+  for (const [name, fields] of structs) requireKnown(mistakes, name, fields, names)
+  mistakes.settle()
+  requireFinite(structs)
+  return { structs, primaryType: primaryOf(structs) }
+}
+
+function readStruct(mistakes: Mistakes, name: string, declarations: readonly Declaration[]): readonly Field[] {
+  const path = ['types', name]
+  if (!isStructName(name)) {
+    const rule = 'is no name for a type: letters, digits, "_", "$" and ":", not a digit first, and no type of EIP-712'
+    mistakes.note(path, 'invalid_type_name', rule)
+  }
+  if (declarations.length === 0 || declarations.length > MAX_FIELDS) {
+    mistakes.note(path, 'wrong_length', `must have 1 to ${MAX_FIELDS} fields, not ${declarations.length}`)
+    return []
+  }
+  const seen = new Set<string>()
+  return declarations.flatMap(({ name: field, type }, index): Field[] => {
+    const place = [...path, index]
+    if (!isFieldName(field)) {
+      const rule = 'must be the name of a field: letters, digits, "_" and "$", not a digit first'
+      mistakes.note([...place, 'name'], 'invalid_field_name', rule)
+    }
+    if (seen.has(field)) mistakes.note([...place, 'name'], 'duplicate', 'names a field twice: name each once')
+    seen.add(field)
+    const shape = parseShape(type)
+    if (shape === null) mistakes.note([...place, 'type'], 'invalid_type', ruleFor(type))
+    return shape === null ? [] : [{ name: field, type, shape }]
+  })
+}
+
+function ruleFor(type: string): string {
+  const rule = 'must be a type of EIP-712, such as uint256, bytes32, address, bool, string, or a type of yours'
+  const alias = /^(u?int)(\[.*)?$/.exec(type)
+  return alias === null ? rule : `${rule}: write ${alias[1]}256${alias[2] ?? ''} for ${type}`
+}
+
+function requireKnown(mistakes: Mistakes, name: string, fields: readonly Field[], names: readonly string[]): void {
+  for (const [index, { shape }] of fields.entries()) {
+    const struct = structIn(shape)
+    if (struct === null || names.includes(struct) || mistakes.isFull()) continue
+    const advice = adviceFor(struct, names, 'declare it, or use a type of EIP-712')
+    mistakes.note(
+      ['types', name, index, 'type'],
+      'unknown_type',
+      `names ${struct}, which types does not have: ${advice}`,
+    )
+  }
+}
+
+/** What a struct refers to, each once. */
+function childrenOf(structs: Structs, name: string): ReadonlySet<string> {
+  const children = (structs.get(name) ?? []).map(({ shape }) => structIn(shape))
+  return new Set(children.filter((child) => child !== null))
+}
+
+/** @throws ValidationFailed `recursive_type`, `types_too_complex` */
+function requireFinite(structs: Structs): void {
+  const ways = new Map<string, number>()
+  const open = new Set<string>()
+  function count(name: string): number {
+    const known = ways.get(name)
+    if (known !== undefined) return known
+    if (open.has(name)) {
+      const rule = `types.${name} refers to itself, which EIP-712 leaves undefined: no such data is signed.`
+      throw ValidationFailed.field(`types.${name}`, 'recursive_type', rule)
+    }
+    open.add(name)
+    let sum = 1
+    for (const child of childrenOf(structs, name)) sum += count(child)
+    open.delete(name)
+    ways.set(name, sum)
+    return sum
+  }
+  for (const name of structs.keys()) {
+    if (count(name) <= MAX_WAYS) continue
+    const rule = `types refer to each other in more than ${MAX_WAYS} ways: use fewer types, or flatter ones.`
+    throw ValidationFailed.field('types', 'types_too_complex', rule)
+  }
+}
+
+/** The one that no other refers to. @throws ValidationFailed `unused_type` when there are several */
+function primaryOf(structs: Structs): string {
+  const referred = new Set([...structs.keys()].flatMap((name) => [...childrenOf(structs, name)]))
+  const [primary, ...others] = [...structs.keys()].filter((name) => !referred.has(name))
+  if (primary !== undefined && others.length === 0) return primary
+  const rule = `types has several that no other refers to (${[primary, ...others].join(', ')}): send the primary type and what it uses, no other.`
+  throw ValidationFailed.field('types', 'unused_type', rule)
+}

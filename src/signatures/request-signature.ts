@@ -1,0 +1,81 @@
+/**
+ * Accepts the wish for a signature over a message or typed data: checks all of it, then records it with its digest, in one
+ * append. What is refused leaves no trace. No key is needed for that, and there is none here.
+ */
+import { Conflict, ValidationFailed } from '../core/errors.ts'
+import type { NewId } from '../core/ids.ts'
+import type { Metadata } from '../core/messages.ts'
+import type { Environment } from '../core/networks.ts'
+import { change } from '../event-log/aggregate.ts'
+import { appendOnce, type Opened } from '../event-log/append-once.ts'
+import { WalletGuardRefused } from '../event-log/commit.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { eip191Digest } from '../keys/eip191.ts'
+import { eip712Digest } from '../keys/eip712.ts'
+import { type FindWallet, withAddress } from '../wallets/find-wallet.ts'
+import type { SignatureRequested } from './events.ts'
+import { signatureAggregate } from './projection.ts'
+import { type Encoding, readMessage } from './read-message.ts'
+import { readTypedData, type SentTypedData } from './read-typed-data.ts'
+
+export type Wanted =
+  | { readonly type: 'message'; readonly text: string; readonly encoding: Encoding }
+  | { readonly type: 'typed_data'; readonly sent: SentTypedData }
+
+export type SignatureRequest = {
+  readonly environment: Environment
+  readonly walletId: string
+  readonly wanted: Wanted
+}
+
+export type RequestSignaturePorts = {
+  readonly log: EventLog
+  readonly newId: NewId
+  readonly findWallet: FindWallet
+}
+
+/**
+ * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and what is wrong with the message or the typed data),
+ *   Conflict `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused
+ */
+export type RequestSignature = (request: SignatureRequest, metadata: Metadata) => Promise<Opened>
+
+export function createRequestSignature({ log, newId, findWallet }: RequestSignaturePorts): RequestSignature {
+  return async ({ environment, walletId, wanted }, metadata) => {
+    const { tenantId } = metadata
+    const found = await findWallet({ tenantId, environment }, walletId)
+    if (found.type === 'watch') {
+      const rule = 'A watch wallet has no key here: sign with an hd or mpc wallet.'
+      throw ValidationFailed.field('wallet_id', 'watch_only', rule)
+    }
+    const { network, chainId, address } = withAddress(found)
+    const now = log.now()
+    const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
+    const requested = readWanted(wanted, place)
+    const signatureId = newId('signature')
+    const unknown = { id: signatureId, state: signatureAggregate.initialState, version: 0, hash: '' }
+    const opened = change(signatureAggregate, unknown, { type: 'RequestSignature', requested }, { metadata, now })
+    if (opened === null) throw new Error('a new wish always decides something')
+    const guards = { wallet: { walletId, require: 'active' } } as const
+    return appendOnce(log, { changes: [opened], guards }, { resourceId: signatureId, metadata }).catch((error) => {
+      if (!(error instanceof WalletGuardRefused)) throw error
+      throw new Conflict('wallet_archived', 'The wallet is archived: restore it to sign with it.')
+    })
+  }
+}
+
+type Place = Omit<SignatureRequested['data'], 'digest' | 'message' | 'typedData'>
+
+function readWanted(wanted: Wanted, place: Place): SignatureRequested {
+  if (wanted.type === 'message') {
+    const bytes = readMessage(wanted.text, wanted.encoding)
+    const data = { ...place, message: toHex(bytes), digest: toHex(eip191Digest(bytes)) }
+    return { type: 'MessageSignatureRequested', data }
+  }
+  const typedData = readTypedData(wanted.sent, place.chainId)
+  return { type: 'TypedDataSignatureRequested', data: { ...place, typedData, digest: toHex(eip712Digest(typedData)) } }
+}
+
+function toHex(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString('hex')}`
+}

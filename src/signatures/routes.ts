@@ -1,0 +1,116 @@
+/** Asking for signatures over messages and typed data, and reading them: parse, call, reply. */
+import type { Static } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
+import { success, successOf } from '../http/envelope.ts'
+import { markReplayed } from '../http/idempotency.ts'
+import { applyPreference, preferenceOf } from '../http/prefer.ts'
+import type { Routes } from '../http/request.ts'
+import { metadataOf } from '../http/request-metadata.ts'
+import type { FindWallet } from '../wallets/find-wallet.ts'
+import type { SignatureReads } from './read-signatures.ts'
+import type { RequestSignature, Wanted } from './request-signature.ts'
+import { messageBody, signatureParams, signatureSchema, typedDataBody, walletParams } from './schemas.ts'
+import { DEFAULT_SIGNATURE_WAIT_MS, type WaitForSignature } from './wait-for-signature.ts'
+
+export type SignatureRoutePorts = {
+  readonly requestSignature: RequestSignature
+  readonly findReplay: FindReplay
+  readonly findWallet: FindWallet
+  readonly reads: SignatureReads
+  readonly waitForSignature: WaitForSignature
+}
+
+const tags = ['Signing']
+const asked = {
+  201: successOf(signatureSchema, 'The signature is made.'),
+  202: successOf(signatureSchema, 'The wish is accepted; reading the signature shows it later.'),
+}
+
+const message = {
+  tags,
+  summary: 'Sign a message',
+  description:
+    'Signs a message with the key of an hd or mpc wallet as wallets do (`personal_sign`, EIP-191 version 0x45). The prefix that is ' +
+    'signed with it keeps it from being a transaction.',
+  params: walletParams,
+  body: messageBody,
+  response: asked,
+}
+
+const typedData = {
+  tags,
+  summary: 'Sign typed data',
+  description:
+    'Signs typed structured data (EIP-712) with the key of an hd or mpc wallet. The body is what wallets take (`eth_signTypedData_v4`). ' +
+    'All of it is checked first; a `domain.chainId` that is not the chain of the wallet is refused. Such a signature can move ' +
+    'tokens (permits, orders): sign what you understand.',
+  params: walletParams,
+  body: typedDataBody,
+  response: asked,
+}
+
+const detail = {
+  tags,
+  summary: 'Read a signature',
+  description: 'What became of the wish for a signature.',
+  params: signatureParams,
+  response: { 200: successOf(signatureSchema, 'The signature.') },
+}
+
+const config = {
+  scope: 'signatures:write',
+  idempotent: true,
+  waits: 'for the signature, 10 seconds at most',
+  refusals: { 409: 'The wallet is archived, or has no address yet.' },
+} as const
+
+export function signatureRoutes(ports: SignatureRoutePorts): Routes {
+  const { findWallet, reads } = ports
+  return (app) => {
+    app.post('/v1/wallets/:wallet_id/sign/message', { schema: message, config }, (request, reply) => {
+      const { message: text, encoding = 'utf8' } = request.body
+      return sign(ports, request, reply, request.params.wallet_id, { type: 'message', text, encoding })
+    })
+
+    app.post('/v1/wallets/:wallet_id/sign/typed-data', { schema: typedData, config }, (request, reply) =>
+      sign(ports, request, reply, request.params.wallet_id, toTypedData(request.body)),
+    )
+
+    app.get(
+      '/v1/wallets/:wallet_id/signatures/:signature_id',
+      { schema: detail, config: { scope: 'signatures:read' } },
+      async (request) => {
+        const { tenantId, environment } = request.caller
+        const { wallet_id, signature_id } = request.params
+        await findWallet({ tenantId, environment }, wallet_id)
+        return success(await reads.read(tenantId, wallet_id, signature_id))
+      },
+    )
+  }
+}
+
+function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
+  return { type: 'typed_data', sent: { domain, types, message, primaryTypes: named } }
+}
+
+async function sign(
+  { requestSignature, findReplay, reads, waitForSignature }: SignatureRoutePorts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  walletId: string,
+  wanted: Wanted,
+) {
+  const metadata = metadataOf(request)
+  const { tenantId, environment } = request.caller
+  const { id, replayed } = await requestSignature({ environment, walletId, wanted }, metadata).catch((error) =>
+    replayInsteadOf(error, findReplay, metadata),
+  )
+  if (replayed) markReplayed(reply)
+  const preference = preferenceOf(request)
+  applyPreference(reply, preference)
+  const waitMs = preference.waitMs ?? DEFAULT_SIGNATURE_WAIT_MS
+  if (waitMs > 0) await waitForSignature(id, waitMs)
+  const view = await reads.read(tenantId, walletId, id)
+  return reply.code(view.status === 'signed' ? 201 : 202).send(success(view))
+}

@@ -1,0 +1,30 @@
+/** Lets a request wait until a signer has signed. */
+import type { Pool } from 'pg'
+import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
+
+/** How long a request waits unless it says otherwise: parties that sign together, and are busy, have signed by then. */
+export const DEFAULT_SIGNATURE_WAIT_MS = 10_000
+
+/** By signature: resolves once it is made, or with `null` when the time is over first. */
+export type WaitForSignature = WaitUntil<true>
+
+export function createWaitForSignature({
+  pool,
+  wakeUps,
+}: {
+  readonly pool: Pool
+  readonly wakeUps: WakeUps
+}): WaitForSignature {
+  return createWaitUntil({
+    wakeUps,
+    async find(ids) {
+      const { rows } = await pool.query<{ signature_id: string }>({
+        name: 'made_signatures',
+        text: 'SELECT signature_id FROM signatures WHERE signature_id = ANY($1) AND signature IS NOT NULL',
+        values: [ids],
+      })
+      return new Map(rows.map(({ signature_id }) => [signature_id, true]))
+    },
+  })
+}

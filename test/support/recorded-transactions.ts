@@ -1,0 +1,48 @@
+/** Transactions as the log has them, made of the recorded events, and what a lane asks to sign for them. */
+import { readFileSync } from 'node:fs'
+import { upcast } from '../../src/event-log/aggregate.ts'
+import type { UnsignedTransaction } from '../../src/keys/signer.ts'
+import type { TransactionFacts } from '../../src/transactions/covers.ts'
+import { transactionDecider } from '../../src/transactions/decider.ts'
+import type { TransactionEvent } from '../../src/transactions/events.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import type { TransactionState } from '../../src/transactions/state.ts'
+
+/** The newest schema version of an event, as it is recorded. */
+export function golden<Type extends TransactionEvent['type']>(type: Type): Extract<TransactionEvent, { type: Type }> {
+  const { version } = transactionAggregate.schemas[type]
+  const file = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v${version}.json`, import.meta.url), 'utf8'))
+  return upcast(transactionAggregate.schemas, type, file.schema_version, file.data)
+}
+
+export const fold = (events: readonly TransactionEvent[]): TransactionState =>
+  events.reduce(transactionDecider.evolve, transactionDecider.initialState)
+
+export const requested = golden('TransferRequested')
+export const signed = golden('TransactionSigned')
+export const replaced = golden('TransactionReplaced')
+export const mined = golden('TransactionMined')
+export const cancellation = golden('CancellationRequested')
+export const consumed = golden('NonceConsumedExternally')
+export const cancelling: TransactionEvent = { ...replaced, data: { ...replaced.data, purpose: 'cancel' } }
+
+export const NONCE = signed.data.nonce
+
+/** The transfer of the recorded intent, as the lane builds it. */
+export const TRANSFER: UnsignedTransaction = {
+  chainId: requested.data.chainId,
+  nonce: NONCE,
+  to: requested.data.to,
+  value: BigInt(requested.data.amount),
+  data: '0x',
+  gasLimit: 21_000n,
+  maxFeePerGas: 20_000_000_000n,
+  maxPriorityFeePerGas: 1_000_000_000n,
+}
+
+export const FACTS: TransactionFacts = {
+  maxFeePerGasCap: 100_000_000_000n,
+  dependency: null,
+  signedNonces: [],
+  now: '2026-11-21T12:00:00.000Z',
+}

@@ -1,0 +1,88 @@
+/** Whatever a lane has come to and whatever is asked: of a transaction the recorded call is covered, or a transfer of nothing. */
+import fc from 'fast-check'
+import t from 'tap'
+import { encodeTransfer } from '../../src/chain/erc20.ts'
+import { coversTransaction } from '../../src/transactions/covers.ts'
+import type { Intent, TransactionEvent } from '../../src/transactions/events.ts'
+import {
+  cancellation,
+  cancelling,
+  consumed,
+  FACTS,
+  fold,
+  mined,
+  NONCE,
+  replaced,
+  requested,
+  signed,
+  TRANSFER,
+} from '../support/recorded-transactions.ts'
+
+const hex = (length: number) =>
+  fc.uint8Array({ minLength: length, maxLength: length }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`)
+const amount = fc.bigInt({ min: 0n, max: 2n ** 128n })
+const INTENT: fc.Arbitrary<Intent> = fc
+  .record({
+    from: hex(20),
+    to: hex(20),
+    amount: amount.map(String),
+    chainId: fc.integer({ min: 1, max: 1_000_137 }),
+    contract: fc.option(hex(20)),
+    data: fc.option(fc.nat(80).chain(hex)),
+  })
+  .map(({ contract, ...fields }) => ({ ...requested.data, ...fields, asset: { ...requested.data.asset, contract } }))
+/** What a lane may have come to. */
+const HISTORIES: readonly (readonly TransactionEvent[])[] = [
+  [],
+  [signed],
+  [signed, replaced],
+  [signed, cancellation],
+  [signed, cancellation, cancelling],
+  [signed, consumed],
+  [signed, mined],
+  [cancellation],
+]
+
+t.test(
+  'of any intent, in any state, a random request is covered only as the recorded call or as nothing',
+  async (test) => {
+    let covered = 0
+    const property = fc.property(INTENT, fc.constantFrom(...HISTORIES), fc.gen(), (intent, history, gen) => {
+      const state = fold([{ type: 'TransferRequested', data: intent }, ...history])
+      const token = intent.data === null && intent.asset.contract !== null
+      const call = {
+        to: token ? (intent.asset.contract as string) : intent.to,
+        value: token ? 0n : BigInt(intent.amount),
+        data: intent.data ?? (token ? encodeTransfer(intent.to, BigInt(intent.amount)) : '0x'),
+      }
+      const nothing = { to: intent.from, value: 0n, data: '0x' }
+      // Each field is right more often than not, so that some requests are.
+      const or = <T>(right: T, wrong: fc.Arbitrary<T>): T => (gen(fc.nat, 9) > 0 ? right : gen(() => wrong))
+      const wanted = gen(() => fc.constantFrom(call, nothing))
+      const transaction = {
+        ...TRANSFER,
+        chainId: or(intent.chainId, fc.nat()),
+        nonce: or(NONCE, fc.nat(20)),
+        to: or(wanted.to, hex(20)),
+        value: or(wanted.value, amount),
+        data: or(wanted.data, fc.nat(80).chain(hex)),
+      }
+      const address = or(intent.from, hex(20))
+      const coverage = coversTransaction(state, { address, transaction }, FACTS)
+      if (!coverage.covered) return coverage.rule.length > 0
+      covered += 1
+      const same = (right: typeof call) =>
+        (['to', 'value', 'data'] as const).every((name) => transaction[name] === right[name])
+      const recorded = state.state === 'unknown' ? [] : state.attempts
+      return (
+        address === intent.from &&
+        transaction.chainId === intent.chainId &&
+        recorded.every(({ nonce }) => nonce === transaction.nonce) &&
+        (history.includes(cancellation) ? same(nothing) : same(call)) &&
+        !history.includes(mined)
+      )
+    })
+    fc.assert(property, { numRuns: 1_000 })
+    test.ok(covered > 50, `${covered} were covered`)
+  },
+)

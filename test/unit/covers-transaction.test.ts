@@ -1,0 +1,253 @@
+/** What the log covers of a transaction that a share is asked to sign: the one call, under the one nonce, or its cancellation. */
+import t, { type Test } from 'tap'
+import { encodeTransfer } from '../../src/chain/erc20.ts'
+import type { UnsignedTransaction } from '../../src/keys/signer.ts'
+import { coversTransaction, type TransactionFacts } from '../../src/transactions/covers.ts'
+import type { TransactionEvent } from '../../src/transactions/events.ts'
+import {
+  cancellation,
+  cancelling,
+  consumed,
+  FACTS,
+  fold,
+  golden,
+  mined,
+  NONCE,
+  replaced,
+  requested,
+  signed,
+  TRANSFER,
+} from '../support/recorded-transactions.ts'
+
+const { maxFeePerGasCap: CAP, now: NOW } = FACTS
+const { from, to } = requested.data
+const THIEF = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+const mint = golden('MintRequested')
+const CANCELLATION: UnsignedTransaction = { ...TRANSFER, to: from, value: 0n }
+
+function given(...events: readonly TransactionEvent[]) {
+  const state = fold(events)
+  return {
+    when: (change: object = {}, facts: Partial<TransactionFacts> = {}, base = TRANSFER) => {
+      const { address = from, ...fields } = change as { address?: string }
+      const asked = { address, transaction: { ...base, ...fields } }
+      const coverage = coversTransaction(state, asked, { ...FACTS, ...facts })
+      return {
+        covered: (test: Test) => test.strictSame(coverage, { covered: true }),
+        refused: (test: Test, rule: RegExp) => test.match(coverage, { covered: false, rule }, JSON.stringify(coverage)),
+      }
+    },
+  }
+}
+
+t.test('the transfer that was asked for is covered, signed anew and made dearer under its nonce', async (test) => {
+  given(requested).when().covered(test)
+  given(requested).when({ nonce: 0 }).covered(test)
+  given(requested).when({ to: to.toLowerCase(), address: from.toLowerCase() }).covered(test)
+  given(requested, signed).when().covered(test)
+  given(requested, signed, replaced).when({ maxFeePerGas: CAP, maxPriorityFeePerGas: CAP }).covered(test)
+})
+
+t.test('nothing else than the recorded call is covered', async (test) => {
+  const other: [change: object, rule: RegExp][] = [
+    [{ to: THIEF }, /call/],
+    [{ value: 10n ** 18n + 1n }, /call/],
+    [{ value: 10n ** 18n - 1n }, /call/],
+    [{ data: '0x00' }, /call/],
+    [{ data: encodeTransfer(THIEF, 1n) }, /call/],
+    [{ to: from, value: 0n }, /call/],
+    [{ chainId: 137 }, /chain/],
+    [{ address: THIEF }, /sender/],
+  ]
+  for (const events of [[requested], [requested, signed], [requested, signed, replaced]])
+    for (const [change, rule] of other)
+      given(...events)
+        .when(change)
+        .refused(test, rule)
+})
+
+t.test(
+  'a token goes to whom the intent names, of the contract that it names, and its call is the whole call',
+  async (test) => {
+    const asset = { assetId: `eip155:1/erc20:${TOKEN}`, symbol: 'USDC', decimals: 6, contract: TOKEN }
+    const transfer: TransactionEvent = { ...requested, data: { ...requested.data, asset, amount: '5' } }
+    const data = encodeTransfer(to, 5n)
+    const call = { to: TOKEN, value: 0n, data, gasLimit: 60_000n }
+    given(transfer).when(call).covered(test)
+    given(transfer)
+      .when({ ...call, data: `0x${data.slice(2).toUpperCase()}` })
+      .covered(test)
+    for (const change of [
+      { to: THIEF },
+      { to },
+      { value: 1n },
+      { data: encodeTransfer(THIEF, 5n) },
+      { data: encodeTransfer(to, 6n) },
+      { data: `${data}00` },
+      { data: data.slice(0, -2) },
+      { data: '0x' },
+      { to, value: 5n, data: '0x' },
+    ])
+      given(transfer)
+        .when({ ...call, ...change })
+        .refused(test, /call/)
+    const opened = {
+      to: mint.data.to,
+      value: BigInt(mint.data.amount),
+      data: String(mint.data.data),
+      gasLimit: 200_000n,
+    }
+    const sender = { address: mint.data.from, chainId: mint.data.chainId }
+    const free: TransactionEvent = { ...mint, data: { ...mint.data, dependsOn: null, validUntil: null } }
+    given(free)
+      .when({ ...sender, ...opened })
+      .covered(test)
+    given(free)
+      .when({ ...sender, ...opened, data: `${opened.data}00` })
+      .refused(test, /call/)
+  },
+)
+
+t.test('a transaction has one nonce until a final block gives it to another', async (test) => {
+  for (const nonce of [NONCE + 1, NONCE - 1, 0]) given(requested, signed).when({ nonce }).refused(test, /nonce/)
+  for (const nonce of [-1, 1.5, Number.NaN, '7', 7n, null, undefined, 2 ** 53])
+    given(requested)
+      .when({ nonce })
+      .refused(test, /no whole number/)
+  given(requested, signed, consumed)
+    .when()
+    .refused(test, /taken by another/)
+  given(requested, signed, consumed)
+    .when({ nonce: NONCE + 1 })
+    .covered(test)
+})
+
+t.test('what was signed and never recorded is remembered by who signed it', async (test) => {
+  given(requested)
+    .when({}, { signedNonces: [NONCE] })
+    .covered(test)
+  given(requested)
+    .when({ nonce: NONCE + 1 }, { signedNonces: [NONCE] })
+    .refused(test, /may still be mined/)
+  given(requested, signed)
+    .when({}, { signedNonces: [NONCE, NONCE + 1] })
+    .refused(test, /may still be mined/)
+  given(requested, signed, consumed)
+    .when({ nonce: NONCE + 1 }, { signedNonces: [NONCE] })
+    .covered(test)
+})
+
+t.test(
+  'a cancellation is covered once it was asked for, and only as a transfer of nothing to the sender',
+  async (test) => {
+    const cancelled = [requested, signed, cancellation] as const
+    given(...cancelled)
+      .when({}, {}, CANCELLATION)
+      .covered(test)
+    given(...cancelled, cancelling)
+      .when({ maxFeePerGas: CAP }, {}, CANCELLATION)
+      .covered(test)
+    given(requested, signed, cancelling).when({}, {}, CANCELLATION).covered(test)
+    given(requested, signed).when({}, {}, CANCELLATION).refused(test, /call/)
+    given(requested).when({}, {}, CANCELLATION).refused(test, /call/)
+    const wrong: [change: object, rule: RegExp][] = [
+      [{ nonce: NONCE + 1 }, /nonce/],
+      [{ value: 1n }, /no cancellation/],
+      [{ to: THIEF }, /no cancellation/],
+      [{ data: '0x00' }, /no cancellation/],
+      [{ gasLimit: 21_001n }, /plain transfer/],
+    ]
+    for (const [change, rule] of wrong)
+      given(...cancelled)
+        .when(change, {}, CANCELLATION)
+        .refused(test, rule)
+    given(...cancelled)
+      .when()
+      .refused(test, /being cancelled/)
+    given(...cancelled, cancelling)
+      .when()
+      .refused(test, /being cancelled/)
+    given(requested, cancellation)
+      .when()
+      .refused(test, /cancelled/)
+  },
+)
+
+t.test('nothing of a transaction that is in a block or has ended is covered', async (test) => {
+  const ends: TransactionEvent[][] = [
+    [signed, mined],
+    [signed, mined, golden('TransactionConfirmed')],
+    [signed, mined, golden('TransactionReverted')],
+    [golden('TransactionFailed')],
+    [cancellation, golden('TransactionCancelled')],
+    [signed, cancellation, cancelling, golden('TransactionCancelled')],
+  ]
+  for (const end of ends)
+    for (const base of [TRANSFER, CANCELLATION])
+      given(requested, ...end)
+        .when({}, {}, base)
+        .refused(test, /nothing left to sign/)
+  given()
+    .when()
+    .refused(test, /no such transaction/)
+  given(requested, signed, mined, golden('TransactionReorged')).when().covered(test)
+})
+
+t.test('fees stay below the cap, and gas within what a transaction may use', async (test) => {
+  const wrong: [change: object, rule: RegExp][] = [
+    [{ maxFeePerGas: CAP + 1n }, /cap/],
+    [{ maxPriorityFeePerGas: 20_000_000_001n }, /tip/],
+    [{ gasLimit: 20_999n }, /gas limit/],
+    [{ gasLimit: 2n ** 24n + 1n }, /gas limit/],
+    [{ maxPriorityFeePerGas: -1n }, /no amount/],
+    [{ maxFeePerGas: '1' }, /no amount/],
+    [{ gasLimit: 21_000 }, /no amount/],
+    [{ maxFeePerGas: undefined }, /no amount/],
+  ]
+  for (const [change, rule] of wrong) given(requested).when(change).refused(test, rule)
+  given(requested)
+    .when({ maxFeePerGas: CAP, gasLimit: 2n ** 24n })
+    .covered(test)
+})
+
+t.test('a first signature is for what is still valid, and whose dependency has succeeded', async (test) => {
+  const until = (validUntil: string): TransactionEvent => ({ ...requested, data: { ...requested.data, validUntil } })
+  given(until('2026-11-21T12:00:00.001Z')).when().covered(test)
+  given(until(NOW)).when().refused(test, /time/)
+  given(until(NOW), signed).when().covered(test)
+  const dependent: TransactionEvent = { ...requested, data: { ...requested.data, dependsOn: 'tx_2' } }
+  const failed: TransactionEvent = { ...mined, data: { ...mined.data, succeeded: false } }
+  given(dependent)
+    .when()
+    .refused(test, /depends/)
+  for (const events of [
+    [requested],
+    [requested, signed],
+    [requested, signed, failed],
+    [requested, golden('TransactionFailed')],
+  ])
+    given(dependent)
+      .when({}, { dependency: fold(events) })
+      .refused(test, /depends/)
+  given(dependent)
+    .when({}, { dependency: fold([requested, signed, mined]) })
+    .covered(test)
+  given(dependent, signed).when().covered(test)
+})
+
+t.test('values of another kind are not taken for the recorded ones', async (test) => {
+  const confused = [
+    { value: '1000000000000000000' },
+    { value: 1e18 },
+    { chainId: '1' },
+    { chainId: 1n },
+    { to: null },
+    { to: [to] },
+    { to: { toLowerCase: () => to.toLowerCase() } },
+    { data: undefined },
+    { data: ['0x'] },
+    { address: null },
+  ]
+  for (const change of confused) given(requested).when(change).refused(test, /./)
+})
