@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { ChainSettings } from './chain/settings.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
+import { type MpcConfig, mpcConfig, mpcProblems } from './config/mpc.ts'
 import { readSetting, ruleOf } from './config/read-setting.ts'
 import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
 import { closest } from './core/closest.ts'
@@ -41,13 +42,8 @@ export type Config = {
     readonly directory: string
     readonly key: string | null
   }
-  /** Null where there are no mpc wallets. `refreshIntervalDays` is null where shares may become any age. */
-  readonly mpc: {
-    readonly parties: number
-    readonly threshold: number
-    readonly poolSize: number
-    readonly refreshIntervalDays: number | null
-  } | null
+  /** Null where there are no mpc wallets. */
+  readonly mpc: MpcConfig | null
   /** The configured chains. */
   readonly chains: readonly ChainSettings[]
   readonly rpcTimeoutMs: number
@@ -142,13 +138,6 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
   return problems
 }
 
-/** Neither setting is judged by the other one that is bad itself, nor where mpc is turned off. */
-function mpcProblems({ MPC_PARTIES: parties, MPC_THRESHOLD: threshold }: Partial<General>): string[] {
-  if (parties === 1) return [`MPC_PARTIES ${ruleOf(GENERAL_SETTINGS.MPC_PARTIES)}, not "1"`]
-  if (!parties || threshold === undefined || threshold <= parties) return []
-  return [`MPC_THRESHOLD must be at most MPC_PARTIES, which is ${parties}, not ${threshold}`]
-}
-
 function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
   const sandbox = general.SANDBOX ?? general.DATABASE_URL === undefined
   const dataDir = resolve(general.DATA_DIR)
@@ -175,15 +164,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       directory: resolve(general.KEYSTORE_DIR ?? join(dataDir, 'keystore')),
       key: general.KEYSTORE_KEY ?? null,
     },
-    mpc:
-      general.MPC_PARTIES === 0
-        ? null
-        : {
-            parties: general.MPC_PARTIES,
-            threshold: general.MPC_THRESHOLD,
-            poolSize: general.MPC_POOL_SIZE,
-            refreshIntervalDays: general.MPC_REFRESH_INTERVAL_DAYS || null,
-          },
+    mpc: mpcConfig(general, dataDir),
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
     maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,
     replaceAfterMs: general.REPLACE_AFTER_MS,

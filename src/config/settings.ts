@@ -1,28 +1,12 @@
 /** Every setting, with its type, its default and what it means. The README's table and the checks are made from this. */
-import { type StringOptions, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { LOG_LEVELS } from '../logging.ts'
+import { MPC_SETTINGS } from './mpc.ts'
 import { ruleOf } from './read-setting.ts'
+import { list, milliseconds, text, word } from './schema-kinds.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-
-const word = <const Words extends readonly string[]>(words: Words, options: StringOptions) =>
-  Type.Unsafe<Words[number]>(
-    Type.String({
-      ...options,
-      pattern: `^(${words.join('|')})$`,
-      'x-rule': `must be ${words.join(', ').replace(/, ([^,]*)$/, ' or $1')}`,
-    }),
-  )
-
-const milliseconds = (range: { minimum: number; maximum: number; default: number }, description: string) =>
-  Type.Integer({ ...range, description: `${description} In milliseconds.` })
-
-const text = (pattern: string, rule: string, options: StringOptions) =>
-  Type.Optional(Type.String({ ...options, pattern, 'x-rule': rule }))
-
-const list = (pattern: string, rule: string, options: StringOptions) =>
-  Type.Optional(Type.Array(Type.String({ pattern }), { ...options, 'x-rule': rule }))
 
 /** Settings of the whole installation. */
 export const GENERAL_SETTINGS = {
@@ -97,31 +81,7 @@ export const GENERAL_SETTINGS = {
       'The key that seals all others. Without it one is made on first start and kept in the keystore directory.',
     'x-secret': true,
   }),
-  MPC_PARTIES: Type.Integer({
-    minimum: 0,
-    maximum: 20,
-    default: 3,
-    description: 'Parties that hold the shares of mpc wallets; 0 for no mpc wallets.',
-    'x-rule': 'must be 0, or a whole number from 2 to 20',
-  }),
-  MPC_THRESHOLD: Type.Integer({
-    minimum: 2,
-    maximum: 20,
-    default: 2,
-    description: 'How many of them sign together, unless a request names another number.',
-  }),
-  MPC_POOL_SIZE: Type.Integer({
-    minimum: 0,
-    maximum: 100,
-    default: 4,
-    description: 'Keys of mpc wallets that are made ahead, so that a wallet is there at once; 0 for none.',
-  }),
-  MPC_REFRESH_INTERVAL_DAYS: Type.Integer({
-    minimum: 0,
-    maximum: 3_650,
-    default: 30,
-    description: 'How old the shares of an mpc wallet become before they are made anew; 0 for any age.',
-  }),
+  ...MPC_SETTINGS,
   RPC_TIMEOUT_MS: milliseconds(
     { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },
     'How long a node may take to answer.',

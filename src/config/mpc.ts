@@ -1,0 +1,131 @@
+/** The settings of mpc wallets: how many parties, where they are, and what one party process needs to know of itself. */
+import { join, resolve } from 'node:path'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { ruleOf } from './read-setting.ts'
+import { list, milliseconds, text } from './schema-kinds.ts'
+
+export const MPC_SETTINGS = {
+  MPC_PARTIES: Type.Integer({
+    minimum: 0,
+    maximum: 20,
+    default: 3,
+    description: 'Parties that hold the shares of mpc wallets; 0 for no mpc wallets.',
+    'x-rule': 'must be 0, or a whole number from 2 to 20',
+  }),
+  MPC_THRESHOLD: Type.Integer({
+    minimum: 2,
+    maximum: 20,
+    default: 2,
+    description: 'How many of them sign together, unless a request names another number.',
+  }),
+  MPC_POOL_SIZE: Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    default: 4,
+    description: 'Keys of mpc wallets that are made ahead, so that a wallet is there at once; 0 for none.',
+  }),
+  MPC_REFRESH_INTERVAL_DAYS: Type.Integer({
+    minimum: 0,
+    maximum: 3_650,
+    default: 30,
+    description: 'How old the shares of an mpc wallet become before they are made anew; 0 for any age.',
+  }),
+  MPC_PARTY_ADDRESSES: list('^[1-9][0-9]?=[^=\\s]+:[0-9]{1,5}$', 'must be a comma list of number=host:port', {
+    description: 'Where the parties listen, `1=host:port,2=host:port,3=host:port`. Without it no mpc wallet can sign.',
+  }),
+  MPC_TRUST_DIR: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'Directory with the certificates of the parties and the coordinator; `$DATA_DIR/mpc/trust` unless set.',
+    }),
+  ),
+  MPC_PARTY: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 20, description: 'Party processes only: which of the parties it is.' }),
+  ),
+  MPC_PARTY_DIR: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'Party processes only: where it keeps its shares; `$DATA_DIR/mpc/party-<number>` unless set.',
+    }),
+  ),
+  MPC_PARTY_KEY: text('^[A-Za-z0-9+/]{43}=$', 'must be 32 bytes in base64: make one with openssl rand -base64 32', {
+    description:
+      'Party processes only: the key that seals its shares, another one for each party. Without it one is made on first ' +
+      'start and kept in its directory.',
+    'x-secret': true,
+  }),
+  MPC_ROUND_TIMEOUT_MS: milliseconds(
+    { minimum: 100, maximum: 120_000, default: 10_000 },
+    'How long a party may take for one round of a signature.',
+  ),
+}
+
+type MpcInput = Static<TObject<typeof MPC_SETTINGS>>
+export type PartyAddress = { readonly host: string; readonly port: number }
+
+export type MpcConfig = {
+  readonly parties: number
+  readonly threshold: number
+  readonly poolSize: number
+  /** Null where shares may become any age. */
+  readonly refreshIntervalDays: number | null
+  /** Where the parties listen, by number; null where none can be reached. */
+  readonly addresses: ReadonlyMap<number, PartyAddress> | null
+  readonly trustDir: string
+  readonly roundTimeoutMs: number
+  /** Of a party process. `key` is base64, null for one that is kept in the directory. */
+  readonly party: { readonly number: number; readonly directory: string; readonly key: string | null } | null
+}
+
+/** @returns null where there are no mpc wallets */
+export function mpcConfig(input: MpcInput, dataDir: string): MpcConfig | null {
+  if (input.MPC_PARTIES === 0) return null
+  const { MPC_PARTY: number } = input
+  return {
+    parties: input.MPC_PARTIES,
+    threshold: input.MPC_THRESHOLD,
+    poolSize: input.MPC_POOL_SIZE,
+    refreshIntervalDays: input.MPC_REFRESH_INTERVAL_DAYS || null,
+    addresses: input.MPC_PARTY_ADDRESSES === undefined ? null : addressesOf(input.MPC_PARTY_ADDRESSES),
+    trustDir: resolve(input.MPC_TRUST_DIR ?? join(dataDir, 'mpc', 'trust')),
+    roundTimeoutMs: input.MPC_ROUND_TIMEOUT_MS,
+    party:
+      number === undefined
+        ? null
+        : {
+            number,
+            directory: resolve(input.MPC_PARTY_DIR ?? join(dataDir, 'mpc', `party-${number}`)),
+            key: input.MPC_PARTY_KEY ?? null,
+          },
+  }
+}
+
+/** What is wrong between the settings; one that is bad itself is not judged by others, nor is any where mpc is turned off. */
+export function mpcProblems(input: Partial<MpcInput>): string[] {
+  const { MPC_PARTIES: parties, MPC_THRESHOLD: threshold, MPC_PARTY: party } = input
+  if (parties === 1) return [`MPC_PARTIES ${ruleOf(MPC_SETTINGS.MPC_PARTIES)}, not "1"`]
+  if (!parties) return []
+  const problems: string[] = []
+  if (threshold !== undefined && threshold > parties) {
+    problems.push(`MPC_THRESHOLD must be at most MPC_PARTIES, which is ${parties}, not ${threshold}`)
+  }
+  if (party !== undefined && party > parties) {
+    problems.push(`MPC_PARTY must be at most MPC_PARTIES, which is ${parties}, not ${party}`)
+  }
+  const addresses = input.MPC_PARTY_ADDRESSES
+  if (addresses === undefined) return problems
+  const known = addressesOf(addresses)
+  const missing = Array.from({ length: parties }, (_, index) => index + 1).filter((number) => !known.has(number))
+  if (missing.length > 0) problems.push(`MPC_PARTY_ADDRESSES must name every party, and ${missing.join(', ')} is missing`)
+  return problems
+}
+
+function addressesOf(texts: readonly string[]): Map<number, PartyAddress> {
+  return new Map(
+    texts.map((text) => {
+      const [number = '', address = ''] = text.split('=')
+      const colon = address.lastIndexOf(':')
+      return [Number(number), { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) }]
+    }),
+  )
+}
