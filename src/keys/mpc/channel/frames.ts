@@ -12,7 +12,9 @@ export const FRAME_TYPES = ['hello', 'data', 'ping', 'pong'] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 
 /** What a peer of this protocol never sends: nothing of the connection can be believed any more. */
-export class MalformedFrame extends Error {}
+export class MalformedFrame extends Error {
+  override readonly name = 'MalformedFrame'
+}
 
 /** The bytes that go before a payload. */
 export function frameHeader(type: FrameType, payloadBytes = 0): Buffer {

@@ -1,0 +1,70 @@
+/** The claims of a signing journal in memory: by nonce, and by transaction. */
+
+/** Which transaction was signed under which nonce of which address. */
+export type ClaimEntry = {
+  readonly transactionId: string
+  readonly chainId: number
+  /** Lower case. */
+  readonly address: string
+  readonly nonce: number
+}
+
+export type ClaimResult =
+  | { readonly granted: true }
+  /** The nonce serves `transactionId`. When the log says that this one has ended, forget it and claim again. */
+  | { readonly granted: false; readonly reason: 'nonce_used'; readonly transactionId: string }
+  /** The transaction was signed under `nonce`, which is not known to be lost. */
+  | { readonly granted: false; readonly reason: 'transaction_used'; readonly nonce: number }
+
+export type ClaimBook = ReturnType<typeof createClaimBook>
+
+export function createClaimBook() {
+  const byNonce = new Map<string, ClaimEntry>()
+  const byTransaction = new Map<string, Set<ClaimEntry>>()
+
+  return {
+    size: () => byNonce.size,
+    entries: (): readonly ClaimEntry[] => [...byNonce.values()],
+    transactions: (): readonly string[] => [...byTransaction.keys()],
+    knows: (transactionId: string) => byTransaction.has(transactionId),
+    has: (entry: ClaimEntry) => byNonce.get(keyOf(entry))?.transactionId === entry.transactionId,
+
+    /** @param released nonces of the same address that the transaction lost */
+    judge(entry: ClaimEntry, released: readonly number[]): ClaimResult {
+      const holder = byNonce.get(keyOf(entry))
+      if (holder !== undefined && holder.transactionId !== entry.transactionId) {
+        return { granted: false, reason: 'nonce_used', transactionId: holder.transactionId }
+      }
+      for (const other of byTransaction.get(entry.transactionId) ?? []) {
+        const elsewhere = other.chainId !== entry.chainId || other.address !== entry.address
+        if (elsewhere || (other.nonce !== entry.nonce && !released.includes(other.nonce))) {
+          return { granted: false, reason: 'transaction_used', nonce: other.nonce }
+        }
+      }
+      return { granted: true }
+    },
+
+    add(entry: ClaimEntry): void {
+      byNonce.set(keyOf(entry), entry)
+      const others = byTransaction.get(entry.transactionId)
+      if (others === undefined) byTransaction.set(entry.transactionId, new Set([entry]))
+      else others.add(entry)
+    },
+
+    remove(entry: ClaimEntry): void {
+      byNonce.delete(keyOf(entry))
+      const others = byTransaction.get(entry.transactionId)
+      others?.delete(entry)
+      if (others?.size === 0) byTransaction.delete(entry.transactionId)
+    },
+
+    forget(transactionId: string): void {
+      for (const entry of byTransaction.get(transactionId) ?? []) byNonce.delete(keyOf(entry))
+      byTransaction.delete(transactionId)
+    },
+  }
+}
+
+function keyOf({ chainId, address, nonce }: ClaimEntry): string {
+  return `${chainId}:${address}:${nonce}`
+}

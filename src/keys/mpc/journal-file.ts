@@ -1,0 +1,143 @@
+/**
+ * A file of records that only grows: one line each, durable before `append` resolves, every line chained to the one before by
+ * a hash. A last line that a power cut tore is dropped when the file is opened, for nobody was told that it was there; damage
+ * anywhere else is refused.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Unavailable } from '../../core/errors.ts'
+import { createFileOnce, syncDirectory } from '../private-files.ts'
+
+const HASH_LENGTH = 16
+const LINE = /^([0-9a-f]{16}) (.*)$/s
+/** What the first line is chained to; names the format and its version. */
+const GENESIS = 'bursar mpc journal 1'
+const OWNER_ONLY = 0o600
+
+export type JournalFile = {
+  /**
+   * Adds a line. One that failed is not there, even when the disk took some of it.
+   *
+   * @throws Unavailable `mpc_journal_full` or `mpc_journal_failed`
+   */
+  readonly append: (record: unknown) => Promise<void>
+  /** Puts one line in the place of all. Throws as `append` does; the file is then as it was, or takes nothing more. */
+  readonly rewrite: (record: unknown) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/**
+ * @returns the file, what stands in it, and how many bytes of a torn last line were dropped
+ * @throws Unavailable `mpc_journal_damaged` naming the line
+ */
+export async function openJournalFile(
+  path: string,
+): Promise<{ readonly file: JournalFile; readonly records: readonly unknown[]; readonly torn: number }> {
+  await createFileOnce(path, '')
+  const contents = await readFile(path)
+  const { records, hash, length } = parse(path, contents)
+  const handle = await open(path, 'a')
+  return { file: createWriter(path, { handle, hash, length }), records, torn: contents.length - length }
+}
+
+/** The end of the file, as far as it is known to be on the disk. */
+type End = { readonly handle: FileHandle; readonly hash: string; readonly length: number }
+
+function createWriter(path: string, opened: End): JournalFile {
+  let end = opened
+  /** Something may stand past the end: a torn line, or one whose writing failed. It goes before the next one comes. */
+  let doubtful = true
+  let unusable = false
+
+  return {
+    async append(record) {
+      if (unusable) throw failed(path, new Error('an earlier failure left it in doubt'))
+      const { handle, length } = end
+      const { bytes, hash } = lineOf(end.hash, record)
+      try {
+        if (doubtful) await handle.truncate(length)
+        doubtful = true
+        await handle.appendFile(bytes)
+        await handle.datasync()
+      } catch (error) {
+        throw failed(path, error)
+      }
+      doubtful = false
+      end = { handle, hash, length: length + bytes.length }
+    },
+
+    async rewrite(record) {
+      const { bytes, hash } = lineOf(GENESIS, record)
+      const temporary = `${path}.${randomUUID()}.tmp`
+      let renamed = false
+      const handle = await open(temporary, 'ax', OWNER_ONLY).catch((error: unknown) => {
+        throw failed(path, error)
+      })
+      try {
+        await handle.appendFile(bytes)
+        await handle.sync()
+        await rename(temporary, path)
+        renamed = true
+        await syncDirectory(dirname(path))
+      } catch (error) {
+        // Past the renaming nobody knows which of the two files a power cut would leave: neither may be told anything more.
+        unusable = renamed
+        await handle.close()
+        if (!renamed) await unlink(temporary)
+        throw failed(path, error)
+      }
+      await end.handle.close()
+      doubtful = false
+      end = { handle, hash, length: bytes.length }
+    },
+
+    close: () => end.handle.close(),
+  }
+}
+
+function parse(path: string, contents: Buffer) {
+  const records: unknown[] = []
+  let hash = GENESIS
+  let at = 0
+  for (let newline = contents.indexOf('\n'); newline !== -1; newline = contents.indexOf('\n', at)) {
+    const [, stated, json = ''] = LINE.exec(contents.toString('utf8', at, newline)) ?? []
+    const line = { hash: hashOf(hash, json), json }
+    if (line.hash !== stated) {
+      // Pages of a write reach the disk in any order, so a torn line may have its end; what is missing reads as zeros.
+      const torn = newline === contents.length - 1 && contents.subarray(at).includes(0)
+      if (torn) break
+      throw damaged(path, records.length + 1)
+    }
+    records.push(JSON.parse(json))
+    hash = line.hash
+    at = newline + 1
+  }
+  return { records, hash, length: at }
+}
+
+function lineOf(previous: string, record: unknown): { readonly bytes: Buffer; readonly hash: string } {
+  const json = JSON.stringify(record)
+  const hash = hashOf(previous, json)
+  return { bytes: Buffer.from(`${hash} ${json}\n`), hash }
+}
+
+function hashOf(previous: string, json: string): string {
+  return createHash('sha256').update(`${previous}\n${json}`).digest('hex').slice(0, HASH_LENGTH)
+}
+
+/** The file holds what it should not: nothing that depends on it may go on. */
+export function damaged(path: string, line: number): Unavailable {
+  return new Unavailable(
+    'mpc_journal_damaged',
+    `${path} is not what was written, from line ${line} on (two processes of one party do that, too): restore it from a backup, ` +
+      'for without it this party cannot tell what it has signed.',
+  )
+}
+
+function failed(path: string, cause: unknown): Unavailable {
+  const { code } = cause as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
+    ? new Unavailable('mpc_journal_full', `${path} could not be written: the disk is full.`, { cause })
+    : new Unavailable('mpc_journal_failed', `${path} could not be written.`, { cause })
+}

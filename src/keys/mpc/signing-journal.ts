@@ -1,0 +1,177 @@
+/**
+ * What one party has helped to sign: which transaction under which nonce of which address. Two rules hold whatever a coordinator
+ * asks: a nonce serves one transaction, and a transaction is signed under one nonce until the log proves that nonce lost.
+ *
+ * One process owns the directory.
+ */
+import { join } from 'node:path'
+import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { preparePrivateDirectory } from '../private-files.ts'
+import { type ClaimBook, type ClaimEntry, type ClaimResult, createClaimBook } from './claim-book.ts'
+import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
+
+const FILE_NAME = 'signing.journal'
+/** A file with fewer stale claims than this is not worth writing anew. */
+const MIN_STALE_CLAIMS = 1_000
+export type Claim = ClaimEntry & {
+  /** Nonces that the log proves to be lost to this transaction: a stranger's transaction consumed them. */
+  readonly released?: readonly number[]
+}
+
+export type SigningJournal = {
+  /**
+   * Asks to help with signatures; call it before the message leaves after which there may be one. What was granted is
+   * durable when it resolves, and is granted again. Concurrent calls share one write to the disk.
+   *
+   * @param claims addresses may have any case
+   * @returns a result for each claim, in order
+   * @throws Unavailable `mpc_journal_full` or `mpc_journal_failed`: nothing was granted
+   * @throws RangeError for what is no claim: a defect of the caller
+   */
+  readonly claim: (claims: readonly Claim[]) => Promise<readonly ClaimResult[]>
+  /** Forgets transactions that have ended according to the log. Their nonces are free for others then. */
+  readonly forget: (transactionIds: readonly string[]) => Promise<void>
+  /** The transactions that are remembered. */
+  readonly transactions: () => readonly string[]
+  /** Resolves once what was asked before is done. */
+  readonly close: () => Promise<void>
+}
+
+export type JournalLog = { readonly warn: (fields: object, message: string) => void }
+
+/** Transaction, chain, address, nonce. */
+const Entry = Type.Tuple([
+  Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+  Type.Integer({ minimum: 1 }),
+  Type.String({ pattern: '^0x[0-9a-f]{40}$' }),
+  Type.Integer({ minimum: 0 }),
+])
+/** What one batch changed: first some transactions are forgotten, then claims are added. */
+const Line = Type.Object(
+  { forget: Type.Array(Type.String()), claim: Type.Array(Entry) },
+  { additionalProperties: false },
+)
+type Line = Static<typeof Line>
+
+type Request = {
+  readonly forget: readonly string[]
+  readonly claims: readonly Claim[]
+  readonly resolve: (results: readonly ClaimResult[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** `claimsInFile` counts the stale ones too. */
+type State = { readonly book: ClaimBook; readonly file: JournalFile; claimsInFile: number }
+
+/**
+ * Opens the journal in the party's own directory, making it when there is none.
+ *
+ * @throws Unavailable `mpc_journal_damaged` when a line is not what was written: restore it from a backup
+ */
+export async function openSigningJournal({
+  directory,
+  log,
+}: {
+  readonly directory: string
+  readonly log: JournalLog
+}): Promise<SigningJournal> {
+  await preparePrivateDirectory(directory)
+  const path = join(directory, FILE_NAME)
+  const { file, records, torn } = await openJournalFile(path)
+  if (torn > 0) log.warn({ path, bytes: torn }, 'the torn end of the signing journal was dropped')
+  const state: State = { book: createClaimBook(), file, claimsInFile: 0 }
+  records.forEach((record, index) => {
+    if (!Value.Check(Line, record)) throw damaged(path, index + 1)
+    for (const id of record.forget) state.book.forget(id)
+    for (const entry of record.claim) state.book.add(fromLine(entry))
+    state.claimsInFile += record.claim.length
+  })
+
+  let waiting: Request[] = []
+  let running: Promise<void> | null = null
+
+  /** What comes while a batch is being written gathers for the next one. */
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      await runBatch(state, batch)
+      await compact(state, log)
+    }
+    running = null
+  }
+
+  function request(forget: readonly string[], claims: readonly Claim[]): Promise<readonly ClaimResult[]> {
+    return new Promise((resolve, reject) => {
+      waiting.push({ forget, claims, resolve, reject })
+      running ??= run()
+    })
+  }
+
+  return {
+    claim: async (claims) => request([], claims.map(checked)),
+    forget: async (transactionIds) => void (await request(transactionIds, [])),
+    transactions: state.book.transactions,
+    async close() {
+      await running
+      await file.close()
+    },
+  }
+}
+
+/** Invariant: between two batches, every claim in the book is on the disk. */
+async function runBatch(state: State, batch: readonly Request[]): Promise<void> {
+  const { book, file } = state
+  const forget = batch.flatMap((request) => request.forget).filter((id) => book.knows(id))
+  // Stays so when writing fails: the log allows it, and the file only remembers for longer.
+  for (const id of forget) book.forget(id)
+  const added: ClaimEntry[] = []
+  const judge = ({ released = [], ...entry }: Claim): ClaimResult => {
+    const result = book.judge(entry, released)
+    if (result.granted && !book.has(entry)) {
+      book.add(entry)
+      added.push(entry)
+    }
+    return result
+  }
+  const results = batch.map(({ claims }) => claims.map(judge))
+  try {
+    if (forget.length + added.length > 0) await file.append({ forget, claim: added.map(toLine) } satisfies Line)
+  } catch (error) {
+    for (const entry of added) book.remove(entry)
+    for (const { reject } of batch) reject(error)
+    return
+  }
+  state.claimsInFile += added.length
+  batch.forEach(({ resolve }, index) => {
+    resolve(results[index] ?? [])
+  })
+}
+
+/** Writes the file anew once most of it is stale. That this fails costs room, nothing else. */
+async function compact(state: State, log: JournalLog): Promise<void> {
+  const { book, file, claimsInFile } = state
+  const live = book.size()
+  if (claimsInFile - live < Math.max(MIN_STALE_CLAIMS, live)) return
+  try {
+    await file.rewrite({ forget: [], claim: book.entries().map(toLine) } satisfies Line)
+    state.claimsInFile = live
+  } catch (error) {
+    log.warn({ err: error }, 'the signing journal could not be made shorter')
+  }
+}
+
+function toLine({ transactionId, chainId, address, nonce }: ClaimEntry): Static<typeof Entry> {
+  return [transactionId, chainId, address, nonce]
+}
+
+function fromLine([transactionId, chainId, address, nonce]: Static<typeof Entry>): ClaimEntry {
+  return { transactionId, chainId, address, nonce }
+}
+
+function checked(claim: Claim): Claim {
+  const lowered = { ...claim, address: claim.address.toLowerCase() }
+  if (!Value.Check(Entry, toLine(lowered))) throw new RangeError('not a claim that a journal can hold')
+  return lowered
+}

@@ -1,0 +1,95 @@
+/** Identities, trust and channels for tests of what runs between the processes of mpc. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
+import { type Kek, parseKek } from '../../src/keys/kek.ts'
+import {
+  type Address,
+  type Channel,
+  type ChannelOptions,
+  openChannel,
+} from '../../src/keys/mpc/channel/open-channel.ts'
+import { type Identity, openIdentity } from '../../src/keys/mpc/identity.ts'
+import { publishCertificate } from '../../src/keys/mpc/trust.ts'
+
+export const freshKek = (): Kek => parseKek(randomBytes(32).toString('base64'))
+
+export async function temporaryDirectory(t: Test): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-mpc-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** A new identity that nobody trusts yet. */
+export async function freshIdentity(t: Test, name: string): Promise<Identity> {
+  const keystore = await openDirectoryKeystore(await temporaryDirectory(t))
+  return openIdentity({ name, keystore, kek: freshKek() })
+}
+
+/** New identities that all trust each other, and the directory in which they do. */
+export async function trustingIdentities(t: Test, names: readonly string[]) {
+  const trustDir = await temporaryDirectory(t)
+  const identities = new Map<string, Identity>()
+  for (const name of names) {
+    const identity = await freshIdentity(t, name)
+    await publishCertificate(trustDir, identity)
+    identities.set(name, identity)
+  }
+  const of = (name: string): Identity => {
+    const identity = identities.get(name)
+    if (identity === undefined) throw new Error(`no identity of ${name}`)
+    return identity
+  }
+  return { trustDir, of }
+}
+
+export type LogLine = {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly [field: string]: unknown
+}
+
+/** A log that keeps its lines. */
+export function listeningLog() {
+  const lines: LogLine[] = []
+  const at = (level: LogLine['level']) => (fields: object, message: string) =>
+    void lines.push({ ...fields, level, message })
+  return { lines, log: { info: at('info'), warn: at('warn'), error: at('error') } }
+}
+
+export type Heard = { readonly from: string; readonly frame: Buffer }
+export type Opened = Channel & { readonly lines: LogLine[]; readonly heard: Heard[]; readonly gone: string[] }
+
+/** A channel that is closed with the test, pings ten times a second, and keeps all it hears. */
+export async function openTestChannel(
+  t: Test,
+  options: Pick<ChannelOptions, 'identity' | 'trustDir'> & Partial<ChannelOptions>,
+): Promise<Opened> {
+  const { lines, log } = listeningLog()
+  const channel = await openChannel({
+    listen: null,
+    dials: new Map<string, Address>(),
+    accepts: () => true,
+    keepaliveMs: 100,
+    log,
+    ...options,
+  })
+  t.after(() => channel.close())
+  const heard: Heard[] = []
+  const gone: string[] = []
+  channel.onFrame((from, frame) => void heard.push({ from, frame: Buffer.from(frame) }))
+  channel.onGone((peer) => void gone.push(peer))
+  return { ...channel, lines, heard, gone }
+}
+
+/** Waits until something is so, and fails when it does not become so in time. */
+export async function until(what: () => boolean, why: string, ms = 10_000): Promise<void> {
+  const deadline = Date.now() + ms
+  while (!what()) {
+    if (Date.now() > deadline) throw new Error(`not in ${ms} ms: ${why}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
