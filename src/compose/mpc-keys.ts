@@ -12,10 +12,16 @@ import type { Work } from './run-process.ts'
 /** Every party takes part in each. */
 const REFRESHES_AT_ONCE = 2
 
+export type JointKeyPorts = {
+  readonly ceremonies: Ceremonies
+  /** Told of a key whose new shares are in the log now: the parties can let go of the old ones. */
+  readonly settle: (keyId: string) => void
+}
+
 export type MpcKeys = Work & { readonly createMpcWallet: CreateMpcWallet }
 
 /** @param signal aborts when the process is to stop */
-export function startMpcKeys(kernel: Kernel, ceremonies: Ceremonies, signal: AbortSignal): MpcKeys {
+export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPorts, signal: AbortSignal): MpcKeys {
   const { log, pool, newId, clock, jobs, logger } = kernel
   const generateKey = createGenerateKey({ log, ceremonies })
   const refreshShares = createRefreshShares({
@@ -29,7 +35,11 @@ export function startMpcKeys(kernel: Kernel, ceremonies: Ceremonies, signal: Abo
         'new shares of an mpc wallet were not made: the old ones stay in use',
       ),
   })
-  const worker = jobs.process('shares', ({ key_id }) => refreshShares(key_id ?? ''), {
+  async function refreshAndSettle(keyId: string): Promise<void> {
+    await refreshShares(keyId)
+    settle(keyId)
+  }
+  const worker = jobs.process('shares', ({ key_id }) => refreshAndSettle(key_id ?? ''), {
     concurrency: REFRESHES_AT_ONCE,
   })
   const keeping = keepKeysAhead(kernel, generateKey, signal)
@@ -60,7 +70,7 @@ export function composeRecordBan({ log, logger, metrics }: Kernel): RecordBan {
   return createRecordBan({
     log,
     onBanned({ keyId, epoch, party, reportedBy, reason }) {
-      metrics.countBan({ party })
+      metrics.mpc.countBan({ party })
       logger.error(
         { key_id: keyId, epoch, party, reported_by: reportedBy, reason },
         'an mpc party failed a check and is banned from signing with a key: look into it, then refresh its shares',

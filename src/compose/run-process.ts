@@ -2,12 +2,15 @@
  * The life of a process: settings, parts, work, and an end in order. A bad setting stops the start with one line; SIGTERM
  * lets running work end; a second signal ends at once.
  */
-import { ConfigError, loadConfig } from '../config.ts'
+import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
 import { closeOnSignal } from '../http/shutdown.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
+
+/** The name of a process, or how it follows from the settings. */
+export type ProcessName = string | ((config: Config) => string)
 
 /** The work of a process. `drain` stops taking new work and resolves when what was begun has ended. */
 export type Work = { readonly drain: () => Promise<void>; readonly checks?: readonly ReadinessCheck[] }
@@ -18,7 +21,7 @@ export type Work = { readonly drain: () => Promise<void>; readonly checks?: read
  * @param start begins the work; the signal aborts when the process is to stop
  */
 export async function runProcess(
-  processName: string,
+  processName: ProcessName,
   start: (kernel: Kernel, signal: AbortSignal) => Promise<Work>,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
@@ -57,9 +60,10 @@ export async function runProcess(
   logger.info({ pid: process.pid }, 'started')
 }
 
-function composeOrExit(env: NodeJS.ProcessEnv, processName: string): Kernel {
+function composeOrExit(env: NodeJS.ProcessEnv, processName: ProcessName): Kernel {
   try {
-    return composeKernel(loadConfig(env), processName)
+    const config = loadConfig(env)
+    return composeKernel(config, typeof processName === 'string' ? processName : processName(config))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)

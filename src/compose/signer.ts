@@ -5,11 +5,11 @@
 import { rpcCall } from '../chain/json-rpc.ts'
 import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
 import { createHdSigner } from '../keys/hd.ts'
-import { parseKek } from '../keys/kek.ts'
+import { type Kek, parseKek } from '../keys/kek.ts'
+import type { Keystore } from '../keys/keystore.ts'
 import { openKekFile } from '../keys/kek-file.ts'
-import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import { createPostgresKeystore } from '../keys/postgres-keystore.ts'
-import type { KeyMaker, KeyRef, Signer } from '../keys/signer.ts'
+import type { KeyRef, Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { openTenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSignVoucher } from '../nft/vouchers/sign-voucher.ts'
@@ -22,6 +22,7 @@ import { createCreateHdWallet } from '../wallets/create-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
+import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import type { Work } from './run-process.ts'
 
@@ -32,19 +33,16 @@ const WALLETS_AT_ONCE = 8
 const VOUCHERS_AT_ONCE = 8
 const SIGNATURES_AT_ONCE = 8
 
-/** @param ceremonies `null` where no mpc parties can be reached: mpc wallets then wait for their keys */
-export async function startSigner(
-  kernel: Kernel,
-  signal: AbortSignal,
-  ceremonies: Ceremonies | null = null,
-): Promise<Work> {
+export async function startSigner(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { jobs, log } = kernel
-  const hd = await openHdSigner(kernel)
-  const signer = signerByKind({ hd })
+  const keys = await openKeystore(kernel)
+  const hd = createHdSigner({ seeds: await openTenantSeeds(keys) })
+  const mpc = await openCoordinator(kernel, keys)
+  const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const keyOf = composeKeyOf(kernel)
   const drainLane = composeLane(kernel, signer, keyOf)
   const signVoucher = createSignVoucher({ log, signer, keyOf })
-  const mpcKeys = ceremonies && startMpcKeys(kernel, ceremonies, signal)
+  const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
     hd: createCreateHdWallet({ log, signer: hd }),
     mpc: mpcKeys?.createMpcWallet ?? null,
@@ -58,15 +56,19 @@ export async function startSigner(
       concurrency: SIGNATURES_AT_ONCE,
     }),
   ]
-  const ended = () => [...workers.map((worker) => worker.close()), mpcKeys?.drain()]
-  return { drain: async () => void (await Promise.all(ended())) }
+  return {
+    async drain() {
+      await Promise.all([...workers.map((worker) => worker.close()), mpcKeys?.drain()])
+      await mpc?.close()
+    },
+  }
 }
 
-async function openHdSigner({ config, pool }: Kernel): Promise<Signer & KeyMaker> {
+async function openKeystore({ config, pool }: Kernel): Promise<{ readonly keystore: Keystore; readonly kek: Kek }> {
   const { kind, directory, key } = config.keystore
   const kek = key === null ? await openKekFile(directory) : parseKek(key)
   const keystore = kind === 'postgres' ? createPostgresKeystore(pool) : await openDirectoryKeystore(directory)
-  return createHdSigner({ seeds: await openTenantSeeds({ keystore, kek }) })
+  return { keystore, kek }
 }
 
 type KeyOf = (walletId: string) => Promise<KeyRef>

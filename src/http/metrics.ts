@@ -2,6 +2,7 @@
  * What a process counts, in Prometheus' terms. Other modules are handed its functions and know nothing of Prometheus.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -21,10 +22,9 @@ export type Metrics = {
   readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
   /** Transactions that a lane signed at once. */
   readonly countSigned: (signed: { network: string; transactions: number }) => void
-  /** One party that was banned from signing with a key. */
-  readonly countBan: (ban: { readonly party: number }) => void
   /** One piece of content that the IPFS node was to pin. */
   readonly observePin: (pin: { outcome: string; durationMs: number }) => void
+  readonly mpc: MpcMetrics
   /** Adds a gauge whose readings are made at each scrape: jobs by queue and state, lanes held, lags. */
   readonly addGauge: (
     name: string,
@@ -55,7 +55,6 @@ export function createMetrics(processName: string): Metrics {
   const help = {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
-    bans: 'Parties banned from signing with a key, one for each key and epoch.',
     failures: 'Gauges that could not be read.',
   }
   const batches = new Histogram({
@@ -65,7 +64,6 @@ export function createMetrics(processName: string): Metrics {
     registers,
   })
   const signed = new Counter({ name: 'bursar_signed_total', help: help.signed, labelNames: ['network'], registers })
-  const bans = new Counter({ name: 'bursar_mpc_bans_total', help: help.bans, labelNames: ['party'], registers })
   const failures = new Counter({
     name: 'bursar_gauge_failures_total',
     help: help.failures,
@@ -84,7 +82,7 @@ export function createMetrics(processName: string): Metrics {
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
-    countBan: ({ party }) => bans.inc({ party: String(party) }),
+    mpc: createMpcMetrics(registry),
     observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {
       new Gauge({

@@ -14,6 +14,7 @@ import { ensureApiKey } from './api-key.ts'
 import { createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
+import { planParties } from './parties.ts'
 import { isFree } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { startChild, stopChild } from './processes.ts'
@@ -22,14 +23,20 @@ import { step } from './steps.ts'
 import { createSupervisor, type Service, type Supervisor } from './supervisor.ts'
 import { printWelcome } from './welcome.ts'
 
+type ProcessPlan = {
+  readonly name: string
+  readonly entry: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
 /** Every process of the service: name in the process list, and entry point beside this file in the build. */
-const PROCESSES = [
+const PROCESSES: readonly ProcessPlan[] = [
   { name: 'api', entry: '../main.js' },
   { name: 'dispatcher', entry: '../../workers/dispatcher.js' },
   { name: 'signer', entry: '../../workers/signer.js' },
   { name: 'submitter', entry: '../../workers/submitter.js' },
   { name: 'chain-follower', entry: '../../workers/chain-follower.js' },
-] as const
+]
 
 /** What differs from production unless the user says otherwise. */
 const DEFAULT_ENV = {
@@ -78,8 +85,10 @@ export async function runSandbox(settings: {
       step('PostgreSQL', () => startDatabase(supervisor, dataDir)),
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
     ])
+    const parties = await planParties(config)
     const childEnv = {
       ...DEFAULT_ENV,
+      ...parties.env,
       ...env,
       DATA_DIR: dataDir,
       DATABASE_URL: databaseUrl,
@@ -88,7 +97,9 @@ export async function runSandbox(settings: {
     }
     await step('API and workers', async () => {
       await Promise.all(
-        PROCESSES.map(({ name, entry }) => supervisor.start(nodeService(name, entry, dataDir, childEnv))),
+        [...PROCESSES, ...parties.processes].map(({ name, entry, env: own = {} }) =>
+          supervisor.start(nodeService(name, entry, dataDir, { ...childEnv, ...own })),
+        ),
       )
       await untilReady(`http://${api.host}:${api.port}`)
     })

@@ -26,6 +26,8 @@ export function createClaimBook() {
     size: () => byNonce.size,
     entries: (): readonly ClaimEntry[] => [...byNonce.values()],
     transactions: (): readonly string[] => [...byTransaction.keys()],
+    noncesOf: (transactionId: string): readonly number[] =>
+      [...(byTransaction.get(transactionId) ?? [])].map(({ nonce }) => nonce),
     knows: (transactionId: string) => byTransaction.has(transactionId),
     has: (entry: ClaimEntry) => byNonce.get(keyOf(entry))?.transactionId === entry.transactionId,
 

@@ -19,7 +19,7 @@ import type { Claim, SigningJournal } from './signing-journal.ts'
 export type SignBegin = Extract<Begin, { ceremony: 'sign' }>
 
 /** Something that a coordinator wants signed, with the address of the key that it names. */
-export type AskedSignature = Omit<SigningItem, 'keyId'> & {
+export type AskedSignature = SigningItem & {
   readonly address: string
   /** Nonces under which this party has helped to sign the transaction before. */
   readonly signedNonces: readonly number[]
@@ -132,18 +132,13 @@ function digestOf(subject: SigningSubject): Uint8Array {
 
 /** Only transactions can be mined twice; a message that is signed twice says nothing new. */
 async function claim(journal: SigningJournal, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
-  const claims = items.map(({ item, key }): Claim | null =>
-    item.subject.kind === 'transaction'
-      ? {
-          transactionId: item.intent.id,
-          chainId: item.subject.transaction.chainId,
-          address: key.address,
-          nonce: item.subject.transaction.nonce,
-          // That the log proves every other nonce of this transaction to be lost was asked before.
-          released: journal.noncesOf(item.intent.id).filter((nonce) => nonce !== item.subject.transaction.nonce),
-        }
-      : null,
-  )
+  const claims = items.map(({ item: { intent, subject }, key }): Claim | null => {
+    if (subject.kind !== 'transaction') return null
+    const { chainId, nonce } = subject.transaction
+    // That the log proves every other nonce of this transaction to be lost was asked before.
+    const released = journal.noncesOf(intent.id).filter((other) => other !== nonce)
+    return { transactionId: intent.id, chainId, address: key.address, nonce, released }
+  })
   const answers = [...(await journal.claim(claims.filter((each) => each !== null)))]
   return claims.map((each) => {
     const answer = each === null ? undefined : answers.shift()

@@ -32,6 +32,8 @@ export type SigningJournal = {
   readonly claim: (claims: readonly Claim[]) => Promise<readonly ClaimResult[]>
   /** Forgets transactions that have ended according to the log. Their nonces are free for others then. */
   readonly forget: (transactionIds: readonly string[]) => Promise<void>
+  /** The nonces under which a transaction was signed. */
+  readonly noncesOf: (transactionId: string) => readonly number[]
   /** The transactions that are remembered. */
   readonly transactions: () => readonly string[]
   /** Resolves once what was asked before is done. */
@@ -112,6 +114,7 @@ export async function openSigningJournal({
   return {
     claim: async (claims) => request([], claims.map(checked)),
     forget: async (transactionIds) => void (await request(transactionIds, [])),
+    noncesOf: state.book.noncesOf,
     transactions: state.book.transactions,
     async close() {
       await running

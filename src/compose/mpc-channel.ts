@@ -1,0 +1,80 @@
+/** The coordinator's side of mpc: its identity, its channel to the parties, and what it asks of them. */
+import type { Keystore } from '../keys/keystore.ts'
+import type { Kek } from '../keys/kek.ts'
+import type { Ceremonies, JointKeysOf } from '../keys/mpc/ceremonies.ts'
+import { openChannel } from '../keys/mpc/channel/open-channel.ts'
+import { createCoordinator } from '../keys/mpc/coordinator.ts'
+import { openIdentity } from '../keys/mpc/identity.ts'
+import { createMpcSigner } from '../keys/mpc/mpc-signer.ts'
+import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
+import { createRunCeremonies } from '../keys/mpc/run-ceremonies.ts'
+import { createSignJointly, type PartyBanned } from '../keys/mpc/sign-jointly.ts'
+import { publishCertificate } from '../keys/mpc/trust.ts'
+import type { Signer } from '../keys/signer.ts'
+import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
+import type { Kernel } from './kernel.ts'
+import { composeRecordBan } from './mpc-keys.ts'
+
+/** A key generation computes for seconds, on a busy machine for many. */
+const CEREMONY_MS = 5 * 60_000
+/** A signature has three rounds, and one more for what comes before and after. */
+const ROUNDS = 4
+
+export type MpcCoordinator = {
+  readonly signer: Signer
+  readonly ceremonies: Ceremonies
+  /** The log names new shares of a key. */
+  readonly settle: (keyId: string) => void
+  readonly close: () => Promise<void>
+}
+
+/** @returns null where no parties are configured */
+export async function openCoordinator(
+  kernel: Kernel,
+  { keystore, kek }: { readonly keystore: Keystore; readonly kek: Kek },
+): Promise<MpcCoordinator | null> {
+  const { config, log, logger, clock, metrics } = kernel
+  if (config.mpc === null || config.mpc.addresses === null) return null
+  const { addresses, trustDir, roundTimeoutMs } = config.mpc
+  const identity = await openIdentity({ name: COORDINATOR, keystore, kek })
+  if (config.sandbox) await publishCertificate(trustDir, identity)
+  const channel = await openChannel({
+    identity,
+    trustDir,
+    listen: null,
+    dials: new Map([...addresses].map(([party, address]) => [partyName(party), address])),
+    accepts: () => false,
+    log: logger,
+  })
+  const coordinator = createCoordinator({ channel })
+  const jointKeysOf = createJointKeysOf(log)
+  const onCheated = recordCheating(kernel, jointKeysOf)
+  const signJointly = createSignJointly({
+    coordinator,
+    jointKeysOf,
+    onCheated,
+    timeoutMs: ROUNDS * roundTimeoutMs,
+    now: clock,
+    onRefused: ({ keyId, intent }, party, { kind, reason }) => {
+      metrics.mpc.countRefusal({ party, kind })
+      logger.warn({ key_id: keyId, intent, party, kind, reason }, 'a party did not sign')
+    },
+  })
+  return {
+    signer: createMpcSigner(signJointly),
+    ceremonies: createRunCeremonies({ coordinator, onCheated, timeoutMs: CEREMONY_MS }),
+    settle: coordinator.settle,
+    close: channel.close,
+  }
+}
+
+/** The ban stands in the log before anybody signs with the key again. */
+function recordCheating(kernel: Kernel, jointKeysOf: JointKeysOf): (banned: PartyBanned) => Promise<void> {
+  const recordBan = composeRecordBan(kernel)
+  return async (banned) => {
+    const key = (await jointKeysOf([banned.keyId])).get(banned.keyId)
+    // What cheats while its key is made spoils a key that nobody will ever use.
+    if (key !== undefined) await recordBan({ ...banned, epoch: key.epoch })
+    else kernel.logger.error(banned, 'an mpc party failed a check while a key was made: look into it')
+  }
+}

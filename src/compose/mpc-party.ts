@@ -1,0 +1,117 @@
+/** A party process: one holder of shares, with a keystore, a key-encryption key and a database connection of its own. */
+import { ConfigError } from '../config.ts'
+import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
+import { parseKek } from '../keys/kek.ts'
+import { openKekFile } from '../keys/kek-file.ts'
+import { type Channel, openChannel } from '../keys/mpc/channel/open-channel.ts'
+import { createEngineThread } from '../keys/mpc/engine-thread.ts'
+import { openIdentity } from '../keys/mpc/identity.ts'
+import { createLoadedShares } from '../keys/mpc/loaded-shares.ts'
+import { createParty, type PartyObserver } from '../keys/mpc/party.ts'
+import { openPartyBans } from '../keys/mpc/party-bans.ts'
+import { createPartyCeremonies } from '../keys/mpc/party-ceremonies.ts'
+import { COORDINATOR, partyName, partyNumber } from '../keys/mpc/party-names.ts'
+import { openShareStore } from '../keys/mpc/share-store.ts'
+import { createSettleShares } from '../keys/mpc/settle-shares.ts'
+import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
+import { publishCertificate } from '../keys/mpc/trust.ts'
+import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
+import type { Kernel } from './kernel.ts'
+import { composeCoverage } from './mpc-coverage.ts'
+import type { Work } from './run-process.ts'
+
+/** A round of key generation computes for seconds, on a busy machine for many. */
+const CEREMONY_ROUND_MS = 2 * 60_000
+
+type Configured = {
+  readonly me: number
+  readonly directory: string
+  readonly key: string | null
+  readonly trustDir: string
+  readonly roundTimeoutMs: number
+  readonly addresses: ReadonlyMap<number, { readonly host: string; readonly port: number }>
+}
+
+/** @throws ConfigError when the process is not told which party it is, or where the parties are */
+export async function startMpcParty(kernel: Kernel): Promise<Work> {
+  const { log } = kernel
+  const settings = configured(kernel)
+  const { me, directory } = settings
+  const kek = settings.key === null ? await openKekFile(directory) : parseKek(settings.key, 'MPC_PARTY_KEY')
+  const store = await openShareStore({ directory, party: me, kek })
+  const [journal, bans, channel] = await Promise.all([
+    openSigningJournal({ directory, log: kernel.logger }),
+    openPartyBans(`${directory}/bans`),
+    openPartyChannel(kernel, settings, await openIdentity({ name: partyName(me), keystore: await openDirectoryKeystore(directory), kek })),
+  ])
+  const [signing, ceremonies] = [createEngineThread(), createEngineThread()]
+  const jointKeysOf = createJointKeysOf(log)
+  const party = createParty({
+    me,
+    channel,
+    signing: {
+      me,
+      engine: signing,
+      shares: createLoadedShares({ me, engine: signing, store }),
+      journal,
+      bans,
+      jointKeysOf,
+      coverageOf: composeCoverage(kernel),
+      onNotCovered: ({ keyId, intent }, rule) =>
+        kernel.logger.error({ key_id: keyId, intent, rule }, 'asked to sign what the log does not want: who asks for it?'),
+    },
+    ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, jointKeysOf }),
+    settle: createSettleShares({ store, jointKeysOf }),
+    roundMs: { signing: settings.roundTimeoutMs, ceremonies: CEREMONY_ROUND_MS },
+    observe: observer(kernel),
+  })
+  return {
+    async drain() {
+      await party.drain()
+      await channel.close()
+      await Promise.all([signing.close(), ceremonies.close(), journal.close()])
+    },
+  }
+}
+
+function configured({ config }: Kernel): Configured {
+  const { mpc } = config
+  if (mpc === null) throw new ConfigError(['MPC_PARTIES must not be 0 for a party process'])
+  if (mpc.party === null) throw new ConfigError(['MPC_PARTY must be set for a party process: the number that it has'])
+  if (mpc.addresses === null) throw new ConfigError(['MPC_PARTY_ADDRESSES must be set for a party process'])
+  const { trustDir, roundTimeoutMs, addresses, party } = mpc
+  return { me: party.number, directory: party.directory, key: party.key, trustDir, roundTimeoutMs, addresses }
+}
+
+/** Of each pair of parties the one with the smaller number dials; the coordinator dials all. */
+async function openPartyChannel(
+  { config, logger }: Kernel,
+  { me, trustDir, addresses }: Configured,
+  identity: Awaited<ReturnType<typeof openIdentity>>,
+): Promise<Channel> {
+  if (config.sandbox) await publishCertificate(trustDir, identity)
+  const larger = [...addresses].filter(([party]) => party > me)
+  return openChannel({
+    identity,
+    trustDir,
+    listen: addresses.get(me) ?? null,
+    dials: new Map(larger.map(([party, address]) => [partyName(party), address])),
+    accepts: (name) => name === COORDINATOR || (partyNumber(name) ?? me) < me,
+    log: logger,
+  })
+}
+
+function observer({ logger, metrics }: Kernel): PartyObserver {
+  return {
+    onSession: ({ ceremony, items, refused, durationMs }) => {
+      metrics.mpc.observeSession({ ceremony, outcome: refused[0] ?? 'done', durationMs })
+      if (ceremony !== 'sign') logger.info({ ceremony, refused, duration_ms: Math.round(durationMs) }, 'a ceremony ended')
+      else if (refused.length > 0) logger.warn({ items, refused }, 'signatures were not made')
+    },
+    onRefusedMessage: ({ from, reason }) => {
+      metrics.mpc.countRefusedMessage({ reason })
+      logger.warn({ from, reason }, 'a message was refused')
+    },
+    onFailure: (error, ceremony) => logger.error({ err: error, ceremony }, 'a ceremony failed here'),
+  }
+}

@@ -1,0 +1,43 @@
+/** What is counted of joint keys: bans, refusals, ceremonies. */
+import { Counter, Histogram, type Registry } from 'prom-client'
+
+export type MpcMetrics = {
+  /** One party that was banned from signing with a key. */
+  readonly countBan: (ban: { readonly party: number }) => void
+  /** One signature that a party did not help with when a coordinator asked for it, by why. */
+  readonly countRefusal: (refusal: { readonly party: number; readonly kind: string }) => void
+  /** One ceremony in which this party took part. */
+  readonly observeSession: (session: {
+    readonly ceremony: string
+    readonly outcome: string
+    readonly durationMs: number
+  }) => void
+  /** One message that this party did not believe. */
+  readonly countRefusedMessage: (refused: { readonly reason: string }) => void
+}
+
+const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+export function createMpcMetrics(registry: Registry): MpcMetrics {
+  const registers = [registry]
+  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const bans = counter('bursar_mpc_bans_total', 'Parties banned from signing with a key, one for each key and epoch.', [
+    'party',
+  ])
+  const refusals = counter('bursar_mpc_refusals_total', 'Signatures that a party did not help with.', ['party', 'kind'])
+  const messages = counter('bursar_mpc_refused_messages_total', 'Messages that this party did not believe.', ['reason'])
+  const sessions = new Histogram({
+    name: 'bursar_mpc_session_duration_seconds',
+    help: 'Time of a ceremony at this party; one of signing makes up to eight signatures.',
+    labelNames: ['ceremony', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  })
+  return {
+    countBan: ({ party }) => bans.inc({ party: String(party) }),
+    countRefusal: ({ party, kind }) => refusals.inc({ party: String(party), kind }),
+    observeSession: ({ durationMs, ...labels }) => sessions.observe(labels, durationMs / 1_000),
+    countRefusedMessage: ({ reason }) => messages.inc({ reason }),
+  }
+}
