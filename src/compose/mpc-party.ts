@@ -44,7 +44,8 @@ export async function startMpcParty(kernel: Kernel): Promise<Work> {
     openPartyBans(`${directory}/bans`),
     openPartyChannel(kernel, settings, await openIdentity({ name: partyName(me), keystore: await openDirectoryKeystore(directory), kek })),
   ])
-  const [signing, ceremonies] = [createEngineThread(), createEngineThread()]
+  // A key that is made ahead can wait, and a signature should not.
+  const [signing, ceremonies] = [createEngineThread(), createEngineThread({ niceness: 15 })]
   const jointKeysOf = createJointKeysOf(log)
   const party = createParty({
     me,
@@ -110,7 +111,8 @@ function observer({ logger, metrics }: Kernel): PartyObserver {
     },
     onRefusedMessage: ({ from, reason }) => {
       metrics.mpc.countRefusedMessage({ reason })
-      logger.warn({ from, reason }, 'a message was refused')
+      const level = ['session_closed', 'session_unknown'].includes(reason) ? 'debug' : 'warn'
+      logger[level]({ from, reason }, 'a message was refused')
     },
     onFailure: (error, ceremony) => logger.error({ err: error, ceremony }, 'a ceremony failed here'),
   }

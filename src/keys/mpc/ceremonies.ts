@@ -48,7 +48,7 @@ export type Ceremonies = {
    * Makes new shares of the same key. Every party holds its new share, as prepared under `refreshId`, beside the old one when
    * this returns; the new ones take the place of the old ones once the log names that id.
    *
-   * @throws Unavailable `mpc_parties_unavailable`, `mpc_ceremony_failed`
+   * @throws Unavailable `mpc_parties_unavailable`, `mpc_ceremony_failed`; Conflict `mpc_share_lost` when a party has no share
    */
   readonly prepareRefresh: (request: { readonly key: JointKey; readonly refreshId: string }) => Promise<void>
   /**

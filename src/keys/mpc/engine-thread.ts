@@ -21,8 +21,12 @@ export type EngineThread = {
 
 type Waiting = { readonly resolve: (results: readonly EngineResult[]) => void; readonly reject: (error: Error) => void }
 
-/** Starts a thread with the first call; it lasts until it is closed or traps. */
-export function createEngineThread(): EngineThread {
+/**
+ * Starts a thread with the first call; it lasts until it is closed or traps.
+ *
+ * @param options.niceness how far the thread stands back when the processor is short: 0 to 19. Linux only
+ */
+export function createEngineThread({ niceness = 0 }: { readonly niceness?: number } = {}): EngineThread {
   let worker: Worker | undefined
   let generation = 0
   let last = 0
@@ -30,7 +34,9 @@ export function createEngineThread(): EngineThread {
 
   function start(): Worker {
     generation += 1
-    const thread = new Worker(new URL(`./engine-worker${extname(import.meta.url)}`, import.meta.url))
+    const thread = new Worker(new URL(`./engine-worker${extname(import.meta.url)}`, import.meta.url), {
+      workerData: { niceness },
+    })
     thread.unref()
     thread.on('message', ({ id, results }: { readonly id: number; readonly results: readonly EngineResult[] }) => {
       waiting.get(id)?.resolve(results)

@@ -1,5 +1,5 @@
 /** Key generation, refresh and repair, as the coordinator runs them: all parties do it, or it was not done. */
-import { Unavailable } from '../../core/errors.ts'
+import { Conflict, Unavailable } from '../../core/errors.ts'
 import type { Ceremonies } from './ceremonies.ts'
 import { type Answers, type Coordinator, partiesUnavailable } from './coordinator.ts'
 import { publicKeyAddress } from './public-key.ts'
@@ -17,6 +17,7 @@ export function createRunCeremonies({ coordinator, onCheated, timeoutMs }: RunCe
   async function agreed(keyId: string, answers: Answers): Promise<Uint8Array> {
     const results = new Map<string, Uint8Array>()
     const failures: string[] = []
+    const lost: number[] = []
     for (const [party, [item]] of answers) {
       if (item?.ok) {
         results.set(Buffer.from(item.result).toString('hex'), item.result)
@@ -24,9 +25,14 @@ export function createRunCeremonies({ coordinator, onCheated, timeoutMs }: RunCe
       }
       const { kind, party: about, reason } = item?.refusal ?? { kind: 'invalid', party: null, reason: 'no answer' }
       failures.push(`party ${party}: ${kind}, ${reason}`)
+      if (kind === 'share_missing') lost.push(party)
       if (kind === 'cheated' && about !== null) await onCheated({ keyId, party: about, reportedBy: party, reason })
     }
     const [result] = results.values()
+    if (lost.length > 0) {
+      const message = `Party ${lost.join(' and ')} has lost its share of this key: ask for its recovery first.`
+      throw new Conflict('mpc_share_lost', message)
+    }
     if (failures.length === 0 && results.size === 1 && result !== undefined) return result
     const reason = failures.length > 0 ? failures.join('; ') : 'the parties came to different results'
     throw new Unavailable('mpc_ceremony_failed', `The parties did not finish together (${reason}). It is begun anew.`)

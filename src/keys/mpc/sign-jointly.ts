@@ -6,14 +6,16 @@ import { recover } from 'tiny-secp256k1'
 import { Unavailable } from '../../core/errors.ts'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
-import { type Answers, type Coordinator, partiesUnavailable } from './coordinator.ts'
+import { createLimit } from './limit.ts'
+import type { Answers, Coordinator } from './coordinator.ts'
+import { createSignerChoice } from './signer-choice.ts'
 import { publicKeyAddress } from './public-key.ts'
 import { type ItemOutcome, MAX_ITEMS, type Refusal, type SigningItem } from './protocol.ts'
 
 /** Sessions under way at once: while some wait for messages, others compute. */
 const SESSIONS_AT_ONCE = 4
-/** A party that was late is asked last for so long. */
-const DOUBTFUL_MS = 30_000
+/** Refusals after which others are asked first. */
+const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set(['stalled', 'share_missing', 'unavailable', 'banned', 'cheated'])
 /** Different sets of parties that are tried before the caller is told to come back. */
 const MAX_TRIES = 4
 
@@ -47,41 +49,8 @@ export type SignJointly = (items: readonly JointSignature[]) => Promise<readonly
 type Entry = { readonly place: number; readonly item: JointSignature; readonly key: JointKey }
 
 export function createSignJointly(ports: SignJointlyPorts): SignJointly {
-  const doubtful = new Map<number, number>()
   const limit = createLimit(SESSIONS_AT_ONCE)
-  let turn = 0
-
-  /** Different sets in turn, so that all parties work; those that were late come last. */
-  function chooseSigners(key: JointKey): readonly number[] {
-    const here = ports.coordinator.reachable()
-    const able = key.parties.filter((party) => here.includes(party) && !key.banned.includes(party))
-    if (able.length < key.threshold) throw partiesUnavailable(key.parties.filter((party) => !able.includes(party)))
-    const now = ports.now()
-    const sure = able.filter((party) => (doubtful.get(party) ?? 0) <= now)
-    const rest = able.filter((party) => !sure.includes(party))
-    turn += 1
-    const rotated = sure.map((_, index) => sure[(index + turn) % sure.length] as number)
-    return [...rotated, ...rest].slice(0, key.threshold)
-  }
-
-  function sessionsOf(entries: readonly Entry[]): { readonly signers: readonly number[]; readonly entries: Entry[] }[] {
-    const alike = new Map<string, Entry[]>()
-    for (const entry of entries) {
-      const { threshold, parties, banned } = entry.key
-      const name = `${threshold} ${parties.join()} ${banned.join()}`
-      const group = alike.get(name)
-      if (group === undefined) alike.set(name, [entry])
-      else group.push(entry)
-    }
-    return [...alike.values()].flatMap((group) => {
-      // A few signatures are spread over the sessions that may run at once.
-      const size = Math.min(MAX_ITEMS, Math.max(1, Math.ceil(group.length / SESSIONS_AT_ONCE)))
-      return Array.from({ length: Math.ceil(group.length / size) }, (_, index) => {
-        const part = group.slice(index * size, (index + 1) * size)
-        return { signers: chooseSigners((part[0] as Entry).key), entries: part }
-      })
-    })
-  }
+  const choice = createSignerChoice({ reachable: ports.coordinator.reachable, now: ports.now })
 
   async function runSession(signers: readonly number[], entries: readonly Entry[]): Promise<Map<number, Signed>> {
     const finisher = signers[0] as number
@@ -104,10 +73,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
         if (item.ok || entry === undefined) continue
         const { refusal } = item
         ports.onRefused(entry.item, party, refusal)
-        if (refusal.kind === 'stalled') doubtful.set(refusal.party ?? party, ports.now() + DOUBTFUL_MS)
-        if (['share_missing', 'unavailable', 'banned'].includes(refusal.kind)) {
-          doubtful.set(refusal.party ?? party, ports.now() + DOUBTFUL_MS)
-        }
+        if (ITS_FAULT.has(refusal.kind)) choice.doubt(refusal.party ?? party)
         if (refusal.kind !== 'cheated' || refusal.party === null) continue
         const { keyId } = entry.item
         await ports.onCheated({ keyId, party: refusal.party, reportedBy: party, reason: refusal.reason })
@@ -126,7 +92,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
         return signed.has(place) ? [] : [{ place, item, key }]
       })
       const results = await Promise.all(
-        sessionsOf(open).map(({ signers, entries }) => limit(() => runSession(signers, entries))),
+        sessionsOf(open, choice.choose).map(({ signers, entries }) => limit(() => runSession(signers, entries))),
       )
       for (const [place, result] of results.flatMap((each) => [...each])) {
         if (result.ok) signed.set(place, result.signature)
@@ -138,6 +104,28 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
     if (whole === 0 && items.length > 0) throw failed(last)
     return items.slice(0, whole).map((_, place) => signed.get(place) as RecoverableSignature)
   }
+}
+
+type Session = { readonly signers: readonly number[]; readonly entries: readonly Entry[] }
+
+/** Items whose keys ask for the same parties go into one session, up to as many as one takes. */
+function sessionsOf(entries: readonly Entry[], choose: (key: JointKey) => readonly number[]): readonly Session[] {
+  const alike = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    const { threshold, parties, banned } = entry.key
+    const name = `${threshold} ${parties.join()} ${banned.join()}`
+    const group = alike.get(name)
+    if (group === undefined) alike.set(name, [entry])
+    else group.push(entry)
+  }
+  return [...alike.values()].flatMap((group) => {
+    // A few signatures are spread over the sessions that may run at once.
+    const size = Math.min(MAX_ITEMS, Math.max(1, Math.ceil(group.length / SESSIONS_AT_ONCE)))
+    return Array.from({ length: Math.ceil(group.length / size) }, (_, index) => {
+      const part = group.slice(index * size, (index + 1) * size)
+      return { signers: choose((part[0] as Entry).key), entries: part }
+    })
+  })
 }
 
 type Signed =
@@ -169,19 +157,4 @@ function failed(refusal: Refusal | null): Unavailable {
     return new Unavailable('mpc_refused', `The parties refuse to sign: ${refusal.reason}.`)
   }
   return new Unavailable('mpc_sign_failed', `No signature was made: ${refusal?.reason ?? 'nobody answered'}.`)
-}
-
-function createLimit(most: number) {
-  let running = 0
-  const queue: (() => void)[] = []
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= most) await new Promise<void>((resolve) => queue.push(resolve))
-    running += 1
-    try {
-      return await work()
-    } finally {
-      running -= 1
-      queue.shift()?.()
-    }
-  }
 }
