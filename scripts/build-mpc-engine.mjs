@@ -35,7 +35,13 @@ const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex')
 
 /** What the module is made of, in one number. */
 function sourcesDigest() {
-  const sources = ['Cargo.toml', 'Cargo.lock', ...readdirSync(join(FOLDER, 'src')).sort().map((name) => `src/${name}`)]
+  const sources = [
+    'Cargo.toml',
+    'Cargo.lock',
+    ...readdirSync(join(FOLDER, 'src'))
+      .sort()
+      .map((name) => `src/${name}`),
+  ]
   const texts = sources.map((name) => `${name}\n${readFileSync(join(FOLDER, name), 'utf8')}`)
   return sha256([...FLAGS, ...texts].join('\0'))
 }
@@ -61,22 +67,18 @@ function compile(targetDir) {
     [cargoHome, '/cargo'],
     [FOLDER, '/engine'],
   ].map(([from, to]) => `--remap-path-prefix=${from}=${to}`)
-  const run = spawnSync(
-    CARGO,
-    ['build', '--release', '--locked', '-Zbuild-std=std,panic_abort', '--target', TARGET],
-    {
-      cwd: FOLDER,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: {
-        ...process.env,
-        RUSTC,
-        // Building the standard library for this target is a feature of nightly compilers.
-        RUSTC_BOOTSTRAP: '1',
-        CARGO_TARGET_DIR: targetDir,
-        CARGO_ENCODED_RUSTFLAGS: [...FLAGS, ...remapped].join('\x1f'),
-      },
+  const run = spawnSync(CARGO, ['build', '--release', '--locked', '-Zbuild-std=std,panic_abort', '--target', TARGET], {
+    cwd: FOLDER,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {
+      ...process.env,
+      RUSTC,
+      // Building the standard library for this target is a feature of nightly compilers.
+      RUSTC_BOOTSTRAP: '1',
+      CARGO_TARGET_DIR: targetDir,
+      CARGO_ENCODED_RUSTFLAGS: [...FLAGS, ...remapped].join('\x1f'),
     },
-  )
+  })
   if (run.status !== 0) throw new Error('the engine does not compile: see above')
   return readFileSync(join(targetDir, TARGET, 'release', 'bursar_mpc_engine.wasm'))
 }
@@ -98,17 +100,25 @@ function inTargetDir(work) {
 
 function build() {
   const compiler = toolchain()
-  if (compiler === null) throw new Error(`no toolchain: install rustc-web, cargo-web, rust-web-src and lld-19, or set RUSTC and CARGO`)
+  if (compiler === null)
+    throw new Error(`no toolchain: install rustc-web, cargo-web, rust-web-src and lld-19, or set RUSTC and CARGO`)
   const module = inTargetDir(compile)
   writeFileSync(MODULE, module)
-  const record = { crate: 'dkls23-core 0.6.2', compiler, flags: FLAGS, sources: sourcesDigest(), module: sha256(module) }
+  const record = {
+    crate: 'dkls23-core 0.6.2',
+    compiler,
+    flags: FLAGS,
+    sources: sourcesDigest(),
+    module: sha256(module),
+  }
   writeFileSync(RECORD, `${JSON.stringify(record, null, 2)}\n`)
   console.log(`Built ${MODULE}: ${module.length} bytes, SHA-256 ${record.module}`)
 }
 
 function check() {
   const record = JSON.parse(readFileSync(RECORD, 'utf8'))
-  if (sha256(readFileSync(MODULE)) !== record.module) throw new Error('engine.wasm is not the module that engine.json records')
+  if (sha256(readFileSync(MODULE)) !== record.module)
+    throw new Error('engine.wasm is not the module that engine.json records')
   if (sourcesDigest() !== record.sources)
     throw new Error('the sources of the engine changed: run "npm run mpc-engine" and commit what it makes')
   const compiler = toolchain()
@@ -117,7 +127,8 @@ function check() {
     console.log(`engine.wasm is the recorded module. NOT rebuilt: that takes ${record.compiler}, and here is ${found}`)
     return
   }
-  if (sha256(inTargetDir(compile)) !== record.module) throw new Error('the sources of the engine give another module than engine.wasm')
+  if (sha256(inTargetDir(compile)) !== record.module)
+    throw new Error('the sources of the engine give another module than engine.wasm')
   console.log('engine.wasm is, byte for byte, what its sources give')
 }
 

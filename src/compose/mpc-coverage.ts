@@ -1,14 +1,26 @@
 /** What a party looks up before it signs: whether the log, read by its own connection, wants exactly what it was asked for. */
 import { type Coverage, notCovered } from '../keys/coverage.ts'
-import type { AskedSignature, CoverageOf } from '../keys/mpc/party-sign.ts'
-import { coversVoucher } from '../nft/vouchers/covers.ts'
+import type { AskedSignature, CoverageOf, PartySignPorts } from '../keys/mpc/party-sign.ts'
 import { mintAggregate } from '../nft/mints/projection.ts'
+import { coversVoucher } from '../nft/vouchers/covers.ts'
 import { coversSignature } from '../signatures/covers.ts'
 import { signatureAggregate } from '../signatures/projection.ts'
 import { coversTransaction } from '../transactions/covers.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
+
+/** What failed or was cancelled before a signature of it was recorded. */
+export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
+  return async (transactionIds) => {
+    const loaded = await log.loadMany(transactionAggregate, [...new Set(transactionIds)])
+    return loaded.flatMap(({ id, state }) => {
+      if (state.state === 'unknown') return []
+      const unsigned = state.attempts.length === 0 && state.abandoned.length === 0
+      return unsigned && (state.state === 'failed' || state.state === 'cancelled') ? [id] : []
+    })
+  }
+}
 
 export function composeCoverage({ log, pool, chainOf }: Kernel): CoverageOf {
   const factsOf = createWalletFacts(pool)
@@ -19,7 +31,9 @@ export function composeCoverage({ log, pool, chainOf }: Kernel): CoverageOf {
       asked.map(({ intent }) => intent.id),
     )
     const states = new Map(loaded.map(({ id, state }) => [id, state]))
-    const named = [...states.values()].flatMap((state) => (state.state === 'unknown' ? [] : (state.intent.dependsOn ?? [])))
+    const named = [...states.values()].flatMap((state) =>
+      state.state === 'unknown' ? [] : (state.intent.dependsOn ?? []),
+    )
     const dependencies = new Map(
       (named.length === 0 ? [] : await log.loadMany(transactionAggregate, [...new Set(named)])).map(({ id, state }) => [
         id,

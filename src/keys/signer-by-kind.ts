@@ -32,7 +32,9 @@ export function signerByKind(signers: SignersByKind): Signer {
         }),
       )
       const answers = new Map(signed.flat())
-      return requests.map((request) => present(answers.get(request)))
+      const unsigned = requests.findIndex((request) => !answers.has(request))
+      const whole = unsigned === -1 ? requests : requests.slice(0, unsigned)
+      return whole.flatMap((request) => answers.get(request) ?? [])
     },
 
     signTypedData: async (request) => signerOf(request.key.kind).signTypedData(request),
@@ -44,11 +46,8 @@ function pair(
   requests: readonly SigningRequest[],
   signed: readonly SignedTransaction[],
 ): [SigningRequest, SignedTransaction][] {
-  return requests.map((request, index) => [request, present(signed[index])])
-}
-
-function present(signed: SignedTransaction | undefined): SignedTransaction {
-  if (signed === undefined)
-    throw new Unavailable('signer_unavailable', 'A signer answered fewer signatures than it was asked for.')
-  return signed
+  return requests.flatMap((request, index): [SigningRequest, SignedTransaction][] => {
+    const answer = signed[index]
+    return answer === undefined ? [] : [[request, answer]]
+  })
 }

@@ -3,6 +3,8 @@
  * retryable error: callers wait, try again later with the same request, and never see a key.
  */
 
+import { Unavailable } from '../core/errors.ts'
+
 /** Names a key that exists. It is recorded in events, so its shape is for ever. */
 export type KeyRef =
   | { readonly kind: 'hd'; readonly tenantId: string; readonly index: number }
@@ -35,6 +37,16 @@ export type UnsignedTransaction = {
  * it up in the log themselves, and refuse what it does not cover.
  */
 export type IntentRef = { readonly kind: 'transaction' | 'voucher' | 'signature'; readonly id: string }
+
+/** Somebody has helped to sign this transaction under another nonce before, and it was not recorded: only that one will do. */
+export class NonceClaimed extends Unavailable {
+  readonly nonce: number
+
+  constructor(transactionId: string, nonce: number) {
+    super('nonce_claimed', `${transactionId} was signed under nonce ${nonce} before: it gets that one or none.`)
+    this.nonce = nonce
+  }
+}
 
 export type SigningRequest = {
   readonly key: KeyRef
@@ -75,10 +87,12 @@ export type KeyMaker = {
 
 export type Signer = {
   /**
-   * Signs all or none, in the order of the requests. Signs whatever it is given: that a nonce is used once is the
-   * caller's to guarantee, by the lane's lease and the log.
+   * Signs in the order of the requests, as far as it goes: the answer may be shorter than the question, and the caller asks
+   * for the rest again. Signs whatever it is given: that a nonce is used once is the caller's to guarantee, by the lane's
+   * lease and the log.
    *
-   * @throws Unavailable when a key cannot be reached now: nothing was signed, the same call may succeed later
+   * @throws NonceClaimed when the first transaction can be signed under one nonce only, which is not the given one
+   * @throws Unavailable when not even the first could be signed now: the same call may succeed later
    * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
    */
   readonly signTransactions: (requests: readonly SigningRequest[]) => Promise<readonly SignedTransaction[]>

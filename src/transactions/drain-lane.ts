@@ -10,7 +10,7 @@ import { type Clock, toInstant } from '../core/ids.ts'
 import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
-import type { KeyRef, Signer } from '../keys/signer.ts'
+import { type KeyRef, NonceClaimed, type Signer } from '../keys/signer.ts'
 import { buildCall, type Call, unsigned } from './build-call.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
@@ -80,7 +80,8 @@ async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease): Promis
     chain.nonceOf(lane.address),
   ])
   const { ready, refused } = await examine(waiting, chain, quote, log.now())
-  const signed = await sign(ports, lane, ready, await lanes.freeNonces(lane, chainNonce, ready.length))
+  const nonces = await lanes.freeNonces(lane, chainNonce, ready.length)
+  const signed = await lease.during(() => sign(ports, lane, ready, nonces))
   const context = (loaded: Loaded<TransactionState>) => ({
     metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
     now: log.now(),
@@ -208,11 +209,12 @@ export function chooseFees(
 }
 
 async function sign(
-  { signer, keyOf, clock }: DrainLanePorts,
+  ports: DrainLanePorts,
   lane: Lane,
   ready: readonly Ready[],
   nonces: readonly number[],
 ): Promise<{ loaded: Loaded<TransactionState>; bytes: SignedBytes }[]> {
+  const { signer, keyOf, clock } = ports
   const requests = await Promise.all(
     ready.map(async ({ loaded, transaction, call, fees }, index) => ({
       key: await keyOf(transaction.intent.walletId),
@@ -220,10 +222,23 @@ async function sign(
       transaction: unsigned(lane.chainId, nonces[index] as number, call, fees),
     })),
   )
-  const signatures = await signer.signTransactions(requests)
+  const signatures = await signer.signTransactions(requests).catch((error: unknown) => {
+    if (error instanceof NonceClaimed && !isFirst(nonces, error.nonce)) return error
+    throw error
+  })
+  if (signatures instanceof NonceClaimed) return sign(ports, lane, ready, withFirst(nonces, signatures.nonce))
   return signatures.map(({ hash, rawTransaction }, index) => {
     const { loaded, fees } = ready[index] as Ready
     const nonce = nonces[index] as number
     return { loaded, bytes: { nonce, hash, rawTransaction, fees, signedAt: toInstant(clock()) } }
   })
+}
+
+function isFirst(nonces: readonly number[], nonce: number): boolean {
+  return nonces[0] === nonce
+}
+
+/** The first transaction gets this nonce; what it would have had goes to the others in turn. */
+function withFirst(nonces: readonly number[], nonce: number): number[] {
+  return [nonce, ...nonces.filter((other) => other !== nonce)].slice(0, nonces.length)
 }

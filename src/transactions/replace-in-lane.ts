@@ -43,7 +43,9 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
     if (ids.length === 0) return
     const quote = await ports.quoteOf(lane.chainId)
     const loaded = await log.loadMany(transactionAggregate, ids)
-    const changes: Change[] = decided(await Promise.all(loaded.map((item) => replacement(ports, lane, item, quote))))
+    const changes: Change[] = decided(
+      await lease.during(() => Promise.all(loaded.map((item) => replacement(ports, lane, item, quote)))),
+    )
     if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
   }
 }

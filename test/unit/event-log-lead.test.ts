@@ -10,6 +10,7 @@ t.test('a lease that cannot be renewed ends the task, not the process, and is ta
     name: 'leader',
     fence: 1n,
     renew: () => Promise.reject(new Error('the database is away')),
+    during: (work) => work(),
     release: () => Promise.reject(new Error('the database is away')),
   }
   const settings = {

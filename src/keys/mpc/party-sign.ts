@@ -7,6 +7,7 @@ import { eip191Digest } from '../eip191.ts'
 import { eip712Digest } from '../eip712.ts'
 import { eip1559Digest } from '../eip1559.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
+import type { ClaimResult } from './claim-book.ts'
 import type { EngineThread } from './engine-thread.ts'
 import type { LoadedShares } from './loaded-shares.ts'
 import type { PartyBans } from './party-bans.ts'
@@ -36,6 +37,8 @@ export type PartySignPorts = {
   readonly bans: PartyBans
   readonly jointKeysOf: JointKeysOf
   readonly coverageOf: CoverageOf
+  /** Those of these transactions that have ended without a signature, as the log has it: their nonces are free. */
+  readonly endedOf: (transactionIds: readonly string[]) => Promise<readonly string[]>
   /** Told of what is not covered: somebody asks for what nobody wanted. */
   readonly onNotCovered: (item: SigningItem, rule: string) => void
 }
@@ -43,7 +46,12 @@ export type PartySignPorts = {
 /** With the messages of this round the finisher puts the signature together. */
 const LAST_ROUND = 3
 
-type Accepted = { readonly item: SigningItem; readonly key: JointKey; readonly digest: Uint8Array; readonly share: number }
+type Accepted = {
+  readonly item: SigningItem
+  readonly key: JointKey
+  readonly digest: Uint8Array
+  readonly share: number
+}
 
 /** Takes part in one session; resolves with what came of each item. */
 export async function takePartInSigning(
@@ -65,7 +73,7 @@ export async function takePartInSigning(
     table,
     beforeSending: async (round, places) => {
       if (round !== LAST_ROUND) return places.map(() => null)
-      return claim(ports.journal, accepted(places.map((place) => judged[place])))
+      return claim(ports, accepted(places.map((place) => judged[place])))
     },
   })
   await Promise.all(
@@ -86,7 +94,8 @@ function accepted(judged: readonly (Judged | undefined)[]): readonly Accepted[] 
 async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly number[]): Promise<readonly Judged[]> {
   const { items, signers, finisher } = begin
   const { me } = ports
-  if (!signers.includes(me) || !signers.includes(finisher)) return items.map(() => refuse('invalid', 'not among the signers'))
+  if (!signers.includes(me) || !signers.includes(finisher))
+    return items.map(() => refuse('invalid', 'not among the signers'))
   const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
   const asked = items.map((item) => {
     const signedNonces = item.intent.kind === 'transaction' ? ports.journal.noncesOf(item.intent.id) : []
@@ -97,7 +106,11 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
     items.map(async (item, index): Promise<Judged> => {
       const key = keys.get(item.keyId)
       if (key === undefined) return refuse('key_unknown', `the log has no key ${item.keyId}`)
-      const unfit = unfitSigners(key, signers, ports.bans.of(key).find((party) => others.includes(party)))
+      const unfit = unfitSigners(
+        key,
+        signers,
+        ports.bans.of(key).find((party) => others.includes(party)),
+      )
       if (unfit !== null) return { refusal: unfit }
       const verdict = coverage[index] ?? { covered: false, rule: 'it was not judged' }
       if (!verdict.covered) {
@@ -131,7 +144,10 @@ function digestOf(subject: SigningSubject): Uint8Array {
 }
 
 /** Only transactions can be mined twice; a message that is signed twice says nothing new. */
-async function claim(journal: SigningJournal, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
+async function claim(
+  { journal, endedOf }: Pick<PartySignPorts, 'journal' | 'endedOf'>,
+  items: readonly Accepted[],
+): Promise<readonly (Refusal | null)[]> {
   const claims = items.map(({ item: { intent, subject }, key }): Claim | null => {
     if (subject.kind !== 'transaction') return null
     const { chainId, nonce } = subject.transaction
@@ -139,14 +155,35 @@ async function claim(journal: SigningJournal, items: readonly Accepted[]): Promi
     const released = journal.noncesOf(intent.id).filter((other) => other !== nonce)
     return { transactionId: intent.id, chainId, address: key.address, nonce, released }
   })
-  const answers = [...(await journal.claim(claims.filter((each) => each !== null)))]
+  const answers = [
+    ...(await claimAnew(
+      { journal, endedOf },
+      claims.filter((each) => each !== null),
+    )),
+  ]
   return claims.map((each) => {
     const answer = each === null ? undefined : answers.shift()
     if (answer === undefined || answer.granted) return null
-    const reason =
-      answer.reason === 'nonce_used'
-        ? `the nonce was signed for ${answer.transactionId}`
-        : `the transaction was signed under nonce ${answer.nonce}`
-    return { kind: 'nonce_claimed', party: null, reason }
+    if (answer.reason === 'nonce_used') {
+      return { kind: 'nonce_claimed', party: null, reason: `the nonce was signed for ${answer.transactionId}` }
+    }
+    const { nonce } = answer
+    return { kind: 'nonce_claimed', party: null, reason: `the transaction was signed under nonce ${nonce}`, nonce }
   })
+}
+
+/** A nonce that was meant for a transaction which then failed unsigned goes to the next one. */
+async function claimAnew(
+  { journal, endedOf }: Pick<PartySignPorts, 'journal' | 'endedOf'>,
+  claims: readonly Claim[],
+): Promise<readonly ClaimResult[]> {
+  const answers = await journal.claim(claims)
+  const holders = answers.flatMap((answer) =>
+    !answer.granted && answer.reason === 'nonce_used' ? [answer.transactionId] : [],
+  )
+  if (holders.length === 0) return answers
+  const ended = await endedOf(holders)
+  if (ended.length === 0) return answers
+  await journal.forget(ended)
+  return journal.claim(claims)
 }

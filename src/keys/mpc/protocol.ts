@@ -30,7 +30,12 @@ export type Begin =
       readonly finisher: number
       readonly items: readonly SigningItem[]
     }
-  | { readonly ceremony: 'generate'; readonly keyId: string; readonly threshold: number; readonly parties: readonly number[] }
+  | {
+      readonly ceremony: 'generate'
+      readonly keyId: string
+      readonly threshold: number
+      readonly parties: readonly number[]
+    }
   | {
       readonly ceremony: 'refresh'
       readonly keyId: string
@@ -70,6 +75,8 @@ export type Refusal = {
   readonly kind: (typeof REFUSALS)[number]
   readonly party: number | null
   readonly reason: string
+  /** Of `nonce_claimed`: the only nonce under which this party helps to sign the transaction. */
+  readonly nonce?: number
 }
 
 /** Of each item of a session in order, what came of it at one party. The result is empty at all but the finisher. */
@@ -180,6 +187,7 @@ const OutcomeSchema = Type.Array(
             kind: Type.Union(REFUSALS.map((kind) => Type.Literal(kind))),
             party: Type.Union([Party, Type.Null()]),
             reason: Type.String({ maxLength: 2_000 }),
+            nonce: Type.Optional(Type.Integer({ minimum: 0 })),
           },
           strict,
         ),

@@ -5,17 +5,24 @@
 import { recover } from 'tiny-secp256k1'
 import { Unavailable } from '../../core/errors.ts'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
+import { NonceClaimed } from '../signer.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
-import { createLimit } from './limit.ts'
 import type { Answers, Coordinator } from './coordinator.ts'
-import { createSignerChoice } from './signer-choice.ts'
-import { publicKeyAddress } from './public-key.ts'
+import { createLimit } from './limit.ts'
 import { type ItemOutcome, MAX_ITEMS, type Refusal, type SigningItem } from './protocol.ts'
+import { publicKeyAddress } from './public-key.ts'
+import { createSignerChoice } from './signer-choice.ts'
 
 /** Sessions under way at once: while some wait for messages, others compute. */
 const SESSIONS_AT_ONCE = 4
 /** Refusals after which others are asked first. */
-const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set(['stalled', 'share_missing', 'unavailable', 'banned', 'cheated'])
+const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set([
+  'stalled',
+  'share_missing',
+  'unavailable',
+  'banned',
+  'cheated',
+])
 /** Different sets of parties that are tried before the caller is told to come back. */
 const MAX_TRIES = 4
 
@@ -83,7 +90,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
 
   return async (items) => {
     const signed = new Map<number, RecoverableSignature>()
-    let last: Refusal | null = null
+    let first: Refusal | null = null
     for (let tries = 0; tries < MAX_TRIES && signed.size < items.length; tries += 1) {
       const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
       const open = items.flatMap((item, place): Entry[] => {
@@ -96,12 +103,12 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       )
       for (const [place, result] of results.flatMap((each) => [...each])) {
         if (result.ok) signed.set(place, result.signature)
-        else last = result.refusal
+        else if (place === 0) first = result.refusal
       }
     }
     const prefix = items.findIndex((_, place) => !signed.has(place))
     const whole = prefix === -1 ? items.length : prefix
-    if (whole === 0 && items.length > 0) throw failed(last)
+    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first)
     return items.slice(0, whole).map((_, place) => signed.get(place) as RecoverableSignature)
   }
 }
@@ -152,9 +159,13 @@ function invalid(reason: string): Refusal {
   return { kind: 'refused', party: null, reason }
 }
 
-function failed(refusal: Refusal | null): Unavailable {
+function failed({ intent }: SigningItem, refusal: Refusal | null): Unavailable {
+  if (refusal?.nonce !== undefined) return new NonceClaimed(intent.id, refusal.nonce)
   if (refusal?.kind === 'not_covered' || refusal?.kind === 'nonce_claimed') {
-    return new Unavailable('mpc_refused', `The parties refuse to sign: ${refusal.reason}.`)
+    return new Unavailable('mpc_refused', `The parties refuse to sign ${intent.id}: ${refusal.reason}.`)
   }
-  return new Unavailable('mpc_sign_failed', `No signature was made: ${refusal?.reason ?? 'nobody answered'}.`)
+  return new Unavailable(
+    'mpc_sign_failed',
+    `No signature was made of ${intent.id}: ${refusal?.reason ?? 'nobody answered'}.`,
+  )
 }
