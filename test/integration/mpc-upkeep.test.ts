@@ -1,0 +1,185 @@
+/** What is done to joint keys without their owners: old shares made anew in time, parties banned; and how parties read of it. */
+import t, { type Test } from 'tap'
+import { type BursarError, Unavailable } from '../../src/core/errors.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
+import { createJointKeysOf } from '../../src/mpc-keys/joint-keys.ts'
+import { mpcKeyAggregate } from '../../src/mpc-keys/projection.ts'
+import { type Ban, createRecordBan } from '../../src/mpc-keys/record-ban.ts'
+import { createScheduleRefreshes } from '../../src/mpc-keys/schedule-refreshes.ts'
+import {
+  ALL_ALIVE,
+  beatAs,
+  jointKey,
+  type MpcParts,
+  makeMpcWallet,
+  newId,
+  signerOn,
+  TERMS,
+  withMpcKeys,
+} from '../support/mpc-log-side.ts'
+import { ACME, anotherLog } from '../support/wallet-parts.ts'
+
+const HOUR_MS = 60 * 60_000
+const DAY_MS = 24 * HOUR_MS
+
+async function codeOf(promise: Promise<unknown> | undefined): Promise<string> {
+  return Promise.resolve(promise).then(
+    () => 'accepted',
+    (error: BursarError) => error.items[0]?.code ?? 'none',
+  )
+}
+
+t.test('old shares of wallets are refreshed in time, spread over days, a few at once', async (t: Test) => {
+  const parts = await withMpcKeys(t)
+  const { pool, log } = parts
+  await parts.generateKey(newId('mpcKey'), TERMS)
+  const wallets = []
+  for (let n = 0; n < 20; n += 1) wallets.push(await makeMpcWallet(parts))
+  await parts.generateKey(newId('mpcKey'), TERMS)
+  let day = 0
+  const later = { ...log, now: () => new Date(Date.now() + day * DAY_MS).toISOString() }
+  const scheduled = createScheduleRefreshes({ pool, log: later, newId, intervalDays: 30 })
+  const { refreshShares } = signerOn(later, pool, parts.parties)
+  const counts: number[] = []
+  for (; day < 31; day += 1) {
+    await beatAs(pool, ALL_ALIVE)
+    let ofDay = 0
+    for (;;) {
+      const requested = await scheduled()
+      t.ok(requested <= 8, 'few at once')
+      if (requested === 0) break
+      ofDay += requested
+      t.ok((await scheduled()) <= 8 - requested, 'what is under way counts')
+      for (const { key_id } of await openOnes(pool)) await refreshShares(key_id)
+    }
+    counts.push(ofDay)
+  }
+  t.comment(`by day: ${counts.join(' ')}`)
+  t.strictSame(
+    counts.slice(0, 24).filter((count) => count > 0),
+    [],
+    'none is refreshed early',
+  )
+  const { rows } = await pool.query(
+    'SELECT epoch, wallet_id IS NULL AS pooled, count(*)::int AS n FROM mpc_keys GROUP BY 1, 2',
+  )
+  t.strictSame(
+    rows.toSorted((a, b) => a.n - b.n),
+    [
+      { epoch: 0, pooled: true, n: 1 },
+      { epoch: 1, pooled: false, n: 20 },
+    ],
+    'each wallet once, and no key of the pool',
+  )
+  t.ok(counts.filter((count) => count > 0).length >= 3, 'not all on one day')
+  const reasons = await pool.query('SELECT DISTINCT reason FROM mpc_refreshes')
+  t.strictSame(reasons.rows, [{ reason: 'scheduled' }])
+})
+
+async function openOnes(pool: MpcParts['pool']): Promise<readonly { readonly key_id: string }[]> {
+  return (await pool.query<{ key_id: string }>(`SELECT key_id FROM mpc_refreshes WHERE status = 'pending'`)).rows
+}
+
+t.test(
+  'no refresh is scheduled while a party is down, and one that failed is not tried again at once',
+  async (t: Test) => {
+    const parts = await withMpcKeys(t)
+    const { pool, log } = parts
+    const { keyId } = await makeMpcWallet(parts)
+    let hours = 31 * 24
+    const later = { ...log, now: () => new Date(Date.now() + hours * HOUR_MS).toISOString() }
+    const scheduled = createScheduleRefreshes({ pool, log: later, newId, intervalDays: 30 })
+    await beatAs(pool, ['mpc-party-2'], 60)
+    t.equal(await scheduled(), 0)
+    await beatAs(pool, ALL_ALIVE)
+    t.equal(await scheduled(), 1)
+    t.equal(await scheduled(), 0)
+    parts.parties.onStep = () => {
+      throw new Unavailable('mpc_parties_unavailable', 'party 3 does not answer')
+    }
+    await signerOn(log, pool, parts.parties, () => Date.now() + 32 * DAY_MS).refreshShares(keyId)
+    t.strictSame(await openOnes(pool), [])
+    hours += 5
+    t.equal(await scheduled(), 0)
+    hours += 2
+    t.equal(await scheduled(), 1)
+  },
+)
+
+t.test(
+  'a ban is recorded and told once, whoever reports it, and a late report of an old epoch changes nothing',
+  async (t: Test) => {
+    const parts = await withMpcKeys(t)
+    const wallet = await makeMpcWallet(parts)
+    const { keyId } = wallet
+    const told: Ban[] = []
+    const recorders = [0, 1, 2].map(() =>
+      createRecordBan({ log: anotherLog(parts), onBanned: (banned) => void told.push(banned) }),
+    )
+    const ban: Ban = { keyId, epoch: 0, party: 2, reportedBy: 1, reason: 'its commitment does not open' }
+    await Promise.all(recorders.flatMap((record) => [record(ban), record({ ...ban, reportedBy: 3 })]))
+    t.equal(told.length, 1)
+    t.strictSame((await jointKey(parts, keyId)).banned, [2])
+    const recorded = (await parts.log.readStream(mpcKeyAggregate, keyId)).at(-1)
+    t.match(recorded, { type: 'MpcPartyBanned', metadata: { tenantId: 'acme' }, data: { party: 2, epoch: 0 } })
+
+    await parts.requestRefresh(wallet, null, { metadata: ACME })
+    await parts.refreshShares(keyId)
+    await recorders[0]?.(ban)
+    t.strictSame((await jointKey(parts, keyId)).banned, [])
+    await recorders[0]?.({ ...ban, epoch: 1 })
+    t.strictSame((await jointKey(parts, keyId)).banned, [2])
+    t.equal(told.length, 2)
+    t.strictSame(
+      [
+        await codeOf(recorders[0]?.({ ...ban, party: 9 }) ?? Promise.resolve()),
+        await codeOf(recorders[0]?.({ ...ban, keyId: 'mpk_x' }) ?? Promise.resolve()),
+      ],
+      ['not_allowed', 'mpc_key_not_found'],
+    )
+  },
+)
+
+t.test(
+  'joint keys are read by one query, by two where something is new, and never from an epoch that is over',
+  async (t: Test) => {
+    const parts = await withMpcKeys(t)
+    const wallets = [await makeMpcWallet(parts), await makeMpcWallet(parts), await makeMpcWallet(parts)]
+    const ids = wallets.map(({ keyId }) => keyId)
+    let queries = 0
+    const counting: Pick<EventLog, 'heads' | 'loadMany'> = {
+      heads: (...given) => {
+        queries += 1
+        return parts.log.heads(...given)
+      },
+      loadMany: (...given) => {
+        queries += 1
+        return parts.log.loadMany(...given)
+      },
+    }
+    const jointKeysOf = createJointKeysOf(counting)
+    const queriesFor = async (act: () => Promise<unknown>) => {
+      const before = queries
+      await act()
+      return queries - before
+    }
+    t.equal(await queriesFor(() => jointKeysOf([...ids, ...ids, 'mpk_nobody'])), 2)
+    t.equal(await queriesFor(() => jointKeysOf(ids)), 1)
+    t.strictSame([...(await jointKeysOf([...ids, 'mpk_nobody'])).keys()].toSorted(), ids.toSorted())
+    const [first] = wallets
+    if (first === undefined) throw new Error('there are three')
+    await parts.requestRefresh(first, null, { metadata: ACME })
+    await parts.refreshShares(first.keyId)
+    let read: ReadonlyMap<string, JointKey> = new Map()
+    const reading = async () => {
+      read = await jointKeysOf(ids)
+    }
+    t.equal(await queriesFor(reading), 2)
+    t.strictSame(
+      ids.map((id) => read.get(id)?.epoch),
+      [1, 0, 0],
+    )
+    t.equal(await queriesFor(() => jointKeysOf(ids)), 1)
+  },
+)

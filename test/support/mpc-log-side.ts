@@ -1,0 +1,158 @@
+/**
+ * Joint keys on a fresh database, with parties that are nothing but memory. They are for the rules of the log alone: which
+ * attempt counts, what a race or a death in between leaves. They make no shares and sign nothing: the ceremonies themselves
+ * are tested with the real engine and real parties.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import { SigningKey, Wallet } from 'ethers'
+import type { Pool } from 'pg'
+import type { Test } from 'tap'
+import { v7 } from 'uuid'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ID_PREFIXES, type NewId } from '../../src/core/ids.ts'
+import { compareShadow, type Difference } from '../../src/event-log/compare-shadow.ts'
+import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import { replay } from '../../src/event-log/replay.ts'
+import type { Ceremonies, JointKey } from '../../src/keys/mpc/ceremonies.ts'
+import { createCreateMpcWallet } from '../../src/mpc-keys/create-mpc-wallet.ts'
+import { createGenerateKey } from '../../src/mpc-keys/generate-key.ts'
+import { createJointKeysOf } from '../../src/mpc-keys/joint-keys.ts'
+import { createRefreshShares } from '../../src/mpc-keys/refresh-shares.ts'
+import { createRequestRefresh } from '../../src/mpc-keys/request-refresh.ts'
+import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { ACME, hdRequest, type WalletParts, withWallets } from './wallet-parts.ts'
+
+export const newId: NewId = (kind) => `${ID_PREFIXES[kind]}_${v7()}`
+export const TERMS = { threshold: 2, parties: 3 }
+
+/** One party stores what a ceremony gave it. */
+export type Step = { readonly ceremony: keyof Ceremonies; readonly id: string; readonly party: number }
+
+export type RememberedParties = Ceremonies & {
+  /** Called before each party stores; what it throws ends the ceremony there. */
+  onStep: (step: Step) => void | Promise<void>
+  /** Every ceremony that began, in order. */
+  readonly begun: readonly { readonly ceremony: keyof Ceremonies; readonly id: string; readonly party?: number }[]
+  /** The most that ran at once. */
+  readonly mostAtOnce: () => number
+  /** Whether every party holds the shares that the log names. */
+  readonly holdsAllOf: (key: JointKey) => boolean
+}
+
+export function rememberedParties(): RememberedParties {
+  const held = new Set<string>()
+  const begun: { ceremony: keyof Ceremonies; id: string; party?: number }[] = []
+  let running = 0
+  let most = 0
+  const share = (party: number, keyId: string, attempt: string | null) => `${party} ${keyId} ${attempt}`
+
+  async function run(
+    ceremony: keyof Ceremonies,
+    key: { readonly keyId: string; readonly parties: readonly number[] },
+    attempt: string | null,
+    repaired?: number,
+  ): Promise<void> {
+    const id = attempt ?? key.keyId
+    begun.push({ ceremony, id, ...(repaired === undefined ? {} : { party: repaired }) })
+    running += 1
+    most = Math.max(most, running)
+    try {
+      for (const party of key.parties) {
+        await turn()
+        await parties.onStep({ ceremony, id, party })
+        held.add(share(party, key.keyId, attempt))
+      }
+    } finally {
+      running -= 1
+    }
+  }
+
+  const parties: RememberedParties = {
+    begun,
+    onStep: () => undefined,
+    mostAtOnce: () => most,
+    holdsAllOf: ({ keyId, parties: members, refreshId }) =>
+      members.every((party) => held.has(share(party, keyId, refreshId))),
+    async generateKey(request) {
+      await run('generateKey', request, null)
+      const { address, privateKey } = Wallet.createRandom()
+      return { address, publicKey: SigningKey.computePublicKey(privateKey, true) }
+    },
+    prepareRefresh: ({ key, refreshId }) => run('prepareRefresh', key, refreshId),
+    prepareRecovery: ({ key, party, refreshId }) => run('prepareRecovery', key, refreshId, party),
+  }
+  return parties
+}
+
+export type MpcParts = Awaited<ReturnType<typeof withMpcKeys>>
+
+/** What a signer process is made of, on a log of its own. */
+export function signerOn(log: EventLog, pool: Pool, ceremonies: Ceremonies, clock = Date.now) {
+  const givenUp: string[] = []
+  const generateKey = createGenerateKey({ log, ceremonies })
+  return {
+    generateKey,
+    givenUp,
+    createMpcWallet: createCreateMpcWallet({ log, pool, newId, generateKey }),
+    refreshShares: createRefreshShares({
+      log,
+      ceremonies,
+      newId,
+      clock,
+      onGivenUp: (_keyId, { refreshId }) => givenUp.push(refreshId),
+    }),
+  }
+}
+
+export async function withMpcKeys(t: Test) {
+  const wallets = await withWallets(t)
+  const { pool, log } = wallets
+  const parties = rememberedParties()
+  return {
+    ...wallets,
+    parties,
+    ...signerOn(log, pool, parties),
+    requestRefresh: createRequestRefresh({ log, newId, findReplay: createFindReplay(pool) }),
+    jointKeysOf: createJointKeysOf(log),
+  }
+}
+
+/** Says that processes live, as their heartbeats do. */
+export async function beatAs(pool: Pool, processes: readonly string[], agoSeconds = 0): Promise<void> {
+  await pool.query(
+    `INSERT INTO heartbeats (process, instance, beat_at)
+       SELECT process, 'test', now() - $2 * interval '1 second' FROM unnest($1::text[]) AS process
+     ON CONFLICT (process, instance) DO UPDATE SET beat_at = excluded.beat_at`,
+    [processes, agoSeconds],
+  )
+}
+
+export const ALL_ALIVE = ['signer', 'mpc-party-1', 'mpc-party-2', 'mpc-party-3']
+
+/** Requests an mpc wallet; it waits for its key. Returns its id. */
+export async function requestMpc(parts: WalletParts, mpc: typeof TERMS | null = null): Promise<string> {
+  await beatAs(parts.pool, ALL_ALIVE)
+  return (await parts.requestWallet(hdRequest({ type: 'mpc', mpc }), { metadata: ACME })).id
+}
+
+/** An mpc wallet with its key. */
+export async function makeMpcWallet(parts: MpcParts): Promise<WalletFacts & { readonly keyId: string }> {
+  const id = await requestMpc(parts)
+  await parts.createMpcWallet(id)
+  const facts = await parts.findWallet({ tenantId: 'acme', environment: 'mainnet' }, id)
+  if (facts.key?.kind !== 'mpc') throw new Error(`${id} has no joint key`)
+  return { ...facts, keyId: facts.key.keyId }
+}
+
+/** What the log says of a key now. */
+export async function jointKey({ jointKeysOf }: Pick<MpcParts, 'jointKeysOf'>, keyId: string): Promise<JointKey> {
+  const key = (await jointKeysOf([keyId])).get(keyId)
+  if (key === undefined) throw new Error(`the log has no key ${keyId}`)
+  return key
+}
+
+/** Rows in which the read models differ from what the log folds to. */
+export async function differences(pool: Pool): Promise<Difference[]> {
+  return compareShadow(pool, (await replay(pool, ALL_AGGREGATES)).shadow)
+}
