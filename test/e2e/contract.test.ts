@@ -10,6 +10,7 @@ import { checkVouchers } from './checks/nft-vouchers.ts'
 import { checkOnce } from './checks/once.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkRefusals } from './checks/refusals.ts'
+import { checkSigning } from './checks/signing.ts'
 import { checkTransfers } from './checks/transfers.ts'
 import { checkWallets } from './checks/wallets.ts'
 
@@ -18,6 +19,7 @@ const sandbox = await startSandbox(t)
 t.test('the rows of the contract', (t) => checkContractRows(t, sandbox))
 t.test('wallets', (t) => checkWallets(t, sandbox))
 t.test('transfers', (t) => checkTransfers(t, sandbox))
+t.test('signatures', (t) => checkSigning(t, sandbox))
 t.test('collections and mints', (t) => checkNft(t, sandbox))
 t.test('vouchers, and tokens that change', (t) => checkVouchers(t, sandbox))
 t.test('idempotency', (t) => checkOnce(t, sandbox))

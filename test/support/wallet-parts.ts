@@ -15,6 +15,8 @@ import { createHdSigner } from '../../src/keys/hd.ts'
 import type { KeyMaker, Signer } from '../../src/keys/signer.ts'
 import { voucherJobs } from '../../src/nft/vouchers/jobs.ts'
 import { createSignVoucher } from '../../src/nft/vouchers/sign-voucher.ts'
+import { signatureJobs } from '../../src/signatures/jobs.ts'
+import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { createArchiveWallet } from '../../src/wallets/archive-wallet.ts'
 import { createCreateHdWallet } from '../../src/wallets/create-hd-wallet.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
@@ -126,7 +128,7 @@ export async function makeWallet(
   return id
 }
 
-/** Follows the log and makes keys, as dispatcher and signer together do, until the test ends. */
+/** Follows the log, makes keys and signs, as dispatcher and signer together do, until the test ends. */
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
   const { pool, log, wakeUps, createHdWallet } = parts
   const keyOf = async (walletId: string) => {
@@ -135,11 +137,13 @@ export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
     return key
   }
   const signVoucher = createSignVoucher({ log, signer: testSigner(), keyOf })
+  const signRecorded = createSignRecorded({ log, signer: testSigner(), keyOf })
   await beat(parts)
   const stop = new AbortController()
   const running = (async () => {
     for await (const batch of subscribe({ pool, wakeUps, name: 'signer', signal: stop.signal })) {
       for (const { data } of batch.events.flatMap(voucherJobs)) await signVoucher(data.mint_id ?? '')
+      for (const { data } of batch.events.flatMap(signatureJobs)) await signRecorded(data.signature_id ?? '')
       for (const { queue, data } of batch.events.flatMap(walletJobs)) {
         if (queue === 'wallet') await createHdWallet(data.wallet_id ?? '')
       }

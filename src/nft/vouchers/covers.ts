@@ -22,8 +22,8 @@ export type AskedVoucher = {
 export function coversVoucher(state: MintState, { walletId, typedData }: AskedVoucher): Coverage {
   if (state.state === 'unknown') return notCovered('the log has no such mint')
   const { voucher, mint } = state
-  const [token, ...others] = mint.tokens
-  if (voucher === null || token === undefined || others.length > 0) return notCovered('the mint has no voucher')
+  const [token] = mint.tokens
+  if (voucher === null || token === undefined) return notCovered('the mint has no voucher')
   if (walletId !== voucher.walletId) return notCovered("another wallet's key signs the voucher")
   const { chainId, contract, recipient, validUntil } = voucher
   const recorded = voucherTypedData(chainId, contract, chainVoucher({ ...token, recipient, validUntil }))

@@ -5,7 +5,9 @@ import { type Client, type E2eReply, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
 
 const UNKNOWN_WALLET = '/v1/wallets/wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
+const UNKNOWN_SIGNATURE = 'sig_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 const UNKNOWN_TRANSACTION = 'tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
+const TYPED_DATA = { domain: { name: 'a' }, types: { A: [{ name: 'b', type: 'bool' }] }, message: { b: true } }
 
 export async function checkAccess(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('access')
@@ -31,6 +33,9 @@ function calls(client: Client, wallet: string, transaction: string): Readonly<Re
     restore: () => client.post(`${wallet}/restore`),
     transfer: () => client.post(`${wallet}/transfer`, transfer),
     preview: () => client.post(`${wallet}/transfer/preview`, transfer),
+    signMessage: () => client.post(`${wallet}/sign/message`, { message: 'mine now' }),
+    signTypedData: () => client.post(`${wallet}/sign/typed-data`, TYPED_DATA),
+    signature: () => client.get(`${wallet}/signatures/${UNKNOWN_SIGNATURE}`),
     transaction: () => client.get(transaction),
     cancel: () => client.post(`${transaction}/cancel`),
     speedUp: () => client.post(`${transaction}/speed-up`, { gas_priority: 'high' }),

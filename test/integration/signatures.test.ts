@@ -1,0 +1,245 @@
+/** Signatures over messages and typed data over HTTP on a real PostgreSQL: what is signed, what is refused, what the log folds to. */
+import { hashMessage, TypedDataEncoder, verifyMessage, verifyTypedData } from 'ethers'
+import t, { type Test } from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { composeSignatureRoutes } from '../../src/compose/api-signatures.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { compareShadow } from '../../src/event-log/compare-shadow.ts'
+import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { replay } from '../../src/event-log/replay.ts'
+import { findPendingSignatures } from '../../src/signatures/jobs.ts'
+import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
+import { openingRoutes } from '../../src/wallets/opening-routes.ts'
+import { walletRoutes } from '../../src/wallets/routes.ts'
+import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { TEST_CHAIN } from '../support/log.ts'
+import { MAIL } from '../support/typed-data.ts'
+import { CREATE, UNKNOWN_ID, WATCH } from '../support/wallet-api.ts'
+import { anotherLog, beat, makeWallet, runSigner, testSigner, withWallets } from '../support/wallet-parts.ts'
+
+const ASYNC = { prefer: 'respond-async' }
+const STRANGER = { authorization: `Bearer ${KEYS.cold}` }
+const READER = { authorization: `Bearer ${KEYS.reader}` }
+
+/** The mail of EIP-712 on the chain of the wallet, as a wallet would be asked to sign it. */
+const LETTER = { ...MAIL, domain: { ...MAIL.domain, chainId: TEST_CHAIN }, primaryType: 'Mail' }
+const { EIP712Domain: _, ...TYPES } = MAIL.types
+
+type Data = Readonly<Record<string, string | number | null>>
+const dataOf = ({ body }: Answer) => (body.data ?? {}) as Data
+
+async function withSigning(t: Test, { signer = true } = {}) {
+  const parts = await withWallets(t)
+  if (signer) await runSigner(t, parts)
+  const routes = [
+    openingRoutes(parts),
+    walletRoutes(parts),
+    composeSignatureRoutes(
+      { ...parts, newId },
+      { findWallet: parts.findWallet, findReplay: createFindReplay(parts.pool) },
+    ),
+  ]
+  const { send } = await startTestApp({
+    routes: (app) => {
+      for (const add of routes) add(app)
+    },
+  })
+  const post = (url: string, payload: object, headers = {}) => send({ method: 'POST', url, payload, headers })
+  const get = (url: string, headers = {}) => send({ method: 'GET', url, headers })
+  const wallet = async () => {
+    const { wallet_id, address } = dataOf(await post('/v1/wallets/create', CREATE))
+    return { path: `/v1/wallets/${wallet_id}`, walletId: String(wallet_id), address: String(address) }
+  }
+  const events = async () =>
+    (await parts.pool.query("SELECT type, data FROM events WHERE stream_id LIKE 'signature-%' ORDER BY position")).rows
+  return { parts, send, post, get, wallet, events }
+}
+
+t.test('a message is signed as wallets sign it, and the signature can be read again', async (t) => {
+  const { post, get, wallet } = await withSigning(t)
+  const { path, walletId, address } = await wallet()
+  for (const [body, bytes] of [
+    [{ message: 'Sign in: Grüße\n' }, 'Sign in: Grüße\n'],
+    [{ message: '0x00ff', encoding: 'hex' }, Uint8Array.of(0, 255)],
+    [{ message: '0x00ff', encoding: 'utf8' }, '0x00ff'],
+    [{ message: '' }, ''],
+  ] as const) {
+    const answer = await post(`${path}/sign/message`, body)
+    t.equal(answer.status, 201, answer.text)
+    const { signature, r, s, v, digest, signature_id, ...rest } = dataOf(answer)
+    t.match(rest, { wallet_id: walletId, address, type: 'message', status: 'signed', signed_at: String })
+    t.equal(verifyMessage(bytes, String(signature)), address)
+    t.equal(digest, hashMessage(bytes))
+    t.equal(`${r}${String(s).slice(2)}${Number(v).toString(16)}`, signature)
+    t.match(signature_id, /^sig_/)
+    const read = await get(`${path}/signatures/${signature_id}`)
+    t.strictSame([read.status, read.body], [200, answer.body])
+  }
+})
+
+t.test('typed data is signed as wallets sign it, whether or not it names its chain', async (t) => {
+  const { post, wallet, events } = await withSigning(t)
+  const { path, address } = await wallet()
+  const answer = await post(`${path}/sign/typed-data`, LETTER)
+  t.equal(answer.status, 201, answer.text)
+  const { signature, digest, type } = dataOf(answer)
+  t.equal(type, 'typed_data')
+  t.equal(verifyTypedData(LETTER.domain, TYPES, LETTER.message, String(signature)), address)
+  t.equal(digest, TypedDataEncoder.hash(LETTER.domain, TYPES, LETTER.message))
+  const { chainId: _, ...domain } = LETTER.domain
+  const anywhere = await post(`${path}/sign/typed-data`, {
+    domain,
+    types: TYPES,
+    primary_type: 'Mail',
+    message: MAIL.message,
+  })
+  t.equal(anywhere.status, 201, anywhere.text)
+  t.equal(verifyTypedData(domain, TYPES, LETTER.message, String(dataOf(anywhere).signature)), address)
+  t.match(await events(), [
+    {
+      type: 'TypedDataSignatureRequested',
+      data: { address, chainId: TEST_CHAIN, digest, typedData: { types: TYPES } },
+    },
+    { type: 'SignatureMade', data: { signature } },
+    { type: 'TypedDataSignatureRequested' },
+    { type: 'SignatureMade' },
+  ])
+})
+
+t.test('what is malformed is refused by its field, and leaves no trace', async (t) => {
+  const { post, wallet, events } = await withSigning(t)
+  const { path } = await wallet()
+  const messages: [body: object, ...refusals: string[]][] = [
+    [{}, 'message required'],
+    [{ message: 5 }, 'message wrong_type'],
+    [{ message: '0x1', encoding: 'hex' }, 'message invalid_hex'],
+    [{ message: 'a', encoding: 'base64' }, 'encoding not_allowed'],
+    [{ message: 'a', mesage: 'b' }, 'mesage unknown_field'],
+    [{ message: 'a\u0000' }, 'message invalid_text'],
+    [{ message: 'a'.repeat(32_769) }, 'message message_too_large'],
+  ]
+  for (const [body, ...refusals] of messages) {
+    const answer = await post(`${path}/sign/message`, body)
+    t.strictSame([answer.status, ...told(answer)], [422, ...refusals], JSON.stringify(body).slice(0, 60))
+  }
+  const { domain, types, message } = LETTER
+  const letters: [body: object, ...refusals: string[]][] = [
+    [MAIL, 'domain.chainId chain_id_mismatch'],
+    [{ ...LETTER, primary_type: 'Person' }, 'primary_type not_allowed'],
+    [{ ...LETTER, types: { ...types, Extra: [{ name: 'a', type: 'bool' }] } }, 'types unused_type'],
+    [{ ...LETTER, types: { ...types, Person: [{ name: 'a', type: 'uint' }] } }, 'types.Person[0].type invalid_type'],
+    [{ ...LETTER, types: { ...types, Person: [{ name: 'a' }] } }, 'types.Person[0].type required'],
+    [{ ...LETTER, types: { ...types, Person: 'name' } }, 'types.Person wrong_type'],
+    [{ ...LETTER, types: [] }, 'types wrong_type'],
+    [{ ...LETTER, domain: { ...domain, chain: 1 } }, 'domain.chain unknown_field'],
+    [{ ...LETTER, domain: { ...domain, chainId: true } }, 'domain.chainId wrong_type'],
+    [{ ...LETTER, domain: {} }, 'domain too_few'],
+    [{ ...LETTER, message: { ...message, to: { name: 'Bob' } } }, 'message.to.wallet required'],
+    [{ ...LETTER, message: 'Hello' }, 'message wrong_type'],
+    [{ types, domain }, 'message required'],
+    [{ ...LETTER, message: { ...message, contents: 'a'.repeat(65_536) } }, 'message typed_data_too_large'],
+  ]
+  for (const [body, ...refusals] of letters) {
+    const answer = await post(`${path}/sign/typed-data`, body)
+    t.strictSame([answer.status, ...told(answer)], [422, ...refusals], JSON.stringify(body).slice(0, 60))
+  }
+  t.strictSame(await events(), [])
+})
+
+t.test('only the owner of an active wallet with a key has it sign', async (t) => {
+  const { post, get, send, wallet, events } = await withSigning(t)
+  const { path } = await wallet()
+  const sign = (at: string, headers = {}) => post(`${at}/sign/message`, { message: 'a' }, headers)
+  const id = dataOf(await sign(path)).signature_id
+  const watched = dataOf(await post('/v1/wallets/watch', WATCH)).wallet_id
+  const other = await wallet()
+  const before = (await events()).length
+  const refusals: [answer: Answer, status: number, what: string][] = [
+    [await sign(`/v1/wallets/${watched}`), 422, 'wallet_id watch_only'],
+    [await sign(`/v1/wallets/${UNKNOWN_ID}`), 404, '- wallet_not_found'],
+    [await sign('/v1/wallets/x'), 404, '- wallet_not_found'],
+    [await sign(path, STRANGER), 404, '- wallet_not_found'],
+    [await sign(path, READER), 403, '- insufficient_scope'],
+    [await get(`${path}/signatures/${id}`, STRANGER), 404, '- wallet_not_found'],
+    [await get(`${path}/signatures/${id}`, READER), 403, '- insufficient_scope'],
+    [await get(`${other.path}/signatures/${id}`), 404, '- signature_not_found'],
+    [await get(`${path}/signatures/${newId('signature')}`), 404, '- signature_not_found'],
+    [await get(`${path}/signatures/x`), 404, '- signature_not_found'],
+  ]
+  for (const [answer, status, what] of refusals) t.strictSame([answer.status, ...told(answer)], [status, what])
+  t.equal((await send({ method: 'DELETE', url: `${path}?force=true` })).status, 200)
+  const archived = await sign(path)
+  t.strictSame([archived.status, ...told(archived)], [409, '- wallet_archived'])
+  t.equal((await get(`${path}/signatures/${id}`)).status, 200, 'what was signed before can still be read')
+  t.equal((await events()).length, before)
+})
+
+t.test('the same key gives the same signature for ever, and another body under it is refused', async (t) => {
+  const { post, send, wallet, events } = await withSigning(t)
+  const { path } = await wallet()
+  const sign = (body: object, key: string) => post(`${path}/sign/message`, body, { 'idempotency-key': key })
+  const first = await sign({ message: 'a' }, 'once')
+  const again = await Promise.all([sign({ message: 'a' }, 'once'), sign({ message: 'a' }, 'once')])
+  for (const answer of again) {
+    t.strictSame([answer.status, answer.headers['idempotency-replayed'], answer.body], [201, 'true', first.body])
+  }
+  t.strictSame(told(await sign({ message: 'b' }, 'once')), ['- idempotency_key_reused'])
+  await send({ method: 'DELETE', url: `${path}?force=true` })
+  const late = await sign({ message: 'a' }, 'once')
+  t.strictSame([late.status, late.headers['idempotency-replayed'], late.body], [201, 'true', first.body])
+  const crowd = await withSigning(t)
+  const its = await crowd.wallet()
+  const same = await Promise.all(
+    Array.from({ length: 8 }, () => crowd.post(`${its.path}/sign/typed-data`, LETTER, { 'idempotency-key': 'crowd' })),
+  )
+  t.equal(new Set(same.map((answer) => dataOf(answer).signature_id)).size, 1)
+  t.strictSame([(await events()).length, (await crowd.events()).length], [2, 2])
+})
+
+t.test('while nobody signs the wish is pending, and nothing of it is lost', async (t) => {
+  const { parts, post, get } = await withSigning(t, { signer: false })
+  await beat(parts)
+  const walletId = String(dataOf(await post('/v1/wallets/create', CREATE, ASYNC)).wallet_id)
+  const path = `/v1/wallets/${walletId}`
+  const early = await post(`${path}/sign/message`, { message: 'a' }, ASYNC)
+  t.strictSame([early.status, ...told(early)], [409, '- wallet_not_ready'])
+  await parts.createHdWallet(walletId)
+  const pending = await post(`${path}/sign/message`, { message: 'a' }, { prefer: 'wait=1' })
+  t.strictSame([pending.status, pending.headers['preference-applied']], [202, 'wait=1'])
+  t.match(dataOf(pending), { status: 'pending', digest: hashMessage('a'), signature: null, r: null, s: null, v: null })
+  const { signature_id } = dataOf(pending)
+  const unasked = await post(`${path}/sign/typed-data`, LETTER, ASYNC)
+  t.match([unasked.status, unasked.headers['preference-applied']], [202, 'respond-async'])
+  const job = { queue: 'signature', id: signature_id, data: { signature_id } }
+  t.strictSame(await findPendingSignatures(parts.pool, new Date(Date.now() + 60_000), 1), [job], 'the oldest first')
+  t.strictSame(await findPendingSignatures(parts.pool, new Date(0), 10), [], 'its job is on the way still')
+  await runSigner(t, parts)
+  const waited = await post(`${path}/sign/message`, { message: 'b' })
+  t.equal(waited.status, 201)
+  t.match(dataOf(await get(`${path}/signatures/${signature_id}`)), { status: 'signed', v: /^2[78]$/ })
+  t.strictSame(await findPendingSignatures(parts.pool, new Date(Date.now() + 60_000), 10), [])
+})
+
+t.test(
+  'of jobs that come twice, to several signers at once, one records its signature; a replay tells the same',
+  async (t) => {
+    const { parts, post, events } = await withSigning(t, { signer: false })
+    const walletId = await makeWallet(parts)
+    const wishes = await Promise.all([
+      post(`/v1/wallets/${walletId}/sign/typed-data`, LETTER, ASYNC),
+      post(`/v1/wallets/${walletId}/sign/message`, { message: 'a' }, ASYNC),
+    ])
+    const factsOf = createWalletFacts(parts.pool)
+    const keyOf = async (id: string) => (await factsOf(id))?.key ?? { kind: 'mpc' as const, keyId: '' }
+    const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) =>
+      createSignRecorded({ log, signer: testSigner(), keyOf }),
+    )
+    for (const wish of wishes)
+      for (const _ of [1, 2]) await Promise.all(signers.map((sign) => sign(String(dataOf(wish).signature_id))))
+    t.equal((await events()).filter(({ type }) => type === 'SignatureMade').length, 2)
+    const { shadow } = await replay(parts.pool, ALL_AGGREGATES)
+    t.equal(shadow.get('signatures')?.size, 2)
+    t.strictSame(await compareShadow(parts.pool, shadow), [])
+  },
+)
