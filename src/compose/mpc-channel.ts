@@ -1,6 +1,7 @@
 /** The coordinator's side of mpc: its identity, its channel to the parties, and what it asks of them. */
-import type { Keystore } from '../keys/keystore.ts'
+
 import type { Kek } from '../keys/kek.ts'
+import type { Keystore } from '../keys/keystore.ts'
 import type { Ceremonies, JointKeysOf } from '../keys/mpc/ceremonies.ts'
 import { openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { createCoordinator } from '../keys/mpc/coordinator.ts'

@@ -1,8 +1,8 @@
 /** What a party looks up before it signs: whether the log, read by its own connection, wants exactly what it was asked for. */
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature, CoverageOf } from '../keys/mpc/party-sign.ts'
-import { coversVoucher } from '../nft/vouchers/covers.ts'
 import { mintAggregate } from '../nft/mints/projection.ts'
+import { coversVoucher } from '../nft/vouchers/covers.ts'
 import { coversSignature } from '../signatures/covers.ts'
 import { signatureAggregate } from '../signatures/projection.ts'
 import { coversTransaction } from '../transactions/covers.ts'
@@ -19,7 +19,9 @@ export function composeCoverage({ log, pool, chainOf }: Kernel): CoverageOf {
       asked.map(({ intent }) => intent.id),
     )
     const states = new Map(loaded.map(({ id, state }) => [id, state]))
-    const named = [...states.values()].flatMap((state) => (state.state === 'unknown' ? [] : (state.intent.dependsOn ?? [])))
+    const named = [...states.values()].flatMap((state) =>
+      state.state === 'unknown' ? [] : (state.intent.dependsOn ?? []),
+    )
     const dependencies = new Map(
       (named.length === 0 ? [] : await log.loadMany(transactionAggregate, [...new Set(named)])).map(({ id, state }) => [
         id,

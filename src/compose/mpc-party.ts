@@ -11,8 +11,8 @@ import { createParty, type PartyObserver } from '../keys/mpc/party.ts'
 import { openPartyBans } from '../keys/mpc/party-bans.ts'
 import { createPartyCeremonies } from '../keys/mpc/party-ceremonies.ts'
 import { COORDINATOR, partyName, partyNumber } from '../keys/mpc/party-names.ts'
-import { openShareStore } from '../keys/mpc/share-store.ts'
 import { createSettleShares } from '../keys/mpc/settle-shares.ts'
+import { openShareStore } from '../keys/mpc/share-store.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
 import { publishCertificate } from '../keys/mpc/trust.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
@@ -42,7 +42,11 @@ export async function startMpcParty(kernel: Kernel): Promise<Work> {
   const [journal, bans, channel] = await Promise.all([
     openSigningJournal({ directory, log: kernel.logger }),
     openPartyBans(`${directory}/bans`),
-    openPartyChannel(kernel, settings, await openIdentity({ name: partyName(me), keystore: await openDirectoryKeystore(directory), kek })),
+    openPartyChannel(
+      kernel,
+      settings,
+      await openIdentity({ name: partyName(me), keystore: await openDirectoryKeystore(directory), kek }),
+    ),
   ])
   // A key that is made ahead can wait, and a signature should not.
   const [signing, ceremonies] = [createEngineThread(), createEngineThread({ niceness: 15 })]
@@ -59,7 +63,10 @@ export async function startMpcParty(kernel: Kernel): Promise<Work> {
       jointKeysOf,
       coverageOf: composeCoverage(kernel),
       onNotCovered: ({ keyId, intent }, rule) =>
-        kernel.logger.error({ key_id: keyId, intent, rule }, 'asked to sign what the log does not want: who asks for it?'),
+        kernel.logger.error(
+          { key_id: keyId, intent, rule },
+          'asked to sign what the log does not want: who asks for it?',
+        ),
     },
     ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, jointKeysOf }),
     settle: createSettleShares({ store, jointKeysOf }),
@@ -106,7 +113,8 @@ function observer({ logger, metrics }: Kernel): PartyObserver {
   return {
     onSession: ({ ceremony, items, refused, durationMs }) => {
       metrics.mpc.observeSession({ ceremony, outcome: refused[0] ?? 'done', durationMs })
-      if (ceremony !== 'sign') logger.info({ ceremony, refused, duration_ms: Math.round(durationMs) }, 'a ceremony ended')
+      if (ceremony !== 'sign')
+        logger.info({ ceremony, refused, duration_ms: Math.round(durationMs) }, 'a ceremony ended')
       else if (refused.length > 0) logger.warn({ items, refused }, 'signatures were not made')
     },
     onRefusedMessage: ({ from, reason }) => {

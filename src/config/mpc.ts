@@ -36,7 +36,8 @@ export const MPC_SETTINGS = {
   MPC_TRUST_DIR: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'Directory with the certificates of the parties and the coordinator; `$DATA_DIR/mpc/trust` unless set.',
+      description:
+        'Directory with the certificates of the parties and the coordinator; `$DATA_DIR/mpc/trust` unless set.',
     }),
   ),
   MPC_PARTY: Type.Optional(
@@ -116,7 +117,8 @@ export function mpcProblems(input: Partial<MpcInput>): string[] {
   if (addresses === undefined) return problems
   const known = addressesOf(addresses)
   const missing = Array.from({ length: parties }, (_, index) => index + 1).filter((number) => !known.has(number))
-  if (missing.length > 0) problems.push(`MPC_PARTY_ADDRESSES must name every party, and ${missing.join(', ')} is missing`)
+  if (missing.length > 0)
+    problems.push(`MPC_PARTY_ADDRESSES must name every party, and ${missing.join(', ')} is missing`)
   return problems
 }
 

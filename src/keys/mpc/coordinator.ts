@@ -7,7 +7,15 @@ import { Unavailable } from '../../core/errors.ts'
 import type { Channel } from './channel/open-channel.ts'
 import { encodeMessage, readMessage } from './message.ts'
 import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
-import { type Begin, decodeOutcome, encodeBegin, encodeSettle, type ItemOutcome, KIND, type Refusal } from './protocol.ts'
+import {
+  type Begin,
+  decodeOutcome,
+  encodeBegin,
+  encodeSettle,
+  type ItemOutcome,
+  KIND,
+  type Refusal,
+} from './protocol.ts'
 
 /** What each party answered. One that did not answer has `stalled` for all items. */
 export type Answers = ReadonlyMap<number, readonly ItemOutcome[]>

@@ -17,7 +17,8 @@ export type PartyBans = {
 export async function openPartyBans(directory: string): Promise<PartyBans> {
   await preparePrivateDirectory(directory)
   const known = new Set((await readdir(directory)).filter((name) => name.endsWith('.ban')))
-  const fileOf = ({ keyId, epoch }: Pick<JointKey, 'keyId' | 'epoch'>, party: number) => `${keyId}.${epoch}.${party}.ban`
+  const fileOf = ({ keyId, epoch }: Pick<JointKey, 'keyId' | 'epoch'>, party: number) =>
+    `${keyId}.${epoch}.${party}.ban`
   return {
     async add(key, party) {
       const name = fileOf(key, party)

@@ -2,7 +2,7 @@
  * A party's part in making a key, in refreshing its shares, and in repairing the share of another party. What comes of it is
  * kept durably before the coordinator hears of it, and counts only once the log names it.
  */
-import { publicKeyAddress } from './public-key.ts'
+
 import { LRUCache } from 'lru-cache'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { LoadedShare } from './engine.ts'
@@ -10,6 +10,7 @@ import type { EngineCall, EngineResult } from './engine-calls.ts'
 import type { EngineThread } from './engine-thread.ts'
 import { GENERATED, generationOf } from './loaded-shares.ts'
 import type { Begin, ItemOutcome } from './protocol.ts'
+import { publicKeyAddress } from './public-key.ts'
 import { RefusalError } from './refusal-error.ts'
 import type { RoundTable } from './round-table.ts'
 import { runSession } from './run-session.ts'
@@ -41,7 +42,11 @@ export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyC
   const repaired = new LRUCache<string, Uint8Array>({ max: REPAIRED, ttl: REPAIRED_MS })
 
   /** Keeps the share that a ceremony gave, and answers with its public key. */
-  async function keep(keyId: string, generation: string, outcome: readonly ItemOutcome[]): Promise<readonly ItemOutcome[]> {
+  async function keep(
+    keyId: string,
+    generation: string,
+    outcome: readonly ItemOutcome[],
+  ): Promise<readonly ItemOutcome[]> {
     const [item] = outcome
     if (item === undefined || !item.ok) return outcome
     const [share] = await loaded(engine, [item.result])
@@ -107,7 +112,9 @@ export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyC
       if (target !== me) {
         const { share } = await store.load(keyId, generationOf(key))
         return withShare(share, async (number) => {
-          const term = resultOf(await engine.run([{ name: 'help', with: [{ share: number, target, helpers, repairId }] }]))
+          const term = resultOf(
+            await engine.run([{ name: 'help', with: [{ share: number, target, helpers, repairId }] }]),
+          )
           table.send(1, target, term as Uint8Array)
           return [{ ok: true, result: EMPTY }]
         })

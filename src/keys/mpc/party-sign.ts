@@ -43,7 +43,12 @@ export type PartySignPorts = {
 /** With the messages of this round the finisher puts the signature together. */
 const LAST_ROUND = 3
 
-type Accepted = { readonly item: SigningItem; readonly key: JointKey; readonly digest: Uint8Array; readonly share: number }
+type Accepted = {
+  readonly item: SigningItem
+  readonly key: JointKey
+  readonly digest: Uint8Array
+  readonly share: number
+}
 
 /** Takes part in one session; resolves with what came of each item. */
 export async function takePartInSigning(
@@ -86,7 +91,8 @@ function accepted(judged: readonly (Judged | undefined)[]): readonly Accepted[] 
 async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly number[]): Promise<readonly Judged[]> {
   const { items, signers, finisher } = begin
   const { me } = ports
-  if (!signers.includes(me) || !signers.includes(finisher)) return items.map(() => refuse('invalid', 'not among the signers'))
+  if (!signers.includes(me) || !signers.includes(finisher))
+    return items.map(() => refuse('invalid', 'not among the signers'))
   const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
   const asked = items.map((item) => {
     const signedNonces = item.intent.kind === 'transaction' ? ports.journal.noncesOf(item.intent.id) : []
@@ -97,7 +103,11 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
     items.map(async (item, index): Promise<Judged> => {
       const key = keys.get(item.keyId)
       if (key === undefined) return refuse('key_unknown', `the log has no key ${item.keyId}`)
-      const unfit = unfitSigners(key, signers, ports.bans.of(key).find((party) => others.includes(party)))
+      const unfit = unfitSigners(
+        key,
+        signers,
+        ports.bans.of(key).find((party) => others.includes(party)),
+      )
       if (unfit !== null) return { refusal: unfit }
       const verdict = coverage[index] ?? { covered: false, rule: 'it was not judged' }
       if (!verdict.covered) {

@@ -5,9 +5,9 @@
 import type { Channel } from './channel/open-channel.ts'
 import { encodeMessage, type FrameRefusal, type Message, readMessage } from './message.ts'
 import type { PartyCeremonies } from './party-ceremonies.ts'
-import { encodePayloads } from './payloads.ts'
 import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
 import { type PartySignPorts, takePartInSigning } from './party-sign.ts'
+import { encodePayloads } from './payloads.ts'
 import { type Begin, decodeBegin, decodeSettle, encodeOutcome, type ItemOutcome, KIND } from './protocol.ts'
 import { refusalOf } from './refusal-error.ts'
 import { createRoundTables, type RoundTable } from './round-table.ts'
@@ -30,8 +30,16 @@ export type PartyPorts = {
 
 /** What is worth counting and telling. */
 export type PartyObserver = {
-  readonly onSession: (ended: { ceremony: string; items: number; refused: readonly string[]; durationMs: number }) => void
-  readonly onRefusedMessage: (refused: { from: string; reason: MessageRefusal | FrameRefusal | 'not_asked_for' }) => void
+  readonly onSession: (ended: {
+    ceremony: string
+    items: number
+    refused: readonly string[]
+    durationMs: number
+  }) => void
+  readonly onRefusedMessage: (refused: {
+    from: string
+    reason: MessageRefusal | FrameRefusal | 'not_asked_for'
+  }) => void
   readonly onFailure: (error: unknown, ceremony: string) => void
 }
 
@@ -104,12 +112,18 @@ export function createParty(ports: PartyPorts): Party {
   }
 
   async function takePart(session: string, begin: Begin): Promise<readonly ItemOutcome[]> {
-    const busy = draining ? 'the party is stopping' : running.size > MAX_SESSIONS ? 'the party has too much to do' : null
+    const busy = draining
+      ? 'the party is stopping'
+      : running.size > MAX_SESSIONS
+        ? 'the party has too much to do'
+        : null
     const plan = planOf(begin, me)
     const table = busy === null ? openTable(session, begin, plan) : undefined
     if (table === undefined) {
       const reason = busy ?? 'this session was open before'
-      return itemsOf(begin).map((): ItemOutcome => ({ ok: false, refusal: { kind: 'unavailable', party: null, reason } }))
+      return itemsOf(begin).map(
+        (): ItemOutcome => ({ ok: false, refusal: { kind: 'unavailable', party: null, reason } }),
+      )
     }
     try {
       if (begin.ceremony === 'sign') return await takePartInSigning(ports.signing, { session, begin, table })
@@ -135,7 +149,10 @@ export function createParty(ports: PartyPorts): Party {
     if (!channel.connected().includes(COORDINATOR)) return
     const payload = encodeOutcome(outcome)
     const address = { sender: partyName(me), receiver: COORDINATOR }
-    channel.send(COORDINATOR, encodeMessage({ session, kind: KIND.outcome, round: 0, sequence: 0, ...address, payload }))
+    channel.send(
+      COORDINATOR,
+      encodeMessage({ session, kind: KIND.outcome, round: 0, sequence: 0, ...address, payload }),
+    )
   }
 
   return {

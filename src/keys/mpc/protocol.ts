@@ -30,7 +30,12 @@ export type Begin =
       readonly finisher: number
       readonly items: readonly SigningItem[]
     }
-  | { readonly ceremony: 'generate'; readonly keyId: string; readonly threshold: number; readonly parties: readonly number[] }
+  | {
+      readonly ceremony: 'generate'
+      readonly keyId: string
+      readonly threshold: number
+      readonly parties: readonly number[]
+    }
   | {
       readonly ceremony: 'refresh'
       readonly keyId: string

@@ -38,7 +38,12 @@ export function createRunCeremonies({ coordinator, onCheated, timeoutMs }: RunCe
     throw new Unavailable('mpc_ceremony_failed', `The parties did not finish together (${reason}). It is begun anew.`)
   }
 
-  function helpersOf(parties: readonly number[], threshold: number, target: number, banned: readonly number[]): number[] {
+  function helpersOf(
+    parties: readonly number[],
+    threshold: number,
+    target: number,
+    banned: readonly number[],
+  ): number[] {
     const here = coordinator.reachable()
     const able = parties.filter((party) => party !== target && here.includes(party) && !banned.includes(party))
     if (able.length < threshold) throw partiesUnavailable(parties.filter((party) => !able.includes(party)))

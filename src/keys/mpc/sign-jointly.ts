@@ -6,16 +6,22 @@ import { recover } from 'tiny-secp256k1'
 import { Unavailable } from '../../core/errors.ts'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
-import { createLimit } from './limit.ts'
 import type { Answers, Coordinator } from './coordinator.ts'
-import { createSignerChoice } from './signer-choice.ts'
-import { publicKeyAddress } from './public-key.ts'
+import { createLimit } from './limit.ts'
 import { type ItemOutcome, MAX_ITEMS, type Refusal, type SigningItem } from './protocol.ts'
+import { publicKeyAddress } from './public-key.ts'
+import { createSignerChoice } from './signer-choice.ts'
 
 /** Sessions under way at once: while some wait for messages, others compute. */
 const SESSIONS_AT_ONCE = 4
 /** Refusals after which others are asked first. */
-const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set(['stalled', 'share_missing', 'unavailable', 'banned', 'cheated'])
+const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set([
+  'stalled',
+  'share_missing',
+  'unavailable',
+  'banned',
+  'cheated',
+])
 /** Different sets of parties that are tried before the caller is told to come back. */
 const MAX_TRIES = 4
 
