@@ -4,12 +4,7 @@
  */
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
-import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
 import { createHdSigner } from '../keys/hd.ts'
-import { type Kek, parseKek } from '../keys/kek.ts'
-import { openKekFile } from '../keys/kek-file.ts'
-import type { Keystore } from '../keys/keystore.ts'
-import { createPostgresKeystore } from '../keys/postgres-keystore.ts'
 import type { KeyRef, Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { openTenantSeeds, type TenantSeeds } from '../keys/tenant-seeds.ts'
@@ -26,6 +21,7 @@ import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
+import { openKeystore } from './open-keystore.ts'
 import type { Work } from './run-process.ts'
 
 /** Lanes that are drained side by side: signing is bound by the processor, the rest by waiting for the database. */
@@ -67,13 +63,6 @@ export async function startSigner(kernel: Kernel, signal: AbortSignal): Promise<
       await mpc?.close()
     },
   }
-}
-
-async function openKeystore({ config, pool }: Kernel): Promise<{ readonly keystore: Keystore; readonly kek: Kek }> {
-  const { kind, directory, key } = config.keystore
-  const kek = key === null ? await openKekFile(directory) : parseKek(key)
-  const keystore = kind === 'postgres' ? createPostgresKeystore(pool) : await openDirectoryKeystore(directory)
-  return { keystore, kek }
 }
 
 function exportHandler({ config, pool, log, logger, metrics }: Kernel, { load }: TenantSeeds): JobHandler {
