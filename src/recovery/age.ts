@@ -97,6 +97,11 @@ async function isIdentity(text: string): Promise<boolean> {
   }
 }
 
+/** A text that may quote what somebody put in the wrong place, such as a word of a command line. */
+export function withoutIdentities(text: string): string {
+  return text.replaceAll(/AGE-SECRET-KEY-[A-Z0-9-]*/gi, '[secret key]')
+}
+
 export type Identity = { readonly identity: string; readonly recipient: string }
 
 /** A new identity and the recipient that belongs to it. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { BursarError, Unavailable } from '../../core/errors.ts'
 import { assertNever } from '../../core/never.ts'
 import { createFileOnce } from '../../keys/private-files.ts'
-import { createIdentity, parseIdentities } from '../age.ts'
+import { createIdentity, parseIdentities, withoutIdentities } from '../age.ts'
 import type { BackUp } from '../kit/back-up.ts'
 import type { KitWallet } from '../kit/format.ts'
 import { readKits } from '../kit/kit-directory.ts'
@@ -33,7 +33,7 @@ export async function recoveryCommand(args: readonly string[], io: RecoveryComma
     const code = exitCodeOf(error)
     if (code === undefined || !(error instanceof Error)) throw error
     const hint = code === 2 ? ' (see: npm run recovery -- help)' : ''
-    io.err(`recovery: ${error.message.replaceAll(/\s*\n\s*/g, ' ')}${hint}\n`)
+    io.err(`recovery: ${withoutIdentities(error.message.replaceAll(/\s*\n\s*/g, ' '))}${hint}\n`)
     return code
   }
 }
