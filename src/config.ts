@@ -44,6 +44,8 @@ export type Config = {
   }
   /** Null where there are no mpc wallets. */
   readonly mpc: MpcConfig | null
+  /** Age recipients to which keys may be exported; null for any. */
+  readonly exportRecipients: readonly string[] | null
   /** The configured chains. */
   readonly chains: readonly ChainSettings[]
   readonly rpcTimeoutMs: number
@@ -165,6 +167,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       key: general.KEYSTORE_KEY ?? null,
     },
     mpc: mpcConfig(general, dataDir),
+    exportRecipients: general.EXPORT_RECIPIENTS ?? null,
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
     maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,
     replaceAfterMs: general.REPLACE_AFTER_MS,

@@ -23,6 +23,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
     'ipfsapiauthorization',
   ],
   ...['seed', 'mnemonic', 'privatekey', 'share', 'shares', 'keyshare', 'keystorekey', 'keyencryptionkey'],
+  ...['words', 'entropy', 'ageidentity', 'ciphertext'],
   ...['raw', 'rawtransaction', 'signedtransaction', 'signature', 'requestbody'],
 ])
 /** Folding a name costs more than finding it again; names in logs are few. */
@@ -86,10 +87,11 @@ export function errorFields(error: unknown, causesLeft = MAX_CAUSES): ErrorField
   }
 }
 
-/** Signed transactions and signatures (65 bytes of hexadecimal and more), bearer tokens, and what in a URL may be a key. */
+/** Signed transactions and signatures (65 bytes of hexadecimal and more), bearer tokens, age identities, and what in a URL may be a key. */
 export function withoutQuotedSecrets(text: string): string {
   return text
     .replace(/(?:0x)?[0-9a-f]{130,}/gi, CENSOR)
+    .replace(/AGE-SECRET-KEY-[A-Z0-9-]+/gi, CENSOR)
     .replace(/\bBearer +[^\s"',]+/gi, `Bearer ${CENSOR}`)
     .replace(
       /\b((?:https?|wss?|postgres(?:ql)?|rediss?):\/\/)(?:[^\s"'@/]*@)?([^\s"'/?#]+)[^\s"')]*/gi,

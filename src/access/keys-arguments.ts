@@ -13,7 +13,8 @@ export const KEYS_USAGE = `usage: npm run keys -- <command> [--json]
                               keys, newest first (default 100); never the secrets
   revoke KEY_ID               refuse a key from now on
 
-LIST: separated by commas, of: ${[ALL_SCOPES, ...SCOPES].join(', ')} (default ${ALL_SCOPES}: all)
+LIST: separated by commas, of: ${[ALL_SCOPES, ...SCOPES].join(', ')} 
+      (default ${ALL_SCOPES}: all but recovery:export, which must be named: --scopes '${ALL_SCOPES},recovery:export')
 TIME: 2027-01-01 (its first moment, UTC) or 2027-01-01T12:00:00Z
 exit codes: 0 done, 1 refused, 2 wrong usage, 3 the database does not answer
 `

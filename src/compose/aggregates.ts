@@ -10,6 +10,7 @@ import { mintAggregate } from '../nft/mints/projection.ts'
 import { ownershipAggregate } from '../nft/ownership/projection.ts'
 import { tokenAggregate } from '../nft/tokens/projection.ts'
 import { nftTransferAggregate } from '../nft/transfers/projection.ts'
+import { exportAggregate } from '../recovery/projection.ts'
 import { signatureAggregate } from '../signatures/projection.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
 import { keyIndexesAggregate } from '../wallets/key-indexes.ts'
@@ -21,6 +22,7 @@ export const ALL_AGGREGATES = [
   balanceAggregate,
   chainAggregate,
   collectionAggregate,
+  exportAggregate,
   keyIndexesAggregate,
   mintAggregate,
   mpcKeyAggregate,

@@ -11,6 +11,7 @@ import type { App, Routes } from '../http/request.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
+import { composeRecoveryRoutes } from './api-recovery.ts'
 import { composeSignatureRoutes } from './api-signatures.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
@@ -34,6 +35,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     ...composeTransactionRoutes(kernel, parts, transactions, balances),
     composeSignatureRoutes(kernel, parts),
     composeAssetRoutes(kernel, parts),
+    composeRecoveryRoutes(kernel, parts),
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata),
   ]

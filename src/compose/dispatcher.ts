@@ -1,6 +1,6 @@
 /**
  * The dispatcher process: turns events into jobs, finds work that no job speaks of, asks for new shares where they are old,
- * and keeps metadata on IPFS. One leads at a time.
+ * deletes exported keys in time, and keeps metadata on IPFS. One leads at a time.
  */
 import { BALANCE_JOB_DATA, balanceJobs, findUnobservedWallets } from '../balances/jobs.ts'
 import { repeat } from '../balances/repeat.ts'
@@ -11,6 +11,7 @@ import { sweep } from '../jobs/sweep.ts'
 import { findOpenRefreshes, mpcKeyJobs } from '../mpc-keys/jobs.ts'
 import { createScheduleRefreshes } from '../mpc-keys/schedule-refreshes.ts'
 import { findUnsignedVouchers, voucherJobs } from '../nft/vouchers/jobs.ts'
+import { deleteExpiredFiles, exportJobs, findWaitingExports } from '../recovery/jobs.ts'
 import { findPendingSignatures, signatureJobs } from '../signatures/jobs.ts'
 import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
@@ -29,6 +30,7 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
     lead({ ...settings, name: DISPATCHER }, (_lease, stop) => dispatch(kernel, stop)),
     lead({ ...settings, name: 'sweeper' }, (_lease, stop) => sweepUnfinished(kernel, stop)),
     ...keepSharesFresh(kernel, (task) => lead({ ...settings, name: 'mpc-refreshes' }, (_lease, stop) => task(stop))),
+    lead({ ...settings, name: 'exports' }, (_lease, stop) => deleteExpired(kernel, stop)),
     ...keepPins(kernel, (task) => lead({ ...settings, name: 'pins' }, (_lease, stop) => task(stop))),
   ]
   return { drain: async () => void (await Promise.all(leaders)) }
@@ -44,6 +46,7 @@ function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal):
       ...voucherJobs(event),
       ...mpcKeyJobs(event),
       ...signatureJobs(event),
+      ...exportJobs(event),
       ...balanceJobs(event),
     ],
     jobs,
@@ -66,6 +69,7 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
       { name: 'shares', find: (limit) => findOpenRefreshes(pool, quietBefore(), limit) },
       { name: 'vouchers', find: (limit) => findUnsignedVouchers(pool, quietBefore(), limit) },
       { name: 'signatures', find: (limit) => findPendingSignatures(pool, quietBefore(), limit) },
+      { name: 'exports', find: (limit) => findWaitingExports(pool, quietBefore(), limit) },
       { name: 'balances', find: (limit) => findUnobservedWallets(pool, quietBefore(), limit) },
     ],
     jobs,
@@ -83,6 +87,16 @@ function keepSharesFresh(kernel: Kernel, run: (task: (signal: AbortSignal) => Pr
   const schedule = createScheduleRefreshes({ pool, log, newId, intervalDays })
   const onError = (error: unknown) => logger.warn({ err: error }, 'old shares were not looked for, it is tried again')
   return [run((signal) => repeat(schedule, { intervalMs: config.sweepIntervalMs, signal, onError }))]
+}
+
+/** Sealed keys that nobody may fetch any more do not stay. */
+function deleteExpired({ config, pool, clock, logger }: Kernel, signal: AbortSignal): Promise<void> {
+  const onError = (error: unknown) => logger.warn({ err: error }, 'expired exports are still there, it is tried again')
+  return repeat(() => deleteExpiredFiles(pool, new Date(clock())), {
+    intervalMs: config.sweepIntervalMs,
+    signal,
+    onError,
+  })
 }
 
 /** Nothing where no IPFS node is configured. */

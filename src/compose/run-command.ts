@@ -9,9 +9,14 @@ import { composeKernel, type Kernel } from './kernel.ts'
 
 /** @param task returns the exit code */
 export async function runCommand(env: NodeJS.ProcessEnv, task: (kernel: Kernel) => Promise<number>): Promise<void> {
+  process.exitCode = await withKernel(env, task)
+}
+
+/** What a task gives that needs the parts of a process; they are closed after it. */
+export async function withKernel<T>(env: NodeJS.ProcessEnv, task: (kernel: Kernel) => Promise<T>): Promise<T> {
   const kernel = composeKernel(configFor(env), 'command')
   try {
-    process.exitCode = await task(kernel)
+    return await task(kernel)
   } finally {
     await kernel.close()
   }

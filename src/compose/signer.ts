@@ -1,18 +1,15 @@
 /**
  * The signer process: the only one that holds whole keys, and that asks those for signatures who hold shares. Makes wallets'
- * keys; signs what waits in lanes, vouchers, messages and typed data.
+ * keys; signs what waits in lanes, vouchers, messages and typed data; seals keys for export.
  */
 import { rpcCall } from '../chain/json-rpc.ts'
-import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
+import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
-import { type Kek, parseKek } from '../keys/kek.ts'
-import { openKekFile } from '../keys/kek-file.ts'
-import type { Keystore } from '../keys/keystore.ts'
-import { createPostgresKeystore } from '../keys/postgres-keystore.ts'
 import type { KeyRef, Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
-import { openTenantSeeds } from '../keys/tenant-seeds.ts'
+import { openTenantSeeds, type TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSignVoucher } from '../nft/vouchers/sign-voucher.ts'
+import { createSealExport } from '../recovery/seal-export.ts'
 import { createSignRecorded } from '../signatures/sign-recorded.ts'
 import { createDrainLane } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
@@ -24,6 +21,7 @@ import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
+import { openKeystore } from './open-keystore.ts'
 import type { Work } from './run-process.ts'
 
 /** Lanes that are drained side by side: signing is bound by the processor, the rest by waiting for the database. */
@@ -32,12 +30,19 @@ const LANES_AT_ONCE = 8
 const WALLETS_AT_ONCE = 8
 const VOUCHERS_AT_ONCE = 8
 const SIGNATURES_AT_ONCE = 8
+const EXPORTS_AT_ONCE = 2
 
-export async function startSigner(kernel: Kernel, signal: AbortSignal): Promise<Work> {
+/** @param coordinate reaches the parties of joint keys; `null` where there are none: mpc wallets then wait for their keys */
+export async function startSigner(
+  kernel: Kernel,
+  signal: AbortSignal,
+  coordinate: typeof openCoordinator = openCoordinator,
+): Promise<Work> {
   const { jobs, log } = kernel
   const keys = await openKeystore(kernel)
-  const hd = createHdSigner({ seeds: await openTenantSeeds(keys) })
-  const mpc = await openCoordinator(kernel, keys)
+  const seeds = await openTenantSeeds(keys)
+  const hd = createHdSigner({ seeds })
+  const mpc = await coordinate(kernel, keys)
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const keyOf = composeKeyOf(kernel)
   const drainLane = composeLane(kernel, signer, keyOf)
@@ -51,6 +56,7 @@ export async function startSigner(kernel: Kernel, signal: AbortSignal): Promise<
   const workers = [
     jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
     jobs.process('wallet', ({ wallet_id }) => makeKey(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
+    jobs.process('export', exportHandler(kernel, seeds), { concurrency: EXPORTS_AT_ONCE }),
     jobs.process('voucher', ({ mint_id }) => signVoucher(mint_id ?? ''), { concurrency: VOUCHERS_AT_ONCE }),
     jobs.process('signature', ({ signature_id }) => signRecorded(signature_id ?? ''), {
       concurrency: SIGNATURES_AT_ONCE,
@@ -64,11 +70,19 @@ export async function startSigner(kernel: Kernel, signal: AbortSignal): Promise<
   }
 }
 
-async function openKeystore({ config, pool }: Kernel): Promise<{ readonly keystore: Keystore; readonly kek: Kek }> {
-  const { kind, directory, key } = config.keystore
-  const kek = key === null ? await openKekFile(directory) : parseKek(key)
-  const keystore = kind === 'postgres' ? createPostgresKeystore(pool) : await openDirectoryKeystore(directory)
-  return { keystore, kek }
+function exportHandler({ config, pool, log, logger, metrics }: Kernel, { load }: TenantSeeds): JobHandler {
+  const sealExport = createSealExport({
+    log,
+    walletOf: createWalletFacts(pool),
+    loadSeed: load,
+    allowedRecipients: config.exportRecipients,
+    onEnded(exportId, { tenantId, walletId, recipient, status, refusal }) {
+      const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, refusal }
+      logger.warn(fields, status === 'exported' ? "a wallet's key was exported" : 'an export was refused')
+      metrics.countExport(status === 'exported' ? 'exported' : 'refused')
+    },
+  })
+  return ({ export_id }) => sealExport(export_id ?? '')
 }
 
 type KeyOf = (walletId: string) => Promise<KeyRef>

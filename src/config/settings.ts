@@ -82,6 +82,14 @@ export const GENERAL_SETTINGS = {
     'x-secret': true,
   }),
   ...MPC_SETTINGS,
+  EXPORT_RECIPIENTS: list(
+    '^age1[02-9ac-hj-np-z]{58}$',
+    'must be a comma list of age X25519 recipients, as age-keygen prints them',
+    {
+      description:
+        'The only recipients to which keys of wallets are exported; any unless set. Set it at the signers: they refuse all others, whoever asks.',
+    },
+  ),
   RPC_TIMEOUT_MS: milliseconds(
     { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },
     'How long a node may take to answer.',

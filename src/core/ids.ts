@@ -11,6 +11,7 @@ export const ID_PREFIXES = {
   mpcKey: 'mpk',
   refresh: 'rfr',
   signature: 'sig',
+  export: 'exp',
   request: 'req',
 } as const
 export type IdKind = keyof typeof ID_PREFIXES

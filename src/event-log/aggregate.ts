@@ -27,6 +27,8 @@ export type ReadModelTable =
   | 'mpc_keys'
   | 'mpc_refreshes'
   | 'signatures'
+  | 'wallet_exports'
+  | 'wallet_export_files'
 
 /** A whole row by column name: it replaces the row of the same primary key. Amounts are decimal digits in strings. */
 export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }

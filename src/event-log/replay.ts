@@ -41,6 +41,7 @@ const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>>
   mpc_keys: ['key_id'],
   mpc_refreshes: ['refresh_id'],
   signatures: ['signature_id'],
+  wallet_exports: ['export_id'],
 }
 
 /**

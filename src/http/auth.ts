@@ -4,8 +4,8 @@
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { BursarError } from '../core/errors.ts'
-import { ALL_SCOPES } from '../core/scopes.ts'
-import type { Authenticator, Caller, Scope } from './caller.ts'
+import { allows, type Scope } from '../core/scopes.ts'
+import type { Authenticator, Caller } from './caller.ts'
 import { AuthenticationFailed, ScopeMissing } from './http-errors.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -23,7 +23,7 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
     const limited = rateLimit.admit(caller.keyId, reply)
     if (limited !== null) return limited
     request.authenticated = caller
-    if (caller.scopes.has(scope) || caller.scopes.has(ALL_SCOPES)) return undefined
+    if (allows(caller.scopes, scope)) return undefined
     reply.header('www-authenticate', `Bearer realm="bursar", error="insufficient_scope", scope="${scope}"`)
     return new ScopeMissing(scope)
   }

@@ -1,17 +1,13 @@
 /** Who sends a request, as the routes see it, and the port through which a key becomes a caller. */
 import { PermissionDenied } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
-import type { SCOPES } from '../core/scopes.ts'
-
-/** What a route asks of a key. */
-export type Scope = (typeof SCOPES)[number]
 
 export type Caller = {
   readonly tenantId: string
   readonly keyId: string
   /** A key is made for one environment. */
   readonly environment: Environment
-  /** Names of scopes, or `*` for all of them. */
+  /** Names of scopes, or `*`: `allows` says what follows. */
   readonly scopes: ReadonlySet<string>
 }
 

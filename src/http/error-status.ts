@@ -27,6 +27,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   method_not_allowed: 405,
   request_timeout: 408,
   idempotency_in_progress: 409,
+  export_expired: 410,
   body_too_large: 413,
   url_too_long: 414,
   unsupported_media_type: 415,

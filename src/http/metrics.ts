@@ -22,6 +22,8 @@ export type Metrics = {
   readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
   /** Transactions that a lane signed at once. */
   readonly countSigned: (signed: { network: string; transactions: number }) => void
+  /** One step of the export of a wallet's key. */
+  readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
   /** One piece of content that the IPFS node was to pin. */
   readonly observePin: (pin: { outcome: string; durationMs: number }) => void
   readonly mpc: MpcMetrics
@@ -55,6 +57,7 @@ export function createMetrics(processName: string): Metrics {
   const help = {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
+    exports: "Exports of wallets' keys, by step.",
     failures: 'Gauges that could not be read.',
   }
   const batches = new Histogram({
@@ -64,6 +67,12 @@ export function createMetrics(processName: string): Metrics {
     registers,
   })
   const signed = new Counter({ name: 'bursar_signed_total', help: help.signed, labelNames: ['network'], registers })
+  const exports = new Counter({
+    name: 'bursar_wallet_exports_total',
+    help: help.exports,
+    labelNames: ['step'],
+    registers,
+  })
   const failures = new Counter({
     name: 'bursar_gauge_failures_total',
     help: help.failures,
@@ -83,6 +92,7 @@ export function createMetrics(processName: string): Metrics {
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
     mpc: createMpcMetrics(registry),
+    countExport: (step) => exports.inc({ step }),
     observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {
       new Gauge({

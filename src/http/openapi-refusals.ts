@@ -64,6 +64,10 @@ const SHARED: readonly { readonly description: string; readonly item: ErrorItem 
     item: { type: 'conflict', code: 'conflict', message: 'The state of the resource does not allow this.' },
   },
   {
+    description: 'It was here, and is gone for good.',
+    item: { type: 'not_found', code: 'export_expired', message: 'The exported key was kept for an hour and is gone.' },
+  },
+  {
     description: 'The body is too large.',
     item: { type: 'validation_error', code: 'body_too_large', message: 'The body is larger than this service takes.' },
   },

@@ -5,8 +5,8 @@
 import type { onRequestHookHandler, preValidationHookHandler, RouteOptions } from 'fastify'
 import { ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
+import type { Scope } from '../core/scopes.ts'
 import { type Gate, limitByAddress, requireScope } from './auth.ts'
-import type { Scope } from './caller.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 
 const MAX_FIELDS_TOLD = 100

@@ -13,6 +13,7 @@ export const QUEUE_NAMES = [
   'voucher', // A voucher waits for its signature.
   'shares', // The shares of an mpc key are to be made anew.
   'signature', // A message or typed data waits for its signature.
+  'export', // A wallet's key waits to be sealed to its owner.
 ] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 

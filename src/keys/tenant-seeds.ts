@@ -63,6 +63,12 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
   }
 }
 
+/** The tenants that have a seed in a keystore, sorted. */
+export async function tenantsWithSeeds(keystore: Pick<Keystore, 'list'>): Promise<readonly string[]> {
+  const ids = await keystore.list()
+  return ids.filter(({ purpose }) => purpose === PURPOSE).map(({ tenantId }) => tenantId)
+}
+
 /**
  * Seals every secret of a keystore under another key. Stopped half-way, it goes on where it stopped when it is called
  * again; the secrets, and so all addresses, stay as they are.

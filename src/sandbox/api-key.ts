@@ -18,7 +18,7 @@ export async function ensureApiKey({ log, newId, pool, clock }: Kernel, stateFil
   const { verify } = createAuthenticator({ keys: createApiKeyRows(pool), clock })
   if (kept !== '' && (await verify(kept)) !== null) return kept
   const issued = await createIssueApiKey({ log, newId })(
-    { tenantId: DEMO_TENANT, environment: 'mainnet', label: 'sandbox', scopes: [ALL_SCOPES] },
+    { tenantId: DEMO_TENANT, environment: 'mainnet', label: 'sandbox', scopes: [ALL_SCOPES, 'recovery:export'] },
     { actor: 'operator', correlationId: randomUUID() },
   )
   await writeFile(file, `${issued.token}\n`, { mode: 0o600 })

@@ -7,7 +7,7 @@
 import { type Change, change } from '../event-log/aggregate.ts'
 import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
-import { hdPath } from '../keys/hd.ts'
+import { hdPath } from '../keys/hd-path.ts'
 import type { KeyMaker } from '../keys/signer.ts'
 import { keyIndexesAggregate, keyIndexesAt } from './key-indexes.ts'
 import { loadRequest } from './load-request.ts'

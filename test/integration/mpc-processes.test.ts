@@ -6,6 +6,7 @@ import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { composeRecordBan } from '../../src/compose/mpc-keys.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { loadConfig } from '../../src/config.ts'
+import { Unavailable } from '../../src/core/errors.ts'
 import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
 import { ALL_ALIVE, beatAs, rememberedParties, TERMS } from '../support/mpc-log-side.ts'
@@ -28,10 +29,23 @@ async function withProcesses(t: Test, env: Record<string, string>) {
     ...env,
   })
   const parties = rememberedParties()
+  // Nobody signs here: these are the rules of keys and their shares.
+  const nobody = async () => {
+    throw new Unavailable('signer_unavailable', 'nobody signs here')
+  }
+  const coordinator = {
+    signer: { signTransactions: nobody, signTypedData: nobody, signMessage: nobody },
+    ceremonies: parties,
+    settle: () => undefined,
+    close: async () => undefined,
+  }
   const stop = new AbortController()
   const kernels = ['dispatcher', 'signer', 'api'].map((name) => composeKernel(config, name))
   const [dispatcher, signer, api] = kernels as [Kernel, Kernel, Kernel]
-  const works = [await startDispatcher(dispatcher, stop.signal), await startSigner(signer, stop.signal, parties)]
+  const works = [
+    await startDispatcher(dispatcher, stop.signal),
+    await startSigner(signer, stop.signal, async () => coordinator),
+  ]
   const app = await composeApi(api, '0.0.0-test')
   t.after(async () => {
     stop.abort()

@@ -13,6 +13,8 @@ import { createLogger } from '../../src/logging.ts'
 export const KEYS = {
   /** May do everything on mainnet. */
   full: 'key-with-every-scope',
+  /** May do everything on mainnet, and export keys, which has to be named. */
+  exporter: 'key-that-exports-keys',
   /** May read wallets on testnet. */
   reader: 'key-that-reads-on-testnet',
   /** Is in the database, but not yet in memory. */
@@ -21,6 +23,12 @@ export const KEYS = {
 
 const CALLERS: Readonly<Record<string, Caller>> = {
   [KEYS.full]: { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet', scopes: new Set(['*']) },
+  [KEYS.exporter]: {
+    tenantId: 'acme',
+    keyId: 'key_exporter',
+    environment: 'mainnet',
+    scopes: new Set(['*', 'recovery:export']),
+  },
   [KEYS.reader]: { tenantId: 'acme', keyId: 'key_reader', environment: 'testnet', scopes: new Set(['wallets:read']) },
   [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: new Set(['*']) },
 }

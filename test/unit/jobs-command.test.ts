@@ -3,6 +3,7 @@ import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import type { FailedJob, Jobs } from '../../src/jobs/jobs.ts'
 import { jobsCommand } from '../../src/jobs/jobs-command.ts'
+import { QUEUE_NAMES } from '../../src/jobs/queues.ts'
 
 const FAILED: FailedJob = {
   id: 'lane-1',
@@ -14,15 +15,10 @@ const FAILED: FailedJob = {
   failedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
 }
 const NONE = { waiting: 0, active: 0, delayed: 0, failed: 0 }
-const COUNTS = {
-  lane: { waiting: 12, active: 3, delayed: 4, failed: 5 },
-  submit: NONE,
-  wallet: NONE,
-  observe: NONE,
-  voucher: NONE,
-  shares: NONE,
-  signature: NONE,
-}
+const LANE = { waiting: 12, active: 3, delayed: 4, failed: 5 }
+const COUNTS = Object.fromEntries(
+  QUEUE_NAMES.map((name) => [name, name === 'lane' ? LANE : NONE]),
+) as unknown as Awaited<ReturnType<Jobs['counts']>>
 
 /** Runs a command line on a queue that holds one failed job in `lane`. */
 async function run(line: string, broken?: Error) {
@@ -51,14 +47,14 @@ t.test('counts shows every queue by state', async (t) => {
   const [head, lane, ...others] = out.trim().split('\n')
   t.match(head, /^queue +waiting +active +delayed +failed/)
   t.match(lane, /^lane +12 +3 +4 +5/)
-  t.equal(others.length, Object.keys(COUNTS).length - 1)
+  t.equal(others.length, QUEUE_NAMES.length - 1)
   t.strictSame(JSON.parse((await run('counts --json')).out), COUNTS)
 })
 
 t.test('failed shows why and where, of one queue or of all', async (t) => {
   const { code, out, asked } = await run('failed')
   t.equal(code, 0)
-  t.equal(asked.length, Object.keys(COUNTS).length)
+  t.strictSame(asked.length, QUEUE_NAMES.length)
   t.equal(
     out,
     'lane lane-1  2026-01-02T03:04:05.000Z  tries 8, given up 2 times\n' +

@@ -1,0 +1,17 @@
+/** The keystore and the key that opens it, as the settings say: for signers, and for the operator beside them. */
+import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
+import { type Kek, parseKek } from '../keys/kek.ts'
+import { openKekFile } from '../keys/kek-file.ts'
+import type { Keystore } from '../keys/keystore.ts'
+import { createPostgresKeystore } from '../keys/postgres-keystore.ts'
+import type { Kernel } from './kernel.ts'
+
+export type OpenedKeystore = { readonly keystore: Keystore; readonly kek: Kek }
+
+/** @throws Unavailable when the key of a directory is missing or damaged */
+export async function openKeystore({ config, pool }: Pick<Kernel, 'config' | 'pool'>): Promise<OpenedKeystore> {
+  const { kind, directory, key } = config.keystore
+  const kek = key === null ? await openKekFile(directory) : parseKek(key)
+  const keystore = kind === 'postgres' ? createPostgresKeystore(pool) : await openDirectoryKeystore(directory)
+  return { keystore, kek }
+}

@@ -1,0 +1,86 @@
+/** Reads the command line of `npm run recovery`: what cannot be meant is refused before anything is opened. */
+import { isTenantId } from '../../core/tenants.ts'
+import type { BackUpRequest } from '../kit/back-up.ts'
+import { isPartName } from '../kit/format.ts'
+import type { SweepRequest } from '../kit/sign-sweep.ts'
+import { type Options, parseWords } from './options.ts'
+import { parseSweep } from './sweep-arguments.ts'
+import { WrongUsage } from './usage.ts'
+
+/** Where a kit lies, and what opens it. */
+export type KitPlaces = { readonly kits: readonly string[]; readonly identityFiles: readonly string[] }
+
+export type RecoveryCommand =
+  | { readonly name: 'help' }
+  | { readonly name: 'keygen'; readonly json: boolean; readonly out: string }
+  | { readonly name: 'backup'; readonly json: boolean; readonly request: BackUpRequest }
+  | { readonly name: 'verify'; readonly json: boolean; readonly places: KitPlaces; readonly againstDatabase: boolean }
+  | { readonly name: 'sweep'; readonly json: boolean; readonly places: KitPlaces; readonly request: SweepRequest }
+
+const SWEEP_OPTIONS = [
+  ...['kit', 'identity', 'wallet', 'to', 'chain-id', 'nonce', 'gas-limit', 'max-fee-per-gas'],
+  ...['max-priority-fee-per-gas', 'value', 'balance', 'token', 'amount', 'data', 'json'],
+]
+
+/** What each command reads; anything else is a mistake that must not pass unseen. */
+const TAKES: Readonly<Record<string, readonly string[]>> = {
+  keygen: ['out', 'json'],
+  backup: ['out', 'recipient', 'part', 'tenant', 'force', 'json'],
+  verify: ['kit', 'identity', 'against-database', 'json'],
+  sweep: SWEEP_OPTIONS,
+}
+
+/** @throws WrongUsage saying in one line what is wrong */
+export function parseRecoveryArguments(args: readonly string[]): RecoveryCommand {
+  const { values: options, positionals } = parseWords(args)
+  const [name = '', ...words] = positionals
+  if (options.help || name === 'help') return { name: 'help' }
+  const takes = TAKES[name]
+  if (takes === undefined) {
+    const commands = Object.keys(TAKES).join(', ')
+    throw new WrongUsage(name === '' ? `a command is missing: ${commands}` : `no such command: ${name}`)
+  }
+  const stray = Object.keys(options).find((option) => !takes.includes(option))
+  if (stray !== undefined) throw new WrongUsage(`${name} takes no --${stray}`)
+  if (words.length > 0) throw new WrongUsage(`${name} takes options alone, not "${words.join(' ')}"`)
+  const json = options.json ?? false
+  switch (name) {
+    case 'keygen':
+      return { name, json, out: required(options.out, '--out FILE', 'where the identity is to be written') }
+    case 'backup':
+      return { name, json, request: parseBackUp(options) }
+    case 'verify':
+      return { name, json, places: parsePlaces(options), againstDatabase: options['against-database'] ?? false }
+    default:
+      return { name: 'sweep', json, places: parsePlaces(options), request: parseSweep(options) }
+  }
+}
+
+function parseBackUp({ out, recipient = [], part, tenant, force = false }: Options): BackUpRequest {
+  if (recipient.length === 0) {
+    throw new WrongUsage(
+      '--recipient is missing: say whose identity is to open the kit, as keygen and age-keygen print it',
+    )
+  }
+  const unknown = part?.find((name) => !isPartName(name))
+  if (unknown !== undefined) throw new WrongUsage(`--part must be hd or party-N, such as party-1, not ${unknown}`)
+  if (tenant !== undefined && !isTenantId(tenant)) throw new WrongUsage('--tenant must be the name of a tenant')
+  return {
+    out: required(out, '--out DIR', 'where the kit is to be written'),
+    recipients: [...new Set(recipient)],
+    parts: part === undefined ? null : [...new Set(part)],
+    tenant: tenant ?? null,
+    force,
+  }
+}
+
+function parsePlaces({ kit = [], identity = [] }: Options): KitPlaces {
+  if (kit.length === 0) throw new WrongUsage('--kit DIR is missing: the directory that holds kit.json')
+  if (identity.length === 0) throw new WrongUsage('--identity FILE is missing: the age identity that opens the kit')
+  return { kits: kit, identityFiles: identity }
+}
+
+function required(value: string | undefined, option: string, what: string): string {
+  if (value === undefined || value === '') throw new WrongUsage(`${option} is missing: ${what}`)
+  return value
+}

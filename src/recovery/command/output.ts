@@ -1,0 +1,107 @@
+/** What the recovery command prints: tables and sentences for people, one line of JSON for programs. */
+import type { BackedUp } from '../kit/back-up.ts'
+import { HD_PART, partyPart } from '../kit/format.ts'
+import type { OpenedKit } from '../kit/open-kits.ts'
+import type { Sweep, SweepRequest } from '../kit/sign-sweep.ts'
+import type { Verdict } from '../kit/verify-kit.ts'
+
+export function json(value: unknown): string {
+  return `${JSON.stringify(value)}\n`
+}
+
+export function backedUpAsText({ directory, written, parts, wallets }: BackedUp): string {
+  const needed = new Set(
+    wallets.flatMap((wallet) =>
+      wallet.type === 'hd' ? [HD_PART] : Array.from({ length: wallet.parties }, (_, index) => partyPart(index + 1)),
+    ),
+  )
+  const missing = [...needed].filter((name) => !parts.includes(name))
+  const more =
+    missing.length === 0
+      ? ''
+      : `Not in it yet: ${missing.join(', ')}. Run backup with --part where those are, into this directory or one of their own.\n`
+  return (
+    `${directory}: ${written.join(', ')} written; ${wallets.length} wallets in kit.json\n${more}` +
+    `Now prove it: npm run recovery -- verify --kit ${directory} --identity FILE\n`
+  )
+}
+
+export function verdictsAsJson({ problems }: OpenedKit, verdicts: readonly Verdict[]) {
+  return {
+    ok: verdicts.length > 0 && verdicts.every(({ ok }) => ok),
+    wallets: verdicts.map(({ wallet, ok, heldBy, note }) => {
+      const { wallet_id, address, type, network, environment } = wallet
+      return { wallet_id, address, type, network, environment, ok, parts: heldBy, note }
+    }),
+    problems: problems.map(({ part, path, problem }) => ({ part, path, problem })),
+  }
+}
+
+export function verdictsAsText({ problems }: OpenedKit, verdicts: readonly Verdict[]): string {
+  const failed = verdicts.filter(({ ok }) => !ok).length
+  const rows = verdicts.map(({ wallet, ok, heldBy, note }) => [
+    wallet.address,
+    wallet.type,
+    `${wallet.network} ${wallet.environment}`,
+    ok ? 'ok' : 'FAILED',
+    heldBy.length === 0 ? '-' : heldBy.join(' '),
+    note ?? '',
+  ])
+  const warnings = problems.map(({ path, problem }) => `not used: ${path}: ${problem}\n`).join('')
+  if (rows.length === 0) return `${warnings}the kit names no wallets: nothing is proven\n`
+  const verdict =
+    failed === 0
+      ? `all ${rows.length} wallets are restored by what is here`
+      : `${failed} of ${rows.length} wallets are NOT restored`
+  return `${table([['wallet', 'type', 'network', 'restored', 'parts', ''], ...rows])}${warnings}${verdict}\n`
+}
+
+export function sweepAsJson({ wallet }: SweepRequest, { rawTransaction, hash, transaction, heldBy }: Sweep) {
+  const { to, value, data, chainId, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  return {
+    raw_transaction: rawTransaction,
+    hash,
+    from: wallet,
+    to,
+    value: value.toString(),
+    data,
+    chain_id: chainId,
+    nonce,
+    gas_limit: gasLimit.toString(),
+    max_fee_per_gas: maxFeePerGas.toString(),
+    max_priority_fee_per_gas: maxPriorityFeePerGas.toString(),
+    parts: heldBy,
+  }
+}
+
+export function sweepAsText({ wallet }: SweepRequest, { rawTransaction, hash, transaction, heldBy }: Sweep): string {
+  const { to, value, data, chainId, nonce, gasLimit, maxFeePerGas } = transaction
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [rawTransaction] })
+  return [
+    ...table([
+      ['from', `${wallet} (${heldBy.join(', ')})`],
+      ['to', to],
+      ['value', `${value} wei`],
+      ...(data === '0x' ? [] : [['data', data]]),
+      ['chain', `${chainId}, nonce ${nonce}`],
+      ['gas', `${gasLimit}, which costs ${gasLimit * maxFeePerGas} wei at most`],
+      ['hash', hash],
+      ['raw', rawTransaction],
+    ]),
+    '\nNothing was sent. Any node of the chain takes it:\n',
+    `  curl -s "$RPC_URL" -H 'Content-Type: application/json' -d '${body}'\n`,
+  ].join('')
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('')
+}

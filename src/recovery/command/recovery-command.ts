@@ -1,0 +1,109 @@
+/** `npm run recovery -- keygen|backup|verify|sweep`: how an operator keeps what the service must not lose. Prints no secret. */
+import { readFile } from 'node:fs/promises'
+import { BursarError, Unavailable } from '../../core/errors.ts'
+import { assertNever } from '../../core/never.ts'
+import { createFileOnce } from '../../keys/private-files.ts'
+import { createIdentity, parseIdentities, withoutIdentities } from '../age.ts'
+import type { BackUp } from '../kit/back-up.ts'
+import type { KitWallet } from '../kit/format.ts'
+import { readKits } from '../kit/kit-directory.ts'
+import { KitRefused } from '../kit/kit-refused.ts'
+import { type OpenedKit, openKits } from '../kit/open-kits.ts'
+import { signSweep } from '../kit/sign-sweep.ts'
+import { verifyKit } from '../kit/verify-kit.ts'
+import { type KitPlaces, parseRecoveryArguments, type RecoveryCommand } from './arguments.ts'
+import { backedUpAsText, json, sweepAsJson, sweepAsText, verdictsAsJson, verdictsAsText } from './output.ts'
+import { RECOVERY_USAGE, WrongUsage } from './usage.ts'
+
+export type RecoveryCommandIo = {
+  /** Opens the database and what holds secrets on this machine; nothing else here does. */
+  readonly backUp: BackUp
+  /** The wallets as the service knows them now. */
+  readonly currentWallets: () => Promise<readonly KitWallet[]>
+  readonly stdin: () => Promise<string>
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+}
+
+/** Runs one command. Returns the exit code that the usage text names; what went wrong is one line on `err`. */
+export async function recoveryCommand(args: readonly string[], io: RecoveryCommandIo): Promise<number> {
+  try {
+    return await run(parseRecoveryArguments(args), io)
+  } catch (error) {
+    const code = exitCodeOf(error)
+    if (code === undefined || !(error instanceof Error)) throw error
+    const hint = code === 2 ? ' (see: npm run recovery -- help)' : ''
+    io.err(`recovery: ${withoutIdentities(error.message.replaceAll(/\s*\n\s*/g, ' '))}${hint}\n`)
+    return code
+  }
+}
+
+function exitCodeOf(error: unknown): number | undefined {
+  if (error instanceof WrongUsage) return 2
+  if (error instanceof Unavailable) return 3
+  if (error instanceof BursarError || isOfFiles(error)) return 1
+  return undefined
+}
+
+/** No such directory, no space, no permission: the message of the system names the path and says it all. */
+function isOfFiles(error: unknown): boolean {
+  const { syscall, path, dest } = error as { syscall?: unknown; path?: unknown; dest?: unknown }
+  return typeof syscall === 'string' && (path ?? dest ?? syscall) !== undefined
+}
+
+async function run(command: RecoveryCommand, io: RecoveryCommandIo): Promise<number> {
+  switch (command.name) {
+    case 'help':
+      io.out(RECOVERY_USAGE)
+      return 0
+    case 'keygen':
+      return keygen(command, io)
+    case 'backup': {
+      const made = await io.backUp(command.request)
+      io.out(command.json ? json(made) : backedUpAsText(made))
+      return 0
+    }
+    case 'verify':
+      return verify(command, io)
+    case 'sweep': {
+      const kit = await openPlaces(command.places, io)
+      const sweep = signSweep(kit, command.request)
+      io.out(command.json ? json(sweepAsJson(command.request, sweep)) : sweepAsText(command.request, sweep))
+      return 0
+    }
+    default:
+      return assertNever(command)
+  }
+}
+
+async function keygen(
+  { out, json: asJson }: Extract<RecoveryCommand, { name: 'keygen' }>,
+  io: RecoveryCommandIo,
+): Promise<number> {
+  const { identity, recipient } = await createIdentity()
+  const file = `# created: ${new Date().toISOString()}\n# public key: ${recipient}\n${identity}\n`
+  if (!(await createFileOnce(out, file)))
+    throw new KitRefused(`${out} is there already: an identity is never written over.`)
+  io.out(asJson ? json({ file: out, recipient }) : `${recipient}\n`)
+  return 0
+}
+
+async function verify(
+  { places, againstDatabase, json: asJson }: Extract<RecoveryCommand, { name: 'verify' }>,
+  io: RecoveryCommandIo,
+): Promise<number> {
+  const kit = await openPlaces(places, io)
+  const verdicts = verifyKit(kit, againstDatabase ? await io.currentWallets() : null)
+  io.out(asJson ? json(verdictsAsJson(kit, verdicts)) : verdictsAsText(kit, verdicts))
+  // A kit of nothing proves nothing.
+  return verdicts.length > 0 && verdicts.every(({ ok }) => ok) ? 0 : 1
+}
+
+async function openPlaces({ kits, identityFiles }: KitPlaces, { stdin }: RecoveryCommandIo): Promise<OpenedKit> {
+  const identities: string[] = []
+  for (const file of identityFiles) {
+    const text = file === '-' ? await stdin() : await readFile(file, 'utf8')
+    identities.push(...(await parseIdentities(text, file === '-' ? 'standard input' : file)))
+  }
+  return openKits(await readKits(kits), identities)
+}

@@ -1,0 +1,30 @@
+/** The facts of an export: a wallet's key left this service, sealed to an age recipient. Neither the key nor what it was sealed into is in them. */
+import type { Event } from '../core/messages.ts'
+import type { Environment } from '../core/networks.ts'
+
+/** Why a signer gives no key, although the request was accepted. */
+export const EXPORT_REFUSALS = ['recipient_not_allowed', 'request_expired'] as const
+export type ExportRefusal = (typeof EXPORT_REFUSALS)[number]
+
+export type WalletExportRequested = Event<
+  'WalletExportRequested',
+  {
+    tenantId: string
+    walletId: string
+    environment: Environment
+    /** An age X25519 recipient (`age1…`): public. */
+    recipient: string
+    requestedAt: string
+  }
+>
+/** The hash is over the armored age file: whoever holds one can prove which export it came from. */
+export type WalletExported = Event<
+  'WalletExported',
+  { walletId: string; recipient: string; ciphertextSha256: string; exportedAt: string; expiresAt: string }
+>
+export type WalletExportRefused = Event<
+  'WalletExportRefused',
+  { walletId: string; recipient: string; code: ExportRefusal; refusedAt: string }
+>
+
+export type ExportEvent = WalletExportRequested | WalletExported | WalletExportRefused

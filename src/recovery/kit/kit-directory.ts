@@ -1,0 +1,136 @@
+/**
+ * A kit on disk. Parts are written whole or not at all, readable by their owner alone; one that is there is not written over
+ * unless that is asked for. What does not fit its manifest any more is told, never used.
+ */
+import { hash } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createFileOnce, isMissing, replaceFile } from '../../keys/private-files.ts'
+import {
+  type KitPart,
+  type KitWallet,
+  kitJson,
+  MANIFEST_FILE,
+  type Manifest,
+  parseManifest,
+  partFile,
+} from './format.ts'
+import { KitRefused } from './kit-refused.ts'
+
+/** A sealed part, ready to be written. */
+export type SealedPart = {
+  readonly name: string
+  readonly file: Uint8Array
+  readonly recipients: readonly string[]
+  readonly createdAt: string
+}
+
+/** A part as it was found. */
+export type FoundPart = KitPart & {
+  readonly path: string
+  /** `null` when the file is not there, or not the one that the manifest names. */
+  readonly bytes: Uint8Array | null
+  readonly problem: string | null
+}
+
+export type FoundKit = { readonly parts: readonly FoundPart[]; readonly wallets: readonly KitWallet[] }
+
+/**
+ * Refuses to go on where a part would be written over.
+ *
+ * @throws KitRefused naming the file
+ */
+export async function requireRoom(directory: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const path = join(directory, partFile(name))
+    if ((await readIfThere(path)) === null) continue
+    throw new KitRefused(`${path} is there already: use another --out, or --force to write over it.`)
+  }
+}
+
+/**
+ * Adds parts to a directory, which is made when it is not there, and names them in its manifest. Entries of the same wallet
+ * are replaced.
+ *
+ * @throws KitRefused when a part is there already and `force` is not set, or the directory's manifest is damaged
+ */
+export async function writeKit(
+  directory: string,
+  kit: { readonly parts: readonly SealedPart[]; readonly wallets: readonly KitWallet[]; readonly createdAt: string },
+  { force }: { readonly force: boolean },
+): Promise<Manifest> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const before = await readManifest(directory)
+  for (const { name, file } of kit.parts) {
+    const path = join(directory, partFile(name))
+    if (force) await replaceFile(path, file)
+    else if (!(await createFileOnce(path, file))) await requireRoom(directory, [name])
+  }
+  const manifest: Manifest = {
+    format: 'bursar recovery kit',
+    version: 1,
+    created_at: kit.createdAt,
+    parts: byKey([...(before?.parts ?? []), ...kit.parts.map(described)], ({ name }) => name),
+    wallets: byKey([...(before?.wallets ?? []), ...kit.wallets], ({ wallet_id }) => wallet_id),
+  }
+  // Last: a manifest never names a part that was not written.
+  await replaceFile(join(directory, MANIFEST_FILE), kitJson(manifest))
+  return manifest
+}
+
+/**
+ * Reads the kits of several directories as one: holders keep their parts apart, and bring them together here.
+ *
+ * @throws KitRefused when a directory holds no kit
+ */
+export async function readKits(directories: readonly string[]): Promise<FoundKit> {
+  const parts: FoundPart[] = []
+  const wallets: KitWallet[] = []
+  for (const directory of directories) {
+    const manifest = await readManifest(directory)
+    if (manifest === null) throw new KitRefused(`${directory} holds no ${MANIFEST_FILE}: it is no recovery kit.`)
+    wallets.push(...manifest.wallets)
+    for (const part of manifest.parts) parts.push(await findPart(directory, part))
+  }
+  return { parts, wallets: byKey(wallets, ({ wallet_id }) => wallet_id) }
+}
+
+async function findPart(directory: string, part: KitPart): Promise<FoundPart> {
+  const path = join(directory, partFile(part.name))
+  const bytes = await readIfThere(path)
+  if (bytes === null) return { ...part, path, bytes, problem: 'the file is not here' }
+  if (hash('sha256', bytes) === part.sha256) return { ...part, path, bytes, problem: null }
+  return { ...part, path, bytes: null, problem: `the file is damaged: its SHA-256 is not that of ${MANIFEST_FILE}` }
+}
+
+async function readManifest(directory: string): Promise<Manifest | null> {
+  const path = join(directory, MANIFEST_FILE)
+  const bytes = await readIfThere(path)
+  if (bytes === null) return null
+  const manifest = parseManifest(bytes)
+  if (manifest === undefined) throw new KitRefused(`${path} is damaged, or of a later version than this Bursar reads.`)
+  return manifest
+}
+
+async function readIfThere(path: string): Promise<Uint8Array | null> {
+  return readFile(path).catch((error: unknown) => {
+    if (isMissing(error)) return null
+    throw error
+  })
+}
+
+function described({ name, file, recipients, createdAt }: SealedPart): KitPart {
+  return {
+    name,
+    file: partFile(name),
+    sha256: hash('sha256', file),
+    recipients: [...recipients],
+    created_at: createdAt,
+  }
+}
+
+/** One entry for each key, the last of each, in the order of the keys. */
+function byKey<Entry>(entries: readonly Entry[], keyOf: (entry: Entry) => string): Entry[] {
+  const last = new Map(entries.map((entry) => [keyOf(entry), entry]))
+  return [...last].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
+}

@@ -1,0 +1,114 @@
+/** Finds the key of a wallet in what was opened of kits, and says what is missing where it cannot be had. */
+import { childKey, type HdKey } from '../../keys/hd-key.ts'
+import { hdAccount } from '../../keys/hd-path.ts'
+import { signTogether } from '../../keys/mpc/sign-together.ts'
+import type { RecoverableSignature } from '../../keys/recoverable-signature.ts'
+import { HD_PART, type KitWallet, partyPart } from './format.ts'
+import { KitRefused } from './kit-refused.ts'
+import type { KitShare, OpenedKit } from './open-kits.ts'
+
+export type KitKey = {
+  /** The parts that it is in. */
+  readonly heldBy: readonly string[]
+  /** Of a joint key, the epoch of its shares. */
+  readonly epoch: number | null
+  /** What is to be known of it, although it can sign. */
+  readonly note: string | null
+  /** Each signs by itself; together they use every secret that is here. */
+  readonly signers: readonly ((digest: Uint8Array) => RecoverableSignature)[]
+}
+
+/** Wallets that a seed may have made after its kit: as many are looked through for an address, in some seconds. */
+const MAX_UNLISTED = 10_000
+
+/** @throws KitRefused saying what is missing */
+export function keyOfWallet(kit: OpenedKit, wallet: KitWallet): KitKey {
+  return wallet.type === 'hd' ? hdKeyOf(kit, wallet) : jointKeyOf(kit, wallet.address, wallet.parties)
+}
+
+/**
+ * The key of an address, whether the manifest names it or not: a seed makes the keys of later wallets too.
+ *
+ * @param address EIP-55
+ * @throws KitRefused saying what is missing
+ */
+export function keyOfAddress(kit: OpenedKit, address: string): KitKey {
+  const listed = kit.wallets.find((wallet) => wallet.address === address)
+  if (listed !== undefined) return keyOfWallet(kit, listed)
+  const share = kit.shares.find(({ facts }) => facts.address === address)
+  if (share !== undefined) return jointKeyOf(kit, address, share.facts.parties)
+  for (const entropy of kit.seeds.values()) {
+    const account = hdAccount(entropy)
+    for (let index = 0; index < MAX_UNLISTED; index += 1) {
+      const key = childKey(account, index)
+      if (key.address === address) return ofHd(key)
+    }
+  }
+  throw new KitRefused(
+    `${address} is in no part that was opened, nor among the first ${MAX_UNLISTED} keys of its seeds${told(kit, [])}.`,
+  )
+}
+
+function hdKeyOf(kit: OpenedKit, wallet: Extract<KitWallet, { type: 'hd' }>): KitKey {
+  const entropy = kit.seeds.get(wallet.tenant)
+  if (entropy === undefined) {
+    const missing = kit.opened.includes(HD_PART)
+      ? `the part hd holds no seed of tenant ${wallet.tenant}`
+      : `the part hd is needed${told(kit, [HD_PART])}`
+    throw new KitRefused(missing)
+  }
+  const key = childKey(hdAccount(entropy), wallet.index)
+  if (key.address !== wallet.address) {
+    throw new KitRefused(`the seed of tenant ${wallet.tenant} gives ${key.address} at ${wallet.derivation_path}`)
+  }
+  return ofHd(key)
+}
+
+function ofHd(key: HdKey): KitKey {
+  return { heldBy: [HD_PART], epoch: null, note: null, signers: [(digest) => key.sign(digest)] }
+}
+
+/** Shares fit together only with others of their epoch. Of several epochs that suffice, the newest counts. */
+function jointKeyOf(kit: OpenedKit, address: string, parties: number): KitKey {
+  const here = kit.shares.filter(({ facts }) => facts.address === address)
+  const epochs = [...new Set(here.map(({ epoch }) => epoch))].toSorted((a, b) => b - a)
+  for (const epoch of epochs) {
+    const shares = ofDistinctParties(here.filter((share) => share.epoch === epoch))
+    const threshold = shares[0]?.facts.threshold ?? Number.POSITIVE_INFINITY
+    if (shares.length < threshold) continue
+    const leftOut = here.filter((share) => share.epoch !== epoch).map((share) => `${share.part} (epoch ${share.epoch})`)
+    return {
+      heldBy: shares.map(({ part }) => part),
+      epoch,
+      note: leftOut.length === 0 ? null : `left out, since the others are of epoch ${epoch}: ${leftOut.join(', ')}`,
+      signers: quorums(shares, threshold).map((quorum) => (digest) => signTogether(quorum, digest)),
+    }
+  }
+  throw new KitRefused(missingShares(kit, here, parties))
+}
+
+function ofDistinctParties(shares: readonly KitShare[]): KitShare[] {
+  const byParty = new Map(shares.map((share) => [share.facts.party, share]))
+  return [...byParty.values()].toSorted((a, b) => a.facts.party - b.facts.party)
+}
+
+/** Quorums that use every share at least once. */
+function quorums(shares: readonly KitShare[], threshold: number): (readonly Uint8Array[])[] {
+  const bytes = shares.map((share) => share.bytes)
+  const always = bytes.slice(0, threshold - 1)
+  return bytes.slice(threshold - 1).map((last) => [...always, last])
+}
+
+function missingShares(kit: OpenedKit, here: readonly KitShare[], parties: number): string {
+  const names = Array.from({ length: parties }, (_, index) => partyPart(index + 1))
+  const [first] = here
+  if (first === undefined) return `no part that was opened has a share of it${told(kit, names)}`
+  const held = here.map(({ part, epoch }) => `${part} (epoch ${epoch})`).join(', ')
+  return `${first.facts.threshold} shares of one epoch are needed, and here are ${held}${told(kit, names)}`
+}
+
+/** Why parts that would have helped did not. */
+function told({ problems }: OpenedKit, parts: readonly string[]): string {
+  const ofThem = problems.filter(({ part }) => parts.length === 0 || parts.includes(part))
+  return ofThem.map(({ path, problem }) => `; ${path}: ${problem}`).join('')
+}

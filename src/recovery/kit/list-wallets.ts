@@ -1,0 +1,40 @@
+/** The wallets that a kit must restore: all with a key of ours, archived ones too, since a key is never destroyed. */
+import type { Pool } from 'pg'
+import { hdPath } from '../../keys/hd-path.ts'
+import type { KitWallet } from './format.ts'
+import { KitRefused } from './kit-refused.ts'
+import type { JointKey, KitSources, SourceWallet } from './sources.ts'
+
+export function createListWallets(pool: Pool): KitSources['wallets'] {
+  return async (tenantId) => {
+    const { rows } = await pool.query<SourceWallet>(
+      `SELECT wallet_id AS "walletId", tenant_id AS "tenantId", network, environment, chain_id AS "chainId", address, label,
+              status, key_ref AS key
+         FROM wallets
+        WHERE address IS NOT NULL AND key_ref IS NOT NULL AND ($1::text IS NULL OR tenant_id = $1)
+        ORDER BY wallet_id`,
+      [tenantId],
+    )
+    return rows
+  }
+}
+
+/** What a kit's manifest says of a wallet. @throws KitRefused for an mpc wallet whose key the log does not know */
+export function describeWallet(wallet: SourceWallet, jointKeys: ReadonlyMap<string, JointKey>): KitWallet {
+  const { key, network, environment, address, label, status } = wallet
+  const place = {
+    wallet_id: wallet.walletId,
+    tenant: wallet.tenantId,
+    address,
+    network,
+    environment,
+    chain_id: wallet.chainId,
+    label,
+    status,
+  }
+  if (key.kind === 'hd') return { ...place, type: 'hd', derivation_path: hdPath(key.index), index: key.index }
+  const joint = jointKeys.get(key.keyId)
+  if (joint === undefined) throw new KitRefused(`The joint key ${key.keyId} of ${wallet.walletId} is not in the log.`)
+  const { keyId, threshold, parties, epoch } = joint
+  return { ...place, type: 'mpc', key_id: keyId, threshold, parties, epoch }
+}

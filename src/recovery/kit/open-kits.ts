@@ -1,0 +1,93 @@
+/**
+ * Opens the parts of kits with the identities that their holders brought. Needs no server, no database and no network. What
+ * cannot be opened or read is a problem that is told by the name of its part; the others are read all the same.
+ */
+import { EngineFailure } from '../../keys/mpc/engine-wire.ts'
+import { type ShareFacts, shareFacts } from '../../keys/mpc/sign-together.ts'
+import { openWith } from '../age.ts'
+import { HD_PART, type KitWallet, parseHdSecrets, parsePartySecrets } from './format.ts'
+import type { FoundKit, FoundPart } from './kit-directory.ts'
+
+export type KitShare = {
+  readonly part: string
+  readonly keyId: string
+  readonly epoch: number
+  readonly facts: ShareFacts
+  readonly bytes: Uint8Array
+}
+
+export type PartProblem = { readonly part: string; readonly path: string; readonly problem: string }
+
+export type OpenedKit = {
+  readonly wallets: readonly KitWallet[]
+  /** The entropy of each tenant's seed. */
+  readonly seeds: ReadonlyMap<string, Uint8Array>
+  readonly shares: readonly KitShare[]
+  readonly opened: readonly string[]
+  readonly problems: readonly PartProblem[]
+}
+
+/** @param identities of age, as many as there are holders */
+export async function openKits(found: FoundKit, identities: readonly string[]): Promise<OpenedKit> {
+  const seeds = new Map<string, Uint8Array>()
+  const shares: KitShare[] = []
+  const opened: string[] = []
+  const problems: PartProblem[] = []
+  for (const part of found.parts) {
+    const read = await readPart(part, identities)
+    if ('problem' in read) {
+      problems.push({ part: part.name, path: part.path, problem: read.problem })
+      continue
+    }
+    opened.push(part.name)
+    for (const [tenant, entropy] of read.seeds) seeds.set(tenant, entropy)
+    shares.push(...read.shares)
+  }
+  return { wallets: found.wallets, seeds, shares, opened, problems }
+}
+
+type ReadPart = {
+  readonly seeds: readonly (readonly [tenant: string, entropy: Uint8Array])[]
+  readonly shares: readonly KitShare[]
+}
+
+async function readPart(
+  part: FoundPart,
+  identities: readonly string[],
+): Promise<ReadPart | { readonly problem: string }> {
+  if (part.bytes === null) return { problem: part.problem ?? 'the file cannot be read' }
+  const opening = await openWith(identities, part.bytes)
+  if (opening.outcome === 'not_for_us') {
+    return { problem: `no identity that was given opens it: it is sealed to ${part.recipients.join(', ')}` }
+  }
+  if (opening.outcome === 'damaged') return { problem: 'the file is damaged' }
+  try {
+    return part.name === HD_PART ? readSeeds(opening.plaintext) : readShares(part.name, opening.plaintext)
+  } finally {
+    opening.plaintext.fill(0)
+  }
+}
+
+const UNREADABLE = { problem: 'it holds something else than such a part, or one of a later version' }
+
+function readSeeds(plaintext: Uint8Array): ReadPart | { readonly problem: string } {
+  const secrets = parseHdSecrets(plaintext)
+  if (secrets === undefined) return UNREADABLE
+  return { seeds: secrets.seeds.map(({ tenant, entropy }) => [tenant, Buffer.from(entropy, 'hex')]), shares: [] }
+}
+
+function readShares(name: string, plaintext: Uint8Array): ReadPart | { readonly problem: string } {
+  const secrets = parsePartySecrets(plaintext)
+  if (secrets === undefined || secrets.part !== name) return UNREADABLE
+  const shares: KitShare[] = []
+  for (const { key_id: keyId, epoch, share } of secrets.shares) {
+    const bytes = Buffer.from(share, 'base64')
+    try {
+      shares.push({ part: name, keyId, epoch, facts: shareFacts(bytes), bytes })
+    } catch (error) {
+      if (!(error instanceof EngineFailure)) throw error
+      return { problem: `its share of the key ${keyId} is damaged` }
+    }
+  }
+  return { seeds: [], shares }
+}

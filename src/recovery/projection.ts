@@ -1,0 +1,34 @@
+/** The read model of an export: its row. What was sealed is in no event, so it is in no row that follows from them. Pure. */
+import type { Aggregate, ProjectionContext } from '../event-log/aggregate.ts'
+import { type ExportCommand, exportDecider } from './decider.ts'
+import type { ExportEvent } from './events.ts'
+import type { ExportState, KnownExport } from './state.ts'
+
+const first = { version: 1, upcasters: [] }
+
+export const exportAggregate: Aggregate<ExportState, ExportCommand, ExportEvent> = {
+  ...exportDecider,
+  category: 'export',
+  schemas: { WalletExportRequested: first, WalletExported: first, WalletExportRefused: first },
+  project: (_before, after, context) => ({
+    rows: after.status === 'unknown' ? [] : [{ table: 'wallet_exports', row: toRow(after, context) }],
+    holds: [],
+  }),
+}
+
+function toRow(known: KnownExport, { id, version }: ProjectionContext): Record<string, unknown> {
+  return {
+    export_id: id,
+    tenant_id: known.tenantId,
+    wallet_id: known.walletId,
+    environment: known.environment,
+    recipient: known.recipient,
+    status: known.status,
+    sha256: known.sha256,
+    refusal: known.refusal,
+    requested_at: known.requestedAt,
+    exported_at: known.exportedAt,
+    expires_at: known.expiresAt,
+    version,
+  }
+}

@@ -1,0 +1,99 @@
+/** Reads exports for the wallet's owner, and lets a request wait for one. A file is read until it expires, deleted or not. */
+import type { Pool } from 'pg'
+import { NotFound } from '../core/errors.ts'
+import type { Clock } from '../core/ids.ts'
+import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
+import type { WalletOwner } from '../wallets/find-wallet.ts'
+import type { ExportRefusal } from './events.ts'
+import type { ExportStatus } from './state.ts'
+
+export type ExportView = {
+  readonly export_id: string
+  readonly wallet_id: string
+  readonly status: ExportStatus
+  readonly recipient: string
+  /** An armored age file; null unless it was exported. */
+  readonly ciphertext: string | null
+  /** SHA-256 of the file, hex. */
+  readonly sha256: string | null
+  readonly expires_at: string | null
+  readonly requested_at: string
+  readonly exported_at: string | null
+  readonly failure: { readonly code: ExportRefusal; readonly message: string } | null
+}
+
+export type ExportReads = {
+  /** @throws NotFound `export_not_found`; `export_expired` once the file is gone */
+  readonly read: (owner: WalletOwner, walletId: string, exportId: string) => Promise<ExportView>
+  /** Resolves once a signer has exported or refused it, or with `null` when the time is over first. */
+  readonly untilEnded: WaitUntil<true>
+}
+
+const REFUSALS: Readonly<Record<ExportRefusal, string>> = {
+  recipient_not_allowed: 'The signers export keys to other recipients alone: see the setting EXPORT_RECIPIENTS.',
+  request_expired: 'No signer came in time, and a key is not left lying for later: request a new export.',
+}
+
+export type ExportReadPorts = { readonly pool: Pool; readonly wakeUps: WakeUps; readonly clock: Clock }
+
+export function createExportReads({ pool, wakeUps, clock }: ExportReadPorts): ExportReads {
+  return {
+    async read({ tenantId, environment }, walletId, exportId) {
+      const { rows } = await pool.query<ExportRow>({
+        name: 'read_export',
+        text: `SELECT e.status, e.recipient, e.sha256, e.refusal, e.requested_at, e.exported_at, e.expires_at, f.ciphertext
+                 FROM wallet_exports e
+                 LEFT JOIN wallet_export_files f ON f.export_id = e.export_id AND f.expires_at > $5
+                WHERE e.export_id = $1 AND e.wallet_id = $2 AND e.tenant_id = $3 AND e.environment = $4`,
+        values: [exportId, walletId, tenantId, environment, new Date(clock())],
+      })
+      const [row] = rows
+      if (row === undefined) throw new NotFound('export')
+      if (row.status === 'exported' && row.ciphertext === null) throw expired()
+      return toView(walletId, exportId, row)
+    },
+    untilEnded: createWaitUntil({
+      wakeUps,
+      async find(ids) {
+        const { rows } = await pool.query<{ export_id: string }>({
+          name: 'ended_exports',
+          text: `SELECT export_id FROM wallet_exports WHERE export_id = ANY($1) AND status <> 'requested'`,
+          values: [ids],
+        })
+        return new Map(rows.map(({ export_id }) => [export_id, true]))
+      },
+    }),
+  }
+}
+
+type ExportRow = {
+  readonly status: ExportStatus
+  readonly recipient: string
+  readonly sha256: string | null
+  readonly refusal: ExportRefusal | null
+  readonly requested_at: Date
+  readonly exported_at: Date | null
+  readonly expires_at: Date | null
+  readonly ciphertext: string | null
+}
+
+function toView(walletId: string, exportId: string, row: ExportRow): ExportView {
+  return {
+    export_id: exportId,
+    wallet_id: walletId,
+    status: row.status,
+    recipient: row.recipient,
+    ciphertext: row.ciphertext,
+    sha256: row.sha256,
+    expires_at: row.expires_at?.toISOString() ?? null,
+    requested_at: row.requested_at.toISOString(),
+    exported_at: row.exported_at?.toISOString() ?? null,
+    failure: row.refusal === null ? null : { code: row.refusal, message: REFUSALS[row.refusal] },
+  }
+}
+
+function expired(): NotFound {
+  const message = 'The exported key was kept for an hour and is gone: request a new export, with a new Idempotency-Key.'
+  return new NotFound('export', 'export_expired', message)
+}

@@ -1,0 +1,83 @@
+/**
+ * Accepts the request to export a wallet's key. Nothing here sees the key: a signer seals it, once, to the recipient that
+ * the request names.
+ */
+import { Conflict, PermissionDenied, ValidationFailed } from '../core/errors.ts'
+import type { NewId } from '../core/ids.ts'
+import type { Metadata } from '../core/messages.ts'
+import { change } from '../event-log/aggregate.ts'
+import { appendOnce, type Opened } from '../event-log/append-once.ts'
+import { WalletGuardRefused } from '../event-log/commit.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import { withAddress } from '../wallets/find-wallet.ts'
+import type { WalletFacts } from '../wallets/wallet-facts.ts'
+import { requireRecipient } from './age.ts'
+import { isAllowed } from './decider.ts'
+import type { WalletExportRequested } from './events.ts'
+import { exportAggregate } from './projection.ts'
+
+export type RequestExportPorts = {
+  readonly log: EventLog
+  readonly newId: NewId
+  /** The recipients that the settings name; `null` for any. */
+  readonly allowedRecipients: readonly string[] | null
+  /** Told of each request that was accepted, for logs and metrics. */
+  readonly onRequested: (exportId: string, request: WalletExportRequested['data'], metadata: Metadata) => void
+}
+
+/**
+ * @throws ValidationFailed `mpc_not_exportable`, `watch_only`, `invalid_recipient`, `secret_key_given`; PermissionDenied
+ *   `recipient_not_allowed`; Conflict `wallet_not_ready`, `wallet_archived`; IdempotencyKeyReused
+ */
+export type RequestExport = (
+  wallet: WalletFacts,
+  recipient: string,
+  context: { readonly metadata: Metadata },
+) => Promise<Opened>
+
+export function createRequestExport(ports: RequestExportPorts): RequestExport {
+  const { log, newId, allowedRecipients, onRequested } = ports
+  return async (wallet, recipient, { metadata }) => {
+    requireHd(wallet)
+    await requireRecipient(recipient, 'recipient')
+    if (!isAllowed(recipient, allowedRecipients)) throw notAllowed()
+    const { walletId, tenantId, environment } = withAddress(wallet)
+    const exportId = newId('export')
+    const now = log.now()
+    const request = { tenantId, walletId, environment, recipient, requestedAt: now }
+    const unknown = { id: exportId, state: exportAggregate.initialState, version: 0, hash: '' }
+    const requested = change(exportAggregate, unknown, { type: 'RequestExport', request }, { metadata, now })
+    const commit = {
+      changes: decided([requested]),
+      guards: { wallet: { walletId, require: 'active' as const } },
+    }
+    const opened = await appendOnce(log, commit, { resourceId: exportId, metadata }).catch((error) => {
+      throw error instanceof WalletGuardRefused ? archived() : error
+    })
+    if (!opened.replayed) onRequested(exportId, request, metadata)
+    return opened
+  }
+}
+
+function requireHd({ type }: WalletFacts): void {
+  if (type === 'mpc') {
+    const rule =
+      'The key of an mpc wallet exists nowhere as a whole, so it cannot be exported: an operator makes a recovery kit of its shares.'
+    throw ValidationFailed.field('wallet_id', 'mpc_not_exportable', rule)
+  }
+  if (type === 'watch') {
+    const rule = 'The key of a watch wallet is not here: whoever made the address has it.'
+    throw ValidationFailed.field('wallet_id', 'watch_only', rule)
+  }
+}
+
+function notAllowed(): PermissionDenied {
+  return new PermissionDenied(
+    'recipient_not_allowed',
+    'Keys are exported here to the recipients alone that the setting EXPORT_RECIPIENTS names: use one of them.',
+  )
+}
+
+function archived(): Conflict {
+  return new Conflict('wallet_archived', 'The wallet is archived: restore it before exporting its key.')
+}

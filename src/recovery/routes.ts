@@ -1,0 +1,105 @@
+/** Exporting a wallet's key: parse, call, reply. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
+import { success, successOf } from '../http/envelope.ts'
+import { markReplayed } from '../http/idempotency.ts'
+import { applyPreference, preferenceOf } from '../http/prefer.ts'
+import type { Routes } from '../http/request.ts'
+import { metadataOf } from '../http/request-metadata.ts'
+import type { FindWallet, WalletOwner } from '../wallets/find-wallet.ts'
+import type { ExportReads } from './read-exports.ts'
+import type { RequestExport } from './request-export.ts'
+import { exportBody, exportDetailParams, exportParams, exportSchema } from './schemas.ts'
+
+export type RecoveryRoutePorts = {
+  readonly findWallet: FindWallet
+  readonly findReplay: FindReplay
+  readonly requestExport: RequestExport
+  readonly reads: ExportReads
+}
+
+/** A signer that is busy with transfers answers by then. */
+const EXPORT_WAIT_MS = 10_000
+
+const tags = ['Recovery']
+
+const exportKey = {
+  tags,
+  summary: 'Export the key of a wallet',
+  description:
+    'Seals the private key of an hd wallet to an age recipient of yours, in the signer: neither this API nor the log ever has it in ' +
+    'clear. Whoever opens the file can spend without this service, for ever, and nothing can undo that. The wallet goes on working. ' +
+    'The key of an mpc wallet exists nowhere and cannot be exported. An API key has this scope only if it was issued with its name: ' +
+    '`*` does not hold it.',
+  params: exportParams,
+  body: exportBody,
+  response: {
+    201: successOf(exportSchema, 'The key, sealed.'),
+    202: successOf(exportSchema, 'The export is accepted; read it in a moment.'),
+  },
+}
+
+const detail = {
+  tags,
+  summary: 'Read an export',
+  description: 'An export and its file, until the file expires an hour after it was made.',
+  params: exportDetailParams,
+  response: { 200: successOf(exportSchema, 'The export.') },
+}
+
+const gone = { 410: 'The file of an export is kept for an hour: request a new one.' }
+
+export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
+  const { findWallet, findReplay, requestExport, reads } = ports
+  return (app) => {
+    app.post(
+      '/v1/wallets/:wallet_id/export',
+      {
+        schema: exportKey,
+        config: {
+          scope: 'recovery:export',
+          idempotent: true,
+          waits: 'for the file, 10 seconds at most',
+          refusals: { ...gone, 409: 'The wallet is archived, or has no address yet.' },
+        },
+      },
+      async (request, reply) => {
+        const metadata = metadataOf(request)
+        const wallet = await findWallet(ownerOf(request), request.params.wallet_id)
+        const opened = await requestExport(wallet, request.body.recipient, { metadata }).catch((error) =>
+          replayInsteadOf(error, findReplay, metadata),
+        )
+        if (opened.replayed) markReplayed(reply)
+        await wait(ports, opened.id, request, reply)
+        const view = await reads.read(ownerOf(request), wallet.walletId, opened.id)
+        return reply.code(view.status === 'exported' ? 201 : 202).send(success(view))
+      },
+    )
+
+    app.get(
+      '/v1/wallets/:wallet_id/exports/:export_id',
+      { schema: detail, config: { scope: 'recovery:export', refusals: gone } },
+      async (request) => {
+        const { wallet_id, export_id } = request.params
+        const { walletId } = await findWallet(ownerOf(request), wallet_id)
+        return success(await reads.read(ownerOf(request), walletId, export_id))
+      },
+    )
+  }
+}
+
+async function wait(
+  { reads }: RecoveryRoutePorts,
+  exportId: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const preference = preferenceOf(request)
+  applyPreference(reply, preference)
+  const waitMs = preference.waitMs ?? EXPORT_WAIT_MS
+  if (waitMs > 0) await reads.untilEnded(exportId, waitMs)
+}
+
+function ownerOf({ caller }: FastifyRequest): WalletOwner {
+  return { tenantId: caller.tenantId, environment: caller.environment }
+}

@@ -1,0 +1,101 @@
+/**
+ * Seals a wallet's key to the recipient of an export. Runs in the signer process, as a job.
+ *
+ * Invariant: what is recorded and what is kept are one commit, so the hash in the log is that of the file, whichever of two
+ * signers comes first; and nothing is sealed that the signer's own settings do not allow, whoever wrote the request.
+ */
+import { hash } from 'node:crypto'
+import { Unavailable } from '../core/errors.ts'
+import { toInstant } from '../core/ids.ts'
+import { change, type ReadModelRow } from '../event-log/aggregate.ts'
+import { StreamConflict } from '../event-log/commit.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import { hdKey } from '../keys/hd-key.ts'
+import { hdPath } from '../keys/hd-path.ts'
+import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
+import { armored, sealTo } from './age.ts'
+import { type ExportCommand, refusalOf } from './decider.ts'
+import { exportAggregate } from './projection.ts'
+import type { KnownExport } from './state.ts'
+
+/** Long enough for a caller that lost its connection to come back; then nothing of it is left here. */
+const KEPT_MS = 60 * 60_000
+
+export type SealExportPorts = {
+  readonly log: EventLog
+  readonly walletOf: WalletFactsOf
+  readonly loadSeed: (tenantId: string) => Promise<Uint8Array>
+  /** The recipients that this process's settings name; `null` for any. */
+  readonly allowedRecipients: readonly string[] | null
+  /** Told of each export that ended here, for logs and metrics. */
+  readonly onEnded: (exportId: string, ended: KnownExport) => void
+}
+
+/** @throws Unavailable when the keystore does not answer, or is not the one that made the wallet: the job comes again */
+export type SealExport = (exportId: string) => Promise<void>
+
+export function createSealExport(ports: SealExportPorts): SealExport {
+  const { log, allowedRecipients, onEnded } = ports
+  return async (exportId) => {
+    const loaded = await log.load(exportAggregate, exportId)
+    const { state } = loaded
+    if (state.status !== 'requested') return
+    const now = log.now()
+    const refusal = refusalOf(state, allowedRecipients, now)
+    const { command, rows } =
+      refusal === null
+        ? await seal(ports, exportId, state, now)
+        : { command: { type: 'Refuse', refusal, now } as const, rows: [] }
+    const metadata = { tenantId: state.tenantId, actor: 'worker:signer', causationId: exportId }
+    const ended = change(exportAggregate, loaded, command, { metadata, now })
+    try {
+      await log.append({ changes: decided([ended]), rows })
+    } catch (error) {
+      if (error instanceof StreamConflict) return // Another signer was first: its file is the one.
+      throw error
+    }
+    const after = ended?.after.state
+    if (after !== undefined && after.status !== 'unknown') onEnded(exportId, after)
+  }
+}
+
+type Sealed = { readonly command: ExportCommand; readonly rows: readonly ReadModelRow[] }
+
+async function seal(ports: SealExportPorts, exportId: string, request: KnownExport, now: string): Promise<Sealed> {
+  const plaintext = Buffer.from(JSON.stringify(await keyFile(ports, exportId, request.walletId, now), null, 2))
+  const ciphertext = armored(await sealTo([request.recipient], plaintext))
+  plaintext.fill(0)
+  const expiresAt = toInstant(Date.parse(now) + KEPT_MS)
+  return {
+    command: { type: 'RecordExport', sha256: hash('sha256', ciphertext), now, expiresAt },
+    rows: [{ table: 'wallet_export_files', row: { export_id: exportId, ciphertext, expires_at: expiresAt } }],
+  }
+}
+
+/** What the recipient reads: the key, and all that is needed to use it elsewhere. */
+async function keyFile({ walletOf, loadSeed }: SealExportPorts, exportId: string, walletId: string, now: string) {
+  const wallet = await walletOf(walletId)
+  if (wallet?.key?.kind !== 'hd') throw new Error(`wallet ${walletId} has no hd key`)
+  const { address, network, environment, chainId, key } = wallet
+  const derived = hdKey(await loadSeed(key.tenantId), key.index)
+  if (derived.address !== address) {
+    throw new Unavailable(
+      'keystore_wrong',
+      `The keystore derives another address than that of ${walletId}: restore the keystore that made the wallet.`,
+    )
+  }
+  return {
+    format: 'bursar exported key',
+    version: 1,
+    export_id: exportId,
+    wallet_id: walletId,
+    type: 'hd',
+    address,
+    private_key: `0x${Buffer.from(derived.reveal()).toString('hex')}`,
+    derivation_path: hdPath(key.index),
+    network,
+    environment,
+    chain_id: chainId,
+    exported_at: now,
+  }
+}

@@ -1,0 +1,242 @@
+/** Exporting keys over HTTP on a real PostgreSQL: who gets one, what is left of it, and what the log folds to. */
+import { createHash, hash } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { computeAddress, HDNodeWallet, Mnemonic } from 'ethers'
+import t, { type Test } from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { compareShadow } from '../../src/event-log/compare-shadow.ts'
+import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { replay } from '../../src/event-log/replay.ts'
+import { createIdentity, openWith } from '../../src/recovery/age.ts'
+import { deleteExpiredFiles, findWaitingExports } from '../../src/recovery/jobs.ts'
+import { createExportReads } from '../../src/recovery/read-exports.ts'
+import { createRequestExport } from '../../src/recovery/request-export.ts'
+import { recoveryRoutes } from '../../src/recovery/routes.ts'
+import { createSealExport, type SealExportPorts } from '../../src/recovery/seal-export.ts'
+import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { findAge } from '../support/age.ts'
+import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { ACME, anotherLog, makeWallet, withWallets } from '../support/wallet-parts.ts'
+
+const ASYNC = { prefer: 'respond-async' }
+const EXPORTER = { authorization: `Bearer ${KEYS.exporter}` }
+/** As the test signer makes them. */
+const seedOf = async (tenantId: string) => createHash('sha256').update(tenantId).digest()
+
+type Data = Readonly<Record<string, string>> & { readonly failure: unknown }
+const dataOf = (answer: Answer) => answer.body.data as Data
+
+async function withExports(t: Test, allowedRecipients: readonly string[] | null = null) {
+  const parts = await withWallets(t)
+  const { pool, log, wakeUps, findWallet } = parts
+  const clock = { ms: Date.now() }
+  const told: string[] = []
+  const { send, logged } = await startTestApp({
+    routes: recoveryRoutes({
+      findWallet,
+      findReplay: createFindReplay(pool),
+      reads: createExportReads({ pool, wakeUps, clock: () => clock.ms }),
+      requestExport: createRequestExport({
+        log,
+        newId,
+        allowedRecipients,
+        onRequested: (exportId) => told.push(`requested ${exportId}`),
+      }),
+    }),
+  })
+  const signer = (overrides: Partial<SealExportPorts> = {}) =>
+    createSealExport({
+      log: anotherLog(parts),
+      walletOf: createWalletFacts(pool),
+      loadSeed: seedOf,
+      allowedRecipients: null,
+      onEnded: (exportId, { status }) => told.push(`${status} ${exportId}`),
+      ...overrides,
+    })
+  const walletId = await makeWallet(parts)
+  const post = (body: object, headers: Record<string, string> = {}, of = walletId) =>
+    send({
+      method: 'POST',
+      url: `/v1/wallets/${of}/export`,
+      payload: body,
+      headers: { ...EXPORTER, ...ASYNC, ...headers },
+    })
+  const get = (exportId: string, headers: Record<string, string> = {}) =>
+    send({ method: 'GET', url: `/v1/wallets/${walletId}/exports/${exportId}`, headers: { ...EXPORTER, ...headers } })
+  return { ...parts, clock, told, logged, signer, walletId, post, get, ...(await createIdentity()) }
+}
+
+type Exports = Awaited<ReturnType<typeof withExports>>
+
+async function open({ identity }: Pick<Exports, 'identity'>, armor: string | undefined): Promise<Data> {
+  const body = (armor ?? '').split('\n').slice(1, -2).join('')
+  const opened = await openWith([identity], Buffer.from(body, 'base64'))
+  if (opened.outcome !== 'opened') throw new Error(opened.outcome)
+  return JSON.parse(Buffer.from(opened.plaintext).toString()) as Data
+}
+
+t.test('the key of an hd wallet comes sealed to the recipient, and no other place ever has it', async (t) => {
+  const api = await withExports(t)
+  const { pool, walletId, recipient, signer, told, logged } = api
+  const accepted = await api.post({ recipient }, { 'idempotency-key': 'once' })
+  t.equal(accepted.status, 202, accepted.text)
+  const { export_id: id = '' } = dataOf(accepted)
+  t.match(dataOf(accepted), { export_id: /^exp_/, wallet_id: walletId, status: 'requested', recipient })
+  t.match(dataOf(accepted), { ciphertext: null, sha256: null, expires_at: null, failure: null })
+  t.match(dataOf(await api.get(id)), { status: 'requested', ciphertext: null })
+  await signer()(id)
+  const answer = await api.post({ recipient }, { 'idempotency-key': 'once', prefer: 'wait=10' })
+  t.strictSame([answer.status, answer.headers['idempotency-replayed']], [201, 'true'], answer.text)
+  const { ciphertext, sha256, expires_at, exported_at } = dataOf(answer)
+  t.equal(sha256, hash('sha256', ciphertext ?? ''))
+  t.equal(Date.parse(expires_at ?? '') - Date.parse(exported_at ?? ''), 3_600_000)
+  t.strictSame(dataOf(await api.get(id)), dataOf(answer))
+
+  const key = await open(api, ciphertext)
+  const { rows } = await pool.query('SELECT address FROM wallets WHERE wallet_id = $1', [walletId])
+  t.match(key, { wallet_id: walletId, export_id: id, type: 'hd', address: rows[0].address, network: 'ethereum' })
+  t.match(key, { derivation_path: "m/44'/60'/0'/0/0", environment: 'mainnet', chain_id: 1000001 })
+  t.equal(computeAddress(key.private_key ?? ''), rows[0].address)
+  const words = Mnemonic.fromEntropy(await seedOf('acme'))
+  t.equal(HDNodeWallet.fromMnemonic(words, key.derivation_path).privateKey, key.private_key, 'as any other program')
+
+  const { rows: events } = await pool.query(
+    `SELECT type, data FROM events WHERE stream_id = 'export-' || $1 ORDER BY 1`,
+    [id],
+  )
+  t.strictSame(
+    events.map(({ type }) => type),
+    ['WalletExportRequested', 'WalletExported'],
+  )
+  const secret = key.private_key?.slice(2) ?? '-'
+  const everything = JSON.stringify([events, logged()])
+  for (const word of [secret, 'AGE ENCRYPTED', api.identity]) t.notOk(everything.includes(word))
+  t.strictSame(told, [`requested ${id}`, `exported ${id}`], 'each step is told once')
+})
+
+t.test('a key for everything is refused, and a stranger sees no wallet', async (t) => {
+  const { post, get, recipient, walletId } = await withExports(t)
+  const full = { authorization: `Bearer ${KEYS.full}` }
+  const refused = await post({ recipient }, full)
+  t.strictSame([refused.status, ...told(refused)], [403, '- insufficient_scope'])
+  t.match(refused.body.message, /recovery:export/)
+  t.equal((await get('exp_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11', full)).status, 403)
+  t.strictSame(told(await get('exp_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11')), ['- export_not_found'])
+  const foreign = await post({ recipient }, {}, `${walletId.slice(0, -1)}${walletId.endsWith('0') ? '1' : '0'}`)
+  t.strictSame(told(foreign), ['- wallet_not_found'])
+})
+
+t.test('what cannot be exported is refused by its reason, and leaves no trace', async (t) => {
+  const { post, recipient, identity, pool, walletId, archiveWallet, findWallet } = await withExports(t)
+  const mistyped = `${recipient.slice(0, -1)}${recipient.endsWith('q') ? 'p' : 'q'}`
+  for (const bad of ['age1', mistyped, identity, 'age1pq1x']) {
+    const answer = await post({ recipient: bad })
+    t.strictSame([answer.status, ...told(answer)], [422, 'recipient invalid_recipient'])
+    t.notOk(answer.text.includes(identity), 'a secret in the wrong place is not repeated')
+  }
+  t.match((await post({ recipient: 'age1' })).body.message, /age-keygen/)
+  t.strictSame(told(await post({})), ['recipient required'])
+  const insert = (id: string, type: string, key: object | null) =>
+    pool.query(
+      `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, key_ref, created_at, version)
+       VALUES ($1, 'acme', $2, 'ethereum', 'mainnet', 1000001, $1, '', 'active', $3, now(), 2)`,
+      [id, type, key],
+    )
+  const [mpc, watch, bare] = [1, 2, 3].map((n) => `wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a0${n}`) as [
+    string,
+    string,
+    string,
+  ]
+  await insert(mpc, 'mpc', { kind: 'mpc', keyId: 'k' })
+  await insert(watch, 'watch', null)
+  const ofMpc = await post({ recipient }, {}, mpc)
+  t.strictSame([ofMpc.status, ...told(ofMpc)], [422, 'wallet_id mpc_not_exportable'])
+  t.match(ofMpc.body.message, /exists nowhere as a whole.*recovery kit/)
+  t.strictSame(told(await post({ recipient }, {}, watch)), ['wallet_id watch_only'])
+  await insert(bare, 'hd', null)
+  await pool.query('UPDATE wallets SET address = NULL WHERE wallet_id = $1', [bare])
+  t.strictSame(told(await post({ recipient }, {}, bare)), ['- wallet_not_ready'])
+  await archiveWallet(await findWallet({ tenantId: 'acme', environment: 'mainnet' }, walletId), {
+    force: false,
+    metadata: ACME,
+  })
+  const ofArchived = await post({ recipient })
+  t.strictSame([ofArchived.status, ...told(ofArchived)], [409, '- wallet_archived'])
+  t.equal((await pool.query('SELECT FROM wallet_exports')).rowCount, 0)
+})
+
+t.test('a file is there for an hour and then gone, its facts are not', async (t) => {
+  const api = await withExports(t)
+  const { pool, clock, signer, recipient } = api
+  const { export_id: id = '' } = dataOf(await api.post({ recipient }, { 'idempotency-key': 'once' }))
+  await signer()(id)
+  const { expires_at = '' } = dataOf(await api.get(id))
+  const end = Date.parse(expires_at)
+  t.equal(await deleteExpiredFiles(pool, new Date(end - 1)), 0)
+  clock.ms = end
+  const gone = await api.get(id)
+  t.strictSame([gone.status, ...told(gone)], [410, '- export_expired'], 'even where nobody deleted it yet')
+  t.equal(await deleteExpiredFiles(pool, new Date(end)), 1)
+  const again = await api.post({ recipient }, { 'idempotency-key': 'once' })
+  t.strictSame([again.status, ...told(again)], [410, '- export_expired'])
+  const { rows } = await pool.query('SELECT status, sha256 IS NOT NULL AS known FROM wallet_exports')
+  t.strictSame(rows, [{ status: 'exported', known: true }])
+})
+
+t.test('of signers that race one makes the file, and its hash is in the log', async (t) => {
+  const api = await withExports(t)
+  const { export_id: id = '' } = dataOf(await api.post({ recipient: api.recipient }))
+  await Promise.all(Array.from({ length: 5 }, () => api.signer()(id)))
+  const { ciphertext, sha256 } = dataOf(await api.get(id))
+  t.equal(sha256, hash('sha256', ciphertext ?? ''))
+  await api.signer()(id)
+  t.equal(dataOf(await api.get(id)).sha256, sha256, 'a job that comes again changes nothing')
+  t.strictSame(
+    api.told.filter((line) => line.startsWith('exported')),
+    [`exported ${id}`],
+  )
+  t.strictSame(await compareShadow(api.pool, (await replay(api.pool, ALL_AGGREGATES)).shadow), [], 'rebuilt is live')
+})
+
+t.test('a recipient that the settings do not name gets no key, though the API asks for it', async (t) => {
+  const { recipient: trusted } = await createIdentity()
+  const api = await withExports(t, [trusted])
+  const refused = await api.post({ recipient: api.recipient })
+  t.strictSame([refused.status, ...told(refused)], [403, '- recipient_not_allowed'])
+  const { export_id: id = '' } = dataOf(await api.post({ recipient: trusted }))
+  // As if the API were not ours: the signer goes by its own settings.
+  await api.signer({ allowedRecipients: [] })(id)
+  t.match(dataOf(await api.get(id)), {
+    status: 'refused',
+    ciphertext: null,
+    failure: { code: 'recipient_not_allowed' },
+  })
+  t.equal((await api.pool.query('SELECT FROM wallet_export_files')).rowCount, 0)
+})
+
+t.test('under another keystore nothing is sealed, and the export waits for the right one', async (t) => {
+  const api = await withExports(t)
+  const { export_id: id = '' } = dataOf(await api.post({ recipient: api.recipient }))
+  await t.rejects(api.signer({ loadSeed: () => seedOf('another') })(id), { code: 'keystore_wrong', retryable: true })
+  t.strictSame(
+    (await findWaitingExports(api.pool, new Date(Date.now() + 1_000), 10)).map(({ data }) => data.export_id),
+    [id],
+    'the sweeper finds it',
+  )
+  await api.signer()(id)
+  t.equal(dataOf(await api.get(id)).status, 'exported')
+  t.strictSame(await findWaitingExports(api.pool, new Date(Date.now() + 1_000), 10), [])
+})
+
+const age = findAge()
+t.test('the age program opens what was exported', { skip: age === null && 'no age program' }, async (t) => {
+  const api = await withExports(t)
+  const { export_id: id = '' } = dataOf(await api.post({ recipient: api.recipient }))
+  await api.signer()(id)
+  const identityFile = join(t.testdir(), 'identity.txt')
+  await writeFile(identityFile, `${api.identity}\n`)
+  const read = age?.(identityFile, Buffer.from(dataOf(await api.get(id)).ciphertext ?? '')) ?? ''
+  t.match(JSON.parse(read), { wallet_id: api.walletId, private_key: /^0x[0-9a-f]{64}$/ })
+})

@@ -1,0 +1,181 @@
+/** The kit of mpc wallets: a part for each party, which together sign and alone do not, before and after a refresh. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Transaction } from 'ethers'
+import t, { type Test } from 'tap'
+import { shareFacts } from '../../src/keys/mpc/sign-together.ts'
+import { createBackUp } from '../../src/recovery/kit/back-up.ts'
+import { describeWallet } from '../../src/recovery/kit/list-wallets.ts'
+import type { JointKey, KitSources, SourceWallet } from '../../src/recovery/kit/sources.ts'
+import { makeShares, refreshShares } from '../support/joint-key.ts'
+import { makeIdentity, OFFLINE, type Ran, runRecovery, scratch } from '../support/recovery.ts'
+
+const TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const NOW = '2026-11-21T12:00:00.000Z'
+
+const SHARES = makeShares(2, 3)
+const REFRESHED = refreshShares(SHARES)
+const ADDRESS = shareFacts(SHARES[0] ?? new Uint8Array()).address
+const KEY: JointKey = { keyId: 'mpk_1', address: ADDRESS, threshold: 2, parties: 3, epoch: 0, attemptId: null }
+const WALLET: SourceWallet = {
+  walletId: 'wal_1',
+  tenantId: 'acme',
+  network: 'ethereum',
+  environment: 'mainnet',
+  chainId: 1,
+  address: ADDRESS,
+  label: 'Treasury 🏦',
+  status: 'active',
+  key: { kind: 'mpc', keyId: 'mpk_1' },
+}
+
+/** What each party's machine has: its own store and the database. */
+function sources(shares: readonly Uint8Array[], key: JointKey, parties: readonly number[]): KitSources {
+  return {
+    wallets: async () => [WALLET],
+    jointKeys: async () => [key],
+    seeds: null,
+    parties: parties.map((party) => ({ party, load: async () => shares[party - 1] })),
+  }
+}
+
+type Holder = { readonly kit: string; readonly file: string }
+
+/** Three holders, each with an identity and a directory of its own, as on three machines. */
+async function withHolders(t: Test, shares = SHARES, key = KEY) {
+  const directory = await scratch(t)
+  const make = async (party: number, of = shares, at = key): Promise<Holder> => {
+    const home = join(directory, `${party}-${at.epoch}`)
+    await mkdir(home)
+    const { file, recipient } = await makeIdentity(home, 'identity.txt')
+    const kit = join(home, 'kit')
+    const request = { out: kit, recipients: [recipient], parts: null, tenant: null, force: false }
+    await createBackUp(sources(of, at, [party]), () => NOW)(request)
+    return { kit, file }
+  }
+  const [one, two, three] = [await make(1), await make(2), await make(3)]
+  return { directory, make, one, two, three }
+}
+
+const places = (holders: readonly Holder[]) => holders.flatMap(({ kit, file }) => ['--kit', kit, '--identity', file])
+const verify = (...holders: Holder[]): Promise<Ran> => runRecovery(OFFLINE, ['verify', ...places(holders)])
+
+t.test('any two holders restore the wallet, one alone does not', async (t) => {
+  const { one, two, three } = await withHolders(t)
+  for (const pair of [
+    [one, two],
+    [one, three],
+    [two, three],
+  ])
+    t.match(await verify(...pair), { code: 0, out: new RegExp(`${ADDRESS} +mpc +ethereum mainnet +ok +party-`) })
+  t.match(await verify(one, two, three), { code: 0, out: /ok +party-1 party-2 party-3/ })
+  const alone = await verify(two)
+  t.match(alone, { code: 1, out: /FAILED.*2 shares of one epoch are needed, and here are party-2 \(epoch 0\)/ })
+  const closed = await runRecovery(OFFLINE, ['verify', ...places([one]), '--kit', two.kit])
+  t.match(closed, { code: 1, out: /FAILED.*party-2\.age: no identity that was given opens it: it is sealed to age1/ })
+})
+
+t.test('two holders sign what moves the funds, with no server and no whole key', async (t) => {
+  const { one, three } = await withHolders(t)
+  const what = [
+    '--wallet',
+    ADDRESS,
+    '--to',
+    TO,
+    '--value',
+    '5',
+    '--chain-id',
+    '1',
+    '--nonce',
+    '3',
+    '--gas-limit',
+    '21000',
+  ]
+  const fees = ['--max-fee-per-gas', '9', '--max-priority-fee-per-gas', '1', '--json']
+  const swept = await runRecovery(OFFLINE, ['sweep', ...places([one, three]), ...what, ...fees])
+  t.equal(swept.code, 0, swept.err)
+  t.match(Transaction.from(JSON.parse(swept.out).raw_transaction), { from: ADDRESS, to: TO, value: 5n, nonce: 3 })
+  const alone = await runRecovery(OFFLINE, ['sweep', ...places([one]), ...what, ...fees])
+  t.match(alone, { code: 1, out: '', err: /2 shares of one epoch are needed/ })
+})
+
+t.test(
+  'parts of different epochs do not sign together, and a whole kit from before a refresh still does',
+  async (t) => {
+    const key = { ...KEY, epoch: 1, attemptId: 'attempt' }
+    const { one, two, make } = await withHolders(t)
+    const [newer, newest] = [await make(2, REFRESHED, key), await make(3, REFRESHED, key)]
+    const mixed = await verify(one, newer)
+    t.match(mixed, {
+      code: 1,
+      out: /2 shares of one epoch are needed, and here are party-1 \(epoch 0\), party-2 \(epoch 1\)/,
+    })
+    t.match(await verify(one, newer, newest), {
+      code: 0,
+      out: /left out, since the others are of epoch 1: party-1 \(epoch 0\)/,
+    })
+    const now = async () => [describeWallet(WALLET, new Map([['mpk_1', key]]))]
+    const args = ['verify', ...places([one, two]), '--against-database']
+    const old = await runRecovery({ ...OFFLINE, currentWallets: now }, args)
+    t.match(old, {
+      code: 0,
+      out: /ok.*of epoch 0 and the service is at epoch 1: no newer part fits them, make a new kit/,
+    })
+  },
+)
+
+t.test('a share that is said to be of another epoch than it is does not pass', async (t) => {
+  const { one, make } = await withHolders(t)
+  const lying = await make(3, REFRESHED, { ...KEY, keyId: 'mpk_1' }).catch(() => null)
+  t.equal(lying, null, 'the directory is taken: kits are not mixed by chance')
+  const directory = await scratch(t)
+  const { file, recipient } = await makeIdentity(directory, 'identity.txt')
+  const kit = join(directory, 'kit')
+  const request = { out: kit, recipients: [recipient], parts: null, tenant: null, force: false }
+  await createBackUp(sources(REFRESHED, KEY, [2]), () => NOW)(request)
+  t.match(await verify(one, { kit, file }), { code: 1, out: /FAILED.*its shares do not fit together/ })
+})
+
+t.test('parts in one directory are one kit, and a key without a wallet is in it too', async (t) => {
+  const directory = await scratch(t)
+  const { file, recipient } = await makeIdentity(directory, 'identity.txt')
+  const out = join(directory, 'kit')
+  const pooled = { ...sources(SHARES, KEY, [1, 2]), wallets: async () => [] }
+  const backUp = createBackUp(pooled, () => NOW)
+  const request = { out, recipients: [recipient], parts: ['party-1'], tenant: null, force: false }
+  await backUp(request)
+  await t.rejects(backUp(request), { code: 'kit_refused' })
+  t.match(await backUp({ ...request, parts: ['party-2'] }), { written: ['party-2'], parts: ['party-1', 'party-2'] })
+  const what = [
+    '--wallet',
+    ADDRESS,
+    '--to',
+    TO,
+    '--value',
+    '5',
+    '--chain-id',
+    '1',
+    '--nonce',
+    '3',
+    '--gas-limit',
+    '21000',
+  ]
+  const fees = ['--max-fee-per-gas', '9', '--max-priority-fee-per-gas', '1', '--json']
+  const swept = await runRecovery(OFFLINE, ['sweep', ...places([{ kit: out, file }]), ...what, ...fees])
+  t.equal(Transaction.from(JSON.parse(swept.out).raw_transaction).from, ADDRESS, 'it may have become a wallet since')
+})
+
+t.test('what a party holds is looked at before it is sealed', async (t) => {
+  const directory = await scratch(t)
+  const { recipient } = await makeIdentity(directory, 'identity.txt')
+  const request = { out: join(directory, 'kit'), recipients: [recipient], parts: null, tenant: null, force: false }
+  const refused = (from: KitSources, message: RegExp) => t.rejects(createBackUp(from, () => NOW)(request), { message })
+  await refused(sources([], KEY, [1]), /party-1 has no share of the key mpk_1.*repaired first/)
+  await refused(sources(SHARES.toReversed(), KEY, [1]), /What party-1 holds under the key mpk_1 is not its share/)
+  await refused(sources(SHARES, { ...KEY, address: TO }, [1]), /is not its share of 0x7099/)
+  await refused(
+    { ...sources(SHARES, KEY, [1]), jointKeys: async () => [] },
+    /joint key mpk_1 of wal_1 is not in the log/,
+  )
+  await refused({ ...sources(SHARES, KEY, []) }, /Neither a keystore nor the store of an mpc party is here/)
+})
