@@ -105,6 +105,7 @@ async function openPartyChannel(
     trustDir,
     listen: addresses.get(me) ?? null,
     dials: new Map(larger.map(([party, address]) => [partyName(party), address])),
+    shared: (name) => name === COORDINATOR,
     accepts: (name) => name === COORDINATOR || (partyNumber(name) ?? me) < me,
     log: logger,
   })

@@ -3,6 +3,7 @@
  * takes part and in what; what a share is used for, the party reads in the log.
  */
 import type { Channel } from './channel/open-channel.ts'
+import { nameOfHandle } from './channel/shared-handle.ts'
 import { encodeMessage, type FrameRefusal, type Message, readMessage } from './message.ts'
 import type { PartyCeremonies } from './party-ceremonies.ts'
 import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
@@ -66,7 +67,7 @@ export function createParty(ports: PartyPorts): Party {
   })
 
   channel.onFrame((from, frame) => {
-    const message = readMessage(frame, from, partyName(me))
+    const message = readMessage(frame, nameOfHandle(from), partyName(me))
     if ('refused' in message) {
       observe.onRefusedMessage({ from, reason: message.refused })
       return
@@ -77,14 +78,14 @@ export function createParty(ports: PartyPorts): Party {
       else observe.onRefusedMessage({ from, reason: 'not_asked_for' })
       return
     }
-    if (from === COORDINATOR) obey(message)
+    if (nameOfHandle(from) === COORDINATOR) obey(from, message)
     else observe.onRefusedMessage({ from, reason: 'not_asked_for' })
   })
 
-  function obey(message: Message): void {
+  function obey(from: string, message: Message): void {
     const begin = message.kind === KIND.begin ? decodeBegin(message.payload) : undefined
     const keyIds = message.kind === KIND.settle ? decodeSettle(message.payload) : undefined
-    if (begin !== undefined) track(serve(message.session, begin))
+    if (begin !== undefined) track(serve(from, message.session, begin))
     else if (keyIds !== undefined) track(ports.settle(keyIds).catch((error) => observe.onFailure(error, 'settle')))
     else observe.onRefusedMessage({ from: message.sender, reason: 'not_asked_for' })
   }
@@ -94,7 +95,7 @@ export function createParty(ports: PartyPorts): Party {
     void work.finally(() => running.delete(work))
   }
 
-  async function serve(session: string, begin: Begin): Promise<void> {
+  async function serve(coordinator: string, session: string, begin: Begin): Promise<void> {
     const began = performance.now()
     const outcome = await takePart(session, begin).catch((error: unknown) => {
       const refusal = refusalOf(error)
@@ -108,7 +109,7 @@ export function createParty(ports: PartyPorts): Party {
       refused,
       durationMs: performance.now() - began,
     })
-    answer(session, outcome)
+    answer(coordinator, session, outcome)
   }
 
   async function takePart(session: string, begin: Begin): Promise<readonly ItemOutcome[]> {
@@ -144,13 +145,13 @@ export function createParty(ports: PartyPorts): Party {
     return (begin.ceremony === 'sign' ? tables.signing : tables.ceremonies).open(session, plan)
   }
 
-  function answer(session: string, outcome: readonly ItemOutcome[]): void {
+  function answer(coordinator: string, session: string, outcome: readonly ItemOutcome[]): void {
     // A coordinator that is gone asks again under another session.
-    if (!channel.connected().includes(COORDINATOR)) return
+    if (!channel.connected().includes(coordinator)) return
     const payload = encodeOutcome(outcome)
     const address = { sender: partyName(me), receiver: COORDINATOR }
     channel.send(
-      COORDINATOR,
+      coordinator,
       encodeMessage({ session, kind: KIND.outcome, round: 0, sequence: 0, ...address, payload }),
     )
   }

@@ -49,6 +49,11 @@ export type ChannelOptions = {
   readonly dials: ReadonlyMap<string, Address>
   /** Whether a peer of this name may connect to this process. */
   readonly accepts: (name: string) => boolean
+  /**
+   * Whether several processes may bear this name, as those do that share one keystore. Each connection of theirs counts as a
+   * peer then, under the name and a number of its own.
+   */
+  readonly shared?: (name: string) => boolean
   readonly log: ChannelLog
   /** Milliseconds between pings; a peer that is silent for five of them counts as gone. */
   readonly keepaliveMs?: number
@@ -60,9 +65,9 @@ export type ChannelOptions = {
  * @throws Error of the system when the port cannot be listened on
  */
 export async function openChannel(options: ChannelOptions): Promise<Channel> {
-  const { identity, trustDir, listen, dials, log, keepaliveMs = KEEPALIVE_MS } = options
+  const { identity, trustDir, listen, dials, log, keepaliveMs = KEEPALIVE_MS, shared = () => false } = options
   const tls = tlsOptions(identity)
-  const { serve, connections, close, ...roster } = createRoster({ keepaliveMs, log })
+  const { serve, connections, close, ...roster } = createRoster({ keepaliveMs, log, shared })
   const mayConnect = (name: string) => name !== identity.name && !dials.has(name) && options.accepts(name)
 
   const server =

@@ -4,6 +4,7 @@ import type { Authenticated } from './authenticate.ts'
 import { type Connection, openConnection, unreachable } from './connection.ts'
 import { createListeners } from './listeners.ts'
 import { type ChannelLog, reasonOf } from './log.ts'
+import { sharedHandle } from './shared-handle.ts'
 
 /** From here on a peer is doubtful: another connection in its name takes the place of the one that is silent. */
 const DOUBTFUL_INTERVALS = 2
@@ -13,16 +14,38 @@ const CLOSING_MS = 1_000
 /** What became of a connection, told when it has ended. */
 export type Served = { readonly live: boolean; readonly reason: string }
 
-export function createRoster({ keepaliveMs, log }: { readonly keepaliveMs: number; readonly log: ChannelLog }) {
+/** @param options.shared whether several processes bear this name; each of their connections has a handle of its own */
+export function createRoster({
+  keepaliveMs,
+  log,
+  shared,
+}: {
+  readonly keepaliveMs: number
+  readonly log: ChannelLog
+  readonly shared: (name: string) => boolean
+}) {
   const frames = createListeners<[from: string, frame: Uint8Array]>(log)
   const here = createListeners<[peer: string]>(log)
   const gone = createListeners<[peer: string]>(log)
   const live = new Map<string, Connection>()
   const open = new Map<Connection, Promise<Served>>()
+  const handles = new Map<Connection, string>()
   let closed = false
+  let last = 0
+
+  function handleOf(connection: Connection): string {
+    const known = handles.get(connection)
+    if (known !== undefined) return known
+    const { name } = connection.peer
+    last += 1
+    const handle = shared(name) ? sharedHandle(name, last) : name
+    handles.set(connection, handle)
+    return handle
+  }
 
   function welcome(connection: Connection): void {
-    const { name, certificate } = connection.peer
+    const name = handleOf(connection)
+    const { certificate } = connection.peer
     const there = live.get(name)
     if (there !== undefined) {
       const same = Buffer.compare(there.peer.certificate, certificate) === 0
@@ -40,7 +63,8 @@ export function createRoster({ keepaliveMs, log }: { readonly keepaliveMs: numbe
 
   function dismiss(connection: Connection, reason: string): Served {
     open.delete(connection)
-    const { name } = connection.peer
+    const name = handleOf(connection)
+    handles.delete(connection)
     if (live.get(name) !== connection) return { live: false, reason }
     live.delete(name)
     if (!closed) log.warn({ peer: name, reason }, 'peer disconnected')
@@ -58,7 +82,7 @@ export function createRoster({ keepaliveMs, log }: { readonly keepaliveMs: numbe
         peer,
         keepaliveMs,
         onLive: welcome,
-        onFrame: (frame) => frames.tell(peer.name, frame),
+        onFrame: (frame) => frames.tell(handleOf(connection), frame),
         onEnd: (ended, reason, error) => resolve(dismiss(ended, error === undefined ? reason : reasonOf(error))),
       })
       open.set(connection, promise)
@@ -68,7 +92,7 @@ export function createRoster({ keepaliveMs, log }: { readonly keepaliveMs: numbe
     connections: (): readonly Connection[] => [...open.keys()],
 
     connected: (): readonly string[] =>
-      [...live.values()].sort((a, b) => a.silentIntervals() - b.silentIntervals()).map(({ peer }) => peer.name),
+      [...live.values()].sort((a, b) => a.silentIntervals() - b.silentIntervals()).map(handleOf),
 
     send(to: string, frame: Uint8Array): void {
       const connection = live.get(to)
