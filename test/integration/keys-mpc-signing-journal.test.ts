@@ -65,6 +65,7 @@ t.test(
     t.strictSame(await journal.claim([claim('a', 5, { released: [5] })]), [used(6)])
     t.strictSame(await journal.claim([claim('a', 7, { released: [6, 5] })]), [granted])
     t.strictSame(await journal.claim([claim('b', 5)]), [taken('a')])
+    t.strictSame([journal.noncesOf('a'), journal.noncesOf('b')], [[5, 6, 7], []])
     await journal.close()
   },
 )

@@ -51,6 +51,8 @@ type Accepted = {
   readonly key: JointKey
   readonly digest: Uint8Array
   readonly share: number
+  /** What the log was asked about: nonces that another session claimed since then are not proven to be lost. */
+  readonly signedNonces: readonly number[]
 }
 
 /** Takes part in one session; resolves with what came of each item. */
@@ -118,7 +120,8 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
         return refuse('not_covered', verdict.rule)
       }
       try {
-        return { item, key, digest: digestOf(item.subject), share: await ports.shares.numberOf(key) }
+        const signedNonces = asked[index]?.signedNonces ?? []
+        return { item, key, digest: digestOf(item.subject), share: await ports.shares.numberOf(key), signedNonces }
       } catch (error) {
         return { refusal: refusalOf(error) }
       }
@@ -148,11 +151,11 @@ async function claim(
   { journal, endedOf }: Pick<PartySignPorts, 'journal' | 'endedOf'>,
   items: readonly Accepted[],
 ): Promise<readonly (Refusal | null)[]> {
-  const claims = items.map(({ item: { intent, subject }, key }): Claim | null => {
+  const claims = items.map(({ item: { intent, subject }, key, signedNonces }): Claim | null => {
     if (subject.kind !== 'transaction') return null
     const { chainId, nonce } = subject.transaction
-    // That the log proves every other nonce of this transaction to be lost was asked before.
-    const released = journal.noncesOf(intent.id).filter((other) => other !== nonce)
+    // That the log proves each of these but this one to be lost was asked before.
+    const released = signedNonces.filter((other) => other !== nonce)
     return { transactionId: intent.id, chainId, address: key.address, nonce, released }
   })
   const answers = [
