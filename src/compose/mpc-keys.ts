@@ -1,4 +1,5 @@
 /** What the signer process does for joint keys: makes them, keeps some ahead, makes their shares anew, records bans. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { lead } from '../event-log/lead.ts'
 import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import { type CreateMpcWallet, createCreateMpcWallet } from '../mpc-keys/create-mpc-wallet.ts'
@@ -22,7 +23,7 @@ export type MpcKeys = Work & { readonly createMpcWallet: CreateMpcWallet }
 
 /** @param signal aborts when the process is to stop */
 export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPorts, signal: AbortSignal): MpcKeys {
-  const { log, pool, newId, clock, jobs, logger } = kernel
+  const { config, log, pool, newId, clock, jobs, logger } = kernel
   const generateKey = createGenerateKey({ log, ceremonies })
   const refreshShares = createRefreshShares({
     log,
@@ -45,7 +46,12 @@ export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPor
   const keeping = keepKeysAhead(kernel, generateKey, signal)
   return {
     createMpcWallet: createCreateMpcWallet({ log, pool, newId, generateKey }),
-    drain: async () => void (await Promise.all([worker.close(), keeping])),
+    // A key that is made ahead is no loss when it is not finished: the end does not wait for slow parties.
+    drain: async () =>
+      void (await Promise.race([
+        Promise.all([worker.close(), keeping]),
+        delay(config.shutdownGraceMs, undefined, { ref: false }),
+      ])),
   }
 }
 

@@ -37,7 +37,7 @@ t.test('an empty environment is the sandbox on its defaults', async (t) => {
   })
   t.same(config.keystore, { kind: 'directory', directory: join(process.cwd(), '.data', 'keystore'), key: null })
   t.same(config.chains, [])
-  t.same(config.mpc, { parties: 3, threshold: 2, poolSize: 4, refreshIntervalDays: 30 })
+  t.match(config.mpc, { parties: 3, threshold: 2, poolSize: 4, refreshIntervalDays: 30, addresses: null, party: null })
   t.equal(config.ipfs, null)
   t.equal(config.metadataBaseUrl, null)
   t.same(config.warnings, [])
@@ -195,7 +195,15 @@ t.test('every setting has a type, a default and a description, and secrets are m
   }
   t.same(
     SETTINGS.filter(({ secret }) => secret).map(({ name }) => name),
-    ['DATABASE_URL', 'REDIS_URL', 'KEYSTORE_KEY', 'IPFS_API_URL', 'IPFS_API_AUTHORIZATION', '<NET>_RPC_URLS'],
+    [
+      'DATABASE_URL',
+      'REDIS_URL',
+      'KEYSTORE_KEY',
+      'MPC_PARTY_KEY',
+      'IPFS_API_URL',
+      'IPFS_API_AUTHORIZATION',
+      '<NET>_RPC_URLS',
+    ],
   )
 })
 
@@ -217,7 +225,7 @@ t.test('the key of the keystore is read as it stands', async (t) => {
 t.test('mpc wallets are turned off by having no parties, and shares may become any age', async (t) => {
   t.equal(loadConfig({ MPC_PARTIES: '0', MPC_THRESHOLD: '5' }).mpc, null)
   const terms = { MPC_PARTIES: '5', MPC_THRESHOLD: '3', MPC_POOL_SIZE: '0', MPC_REFRESH_INTERVAL_DAYS: '0' }
-  t.same(loadConfig(terms).mpc, { parties: 5, threshold: 3, poolSize: 0, refreshIntervalDays: null })
+  t.match(loadConfig(terms).mpc, { parties: 5, threshold: 3, poolSize: 0, refreshIntervalDays: null })
 })
 
 t.test('an IPFS node is a URL, and what its proxy asks for', async (t) => {
