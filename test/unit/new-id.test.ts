@@ -10,7 +10,7 @@ t.test('ids sort in the order in which they were made, and none comes twice', as
 })
 
 t.test('an id has the form that its kind promises', async (t) => {
-  for (const kind of ['wallet', 'transaction', 'apiKey', 'asset', 'request'] as const)
+  for (const kind of ['wallet', 'transaction', 'apiKey', 'asset', 'request', 'mpcKey', 'refresh'] as const)
     t.match(newId(kind), new RegExp(idPattern(kind)))
 })
 
