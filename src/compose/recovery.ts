@@ -1,40 +1,51 @@
 /** What the recovery command needs of the service, opened when it is asked for: offline commands stay offline. */
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseKek } from '../keys/kek.ts'
+import { openKekFile } from '../keys/kek-file.ts'
+import type { JointKey } from '../keys/mpc/ceremonies.ts'
+import { generationOf } from '../keys/mpc/loaded-shares.ts'
+import { createReadShare } from '../keys/mpc/read-shares.ts'
 import { isMissing } from '../keys/private-files.ts'
 import { openTenantSeeds, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
+import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
 import { type BackUp, createBackUp } from '../recovery/kit/back-up.ts'
 import type { KitWallet } from '../recovery/kit/format.ts'
 import { createListWallets, describeWallet } from '../recovery/kit/list-wallets.ts'
-import type { JointKey, KitSources, TenantSeedSource } from '../recovery/kit/sources.ts'
+import type { PartyShareSource, TenantSeedSource } from '../recovery/kit/sources.ts'
 import type { Kernel } from './kernel.ts'
 import { openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
 
-export type RecoverySources = { readonly backUp: BackUp; readonly currentWallets: () => Promise<readonly KitWallet[]> }
+export type RecoverySources = {
+  readonly backUp: BackUp
+  readonly currentWallets: () => Promise<readonly KitWallet[]>
+}
 
 export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
   return {
     backUp: (request) =>
-      withKernel(env, async (kernel) => createBackUp(await kitSources(kernel), kernel.log.now)(request)),
+      withKernel(env, async (kernel) => {
+        const sources = {
+          wallets: createListWallets(kernel.pool),
+          jointKeys: () => listJointKeys(kernel),
+          seeds: await seedsHere(kernel),
+          parties: await partiesHere(kernel),
+        }
+        return createBackUp(sources, kernel.log.now)(request)
+      }),
     currentWallets: () =>
       withKernel(env, async (kernel) => {
-        const keys = new Map((await jointKeys()).map((key) => [key.keyId, key]))
-        return (await createListWallets(kernel.pool)(null)).map((wallet) => describeWallet(wallet, keys))
+        const wallets = await createListWallets(kernel.pool)(null)
+        const keys = new Map((await listJointKeys(kernel)).map((key) => [key.keyId, key]))
+        return wallets.map((wallet) => describeWallet(wallet, keys))
       }),
   }
 }
 
-async function kitSources(kernel: Kernel): Promise<KitSources> {
-  return {
-    wallets: createListWallets(kernel.pool),
-    jointKeys,
-    seeds: await seedsHere(kernel),
-    parties: [],
-  }
-}
-
-async function jointKeys(): Promise<readonly JointKey[]> {
-  return []
+async function listJointKeys({ pool, log }: Kernel): Promise<readonly JointKey[]> {
+  const { rows } = await pool.query<{ key_id: string }>('SELECT key_id FROM mpc_keys ORDER BY key_id')
+  return [...(await createJointKeysOf(log)(rows.map(({ key_id }) => key_id))).values()]
 }
 
 /** A keystore is opened where it is: looking for one must not make one. */
@@ -43,6 +54,25 @@ async function seedsHere(kernel: Kernel): Promise<TenantSeedSource | null> {
   if (kind === 'directory' && !(await exists(directory))) return null
   const opened = await openKeystore(kernel)
   return { ...(await openTenantSeeds(opened)), tenants: () => tenantsWithSeeds(opened.keystore) }
+}
+
+/** The party that the settings name; where they name none, every one whose directory is here, as in the sandbox. */
+async function partiesHere({ config }: Kernel): Promise<PartyShareSource[]> {
+  const { mpc, dataDir } = config
+  if (mpc === null) return []
+  const numbers = Array.from({ length: mpc.parties }, (_, index) => index + 1)
+  const places =
+    mpc.party === null
+      ? numbers.map((number) => ({ number, directory: join(dataDir, 'mpc', `party-${number}`), key: null }))
+      : [mpc.party]
+  const here: PartyShareSource[] = []
+  for (const { number, directory, key } of places) {
+    if (!(await exists(directory))) continue
+    const kek = key === null ? await openKekFile(directory) : parseKek(key, 'MPC_PARTY_KEY')
+    const read = createReadShare({ directory, party: number, kek })
+    here.push({ party: number, load: (joint) => read(joint.keyId, generationOf(joint)) })
+  }
+  return here
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -3,10 +3,11 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transaction } from 'ethers'
 import t, { type Test } from 'tap'
+import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
 import { shareFacts } from '../../src/keys/mpc/sign-together.ts'
 import { createBackUp } from '../../src/recovery/kit/back-up.ts'
 import { describeWallet } from '../../src/recovery/kit/list-wallets.ts'
-import type { JointKey, KitSources, SourceWallet } from '../../src/recovery/kit/sources.ts'
+import type { KitSources, SourceWallet } from '../../src/recovery/kit/sources.ts'
 import { makeShares, refreshShares } from '../support/joint-key.ts'
 import { makeIdentity, OFFLINE, type Ran, runRecovery, scratch } from '../support/recovery.ts'
 
@@ -15,8 +16,17 @@ const NOW = '2026-11-21T12:00:00.000Z'
 
 const SHARES = makeShares(2, 3)
 const REFRESHED = refreshShares(SHARES)
-const ADDRESS = shareFacts(SHARES[0] ?? new Uint8Array()).address
-const KEY: JointKey = { keyId: 'mpk_1', address: ADDRESS, threshold: 2, parties: 3, epoch: 0, attemptId: null }
+const { address: ADDRESS, publicKey } = shareFacts(SHARES[0] ?? new Uint8Array())
+const KEY: JointKey = {
+  keyId: 'mpk_1',
+  address: ADDRESS,
+  publicKey: `0x${Buffer.from(publicKey).toString('hex')}`,
+  threshold: 2,
+  parties: [1, 2, 3],
+  epoch: 0,
+  refreshId: null,
+  banned: [],
+}
 const WALLET: SourceWallet = {
   walletId: 'wal_1',
   tenantId: 'acme',
@@ -102,7 +112,7 @@ t.test('two holders sign what moves the funds, with no server and no whole key',
 t.test(
   'parts of different epochs do not sign together, and a whole kit from before a refresh still does',
   async (t) => {
-    const key = { ...KEY, epoch: 1, attemptId: 'attempt' }
+    const key = { ...KEY, epoch: 1, refreshId: 'rfr_1' }
     const { one, two, make } = await withHolders(t)
     const [newer, newest] = [await make(2, REFRESHED, key), await make(3, REFRESHED, key)]
     const mixed = await verify(one, newer)
@@ -165,17 +175,27 @@ t.test('parts in one directory are one kit, and a key without a wallet is in it 
   t.equal(Transaction.from(JSON.parse(swept.out).raw_transaction).from, ADDRESS, 'it may have become a wallet since')
 })
 
-t.test('what a party holds is looked at before it is sealed', async (t) => {
+t.test('what a party holds is looked at before it is sealed, and what is lost is left out and told', async (t) => {
   const directory = await scratch(t)
   const { recipient } = await makeIdentity(directory, 'identity.txt')
   const request = { out: join(directory, 'kit'), recipients: [recipient], parts: null, tenant: null, force: false }
   const refused = (from: KitSources, message: RegExp) => t.rejects(createBackUp(from, () => NOW)(request), { message })
-  await refused(sources([], KEY, [1]), /party-1 has no share of the key mpk_1.*repaired first/)
-  await refused(sources(SHARES.toReversed(), KEY, [1]), /What party-1 holds under the key mpk_1 is not its share/)
-  await refused(sources(SHARES, { ...KEY, address: TO }, [1]), /is not its share of 0x7099/)
+  await refused(sources([], KEY, [1]), /party-1 has no share to keep: the share is lost: have it repaired/)
+  await refused(sources(SHARES.toReversed(), KEY, [1]), /is the share of another key or party/)
+  await refused(sources(SHARES, { ...KEY, address: TO }, [1]), /is the share of another key or party/)
+  await refused(sources([Buffer.from('no share')], KEY, [1]), /what is kept is no share/)
   await refused(
     { ...sources(SHARES, KEY, [1]), jointKeys: async () => [] },
     /joint key mpk_1 of wal_1 is not in the log/,
   )
-  await refused({ ...sources(SHARES, KEY, []) }, /Neither a keystore nor the store of an mpc party is here/)
+  await refused(sources(SHARES, KEY, []), /Neither a keystore nor the store of an mpc party is here/)
+  const lost = { ...KEY, keyId: 'mpk_2' }
+  const both: KitSources = {
+    ...sources(SHARES, KEY, []),
+    jointKeys: async () => [KEY, lost],
+    parties: [{ party: 1, load: async ({ keyId }) => (keyId === 'mpk_1' ? SHARES[0] : undefined) }],
+  }
+  const backUp = createBackUp(both, () => NOW)
+  const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', request.out, '--recipient', recipient])
+  t.match(ran, { code: 1, out: /party-1 written.*LEFT OUT of party-1: the share of 0x.*have it repaired/s })
 })

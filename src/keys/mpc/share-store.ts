@@ -12,10 +12,9 @@ import { Conflict, Unavailable } from '../../core/errors.ts'
 import type { Kek } from '../kek.ts'
 import { createFileOnce, isMissing, preparePrivateDirectory, syncDirectory } from '../private-files.ts'
 import { openShare, type ShareFacts, type StoredShare, sealShare } from './share-file.ts'
+import { parseShareName, SHARES_FOLDER, shareName } from './share-names.ts'
 
 const NAME = /^[a-z0-9_-]{1,64}$/
-/** `<key>.<ordinal>.<generation>.share`. The ordinal says in which order the generations of a key were prepared. */
-const FILE = /^([a-z0-9_-]{1,64})\.([1-9][0-9]{0,9})\.([a-z0-9_-]{1,64})\.share$/
 const TEMPORARY = /^\..+\.tmp$/
 
 export type ShareStore = {
@@ -59,14 +58,14 @@ export async function openShareStore({
   readonly party: number
   readonly kek: Kek
 }): Promise<ShareStore> {
-  const folder = join(directory, 'shares')
+  const folder = join(directory, SHARES_FOLDER)
   await preparePrivateDirectory(folder)
   const keys = await readFolder(folder)
   const turns = createTurns()
   const idOf = (keyId: string, generation: string) => ({ keyId, party, generation })
   const ordinalOf = (keyId: string, generation: string) => keys.get(keyId)?.get(generation)
   const pathOf = (keyId: string, generation: string, ordinal: number) =>
-    join(folder, `${keyId}.${ordinal}.${generation}.share`)
+    join(folder, shareName({ keyId, ordinal, generation }))
 
   async function load(keyId: string, generation: string): Promise<StoredShare> {
     checkNames(keyId, generation)
@@ -144,9 +143,10 @@ async function readFolder(folder: string): Promise<Map<string, Generations>> {
   const keys = new Map<string, Generations>()
   for (const name of await readdir(folder)) {
     if (TEMPORARY.test(name)) await unlink(join(folder, name))
-    const [, keyId, ordinal, generation] = FILE.exec(name) ?? []
-    if (keyId === undefined || generation === undefined) continue
-    keys.set(keyId, (keys.get(keyId) ?? new Map<string, number>()).set(generation, Number(ordinal)))
+    const parsed = parseShareName(name)
+    if (parsed === undefined) continue
+    const { keyId, ordinal, generation } = parsed
+    keys.set(keyId, (keys.get(keyId) ?? new Map<string, number>()).set(generation, ordinal))
   }
   return keys
 }

@@ -3,10 +3,10 @@
  * For recovery kits, where the holders of enough shares have come together; no whole key exists at any moment.
  */
 import { randomBytes } from 'node:crypto'
-import { computeAddress } from 'ethers/transaction'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
 import { createEngine, type Engine, type LoadedShare } from './engine.ts'
 import type { Messages, Step } from './engine-wire.ts'
+import { publicKeyAddress } from './public-key.ts'
 
 const SESSION_BYTES = 32
 
@@ -19,7 +19,7 @@ export type ShareFacts = Omit<LoadedShare, 'number'> & {
 /** @throws EngineFailure `invalid` for bytes that are no share, or whose secret does not belong to their public key */
 export function shareFacts(share: Uint8Array): ShareFacts {
   const { number: _, ...facts } = createEngine().load(share)
-  return { ...facts, address: computeAddress(`0x${Buffer.from(facts.publicKey).toString('hex')}`) }
+  return { ...facts, address: publicKeyAddress(facts.publicKey) }
 }
 
 type Signing = { readonly engine: Engine; readonly party: number; step: Step }

@@ -9,7 +9,28 @@ export function json(value: unknown): string {
   return `${JSON.stringify(value)}\n`
 }
 
-export function backedUpAsText({ directory, written, parts, wallets }: BackedUp): string {
+/** Parties that can sign together, sealed to one identity: then its holder needs nobody else. */
+function sealedTogether({ written, wallets }: BackedUp): string {
+  const parties = written.filter((name) => name !== HD_PART).length
+  const least = Math.min(
+    ...wallets.map((wallet) => (wallet.type === 'mpc' ? wallet.threshold : Number.POSITIVE_INFINITY)),
+  )
+  if (parties < least) return ''
+  return `Whoever opens these parts signs for the mpc wallets alone. In production each party makes its own, with a recipient of its own.\n`
+}
+
+export function backedUpAsJson({ directory, written, parts, wallets, leftOut }: BackedUp) {
+  return {
+    directory,
+    written,
+    parts,
+    wallets,
+    left_out: leftOut.map(({ part, keyId, address, why }) => ({ part, key_id: keyId, address, why })),
+  }
+}
+
+export function backedUpAsText(made: BackedUp): string {
+  const { directory, written, parts, wallets, leftOut } = made
   const needed = new Set(
     wallets.flatMap((wallet) =>
       wallet.type === 'hd' ? [HD_PART] : Array.from({ length: wallet.parties }, (_, index) => partyPart(index + 1)),
@@ -22,6 +43,8 @@ export function backedUpAsText({ directory, written, parts, wallets }: BackedUp)
       : `Not in it yet: ${missing.join(', ')}. Run backup with --part where those are, into this directory or one of their own.\n`
   return (
     `${directory}: ${written.join(', ')} written; ${wallets.length} wallets in kit.json\n${more}` +
+    leftOut.map(({ part, address, why }) => `LEFT OUT of ${part}: the share of ${address}: ${why}\n`).join('') +
+    sealedTogether(made) +
     `Now prove it: npm run recovery -- verify --kit ${directory} --identity FILE\n`
   )
 }

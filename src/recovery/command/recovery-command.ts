@@ -12,7 +12,15 @@ import { type OpenedKit, openKits } from '../kit/open-kits.ts'
 import { signSweep } from '../kit/sign-sweep.ts'
 import { verifyKit } from '../kit/verify-kit.ts'
 import { type KitPlaces, parseRecoveryArguments, type RecoveryCommand } from './arguments.ts'
-import { backedUpAsText, json, sweepAsJson, sweepAsText, verdictsAsJson, verdictsAsText } from './output.ts'
+import {
+  backedUpAsJson,
+  backedUpAsText,
+  json,
+  sweepAsJson,
+  sweepAsText,
+  verdictsAsJson,
+  verdictsAsText,
+} from './output.ts'
 import { RECOVERY_USAGE, WrongUsage } from './usage.ts'
 
 export type RecoveryCommandIo = {
@@ -60,8 +68,8 @@ async function run(command: RecoveryCommand, io: RecoveryCommandIo): Promise<num
       return keygen(command, io)
     case 'backup': {
       const made = await io.backUp(command.request)
-      io.out(command.json ? json(made) : backedUpAsText(made))
-      return 0
+      io.out(command.json ? json(backedUpAsJson(made)) : backedUpAsText(made))
+      return made.leftOut.length === 0 ? 0 : 1
     }
     case 'verify':
       return verify(command, io)

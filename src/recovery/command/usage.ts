@@ -17,7 +17,7 @@ export const RECOVERY_USAGE = `usage: npm run recovery -- <command> [--json]
                               sign one transaction without a service, and print it; sends nothing
 
 FILE of --identity: - for standard input, as in "age -d identity.age | npm run recovery -- verify … --identity -"
-exit codes: 0 done, 1 refused or a wallet that is not restored, 2 wrong usage, 3 the database or the keystore does not answer
+exit codes: 0 done, 1 refused, a share left out or a wallet that is not restored, 2 wrong usage, 3 the database or the keystore does not answer
 `
 
 export class WrongUsage extends Error {}

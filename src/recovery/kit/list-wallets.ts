@@ -1,9 +1,10 @@
 /** The wallets that a kit must restore: all with a key of ours, archived ones too, since a key is never destroyed. */
 import type { Pool } from 'pg'
 import { hdPath } from '../../keys/hd-path.ts'
+import type { JointKey } from '../../keys/mpc/ceremonies.ts'
 import type { KitWallet } from './format.ts'
 import { KitRefused } from './kit-refused.ts'
-import type { JointKey, KitSources, SourceWallet } from './sources.ts'
+import type { KitSources, SourceWallet } from './sources.ts'
 
 export function createListWallets(pool: Pool): KitSources['wallets'] {
   return async (tenantId) => {
@@ -36,5 +37,5 @@ export function describeWallet(wallet: SourceWallet, jointKeys: ReadonlyMap<stri
   const joint = jointKeys.get(key.keyId)
   if (joint === undefined) throw new KitRefused(`The joint key ${key.keyId} of ${wallet.walletId} is not in the log.`)
   const { keyId, threshold, parties, epoch } = joint
-  return { ...place, type: 'mpc', key_id: keyId, threshold, parties, epoch }
+  return { ...place, type: 'mpc', key_id: keyId, threshold, parties: parties.length, epoch }
 }

@@ -1,5 +1,6 @@
 /** Where the secrets of a kit come from, on the machine of whoever holds them: ports, since each machine has some of them. */
 import type { Environment, Network } from '../../core/networks.ts'
+import type { JointKey } from '../../keys/mpc/ceremonies.ts'
 import type { WalletKey } from '../../wallets/events.ts'
 
 /** A wallet with a key of ours, as the service knows it. */
@@ -16,34 +17,27 @@ export type SourceWallet = {
   readonly key: WalletKey
 }
 
-/** A joint key, of a wallet or made ahead, and which of its shares count. */
-export type JointKey = {
-  readonly keyId: string
-  readonly address: string
-  readonly threshold: number
-  readonly parties: number
-  /** Grows with each refresh. */
-  readonly epoch: number
-  /** Under which the shares of this epoch were prepared; `null` for those that key generation gave. */
-  readonly attemptId: string | null
-}
-
 export type TenantSeedSource = {
   readonly tenants: () => Promise<readonly string[]>
   /** @throws Unavailable when the tenant has none, or why it cannot be opened */
   readonly load: (tenantId: string) => Promise<Uint8Array>
 }
 
-/** The share store of one party. */
+/** What one party holds. */
 export type PartyShareSource = {
   readonly party: number
-  /** The share that counts now; `undefined` when the party has none of this key. */
+  /**
+   * The share of the epoch that the log names; `undefined` when the party has none of it.
+   *
+   * @throws Unavailable when it cannot be opened
+   */
   readonly load: (key: JointKey) => Promise<Uint8Array | undefined>
 }
 
 export type KitSources = {
   /** @param tenantId of one tenant; of all when it is `null` */
   readonly wallets: (tenantId: string | null) => Promise<readonly SourceWallet[]>
+  /** Of wallets and made ahead: one that is made ahead may be a wallet's tomorrow. */
   readonly jointKeys: () => Promise<readonly JointKey[]>
   /** `null` where no keystore is. */
   readonly seeds: TenantSeedSource | null

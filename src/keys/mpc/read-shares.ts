@@ -1,0 +1,43 @@
+/**
+ * Reads the shares of a party beside its running process: nothing is written, made or removed. What is read is what the log
+ * named when it was asked; a refresh that ends meanwhile may have taken it away.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Kek } from '../kek.ts'
+import { isMissing } from '../private-files.ts'
+import { openShare } from './share-file.ts'
+import { parseShareName, SHARES_FOLDER } from './share-names.ts'
+
+/** The share of a generation of a key; `undefined` when the party has none. @throws Unavailable when it cannot be opened */
+export type ReadShare = (keyId: string, generation: string) => Promise<Uint8Array | undefined>
+
+export function createReadShare({
+  directory,
+  party,
+  kek,
+}: {
+  readonly directory: string
+  readonly party: number
+  readonly kek: Kek
+}): ReadShare {
+  const folder = join(directory, SHARES_FOLDER)
+  return async (keyId, generation) => {
+    const names = await unlessMissing(readdir(folder))
+    const name = names?.find((one) => {
+      const parsed = parseShareName(one)
+      return parsed?.keyId === keyId && parsed.generation === generation
+    })
+    const file = name === undefined ? undefined : await unlessMissing(readFile(join(folder, name)))
+    return file === undefined ? undefined : openShare(kek, { keyId, party, generation }, file).share
+  }
+}
+
+async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The seeds of the tenants, as the part `hd` holds them.
+ *
+ * Invariant: each seed was seen to derive the addresses of its tenant's wallets, so what is sealed restores them.
+ */
+import { childKey } from '../../keys/hd-key.ts'
+import { HD_ACCOUNT_PATH, hdAccount, seedWords } from '../../keys/hd-path.ts'
+import { HD_PART, type HdSecrets } from './format.ts'
+import { KitRefused } from './kit-refused.ts'
+import type { SourceWallet, TenantSeedSource } from './sources.ts'
+
+export type SeedsWanted = {
+  /** `null` for all that the keystore has. */
+  readonly tenant: string | null
+  readonly wallets: readonly SourceWallet[]
+  readonly createdAt: string
+}
+
+/** @throws KitRefused when a seed is not that of the wallets; Unavailable when one is missing or cannot be opened */
+export async function readSeeds(
+  source: TenantSeedSource,
+  { tenant, wallets, createdAt }: SeedsWanted,
+): Promise<HdSecrets> {
+  const hd = wallets.filter(({ key }) => key.kind === 'hd')
+  // The owners of wallets too, so that a seed that is missing is told.
+  const owners = hd.map(({ tenantId }) => tenantId)
+  const tenants = tenant === null ? [...new Set([...(await source.tenants()), ...owners])].toSorted() : [tenant]
+  const seeds: HdSecrets['seeds'] = []
+  for (const tenantId of tenants) {
+    const entropy = await source.load(tenantId)
+    requireDerives(
+      entropy,
+      hd.filter((wallet) => wallet.tenantId === tenantId),
+    )
+    seeds.push({
+      tenant: tenantId,
+      words: seedWords(entropy),
+      entropy: Buffer.from(entropy).toString('hex'),
+      account_path: HD_ACCOUNT_PATH,
+    })
+  }
+  return { format: 'bursar recovery part', version: 1, part: HD_PART, created_at: createdAt, seeds }
+}
+
+function requireDerives(entropy: Uint8Array, wallets: readonly SourceWallet[]): void {
+  const account = hdAccount(entropy)
+  for (const { walletId, tenantId, address, key } of wallets) {
+    if (key.kind !== 'hd' || childKey(account, key.index).address === address) continue
+    throw new KitRefused(
+      `The seed of tenant ${tenantId} does not give the address of ${walletId}: this is not the keystore that made it.`,
+    )
+  }
+}

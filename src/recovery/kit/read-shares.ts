@@ -1,0 +1,61 @@
+/**
+ * The shares of a party, as its part holds them. One that is lost or damaged is left out and told: the others are worth
+ * keeping, and other parties may have what is needed.
+ *
+ * Invariant: each share was seen to belong to its key and to this party.
+ */
+import { Unavailable } from '../../core/errors.ts'
+import type { JointKey } from '../../keys/mpc/ceremonies.ts'
+import { EngineFailure } from '../../keys/mpc/engine-wire.ts'
+import { shareFacts } from '../../keys/mpc/sign-together.ts'
+import { type PartySecrets, partyPart } from './format.ts'
+import { KitRefused } from './kit-refused.ts'
+import type { PartyShareSource } from './sources.ts'
+
+export type LeftOut = { readonly part: string; readonly keyId: string; readonly address: string; readonly why: string }
+
+/** @throws KitRefused when there is not one share to keep; Unavailable when the party's key does not open them */
+export async function readShares(
+  source: PartyShareSource,
+  { keys, createdAt }: { readonly keys: readonly JointKey[]; readonly createdAt: string },
+): Promise<{ readonly secrets: PartySecrets; readonly without: readonly LeftOut[] }> {
+  const part = partyPart(source.party)
+  const shares: PartySecrets['shares'] = []
+  const without: LeftOut[] = []
+  for (const key of keys.filter(({ parties }) => parties.includes(source.party))) {
+    const { keyId, address, epoch } = key
+    const read = await readShare(source, key)
+    if ('why' in read) without.push({ part, keyId, address, why: read.why })
+    else shares.push({ key_id: keyId, epoch, address, share: Buffer.from(read.share).toString('base64') })
+  }
+  if (shares.length === 0 && without[0] !== undefined)
+    throw new KitRefused(`${part} has no share to keep: ${without[0].why}`)
+  return { secrets: { format: 'bursar recovery part', version: 1, part, created_at: createdAt, shares }, without }
+}
+
+async function readShare(
+  source: PartyShareSource,
+  key: JointKey,
+): Promise<{ readonly share: Uint8Array } | { readonly why: string }> {
+  try {
+    const share = await source.load(key)
+    if (share === undefined) {
+      return { why: 'the share is lost: have it repaired. If a refresh has just ended, run this again' }
+    }
+    return belongs(share, source.party, key) ? { share } : { why: 'what is kept is the share of another key or party' }
+  } catch (error) {
+    if (error instanceof EngineFailure) return { why: 'what is kept is no share' }
+    if (error instanceof Unavailable && error.code === 'sealed_secret_damaged') return { why: error.message }
+    throw error
+  }
+}
+
+function belongs(share: Uint8Array, party: number, { address, threshold, parties }: JointKey): boolean {
+  const facts = shareFacts(share)
+  return (
+    facts.party === party &&
+    facts.address === address &&
+    facts.threshold === threshold &&
+    facts.parties === parties.length
+  )
+}
