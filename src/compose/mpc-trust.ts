@@ -2,6 +2,7 @@
  * Certificates at the start of a process of mpc. In the sandbox each process publishes its own; in production an operator
  * copies them, and each that is missing is told of.
  */
+import { Unavailable } from '../core/errors.ts'
 import type { Identity } from '../keys/mpc/identity.ts'
 import { certificateFile, fingerprint, publishCertificate, readTrusted } from '../keys/mpc/trust.ts'
 import type { Kernel } from './kernel.ts'
