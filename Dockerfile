@@ -22,13 +22,15 @@ ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \
     NODE_OPTIONS="--enable-source-maps --max-semi-space-size=4" \
     HOST=0.0.0.0 \
-    KEYSTORE_DIR=/keystore
+    KEYSTORE_DIR=/keystore \
+    MPC_PARTY_DIR=/mpc-party \
+    MPC_TRUST_DIR=/mpc-trust
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-# A volume mounted here takes over owner and mode: other users of the host cannot read the sealed seeds.
-RUN install -d -o node -g node -m 0700 /keystore
+# A volume mounted here takes over owner and mode: other users of the host cannot read the sealed seeds and shares.
+RUN install -d -o node -g node -m 0700 /keystore /mpc-party
 USER node
 EXPOSE 3000
 # The API serves /healthz on PORT, a worker on METRICS_PORT. Node asks: the image has no curl.

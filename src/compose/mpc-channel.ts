@@ -1,20 +1,18 @@
 /** The coordinator's side of mpc: its identity, its channel to the parties, and what it asks of them. */
-
-import type { Kek } from '../keys/kek.ts'
-import type { Keystore } from '../keys/keystore.ts'
 import type { Ceremonies, JointKeysOf } from '../keys/mpc/ceremonies.ts'
 import { openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { createCoordinator } from '../keys/mpc/coordinator.ts'
-import { openIdentity } from '../keys/mpc/identity.ts'
 import { createMpcSigner } from '../keys/mpc/mpc-signer.ts'
-import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
+import { partyName } from '../keys/mpc/party-names.ts'
 import { createRunCeremonies } from '../keys/mpc/run-ceremonies.ts'
 import { createSignJointly, type PartyBanned } from '../keys/mpc/sign-jointly.ts'
-import { publishCertificate } from '../keys/mpc/trust.ts'
 import type { Signer } from '../keys/signer.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
 import type { Kernel } from './kernel.ts'
+import { openCoordinatorIdentity } from './mpc-identity.ts'
 import { composeRecordBan } from './mpc-keys.ts'
+import { prepareTrust } from './mpc-trust.ts'
+import type { OpenedKeystore } from './open-keystore.ts'
 
 /** A key generation computes for seconds, on a busy machine for many. */
 const CEREMONY_MS = 5 * 60_000
@@ -30,15 +28,12 @@ export type MpcCoordinator = {
 }
 
 /** @returns null where no parties are configured */
-export async function openCoordinator(
-  kernel: Kernel,
-  { keystore, kek }: { readonly keystore: Keystore; readonly kek: Kek },
-): Promise<MpcCoordinator | null> {
+export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Promise<MpcCoordinator | null> {
   const { config, log, logger, clock, metrics } = kernel
   if (config.mpc === null || config.mpc.addresses === null) return null
   const { addresses, trustDir, roundTimeoutMs } = config.mpc
-  const identity = await openIdentity({ name: COORDINATOR, keystore, kek })
-  if (config.sandbox) await publishCertificate(trustDir, identity)
+  const identity = await openCoordinatorIdentity(keys)
+  await prepareTrust(kernel, { trustDir, identity, peers: [...addresses.keys()].map(partyName) })
   const channel = await openChannel({
     identity,
     trustDir,

@@ -1,11 +1,8 @@
 /** A party process: one holder of shares, with a keystore, a key-encryption key and a database connection of its own. */
 import { ConfigError } from '../config.ts'
-import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
-import { parseKek } from '../keys/kek.ts'
-import { openKekFile } from '../keys/kek-file.ts'
 import { type Channel, openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { createEngineThread } from '../keys/mpc/engine-thread.ts'
-import { openIdentity } from '../keys/mpc/identity.ts'
+import type { Identity } from '../keys/mpc/identity.ts'
 import { createLoadedShares } from '../keys/mpc/loaded-shares.ts'
 import { createParty, type PartyObserver } from '../keys/mpc/party.ts'
 import { openPartyBans } from '../keys/mpc/party-bans.ts'
@@ -14,10 +11,11 @@ import { COORDINATOR, partyName, partyNumber } from '../keys/mpc/party-names.ts'
 import { createSettleShares } from '../keys/mpc/settle-shares.ts'
 import { openShareStore } from '../keys/mpc/share-store.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
-import { publishCertificate } from '../keys/mpc/trust.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
 import type { Kernel } from './kernel.ts'
 import { composeCoverage, composeEnded } from './mpc-coverage.ts'
+import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
+import { prepareTrust } from './mpc-trust.ts'
 import type { Work } from './run-process.ts'
 
 /** A round of key generation computes for seconds, on a busy machine for many. */
@@ -37,16 +35,12 @@ export async function startMpcParty(kernel: Kernel): Promise<Work> {
   const { log } = kernel
   const settings = configured(kernel)
   const { me, directory } = settings
-  const kek = settings.key === null ? await openKekFile(directory) : parseKek(settings.key, 'MPC_PARTY_KEY')
+  const kek = await openPartyKek(settings)
   const store = await openShareStore({ directory, party: me, kek })
   const [journal, bans, channel] = await Promise.all([
     openSigningJournal({ directory, log: kernel.logger }),
     openPartyBans(`${directory}/bans`),
-    openPartyChannel(
-      kernel,
-      settings,
-      await openIdentity({ name: partyName(me), keystore: await openDirectoryKeystore(directory), kek }),
-    ),
+    openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek)),
   ])
   // A key that is made ahead can wait, and a signature should not.
   const [signing, ceremonies] = [createEngineThread(), createEngineThread({ niceness: 15 })]
@@ -96,9 +90,10 @@ function configured({ config }: Kernel): Configured {
 async function openPartyChannel(
   { config, logger }: Kernel,
   { me, trustDir, addresses }: Configured,
-  identity: Awaited<ReturnType<typeof openIdentity>>,
+  identity: Identity,
 ): Promise<Channel> {
-  if (config.sandbox) await publishCertificate(trustDir, identity)
+  const parties = [...addresses.keys()].filter((party) => party !== me)
+  await prepareTrust({ config, logger }, { trustDir, identity, peers: [...parties.map(partyName), COORDINATOR] })
   const larger = [...addresses].filter(([party]) => party > me)
   return openChannel({
     identity,

@@ -16,6 +16,7 @@ type Service = {
   readonly volumes?: readonly string[]
   readonly ports?: readonly string[]
   readonly container_name?: string
+  readonly profiles?: readonly string[]
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
   readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean }
 }
@@ -90,7 +91,7 @@ t.test('each entry point of workers/ is a service, and each of our services star
   const started = ours.map(([, { command }]) => command?.[1] ?? '')
   for (const path of started)
     t.ok(existsSync(`${root}${path.replace(/^dist\//, '').replace(/\.js$/, '.ts')}`), `${path} has its source`)
-  const commandLines = ['keys', 'jobs', 'recovery'] // Run by an operator, not as services.
+  const commandLines = ['keys', 'jobs', 'recovery', 'mpc'] // Run by an operator, not as services.
   const entries = readdirSync(`${root}workers`).filter((name) => !commandLines.includes(name.replace(/\.ts$/, '')))
   t.strictSame(
     entries.map((name) => `dist/workers/${name.replace(/\.ts$/, '.js')}`).filter((path) => !started.includes(path)),
@@ -113,6 +114,25 @@ t.test('the signers alone get the key-encryption key and the keystore', (t) => {
   t.end()
 })
 
+t.test('each mpc party has a key and a volume that nobody else gets, and no process can write whom it trusts', (t) => {
+  const parties = Object.keys(services).filter((name) => name.startsWith('mpc-party-'))
+  t.strictSame(parties, ['mpc-party-1', 'mpc-party-2', 'mpc-party-3'])
+  for (const [name, { environment = {}, volumes = [], profiles }] of Object.entries(services)) {
+    const isParty = parties.includes(name)
+    const own = volumes.filter((volume) => volume.startsWith('mpc-party-'))
+    t.strictSame(own, isParty ? [`${name}:/mpc-party`] : [], `${name} and the shares`)
+    t.strictSame(profiles, isParty ? ['mpc'] : undefined, `${name} and the profile`)
+    const number = name.replace('mpc-party-', '')
+    t.equal(environment['MPC_PARTY'], isParty ? number : undefined)
+    t.equal(environment['MPC_PARTY_KEY'], isParty ? `\${MPC_PARTY_${number}_KEY:?set it in .env}` : undefined)
+    const knowsPeers = isParty || name === 'signer'
+    t.equal('MPC_PARTY_ADDRESSES' in environment, knowsPeers, `${name} and where the parties are`)
+    const trust = volumes.filter((volume) => volume.includes('mpc-trust'))
+    t.strictSame(trust, knowsPeers ? ['./mpc-trust:/mpc-trust:ro'] : [], `${name} and whom it trusts`)
+  }
+  t.end()
+})
+
 t.test('workers scale: no fixed name, no host port, and they wait for the schema and for Redis', (t) => {
   for (const [name, service] of ours.filter(([name]) => name !== 'migrate')) {
     t.equal(service.container_name, undefined)
@@ -131,12 +151,13 @@ t.test('workers scale: no fixed name, no host port, and they wait for the schema
 })
 
 t.test('.env.example and docker-compose.yml speak of the same settings, and Bursar has them', (t) => {
+  const composes = 'COMPOSE_PROFILES' // Read by docker compose itself.
   const offered = [...read('.env.example').matchAll(/^(?:# )?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name ?? '')
   const interpolated = [...compose.matchAll(/\$\{([A-Z0-9_]+)/g)].map(([, name]) => name ?? '')
   const passedOn = Object.values(services).flatMap(({ environment }) =>
     Object.entries(environment ?? {}).flatMap(([name, value]) => (value === null ? [name] : [])),
   )
-  t.strictSame(offered.toSorted(), [...new Set([...interpolated, ...passedOn])].toSorted())
+  t.strictSame(offered.toSorted(), [...new Set([composes, ...interpolated, ...passedOn])].toSorted())
 
   const known = SETTINGS.flatMap(({ name }) =>
     name.startsWith('<NET>')

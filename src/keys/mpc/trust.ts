@@ -13,6 +13,11 @@ import { isPeerName } from './peer-name.ts'
 /** A certificate is for everybody to read. */
 const PUBLIC = 0o644
 
+/** Where the certificate of a process lies. */
+export function certificateFile(trustDir: string, name: string): string {
+  return join(trustDir, `${name}.crt`)
+}
+
 /**
  * The certificate that a process must show to be believed its name.
  *
@@ -21,7 +26,7 @@ const PUBLIC = 0o644
  */
 export async function readTrusted(trustDir: string, name: string): Promise<Uint8Array | undefined> {
   if (!isPeerName(name)) return undefined
-  const path = join(trustDir, `${name}.crt`)
+  const path = certificateFile(trustDir, name)
   const pem = await readFile(path, 'latin1').catch((error: unknown) => {
     if (isMissing(error)) return undefined
     throw error
@@ -43,7 +48,7 @@ export async function readTrusted(trustDir: string, name: string): Promise<Uint8
  */
 export async function publishCertificate(trustDir: string, identity: Identity): Promise<void> {
   await mkdir(trustDir, { recursive: true })
-  const path = join(trustDir, `${identity.name}.crt`)
+  const path = certificateFile(trustDir, identity.name)
   if (await createFileOnce(path, identity.certificatePem, PUBLIC)) return
   const there = await readTrusted(trustDir, identity.name)
   if (there !== undefined && Buffer.compare(there, identity.certificate) === 0) return

@@ -3,13 +3,19 @@
  * that it showed; here the certificate must be, byte for byte, the one that we keep for the name in it.
  */
 import type { TLSSocket } from 'node:tls'
-import { commonName, readTrusted } from '../trust.ts'
+import { certificateFile, commonName, readTrusted } from '../trust.ts'
 
 /** Told apart by TLS itself (ALPN), so that a process of another version is refused before it says anything. */
 export const PROTOCOL = 'bursar-mpc/1'
 
 export type Authenticated = { readonly name: string; readonly certificate: Uint8Array }
-export type Verdict = Authenticated | { readonly refused: string; readonly claimed?: string }
+export type Refused = {
+  readonly refused: string
+  readonly claimed?: string
+  /** Where the certificate lies that the other side should have shown, or should lie. */
+  readonly file?: string
+}
+export type Verdict = Authenticated | Refused
 
 /**
  * Judges the other side. Sends nothing and reads nothing.
@@ -28,7 +34,8 @@ export async function authenticate(
   if (name === undefined) return { refused: 'no_name' }
   if (!expects(name)) return { refused: 'name_not_expected', claimed: name }
   const trusted = await readTrusted(trustDir, name)
-  if (trusted === undefined) return { refused: 'no_certificate_trusted', claimed: name }
-  if (Buffer.compare(shown.raw, trusted) !== 0) return { refused: 'certificate_not_trusted', claimed: name }
+  const told = { claimed: name, file: certificateFile(trustDir, name) }
+  if (trusted === undefined) return { refused: 'no_certificate_trusted', ...told }
+  if (Buffer.compare(shown.raw, trusted) !== 0) return { refused: 'certificate_not_trusted', ...told }
   return { name, certificate: trusted }
 }

@@ -26,13 +26,13 @@ export async function dial(options: DialOptions): Promise<void> {
   let pauseMs = FIRST_PAUSE_MS
   let told: string | null = null
   while (!signal.aborted) {
-    const { live, reason } = await attempt(options)
+    const { live, reason, file } = await attempt(options)
     if (live) {
       pauseMs = FIRST_PAUSE_MS
       told = null
     } else if (reason !== told && !signal.aborted) {
       // Told when the reason changes, not each time: a peer may be down for days.
-      log.warn({ peer: name, ...address, reason }, 'peer cannot be reached')
+      log.warn({ peer: name, ...address, reason, file }, 'peer cannot be reached')
       told = reason
     }
     // A random part, so that peers that lost each other at once do not all come back at once.
@@ -41,14 +41,17 @@ export async function dial(options: DialOptions): Promise<void> {
   }
 }
 
-async function attempt({ name, address, tls, trustDir, serve, signal }: DialOptions): Promise<Served> {
+/** `file`: the certificate that is missing, or is another one than was shown. */
+type Attempt = Served & { readonly file?: string | undefined }
+
+async function attempt({ name, address, tls, trustDir, serve, signal }: DialOptions): Promise<Attempt> {
   const socket = connect({ ...tls, ...address })
   const stop = () => socket.destroy()
   signal.addEventListener('abort', stop)
   try {
     await handshake(socket)
     const verdict = await authenticate(socket, trustDir, (claimed) => claimed === name)
-    if ('refused' in verdict) return { live: false, reason: verdict.refused }
+    if ('refused' in verdict) return { live: false, reason: verdict.refused, file: verdict.file }
     signal.removeEventListener('abort', stop)
     return await serve(socket, verdict)
   } catch (error) {

@@ -19,8 +19,8 @@ type ListenOptions = {
 
 /** Resolves once it listens. `stop` accepts nobody any more; connections that were served end on their own. */
 export async function listenForPeers({ address, tls, log, judge, serve }: ListenOptions) {
-  function refuse(from: string | undefined, reason: string, claimed?: string): void {
-    log.warn({ from, claimed, reason }, 'connection refused')
+  function refuse(from: string | undefined, reason: string, of: { claimed?: string; file?: string } = {}): void {
+    log.warn({ from, claimed: of.claimed, reason, file: of.file }, 'connection refused')
   }
 
   async function admit(socket: TLSSocket): Promise<void> {
@@ -28,9 +28,9 @@ export async function listenForPeers({ address, tls, log, judge, serve }: Listen
     const from = socket.remoteAddress
     try {
       const verdict = await judge(socket)
-      if ('refused' in verdict) return refuse(from, verdict.refused, verdict.claimed)
+      if ('refused' in verdict) return refuse(from, verdict.refused, verdict)
       const { live, reason } = await serve(socket, verdict)
-      if (!live) refuse(from, reason, verdict.name)
+      if (!live) refuse(from, reason, { claimed: verdict.name })
     } catch (error) {
       refuse(from, reasonOf(error))
     } finally {

@@ -1,0 +1,63 @@
+/** Who this process is to the others of mpc, as the settings say: for the process itself, and for the operator's command. */
+import pg from 'pg'
+import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { InvalidSetting } from '../core/errors.ts'
+import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
+import { type Kek, parseKek } from '../keys/kek.ts'
+import { openKekFile } from '../keys/kek-file.ts'
+import { type Identity, openIdentity } from '../keys/mpc/identity.ts'
+import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
+import type { MpcCommandIo } from '../mpc-keys/mpc-command.ts'
+import { type OpenedKeystore, openKeystore } from './open-keystore.ts'
+
+type PartyKeys = { readonly directory: string; readonly key: string | null }
+
+/** @throws Unavailable when the key is kept in the directory and is missing or damaged */
+export async function openPartyKek({ directory, key }: PartyKeys): Promise<Kek> {
+  return key === null ? openKekFile(directory) : parseKek(key, 'MPC_PARTY_KEY')
+}
+
+export async function openPartyIdentity(party: number, directory: string, kek: Kek): Promise<Identity> {
+  return openIdentity({ name: partyName(party), keystore: await openDirectoryKeystore(directory), kek })
+}
+
+/** All signers share one identity, as they share one keystore. */
+export function openCoordinatorIdentity(keys: OpenedKeystore): Promise<Identity> {
+  return openIdentity({ name: COORDINATOR, ...keys })
+}
+
+/** Opens identities for a command: of all settings it needs those alone that say where the identity lies. */
+export function composeIdentityOf(env: NodeJS.ProcessEnv): MpcCommandIo['identityOf'] {
+  return async (owner) => {
+    const config = configFor(env)
+    if (owner === 'coordinator') return coordinatorIdentity(config)
+    const party = config.mpc?.party ?? null
+    if (party === null) {
+      throw new InvalidSetting('MPC_PARTY', 'must be set, to the number of the party; or ask for --coordinator.')
+    }
+    return openPartyIdentity(party.number, party.directory, await openPartyKek(party))
+  }
+}
+
+/** A pool connects with its first query: a keystore in a directory needs no database. */
+async function coordinatorIdentity(config: Config): Promise<Identity> {
+  if (config.keystore.kind === 'postgres' && config.databaseUrl === null) {
+    throw new InvalidSetting('DATABASE_URL', 'must be set where KEYSTORE is postgres.')
+  }
+  const pool = new pg.Pool({ connectionString: config.databaseUrl ?? undefined, max: 1 })
+  try {
+    return await openCoordinatorIdentity(await openKeystore({ config, pool }))
+  } finally {
+    await pool.end()
+  }
+}
+
+function configFor(env: NodeJS.ProcessEnv): Config {
+  try {
+    return loadConfig(env)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(2)
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Certificates at the start of a process of mpc. In the sandbox each process publishes its own; in production an operator
+ * copies them, and each that is missing is told of.
+ */
+import { Unavailable } from '../core/errors.ts'
+import type { Identity } from '../keys/mpc/identity.ts'
+import { certificateFile, fingerprint, publishCertificate, readTrusted } from '../keys/mpc/trust.ts'
+import type { Kernel } from './kernel.ts'
+
+/**
+ * A certificate that is missing or damaged keeps nobody from starting: it counts from the moment that it is there and whole.
+ *
+ * @param peers whose certificates this process needs
+ */
+export async function prepareTrust(
+  { config, logger }: Pick<Kernel, 'config' | 'logger'>,
+  {
+    trustDir,
+    identity,
+    peers,
+  }: { readonly trustDir: string; readonly identity: Identity; readonly peers: readonly string[] },
+): Promise<void> {
+  if (config.sandbox) return publishCertificate(trustDir, identity)
+  logger.info(
+    { name: identity.name, fingerprint: fingerprint(identity.certificate) },
+    'this process shows its certificate, which the others must have: npm run mpc -- certificate prints it',
+  )
+  for (const peer of peers) {
+    const file = certificateFile(trustDir, peer)
+    try {
+      if ((await readTrusted(trustDir, peer)) !== undefined) continue
+      logger.warn({ peer, file }, 'a certificate is missing: there is no connection to this peer until it lies there')
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      logger.warn(
+        { peer, file, err: error },
+        'a certificate is damaged: there is no connection to this peer until it is not',
+      )
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/** The operator's command for mpc: a certificate for a file, a fingerprint for people, and an exit code. */
+import { X509Certificate } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import t, { type Test } from 'tap'
+import { composeIdentityOf } from '../../src/compose/mpc-identity.ts'
+import { Unavailable } from '../../src/core/errors.ts'
+import { type MpcCommandIo, mpcCommand } from '../../src/mpc-keys/mpc-command.ts'
+
+const KEY = Buffer.alloc(32, 7).toString('base64')
+const OTHER_KEY = Buffer.alloc(32, 8).toString('base64')
+
+async function run(line: string, identityOf: MpcCommandIo['identityOf']) {
+  const out: string[] = []
+  const err: string[] = []
+  const write = { out: (text: string) => out.push(text), err: (text: string) => err.push(text) }
+  const code = await mpcCommand(line.split(' ').filter(Boolean), { identityOf, ...write })
+  return { code, out: out.join(''), err: err.join('') }
+}
+
+const nobody: MpcCommandIo['identityOf'] = async () => {
+  throw new Error('no identity is asked for')
+}
+
+t.test('a party shows the same certificate whenever it is asked, and makes it the first time', async (t: Test) => {
+  const directory = t.testdir()
+  const identityOf = composeIdentityOf({ MPC_PARTY: '2', MPC_PARTY_DIR: directory, MPC_PARTY_KEY: KEY })
+  const first = await run('certificate', identityOf)
+  t.equal(first.code, 0)
+  const certificate = new X509Certificate(first.out)
+  t.equal(certificate.subject, 'CN=party-2')
+  t.equal(first.err, `party-2.crt, SHA-256 fingerprint ${certificate.fingerprint256}\n`)
+  t.strictSame(await run('certificate', identityOf), first)
+  t.strictSame(await readdir(directory), ['party-2.mpc-identity.sealed.json'])
+  t.notMatch(first.out, /PRIVATE/)
+})
+
+t.test(
+  'the coordinator has the certificate of the keystore that all signers share, with no database',
+  async (t: Test) => {
+    const env = { KEYSTORE_DIR: t.testdir(), KEYSTORE_KEY: KEY, MPC_PARTY: '2', MPC_PARTY_DIR: t.testdir() }
+    const { code, out } = await run('certificate --coordinator', composeIdentityOf(env))
+    t.equal(code, 0)
+    t.equal(new X509Certificate(out).subject, 'CN=coordinator')
+  },
+)
+
+t.test('an identity that another key sealed is not made anew', async (t: Test) => {
+  const directory = t.testdir()
+  const env = { MPC_PARTY: '2', MPC_PARTY_DIR: directory }
+  await run('certificate', composeIdentityOf({ ...env, MPC_PARTY_KEY: KEY }))
+  const { code, out, err } = await run('certificate', composeIdentityOf({ ...env, MPC_PARTY_KEY: OTHER_KEY }))
+  t.equal(code, 3)
+  t.equal(out, '')
+  t.match(err, /key/)
+})
+
+t.test('settings that name no process are told by name', async (t: Test) => {
+  const party = await run('certificate', composeIdentityOf({}))
+  t.equal(party.code, 2)
+  t.match(party.err, /^MPC_PARTY must be set/)
+  const env = { KEYSTORE: 'postgres', KEYSTORE_KEY: KEY }
+  const coordinator = await run('certificate --coordinator', composeIdentityOf(env))
+  t.equal(coordinator.code, 2)
+  t.match(coordinator.err, /^DATABASE_URL must be set/)
+})
+
+t.test('a command line that is not understood changes nothing and says how it is used', async (t: Test) => {
+  const { code, out } = await run('help', nobody)
+  t.equal(code, 0)
+  t.match(out, /^usage: npm run mpc -- certificate/)
+  t.match(await run('certificate --help', nobody), { code: 0 })
+  for (const line of ['', 'trust', 'certificate 2', 'certificate --party 2', '--coordinator']) {
+    const { code, out, err } = await run(line, nobody)
+    t.equal(code, 2, line)
+    t.equal(out, '')
+    t.match(err, /usage: npm run mpc/)
+  }
+})
+
+t.test('what is not there now has an exit code of its own, and a defect is no answer', async (t: Test) => {
+  const away = async () => {
+    throw new Unavailable('keystore_key_missing', 'the key is missing')
+  }
+  t.match(await run('certificate', away), { code: 3, err: 'the key is missing\n' })
+  await t.rejects(run('certificate', nobody), /no identity is asked for/)
+})
