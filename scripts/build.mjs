@@ -24,6 +24,8 @@ const SOURCES = [
 ]
 /** What is laid into dist/ as it is, so that a path relative to a module means the same in both trees. */
 const CARRIED = /^(src|workers|prisma)\/.*(?<!\.ts)$|^package\.json$/
+/** Of the engine of mpc only the module runs; its Rust sources, and what cargo leaves beside them, stay where they are. */
+const STAYS = /^src\/keys\/mpc\/engine\/(?!engine\.wasm$)/
 
 /**
  * @param {string} root the project's folder
@@ -34,7 +36,7 @@ export function build(root) {
   const dist = join(root, 'dist')
   const stamp = join(dist, '.fingerprint')
   const generated = [generatePrisma(root), generateDocsPage(root)].includes(true)
-  const sources = filesBelow(root, SOURCES)
+  const sources = filesBelow(root, SOURCES).filter((path) => !STAYS.test(path))
   const wanted = fingerprint(root, sources, process.version)
   if (!generated && readStamp(stamp) === wanted) return false
   // Without its own stamp a half-made dist/ is never taken for a finished one.
@@ -74,7 +76,7 @@ function removeOrphans(root, dist) {
   for (const path of filesBelow(dist, ['src', 'workers'])) {
     const source = path.replace(/\.js(\.map)?$/, '')
     const known = [path, `${source}.ts`, `${source}.js`].some((candidate) => existsSync(join(root, candidate)))
-    if (!known) rmSync(join(dist, path))
+    if (!known || STAYS.test(path)) rmSync(join(dist, path))
   }
 }
 

@@ -23,7 +23,7 @@ export function openQueues(bull: Bull, onError: (error: unknown, fields: object)
 
   function open(name: QueueName): Promise<BullQueue> {
     const known = queues.get(name)
-    if (known) return known
+    if (known !== undefined) return known
     const opening = bull.openQueue(name)
     queues.set(name, opening)
     opening.catch(() => queues.delete(name)) // The next caller tries again.

@@ -1,6 +1,5 @@
 /** The bytes between the engine and its host: single bytes, 32-bit little-endian numbers, byte strings behind their length. */
 import { BursarError } from '../../core/errors.ts'
-import type { LoadedShare } from './engine.ts'
 
 /** What goes to, or came from, each other party, by its number. */
 export type Messages = ReadonlyMap<number, Uint8Array>
@@ -9,6 +8,17 @@ export type Messages = ReadonlyMap<number, Uint8Array>
 export type Step =
   | { readonly kind: 'continue'; readonly session: number; readonly outgoing: Messages }
   | { readonly kind: 'done'; readonly outgoing: Messages; readonly result: Uint8Array }
+
+/** A share in the engine's memory. */
+export type LoadedShare = {
+  readonly number: number
+  /** The party whose share it is: 1 to `parties`. */
+  readonly party: number
+  readonly threshold: number
+  readonly parties: number
+  /** Compressed (SEC 1), 33 bytes. */
+  readonly publicKey: Uint8Array
+}
 
 const FAILURES = { 2: 'invalid', 3: 'refused', 4: 'transcript_mismatch', 5: 'cheated' } as const
 const DONE = 1

@@ -6,19 +6,15 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type EngineAnswer, type Messages, RequestWriter, readAnswer, type Step } from './engine-wire.ts'
+import {
+  type EngineAnswer,
+  type LoadedShare,
+  type Messages,
+  RequestWriter,
+  readAnswer,
+  type Step,
+} from './engine-wire.ts'
 import { type WasmMemory, type WasmModule, wasm } from './webassembly.ts'
-
-/** A share in the engine's memory. */
-export type LoadedShare = {
-  readonly number: number
-  /** The party whose share it is: 1 to `parties`. */
-  readonly party: number
-  readonly threshold: number
-  readonly parties: number
-  /** Compressed (SEC 1), 33 bytes. */
-  readonly publicKey: Uint8Array
-}
 
 export type Engine = {
   /** @throws EngineFailure `invalid` for bytes that are no share, or whose secret and public sides do not agree */

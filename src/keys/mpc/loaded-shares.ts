@@ -4,8 +4,8 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { JointKey } from './ceremonies.ts'
-import type { LoadedShare } from './engine.ts'
 import type { EngineThread } from './engine-thread.ts'
+import type { LoadedShare } from './engine-wire.ts'
 import { RefusalError } from './refusal-error.ts'
 import type { ShareStore } from './share-store.ts'
 

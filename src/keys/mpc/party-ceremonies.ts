@@ -5,12 +5,11 @@
 
 import { LRUCache } from 'lru-cache'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
-import type { LoadedShare } from './engine.ts'
-import type { EngineCall, EngineResult } from './engine-calls.ts'
+import type { EngineCall } from './engine-calls.ts'
 import type { EngineThread } from './engine-thread.ts'
+import { keepShare, resultOf, withShare } from './handle-share.ts'
 import { GENERATED, generationOf } from './loaded-shares.ts'
 import type { Begin, ItemOutcome } from './protocol.ts'
-import { publicKeyAddress } from './public-key.ts'
 import { RefusalError } from './refusal-error.ts'
 import type { RoundTable } from './round-table.ts'
 import { runSession } from './run-session.ts'
@@ -41,39 +40,10 @@ const REPAIRED_MS = 10 * 60_000
 export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyCeremoniesPorts): PartyCeremonies {
   const repaired = new LRUCache<string, Uint8Array>({ max: REPAIRED, ttl: REPAIRED_MS })
 
-  /** Keeps the share that a ceremony gave, and answers with its public key. */
-  async function keep(
-    keyId: string,
-    generation: string,
-    outcome: readonly ItemOutcome[],
-  ): Promise<readonly ItemOutcome[]> {
-    const [item] = outcome
-    if (item === undefined || !item.ok) return outcome
-    const [share] = await loaded(engine, [item.result])
-    if (share === undefined) return outcome
-    const publicKey = `0x${Buffer.from(share.publicKey).toString('hex')}`
-    const { threshold, parties } = share
-    const facts = { threshold, parties, publicKey, address: publicKeyAddress(share.publicKey) }
-    await store.prepare(keyId, generation, item.result, facts)
-    item.result.fill(0)
-    await engine.run([{ name: 'unload', with: [share.number] }])
-    return [{ ok: true, result: share.publicKey }]
-  }
-
   async function keyOf(keyId: string): Promise<JointKey> {
     const key = (await jointKeysOf([keyId])).get(keyId)
     if (key !== undefined) return key
     throw new RefusalError({ kind: 'key_unknown', party: null, reason: `the log has no key ${keyId}` })
-  }
-
-  async function withShare<T>(share: Uint8Array, work: (number: number) => Promise<T>): Promise<T> {
-    const [own] = await loaded(engine, [share])
-    if (own === undefined) throw new TypeError('the engine loaded nothing')
-    try {
-      return await work(own.number)
-    } finally {
-      await engine.run([{ name: 'unload', with: [own.number] }])
-    }
   }
 
   return {
@@ -86,7 +56,7 @@ export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyC
       const sessionId = Buffer.from(session, 'hex')
       const call: EngineCall = { name: 'generate', with: [{ party: me, threshold, parties, sessionId }] }
       const outcome = await runSession({ engine, begin: [{ call }], others: others(parties, me), table })
-      return keep(keyId, GENERATED, outcome)
+      return keepShare({ engine, store }, { keyId, generation: GENERATED }, outcome)
     },
 
     async refresh({ keyId, refreshId, parties, repaired: target }, { session, table }) {
@@ -96,10 +66,10 @@ export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyC
       if (share === undefined) {
         throw new RefusalError({ kind: 'share_missing', party: null, reason: 'no share was repaired for this refresh' })
       }
-      return withShare(share, async (number) => {
+      return withShare(engine, share, async (number) => {
         const call: EngineCall = { name: 'refresh', with: [{ share: number, refreshId: Buffer.from(session, 'hex') }] }
         const outcome = await runSession({ engine, begin: [{ call }], others: others(key.parties.length, me), table })
-        return keep(keyId, refreshId, outcome)
+        return keepShare({ engine, store }, { keyId, generation: refreshId }, outcome)
       })
     },
 
@@ -111,7 +81,7 @@ export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyC
       const repairId = Buffer.from(session, 'hex')
       if (target !== me) {
         const { share } = await store.load(keyId, generationOf(key))
-        return withShare(share, async (number) => {
+        return withShare(engine, share, async (number) => {
           const term = resultOf(
             await engine.run([{ name: 'help', with: [{ share: number, target, helpers, repairId }] }]),
           )
@@ -137,16 +107,4 @@ function isWhole(parties: readonly number[]): boolean {
 
 function others(parties: number, me: number): number[] {
   return Array.from({ length: parties }, (_, index) => index + 1).filter((party) => party !== me)
-}
-
-async function loaded(engine: EngineThread, shares: readonly Uint8Array[]): Promise<readonly LoadedShare[]> {
-  const results = await engine.run(shares.map((share): EngineCall => ({ name: 'load', with: [share] })))
-  return results.map((result) => resultOf([result]) as LoadedShare)
-}
-
-/** @throws RefusalError with what the engine said */
-function resultOf([result]: readonly EngineResult[]): unknown {
-  if (result === undefined) throw new TypeError('the engine answered nothing')
-  if (result.ok) return result.value
-  throw new RefusalError(result.failure)
 }

@@ -5,23 +5,18 @@
 import type { Channel } from './channel/open-channel.ts'
 import { nameOfHandle } from './channel/shared-handle.ts'
 import { encodeMessage, type FrameRefusal, type Message, readMessage } from './message.ts'
-import type { PartyCeremonies } from './party-ceremonies.ts'
 import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
-import { type PartySignPorts, takePartInSigning } from './party-sign.ts'
-import { encodePayloads } from './payloads.ts'
+import { createTakePart, refuseAll, type TakePartPorts, unavailable } from './party-session.ts'
 import { type Begin, decodeBegin, decodeSettle, encodeOutcome, type ItemOutcome, KIND } from './protocol.ts'
 import { refusalOf } from './refusal-error.ts'
-import { createRoundTables, type RoundTable } from './round-table.ts'
+import { createRoundTables } from './round-table.ts'
 import type { MessageRefusal } from './session-inbox.ts'
 
 /** Sessions that run side by side; a coordinator that begins more is told to wait. */
 const MAX_SESSIONS = 64
 
-export type PartyPorts = {
-  readonly me: number
+export type PartyPorts = Omit<TakePartPorts, 'tables'> & {
   readonly channel: Channel
-  readonly signing: PartySignPorts
-  readonly ceremonies: PartyCeremonies
   /** The log has named new shares of these keys: what it names no more can go. */
   readonly settle: (keyIds: readonly string[]) => Promise<void>
   /** How long others may take for one round of a ceremony. */
@@ -58,6 +53,7 @@ export function createParty(ports: PartyPorts): Party {
     signing: createRoundTables({ me, kind: KIND.signingRound, channel, roundMs: roundMs.signing, onRefused }),
     ceremonies: createRoundTables({ me, kind: KIND.ceremonyRound, channel, roundMs: roundMs.ceremonies, onRefused }),
   }
+  const takePart = createTakePart({ ...ports, tables })
 
   channel.onGone((peer) => {
     const party = partyNumber(peer)
@@ -97,52 +93,21 @@ export function createParty(ports: PartyPorts): Party {
 
   async function serve(coordinator: string, session: string, begin: Begin): Promise<void> {
     const began = performance.now()
-    const outcome = await takePart(session, begin).catch((error: unknown) => {
+    const outcome = await takePartUnlessBusy(session, begin).catch((error: unknown) => {
       const refusal = refusalOf(error)
       if (refusal.kind === 'unavailable') observe.onFailure(error, begin.ceremony)
-      return itemsOf(begin).map((): ItemOutcome => ({ ok: false, refusal }))
+      return refuseAll(begin, refusal)
     })
     const refused = outcome.flatMap((item) => (item.ok ? [] : [item.refusal.kind]))
-    observe.onSession({
-      ceremony: begin.ceremony,
-      items: outcome.length,
-      refused,
-      durationMs: performance.now() - began,
-    })
+    const durationMs = performance.now() - began
+    observe.onSession({ ceremony: begin.ceremony, items: outcome.length, refused, durationMs })
     answer(coordinator, session, outcome)
   }
 
-  async function takePart(session: string, begin: Begin): Promise<readonly ItemOutcome[]> {
-    const busy = draining
-      ? 'the party is stopping'
-      : running.size > MAX_SESSIONS
-        ? 'the party has too much to do'
-        : null
-    const plan = planOf(begin, me)
-    const table = busy === null ? openTable(session, begin, plan) : undefined
-    if (table === undefined) {
-      const reason = busy ?? 'this session was open before'
-      return itemsOf(begin).map(
-        (): ItemOutcome => ({ ok: false, refusal: { kind: 'unavailable', party: null, reason } }),
-      )
-    }
-    try {
-      if (begin.ceremony === 'sign') return await takePartInSigning(ports.signing, { session, begin, table })
-      if (begin.ceremony === 'generate') return await ports.ceremonies.generate(begin, { session, table })
-      if (begin.ceremony === 'refresh') return await ports.ceremonies.refresh(begin, { session, table })
-      return await ports.ceremonies.repair(begin, { session, table })
-    } catch (error) {
-      // The others need not wait for one who will not come.
-      const givenUp = encodePayloads(itemsOf(begin).map(() => null))
-      for (const party of plan[0] ?? []) table.send(1, party, givenUp)
-      throw error
-    } finally {
-      table.close()
-    }
-  }
-
-  function openTable(session: string, begin: Begin, plan: readonly (readonly number[])[]): RoundTable | undefined {
-    return (begin.ceremony === 'sign' ? tables.signing : tables.ceremonies).open(session, plan)
+  async function takePartUnlessBusy(session: string, begin: Begin): Promise<readonly ItemOutcome[]> {
+    if (draining) return refuseAll(begin, unavailable('the party is stopping'))
+    if (running.size > MAX_SESSIONS) return refuseAll(begin, unavailable('the party has too much to do'))
+    return takePart(session, begin)
   }
 
   function answer(coordinator: string, session: string, outcome: readonly ItemOutcome[]): void {
@@ -162,22 +127,4 @@ export function createParty(ports: PartyPorts): Party {
       await Promise.allSettled(running)
     },
   }
-}
-
-function itemsOf(begin: Begin): readonly unknown[] {
-  return begin.ceremony === 'sign' ? begin.items : [begin]
-}
-
-/** Rounds of key generation and of a refresh, among all parties of the key. */
-const CEREMONY_ROUNDS = 4
-
-/** Who speaks to this party, round by round. */
-function planOf(begin: Begin, me: number): readonly (readonly number[])[] {
-  if (begin.ceremony === 'sign') {
-    const others = begin.signers.filter((party) => party !== me)
-    return begin.finisher === me ? [others, others, others] : [others, others]
-  }
-  if (begin.ceremony === 'repair') return begin.target === me ? [begin.helpers] : []
-  const others = begin.parties.filter((party) => party !== me)
-  return Array.from({ length: CEREMONY_ROUNDS }, () => others)
 }

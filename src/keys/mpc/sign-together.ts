@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
-import { createEngine, type Engine, type LoadedShare } from './engine.ts'
-import type { Messages, Step } from './engine-wire.ts'
+import { createEngine, type Engine } from './engine.ts'
+import type { LoadedShare, Messages, Step } from './engine-wire.ts'
 import { publicKeyAddress } from './public-key.ts'
 
 const SESSION_BYTES = 32

@@ -29,22 +29,11 @@ export function createRoster({
   const gone = createListeners<[peer: string]>(log)
   const live = new Map<string, Connection>()
   const open = new Map<Connection, Promise<Served>>()
-  const handles = new Map<Connection, string>()
+  const handles = createHandles(shared)
   let closed = false
-  let last = 0
-
-  function handleOf(connection: Connection): string {
-    const known = handles.get(connection)
-    if (known !== undefined) return known
-    const { name } = connection.peer
-    last += 1
-    const handle = shared(name) ? sharedHandle(name, last) : name
-    handles.set(connection, handle)
-    return handle
-  }
 
   function welcome(connection: Connection): void {
-    const name = handleOf(connection)
+    const name = handles.of(connection)
     const { certificate } = connection.peer
     const there = live.get(name)
     if (there !== undefined) {
@@ -63,8 +52,7 @@ export function createRoster({
 
   function dismiss(connection: Connection, reason: string): Served {
     open.delete(connection)
-    const name = handleOf(connection)
-    handles.delete(connection)
+    const name = handles.of(connection)
     if (live.get(name) !== connection) return { live: false, reason }
     live.delete(name)
     if (!closed) log.warn({ peer: name, reason }, 'peer disconnected')
@@ -82,7 +70,7 @@ export function createRoster({
         peer,
         keepaliveMs,
         onLive: welcome,
-        onFrame: (frame) => frames.tell(handleOf(connection), frame),
+        onFrame: (frame) => frames.tell(handles.of(connection), frame),
         onEnd: (ended, reason, error) => resolve(dismiss(ended, error === undefined ? reason : reasonOf(error))),
       })
       open.set(connection, promise)
@@ -92,7 +80,7 @@ export function createRoster({
     connections: (): readonly Connection[] => [...open.keys()],
 
     connected: (): readonly string[] =>
-      [...live.values()].sort((a, b) => a.silentIntervals() - b.silentIntervals()).map(handleOf),
+      [...live.values()].sort((a, b) => a.silentIntervals() - b.silentIntervals()).map(handles.of),
 
     send(to: string, frame: Uint8Array): void {
       const connection = live.get(to)
@@ -114,6 +102,20 @@ export function createRoster({
       }, CLOSING_MS)
       await Promise.all(ending.map(([, ended]) => ended))
       clearTimeout(late)
+    },
+  }
+}
+
+/** By what a connection is called: the name of its peer, or where processes share one, a handle that no other connection gets. */
+function createHandles(shared: (name: string) => boolean) {
+  const known = new WeakMap<Connection, string>()
+  let last = 0
+  return {
+    of(connection: Connection): string {
+      const { name } = connection.peer
+      const handle = known.get(connection) ?? (shared(name) ? sharedHandle(name, ++last) : name)
+      known.set(connection, handle)
+      return handle
     },
   }
 }

@@ -1,0 +1,68 @@
+/** A party's part in one session: who speaks to it and when, and what it does. Whoever gives up says so to the others. */
+import type { PartyCeremonies } from './party-ceremonies.ts'
+import { type PartySignPorts, takePartInSigning } from './party-sign.ts'
+import { encodePayloads } from './payloads.ts'
+import type { Begin, ItemOutcome, Refusal } from './protocol.ts'
+import type { RoundTable, RoundTables } from './round-table.ts'
+
+/** Rounds of key generation and of a refresh, among all parties of the key. */
+const CEREMONY_ROUNDS = 4
+
+export type TakePartPorts = {
+  readonly me: number
+  readonly signing: PartySignPorts
+  readonly ceremonies: PartyCeremonies
+  readonly tables: { readonly signing: RoundTables; readonly ceremonies: RoundTables }
+}
+
+/** Rejects when the party cannot take part; what comes of each item is in the outcome. */
+export type TakePart = (session: string, begin: Begin) => Promise<readonly ItemOutcome[]>
+
+export function createTakePart({ me, signing, ceremonies, tables }: TakePartPorts): TakePart {
+  function run(session: string, begin: Begin, table: RoundTable): Promise<readonly ItemOutcome[]> {
+    if (begin.ceremony === 'sign') return takePartInSigning(signing, { session, begin, table })
+    if (begin.ceremony === 'generate') return ceremonies.generate(begin, { session, table })
+    if (begin.ceremony === 'refresh') return ceremonies.refresh(begin, { session, table })
+    return ceremonies.repair(begin, { session, table })
+  }
+
+  return async (session, begin) => {
+    const plan = planOf(begin, me)
+    const table = (begin.ceremony === 'sign' ? tables.signing : tables.ceremonies).open(session, plan)
+    if (table === undefined) return refuseAll(begin, unavailable('this session was open before'))
+    try {
+      return await run(session, begin, table)
+    } catch (error) {
+      // The others need not wait for one who will not come.
+      const givenUp = encodePayloads(itemsOf(begin).map(() => null))
+      for (const party of plan[0] ?? []) table.send(1, party, givenUp)
+      throw error
+    } finally {
+      table.close()
+    }
+  }
+}
+
+/** The same answer to all that is asked. */
+export function refuseAll(begin: Begin, refusal: Refusal): readonly ItemOutcome[] {
+  return itemsOf(begin).map(() => ({ ok: false, refusal }))
+}
+
+export function unavailable(reason: string): Refusal {
+  return { kind: 'unavailable', party: null, reason }
+}
+
+function itemsOf(begin: Begin): readonly unknown[] {
+  return begin.ceremony === 'sign' ? begin.items : [begin]
+}
+
+/** Who speaks to this party, round by round. */
+function planOf(begin: Begin, me: number): readonly (readonly number[])[] {
+  if (begin.ceremony === 'sign') {
+    const others = begin.signers.filter((party) => party !== me)
+    return begin.finisher === me ? [others, others, others] : [others, others]
+  }
+  if (begin.ceremony === 'repair') return begin.target === me ? [begin.helpers] : []
+  const others = begin.parties.filter((party) => party !== me)
+  return Array.from({ length: CEREMONY_ROUNDS }, () => others)
+}
