@@ -265,6 +265,32 @@ t.test('of a keystore that did not make the wallets no kit is written', async (t
   t.notOk((await readdir(service.directory)).includes('kit'), 'nothing was written')
 })
 
+t.test('a keystore that is lost gets its seeds back, and one that has others keeps them', async (t) => {
+  const service = await withService(t)
+  const { address } = await service.wallet()
+  await service.wallet('globex')
+  await service.backUp()
+  const lost = { ...service.env, KEYSTORE_DIR: join(service.directory, 'new') }
+  const places = ['--kit', service.kit, '--identity', service.file]
+  const restore = (env: NodeJS.ProcessEnv, ...more: string[]) =>
+    runRecovery(recoveryOf(env), ['restore', ...places, ...more])
+  t.match(await restore(lost, '--tenant', 'acme', '--json'), { code: 0, out: '{"restored":["acme"],"unchanged":[]}\n' })
+  t.match(await restore(lost), { code: 0, out: 'globex: the seed is back\nacme: the seed is there already\n' })
+  const opened = await openKeystore({ config: loadConfig(lost), pool: service.pool })
+  const signer = createHdSigner({ seeds: await openTenantSeeds(opened) })
+  const key = { kind: 'hd', tenantId: 'acme', index: 0 } as const
+  t.equal((await signer.createKey(key)).address, address, 'signers go on where they were')
+  const other = { ...service.env, KEYSTORE_DIR: join(service.directory, 'other') }
+  const seeds = await openTenantSeeds(await openKeystore({ config: loadConfig(other), pool: service.pool }))
+  const before = await seeds.loadOrCreate('acme')
+  t.match(await restore(other), { code: 1, err: /another seed of tenant acme.*is not replaced/ })
+  t.strictSame(await seeds.load('acme'), before)
+  t.match(await restore(other, '--tenant', 'nobody'), {
+    code: 1,
+    err: /no seed of tenant nobody is in what was opened/,
+  })
+})
+
 t.test('a directory that cannot be made is told by its path', async (t) => {
   const service = await withService(t)
   await service.wallet()

@@ -3,6 +3,7 @@ import type { BackedUp } from '../kit/back-up.ts'
 import { HD_PART, partyPart } from '../kit/format.ts'
 import type { OpenedKit } from '../kit/open-kits.ts'
 import type { Sweep, SweepRequest } from '../kit/sign-sweep.ts'
+import type { RestoredSeeds } from '../kit/sources.ts'
 import type { Verdict } from '../kit/verify-kit.ts'
 
 export function json(value: unknown): string {
@@ -82,6 +83,14 @@ export function verdictsAsText({ problems }: OpenedKit, verdicts: readonly Verdi
       ? `${rows.length} of ${rows.length} wallets are restored by what is here`
       : `${failed} of ${rows.length} wallets are NOT restored by what is here`
   return `${table([['wallet', 'type', 'network', 'restored', 'parts', ''], ...rows])}${warnings}${verdict}\n`
+}
+
+export function restoredAsText({ restored, unchanged }: RestoredSeeds): string {
+  const lines = [
+    ...restored.map((tenant) => `${tenant}: the seed is back\n`),
+    ...unchanged.map((tenant) => `${tenant}: the seed is there already\n`),
+  ]
+  return lines.join('')
 }
 
 export function sweepAsJson({ wallet }: SweepRequest, { rawTransaction, hash, transaction, heldBy }: Sweep) {
