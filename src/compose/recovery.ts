@@ -7,12 +7,12 @@ import type { JointKey } from '../keys/mpc/ceremonies.ts'
 import { generationOf } from '../keys/mpc/loaded-shares.ts'
 import { createReadShare } from '../keys/mpc/read-shares.ts'
 import { isMissing } from '../keys/private-files.ts'
-import { openTenantSeeds, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
+import { openTenantSeeds, restoreSeed, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
 import { type BackUp, createBackUp } from '../recovery/kit/back-up.ts'
 import type { KitWallet } from '../recovery/kit/format.ts'
 import { createListWallets, describeWallet } from '../recovery/kit/list-wallets.ts'
-import type { PartyShareSource, TenantSeedSource } from '../recovery/kit/sources.ts'
+import type { PartyShareSource, RestoredSeeds, RestoreSeeds, TenantSeedSource } from '../recovery/kit/sources.ts'
 import type { Kernel } from './kernel.ts'
 import { openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
@@ -20,6 +20,7 @@ import { withKernel } from './run-command.ts'
 export type RecoverySources = {
   readonly backUp: BackUp
   readonly currentWallets: () => Promise<readonly KitWallet[]>
+  readonly restoreSeeds: RestoreSeeds
 }
 
 export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
@@ -40,12 +41,25 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
         const keys = new Map((await listJointKeys(kernel)).map((key) => [key.keyId, key]))
         return wallets.map((wallet) => describeWallet(wallet, keys))
       }),
+    restoreSeeds: (seeds) => withKernel(env, (kernel) => restoreSeeds(kernel, seeds)),
   }
 }
 
 async function listJointKeys({ pool, log }: Kernel): Promise<readonly JointKey[]> {
   const { rows } = await pool.query<{ key_id: string }>('SELECT key_id FROM mpc_keys ORDER BY key_id')
   return [...(await createJointKeysOf(log)(rows.map(({ key_id }) => key_id))).values()]
+}
+
+async function restoreSeeds(kernel: Kernel, seeds: ReadonlyMap<string, Uint8Array>): Promise<RestoredSeeds> {
+  const opened = await openKeystore(kernel)
+  const restored: string[] = []
+  const unchanged: string[] = []
+  for (const [tenantId, entropy] of seeds) {
+    const isBack = await restoreSeed(opened, tenantId, entropy)
+    if (isBack) restored.push(tenantId)
+    else unchanged.push(tenantId)
+  }
+  return { restored, unchanged }
 }
 
 /** A keystore is opened where it is: looking for one must not make one. */

@@ -2,8 +2,8 @@
  * The seed of each tenant: 256 bits of entropy, the 24 words of BIP-39, made once and sealed at once. Every wallet of the
  * tenant comes from it, so a seed is never made anew when one exists but cannot be opened.
  */
-import { randomBytes } from 'node:crypto'
-import { Unavailable } from '../core/errors.ts'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { Conflict, Unavailable } from '../core/errors.ts'
 import type { Kek } from './kek.ts'
 import type { Keystore } from './keystore.ts'
 import { type Envelope, open, rewrap, type SecretId, seal } from './sealed-box.ts'
@@ -61,6 +61,29 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
       return unseal(id, envelope)
     },
   }
+}
+
+/**
+ * Puts a seed back that was kept elsewhere. One that is there is never replaced.
+ *
+ * @returns false when it is there already
+ * @throws Conflict `seed_differs` when the tenant has another one; Unavailable when that one cannot be opened
+ */
+export async function restoreSeed(
+  { keystore, kek }: { readonly keystore: Keystore; readonly kek: Kek },
+  tenantId: string,
+  entropy: Uint8Array,
+): Promise<boolean> {
+  if (entropy.length !== ENTROPY_BYTES) throw new RangeError('a seed has another length')
+  const id = { tenantId, purpose: PURPOSE }
+  const offered = seal(kek, id, entropy)
+  const stored = await keystore.createOnce(id, offered)
+  if (stored.nonce === offered.nonce) return true
+  if (timingSafeEqual(open(kek, id, stored), entropy)) return false
+  throw new Conflict(
+    'seed_differs',
+    `The keystore has another seed of tenant ${tenantId}, and wallets may have been made from it: it is not replaced.`,
+  )
 }
 
 /** The tenants that have a seed in a keystore, sorted. */

@@ -146,6 +146,27 @@ t.test('a share that is said to be of another epoch than it is does not pass', a
   t.match(await verify(one, { kit, file }), { code: 1, out: /FAILED.*its shares do not fit together/ })
 })
 
+t.test('a manifest names the wallets of its own parts, and what is elsewhere is told', async (t) => {
+  const directory = await scratch(t)
+  const { file, recipient } = await makeIdentity(directory, 'identity.txt')
+  const hd: SourceWallet = {
+    ...WALLET,
+    walletId: 'wal_2',
+    address: TO,
+    key: { kind: 'hd', tenantId: 'acme', index: 0 },
+  }
+  const both = { ...sources(SHARES, KEY, [1, 2]), wallets: async () => [WALLET, hd] }
+  const backUp = createBackUp(both, () => NOW)
+  const out = join(directory, 'kit')
+  const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', out, '--recipient', recipient])
+  t.match(ran, {
+    code: 0,
+    out: /wallets in kit\.json: 1\nNot in it yet: party-3\..*\nWallets with keys elsewhere: 1\./,
+  })
+  t.match(ran.out, /Whoever opens these parts signs for the mpc wallets alone/)
+  t.match(await verify({ kit: out, file }), { code: 0, out: /1 of 1 wallets are restored/ })
+})
+
 t.test('parts in one directory are one kit, and a key without a wallet is in it too', async (t) => {
   const directory = await scratch(t)
   const { file, recipient } = await makeIdentity(directory, 'identity.txt')

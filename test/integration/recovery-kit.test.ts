@@ -68,12 +68,12 @@ t.test('the drill: a kit is made, proven, and moves all that a wallet holds with
   const { address } = await service.wallet()
   await service.wallet('globex')
   const made = await service.backUp()
-  t.match(made, { code: 0, err: '', out: /hd written; 2 wallets in kit\.json/ })
+  t.match(made, { code: 0, err: '', out: /hd written; wallets in kit\.json: 2\n/ })
 
   const proven = await service.verify()
   t.match(proven, { code: 0, err: '' }, proven.out)
   t.match(proven.out, new RegExp(`${address} +hd +ethereum mainnet +ok +hd\n`))
-  t.match(proven.out, /all 2 wallets are restored/)
+  t.match(proven.out, /2 of 2 wallets are restored/)
 
   const chain = await withAnvil(t)
   const balance = 10n ** 18n
@@ -151,7 +151,7 @@ t.test('a kit that is there is not written over unless that is asked for', async
   t.ok(before.equals(await readFile(join(service.kit, 'hd.age'))))
   await service.wallet()
   t.equal((await service.backUp('--force')).code, 0)
-  t.match(await service.verify(), { code: 0, out: /all 2 wallets/ })
+  t.match(await service.verify(), { code: 0, out: /2 of 2 wallets are restored/ })
   t.match(await runRecovery(OFFLINE, ['keygen', '--out', service.file]), { code: 1, err: /never written over/ })
 })
 
@@ -160,7 +160,7 @@ t.test('a wallet that was made after the kit is in it all the same', async (t) =
   const first = await service.wallet()
   await service.backUp()
   const later = await service.wallet()
-  t.match(await service.verify(), { code: 0, out: /all 1 wallets/ })
+  t.match(await service.verify(), { code: 0, out: /1 of 1 wallets are restored/ })
   const now = await service.verify('--against-database')
   t.equal(now.code, 0, now.out)
   t.match(now.out, new RegExp(`${later.address}.*ok.*made after the kit`))
@@ -263,6 +263,32 @@ t.test('of a keystore that did not make the wallets no kit is written', async (t
   const wrongKey = recoveryOf({ ...service.env, KEYSTORE_KEY: randomBytes(32).toString('base64') })
   t.match(await runRecovery(wrongKey, args), { code: 3, err: /KEYSTORE_KEY/ })
   t.notOk((await readdir(service.directory)).includes('kit'), 'nothing was written')
+})
+
+t.test('a keystore that is lost gets its seeds back, and one that has others keeps them', async (t) => {
+  const service = await withService(t)
+  const { address } = await service.wallet()
+  await service.wallet('globex')
+  await service.backUp()
+  const lost = { ...service.env, KEYSTORE_DIR: join(service.directory, 'new') }
+  const places = ['--kit', service.kit, '--identity', service.file]
+  const restore = (env: NodeJS.ProcessEnv, ...more: string[]) =>
+    runRecovery(recoveryOf(env), ['restore', ...places, ...more])
+  t.match(await restore(lost, '--tenant', 'acme', '--json'), { code: 0, out: '{"restored":["acme"],"unchanged":[]}\n' })
+  t.match(await restore(lost), { code: 0, out: 'globex: the seed is back\nacme: the seed is there already\n' })
+  const opened = await openKeystore({ config: loadConfig(lost), pool: service.pool })
+  const signer = createHdSigner({ seeds: await openTenantSeeds(opened) })
+  const key = { kind: 'hd', tenantId: 'acme', index: 0 } as const
+  t.equal((await signer.createKey(key)).address, address, 'signers go on where they were')
+  const other = { ...service.env, KEYSTORE_DIR: join(service.directory, 'other') }
+  const seeds = await openTenantSeeds(await openKeystore({ config: loadConfig(other), pool: service.pool }))
+  const before = await seeds.loadOrCreate('acme')
+  t.match(await restore(other), { code: 1, err: /another seed of tenant acme.*is not replaced/ })
+  t.strictSame(await seeds.load('acme'), before)
+  t.match(await restore(other, '--tenant', 'nobody'), {
+    code: 1,
+    err: /no seed of tenant nobody is in what was opened/,
+  })
 })
 
 t.test('a directory that cannot be made is told by its path', async (t) => {

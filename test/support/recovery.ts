@@ -12,6 +12,7 @@ export type Ran = { readonly code: number; readonly out: string; readonly err: s
 export const OFFLINE: RecoverySources = {
   backUp: () => Promise.reject(new Error('an offline command opened the service')),
   currentWallets: () => Promise.reject(new Error('an offline command opened the service')),
+  restoreSeeds: () => Promise.reject(new Error('an offline command opened the service')),
 }
 
 export async function runRecovery(

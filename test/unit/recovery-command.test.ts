@@ -31,6 +31,11 @@ t.test('each command is read with its options', async (t) => {
     places,
     againstDatabase: true,
   })
+  t.match(parse('restore --kit a --identity i --tenant acme'), {
+    name: 'restore',
+    tenant: 'acme',
+    places: { kits: ['a'] },
+  })
   const swept = parse(`${SWEEP} --value 12345678901234567890123456789`)
   t.match(swept, { name: 'sweep', places: { kits: ['a', 'b'] }, request: { wallet: ADDRESS, chainId: 1, nonce: 0 } })
   t.match(swept, { request: { payload: { kind: 'value', to: ADDRESS, value: 12345678901234567890123456789n } } })
@@ -44,8 +49,10 @@ t.test('each command is read with its options', async (t) => {
 t.test('what cannot be meant is refused in one line that says what would do', async (t) => {
   const without = (option: string) => SWEEP.replace(new RegExp(` --${option} \\S+`, 'g'), '')
   const wrong: readonly [string, RegExp][] = [
-    ['', /a command is missing: keygen, backup, verify, sweep/],
-    ['restore', /no such command: restore/],
+    ['', /a command is missing: keygen, backup, verify, restore, sweep/],
+    ['recover', /no such command: recover/],
+    ['restore --kit a --identity i --tenant ../x', /--tenant must be/],
+    ['restore --kit a --identity i --force', /restore takes no --force/],
     ['keygen', /--out FILE is missing/],
     ['keygen --out id --force', /keygen takes no --force/],
     ['keygen id', /takes options alone, not "id"/],
@@ -100,6 +107,7 @@ async function run(line: string, broken?: Error) {
   const io = {
     backUp: () => Promise.reject(broken ?? new Error('not asked for')),
     currentWallets: () => Promise.reject(new Error('not asked for')),
+    restoreSeeds: () => Promise.reject(new Error('not asked for')),
     stdin: async () => '',
     out: (text: string) => void out.push(text),
     err: (text: string) => void err.push(text),

@@ -15,6 +15,7 @@ export type RecoveryCommand =
   | { readonly name: 'keygen'; readonly json: boolean; readonly out: string }
   | { readonly name: 'backup'; readonly json: boolean; readonly request: BackUpRequest }
   | { readonly name: 'verify'; readonly json: boolean; readonly places: KitPlaces; readonly againstDatabase: boolean }
+  | { readonly name: 'restore'; readonly json: boolean; readonly places: KitPlaces; readonly tenant: string | null }
   | { readonly name: 'sweep'; readonly json: boolean; readonly places: KitPlaces; readonly request: SweepRequest }
 
 const SWEEP_OPTIONS = [
@@ -27,6 +28,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   keygen: ['out', 'json'],
   backup: ['out', 'recipient', 'part', 'tenant', 'force', 'json'],
   verify: ['kit', 'identity', 'against-database', 'json'],
+  restore: ['kit', 'identity', 'tenant', 'json'],
   sweep: SWEEP_OPTIONS,
 }
 
@@ -51,12 +53,21 @@ export function parseRecoveryArguments(args: readonly string[]): RecoveryCommand
       return { name, json, request: parseBackUp(options) }
     case 'verify':
       return { name, json, places: parsePlaces(options), againstDatabase: options['against-database'] ?? false }
+    case 'restore':
+      return { name, json, places: parsePlaces(options), tenant: parseTenant(options) }
     default:
       return { name: 'sweep', json, places: parsePlaces(options), request: parseSweep(options) }
   }
 }
 
-function parseBackUp({ out, recipient = [], part, tenant, force = false }: Options): BackUpRequest {
+function parseTenant({ tenant }: Options): string | null {
+  if (tenant === undefined) return null
+  if (!isTenantId(tenant)) throw new WrongUsage('--tenant must be the name of a tenant')
+  return tenant
+}
+
+function parseBackUp(options: Options): BackUpRequest {
+  const { out, recipient = [], part, force = false } = options
   if (recipient.length === 0) {
     throw new WrongUsage(
       '--recipient is missing: say whose identity is to open the kit, as keygen and age-keygen print it',
@@ -64,12 +75,11 @@ function parseBackUp({ out, recipient = [], part, tenant, force = false }: Optio
   }
   const unknown = part?.find((name) => !isPartName(name))
   if (unknown !== undefined) throw new WrongUsage(`--part must be hd or party-N, such as party-1, not ${unknown}`)
-  if (tenant !== undefined && !isTenantId(tenant)) throw new WrongUsage('--tenant must be the name of a tenant')
   return {
     out: required(out, '--out DIR', 'where the kit is to be written'),
     recipients: [...new Set(recipient)],
     parts: part === undefined ? null : [...new Set(part)],
-    tenant: tenant ?? null,
+    tenant: parseTenant(options),
     force,
   }
 }

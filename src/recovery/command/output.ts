@@ -3,6 +3,7 @@ import type { BackedUp } from '../kit/back-up.ts'
 import { HD_PART, partyPart } from '../kit/format.ts'
 import type { OpenedKit } from '../kit/open-kits.ts'
 import type { Sweep, SweepRequest } from '../kit/sign-sweep.ts'
+import type { RestoredSeeds } from '../kit/sources.ts'
 import type { Verdict } from '../kit/verify-kit.ts'
 
 export function json(value: unknown): string {
@@ -19,18 +20,19 @@ function sealedTogether({ written, wallets }: BackedUp): string {
   return `Whoever opens these parts signs for the mpc wallets alone. In production each party makes its own, with a recipient of its own.\n`
 }
 
-export function backedUpAsJson({ directory, written, parts, wallets, leftOut }: BackedUp) {
+export function backedUpAsJson({ directory, written, parts, wallets, leftOut, elsewhere }: BackedUp) {
   return {
     directory,
     written,
     parts,
     wallets,
     left_out: leftOut.map(({ part, keyId, address, why }) => ({ part, key_id: keyId, address, why })),
+    wallets_elsewhere: elsewhere,
   }
 }
 
 export function backedUpAsText(made: BackedUp): string {
-  const { directory, written, parts, wallets, leftOut } = made
+  const { directory, written, parts, wallets, leftOut, elsewhere } = made
   const needed = new Set(
     wallets.flatMap((wallet) =>
       wallet.type === 'hd' ? [HD_PART] : Array.from({ length: wallet.parties }, (_, index) => partyPart(index + 1)),
@@ -41,8 +43,12 @@ export function backedUpAsText(made: BackedUp): string {
     missing.length === 0
       ? ''
       : `Not in it yet: ${missing.join(', ')}. Run backup with --part where those are, into this directory or one of their own.\n`
+  const others =
+    elsewhere === 0
+      ? ''
+      : `Wallets with keys elsewhere: ${elsewhere}. Run backup where the signer runs for hd, where each party runs for mpc.\n`
   return (
-    `${directory}: ${written.join(', ')} written; ${wallets.length} wallets in kit.json\n${more}` +
+    `${directory}: ${written.join(', ')} written; wallets in kit.json: ${wallets.length}\n${more}${others}` +
     leftOut.map(({ part, address, why }) => `LEFT OUT of ${part}: the share of ${address}: ${why}\n`).join('') +
     sealedTogether(made) +
     `Now prove it: npm run recovery -- verify --kit ${directory} --identity FILE\n`
@@ -74,9 +80,17 @@ export function verdictsAsText({ problems }: OpenedKit, verdicts: readonly Verdi
   if (rows.length === 0) return `${warnings}the kit names no wallets: nothing is proven\n`
   const verdict =
     failed === 0
-      ? `all ${rows.length} wallets are restored by what is here`
-      : `${failed} of ${rows.length} wallets are NOT restored`
+      ? `${rows.length} of ${rows.length} wallets are restored by what is here`
+      : `${failed} of ${rows.length} wallets are NOT restored by what is here`
   return `${table([['wallet', 'type', 'network', 'restored', 'parts', ''], ...rows])}${warnings}${verdict}\n`
+}
+
+export function restoredAsText({ restored, unchanged }: RestoredSeeds): string {
+  const lines = [
+    ...restored.map((tenant) => `${tenant}: the seed is back\n`),
+    ...unchanged.map((tenant) => `${tenant}: the seed is there already\n`),
+  ]
+  return lines.join('')
 }
 
 export function sweepAsJson({ wallet }: SweepRequest, { rawTransaction, hash, transaction, heldBy }: Sweep) {

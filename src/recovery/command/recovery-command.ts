@@ -1,4 +1,4 @@
-/** `npm run recovery -- keygen|backup|verify|sweep`: how an operator keeps what the service must not lose. Prints no secret. */
+/** `npm run recovery -- keygen|backup|verify|restore|sweep`: how an operator keeps what the service must not lose. Prints no secret. */
 import { readFile } from 'node:fs/promises'
 import { BursarError, Unavailable } from '../../core/errors.ts'
 import { assertNever } from '../../core/never.ts'
@@ -10,12 +10,14 @@ import { readKits } from '../kit/kit-directory.ts'
 import { KitRefused } from '../kit/kit-refused.ts'
 import { type OpenedKit, openKits } from '../kit/open-kits.ts'
 import { signSweep } from '../kit/sign-sweep.ts'
+import type { RestoreSeeds } from '../kit/sources.ts'
 import { verifyKit } from '../kit/verify-kit.ts'
 import { type KitPlaces, parseRecoveryArguments, type RecoveryCommand } from './arguments.ts'
 import {
   backedUpAsJson,
   backedUpAsText,
   json,
+  restoredAsText,
   sweepAsJson,
   sweepAsText,
   verdictsAsJson,
@@ -28,6 +30,7 @@ export type RecoveryCommandIo = {
   readonly backUp: BackUp
   /** The wallets as the service knows them now. */
   readonly currentWallets: () => Promise<readonly KitWallet[]>
+  readonly restoreSeeds: RestoreSeeds
   readonly stdin: () => Promise<string>
   readonly out: (text: string) => void
   readonly err: (text: string) => void
@@ -73,6 +76,8 @@ async function run(command: RecoveryCommand, io: RecoveryCommandIo): Promise<num
     }
     case 'verify':
       return verify(command, io)
+    case 'restore':
+      return restore(command, io)
     case 'sweep': {
       const kit = await openPlaces(command.places, io)
       const sweep = signSweep(kit, command.request)
@@ -105,6 +110,21 @@ async function verify(
   io.out(asJson ? json(verdictsAsJson(kit, verdicts)) : verdictsAsText(kit, verdicts))
   // A kit of nothing proves nothing.
   return verdicts.length > 0 && verdicts.every(({ ok }) => ok) ? 0 : 1
+}
+
+async function restore(
+  { places, tenant, json: asJson }: Extract<RecoveryCommand, { name: 'restore' }>,
+  io: RecoveryCommandIo,
+): Promise<number> {
+  const { seeds, problems } = await openPlaces(places, io)
+  const wanted = new Map([...seeds].filter(([owner]) => tenant === null || owner === tenant))
+  if (wanted.size === 0) {
+    const why = problems.map(({ path, problem }) => `; ${path}: ${problem}`).join('')
+    throw new KitRefused(`no seed${tenant === null ? '' : ` of tenant ${tenant}`} is in what was opened${why}`)
+  }
+  const restored = await io.restoreSeeds(wanted)
+  io.out(asJson ? json(restored) : restoredAsText(restored))
+  return 0
 }
 
 async function openPlaces({ kits, identityFiles }: KitPlaces, { stdin }: RecoveryCommandIo): Promise<OpenedKit> {

@@ -8,6 +8,8 @@ export const RECOVERY_USAGE = `usage: npm run recovery -- <command> [--json]
                               NAME: hd, party-1, party-2 … (default: all that are here)
   verify --kit DIR [--kit DIR …] --identity FILE [--identity FILE …] [--against-database]
                               prove that a kit restores its wallets; moves nothing and needs no service
+  restore --kit DIR … --identity FILE … [--tenant NAME]
+                              put the seeds of hd wallets back into the keystore of this machine; replaces none that is there
   sweep --kit DIR … --identity FILE … --wallet ADDRESS --to ADDRESS --chain-id N --nonce N --gas-limit N
         --max-fee-per-gas WEI --max-priority-fee-per-gas WEI and one of
           --value WEI                        send so much of the native currency

@@ -31,6 +31,8 @@ export type BackedUp = {
   readonly parts: readonly string[]
   readonly wallets: readonly KitWallet[]
   readonly leftOut: readonly LeftOut[]
+  /** Wallets of the service that the kit does not name: their keys are elsewhere. */
+  readonly elsewhere: number
 }
 
 /** @throws KitRefused, ValidationFailed for a recipient, Unavailable when the database or the keystore does not answer */
@@ -55,15 +57,23 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
       sealed.push({ name, file: await sealTo(recipients, plaintext), recipients, createdAt })
       plaintext.fill(0)
     }
-    const manifest = await writeKit(out, { parts: sealed, wallets: wanted.described, createdAt }, { force })
+    const wallets = wanted.described.filter((wallet) => names.some((name) => concerns(name, wallet)))
+    const manifest = await writeKit(out, { parts: sealed, wallets, createdAt }, { force })
+    const named = new Set(manifest.wallets.map(({ wallet_id }) => wallet_id))
     return {
       directory: out,
       written: names,
       parts: manifest.parts.map(({ name }) => name),
       wallets: manifest.wallets,
       leftOut,
+      elsewhere: wanted.described.filter(({ wallet_id }) => !named.has(wallet_id)).length,
     }
   }
+}
+
+/** A manifest names the wallets that its parts are for: a holder verifies what he has to do with. */
+function concerns(part: string, wallet: KitWallet): boolean {
+  return wallet.type === 'hd' ? part === HD_PART : part !== HD_PART
 }
 
 function namesOf({ seeds, parties }: KitSources): string[] {

@@ -44,3 +44,13 @@ export type KitSources = {
   /** The parties whose stores are on this machine. */
   readonly parties: readonly PartyShareSource[]
 }
+
+/** The tenants whose seeds were put back, and those whose seeds were there already. */
+export type RestoredSeeds = { readonly restored: readonly string[]; readonly unchanged: readonly string[] }
+
+/**
+ * Puts seeds, by tenant, into the keystore of this machine.
+ *
+ * @throws Conflict when a tenant has another seed there; Unavailable when the keystore cannot be opened
+ */
+export type RestoreSeeds = (seeds: ReadonlyMap<string, Uint8Array>) => Promise<RestoredSeeds>
