@@ -16,6 +16,7 @@ import type { Kernel } from './kernel.ts'
 import { composeCoverage, composeEnded } from './mpc-coverage.ts'
 import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
 import { prepareTrust } from './mpc-trust.ts'
+import { startMpcUpkeep } from './mpc-upkeep.ts'
 import type { Work } from './run-process.ts'
 
 /** A round of key generation computes for seconds, on a busy machine for many. */
@@ -30,8 +31,11 @@ type Configured = {
   readonly addresses: ReadonlyMap<number, { readonly host: string; readonly port: number }>
 }
 
-/** @throws ConfigError when the process is not told which party it is, or where the parties are */
-export async function startMpcParty(kernel: Kernel): Promise<Work> {
+/**
+ * @param signal aborts when the process is to stop
+ * @throws ConfigError when the process is not told which party it is, or where the parties are
+ */
+export async function startMpcParty(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { log } = kernel
   const settings = configured(kernel)
   const { me, directory } = settings
@@ -68,9 +72,11 @@ export async function startMpcParty(kernel: Kernel): Promise<Work> {
     roundMs: { signing: settings.roundTimeoutMs, ceremonies: CEREMONY_ROUND_MS },
     observe: observer(kernel),
   })
+  const upkeep = startMpcUpkeep(kernel, { store, journal, jointKeysOf }, signal)
   return {
     async drain() {
       await party.drain()
+      await upkeep.ended
       await channel.close()
       await Promise.all([signing.close(), ceremonies.close(), journal.close()])
     },

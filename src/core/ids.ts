@@ -33,3 +33,13 @@ const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12
 export function idPattern(kind: IdKind): string {
   return `^${ID_PREFIXES[kind]}_${UUID}$`
 }
+
+const TIME_DIGITS = 12
+
+/**
+ * When an id was made, in milliseconds since the epoch, as its maker says; `undefined` for what is no id of ours.
+ */
+export function idTime(id: string): number | undefined {
+  const [uuid] = new RegExp(`${UUID}$`).exec(id) ?? []
+  return uuid === undefined ? undefined : Number.parseInt(uuid.replace('-', '').slice(0, TIME_DIGITS), 16)
+}

@@ -1,7 +1,7 @@
 /** Ids: their form, their order, and that none comes twice. */
 import t from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
-import { idPattern } from '../../src/core/ids.ts'
+import { idPattern, idTime } from '../../src/core/ids.ts'
 
 t.test('ids sort in the order in which they were made, and none comes twice', async (t) => {
   const ids = Array.from({ length: 20_000 }, () => newId('transaction'))
@@ -17,4 +17,11 @@ t.test('an id has the form that its kind promises', async (t) => {
 t.test('the random part differs between ids of one millisecond', async (t) => {
   const tails = Array.from({ length: 1_000 }, () => newId('wallet').slice(-12))
   t.equal(new Set(tails).size, tails.length)
+})
+
+t.test('an id tells when it was made, and what is no id tells nothing', async (t) => {
+  const before = Date.now()
+  const made = idTime(newId('mpcKey')) ?? 0
+  t.ok(before <= made && made <= Date.now())
+  t.equal(idTime('mpk_some-key'), undefined)
 })

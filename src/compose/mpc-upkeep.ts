@@ -1,0 +1,72 @@
+/** What a party does unasked: forgets what has ended, and lets go of shares that do not count. Nothing of it ends the process. */
+import { pause } from '../event-log/lead.ts'
+import type { JointKeysOf } from '../keys/mpc/ceremonies.ts'
+import { createForgetEnded } from '../keys/mpc/forget-ended.ts'
+import type { ShareStore } from '../keys/mpc/share-store.ts'
+import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
+import { createTidyShares } from '../keys/mpc/tidy-shares.ts'
+import { hasEndedForGood } from '../transactions/ended-for-good.ts'
+import { transactionAggregate } from '../transactions/projection.ts'
+import type { Kernel } from './kernel.ts'
+
+const HOURLY_MS = 60 * 60_000
+const DAILY_MS = 24 * HOURLY_MS
+/** What failed is tried again so much later: the database may be away. */
+const RETRY_MS = 60_000
+/** Between two steps: a step takes some milliseconds of the processor, and signing has the rest. */
+const REST_MS = 100
+
+export type MpcUpkeepPorts = {
+  readonly store: ShareStore
+  readonly journal: SigningJournal
+  readonly jointKeysOf: JointKeysOf
+}
+
+/**
+ * Begins with all of it at once: hints that shares were made anew may have been lost while the party was down.
+ *
+ * @param signal ends it
+ * @returns `ended` resolves when nothing of it runs any more
+ */
+export function startMpcUpkeep(
+  kernel: Kernel,
+  { store, journal, jointKeysOf }: MpcUpkeepPorts,
+  signal: AbortSignal,
+): { readonly ended: Promise<void> } {
+  const { logger, clock } = kernel
+  const rest = () => pause(REST_MS, signal)
+  const forgetEnded = createForgetEnded({ journal, endedForGood: endedForGood(kernel), clock, rest })
+  const tidyShares = createTidyShares({
+    store,
+    jointKeysOf,
+    clock,
+    rest,
+    onError: (error, keyId) => logger.warn({ err: error, key_id: keyId }, 'shares that do not count were not removed'),
+  })
+  const upkeep = [
+    repeat(HOURLY_MS, async () => logger.info(await forgetEnded(signal), 'the signing journal was looked through')),
+    repeat(DAILY_MS, async () => logger.info(await tidyShares(signal), 'the shares were looked through')),
+  ]
+
+  async function repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      const waitMs = await work().then(
+        () => everyMs,
+        (error: unknown) => {
+          logger.warn({ err: error }, 'the upkeep of the party did not get through, it is tried again')
+          return RETRY_MS
+        },
+      )
+      await pause(waitMs, signal)
+    }
+  }
+
+  return { ended: Promise.all(upkeep).then(() => undefined) }
+}
+
+function endedForGood({ log, clock }: Kernel): (transactionIds: readonly string[]) => Promise<readonly string[]> {
+  return async (transactionIds) => {
+    const loaded = await log.loadMany(transactionAggregate, transactionIds)
+    return loaded.flatMap(({ id, state }) => (hasEndedForGood(state, clock()) ? [id] : []))
+  }
+}

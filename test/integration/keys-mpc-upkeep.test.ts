@@ -1,0 +1,145 @@
+/** What a party does unasked: shares and claims that do not count any more go, and nothing that may still count ever does. */
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { v7 } from 'uuid'
+import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
+import { createForgetEnded } from '../../src/keys/mpc/forget-ended.ts'
+import { openShareStore } from '../../src/keys/mpc/share-store.ts'
+import { openSigningJournal } from '../../src/keys/mpc/signing-journal.ts'
+import { createTidyShares } from '../../src/keys/mpc/tidy-shares.ts'
+import { freshKek, listeningLog, temporaryDirectory } from '../support/mpc-processes.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+const NOW = Date.now()
+const facts = { threshold: 2, parties: 3, publicKey: `0x02${'ab'.repeat(32)}`, address: `0x${'12'.repeat(20)}` }
+const { signal } = new AbortController()
+const clock = () => NOW
+const idOf = (prefix: string, days: number) => `${prefix}_${v7({ msecs: NOW - days * DAY_MS })}`
+const keyOf = (keyId: string, refreshId: string | null): JointKey => ({
+  ...facts,
+  keyId,
+  refreshId,
+  parties: [1, 2, 3],
+  epoch: refreshId === null ? 0 : 1,
+  banned: [],
+})
+
+async function party(t: Test, held: Readonly<Record<string, readonly string[]>>, known: readonly JointKey[]) {
+  const store = await openShareStore({ directory: await temporaryDirectory(t), party: 1, kek: freshKek() })
+  for (const [keyId, generations] of Object.entries(held))
+    for (const generation of generations) await store.prepare(keyId, generation, randomBytes(50), facts)
+  const errors: string[] = []
+  const asked: number[] = []
+  let rests = 0
+  const ports = {
+    store,
+    clock,
+    jointKeysOf: async (keyIds: readonly string[]) => {
+      asked.push(keyIds.length)
+      return new Map(known.filter(({ keyId }) => keyIds.includes(keyId)).map((key) => [key.keyId, key]))
+    },
+    rest: async () => {
+      rests += 1
+    },
+    onError: (_error: unknown, keyId: string) => void errors.push(keyId),
+  }
+  const holds = () => Object.fromEntries(store.list().map(({ keyId, generations }) => [keyId, generations]))
+  return { ports, store, errors, asked, rests: () => rests, holds, tidy: createTidyShares(ports) }
+}
+
+t.test('what the log named meanwhile is settled, and attempts go that are long over', async (t) => {
+  const [early, late] = [idOf('mpk', 100), idOf('mpk', 90)]
+  const [named, failed, running] = [idOf('rfr', 60), idOf('rfr', 31), idOf('rfr', 1)]
+  const { tidy, holds } = await party(
+    t,
+    { [early]: ['generated', named, failed, running], [late]: ['generated', failed] },
+    [keyOf(early, named), keyOf(late, null)],
+  )
+  t.strictSame(await tidy(signal), { keys: 2, settled: 1, dropped: 2 })
+  t.strictSame(holds(), { [early]: [named, running], [late]: ['generated'] })
+  t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0 })
+})
+
+t.test('where the share that the log names is not here, nothing goes', async (t) => {
+  const keyId = idOf('mpk', 100)
+  const old = [idOf('rfr', 80), idOf('rfr', 70)]
+  const { tidy, holds } = await party(t, { [keyId]: old }, [keyOf(keyId, idOf('rfr', 60))])
+  t.strictSame(await tidy(signal), { keys: 1, settled: 0, dropped: 0 })
+  t.strictSame(holds(), { [keyId]: old })
+})
+
+t.test('shares of a key that never came to be go after a month, if the log has later keys', async (t) => {
+  const [never, recent, known, unnamed] = [idOf('mpk', 31), idOf('mpk', 29), idOf('mpk', 2), 'mpk_unlike-any']
+  const generations = ['generated']
+  const { tidy, holds } = await party(
+    t,
+    { [never]: generations, [recent]: generations, [known]: generations, [unnamed]: generations },
+    [keyOf(known, null)],
+  )
+  t.strictSame(await tidy(signal), { keys: 4, settled: 0, dropped: 1 })
+  t.strictSame(holds(), { [recent]: generations, [known]: generations, [unnamed]: generations })
+})
+
+t.test('a log that knows no key, or none that is later, takes nothing away', async (t) => {
+  const [older, never] = [idOf('mpk', 200), idOf('mpk', 100)]
+  const held = { [older]: ['generated'], [never]: ['generated'] }
+  const empty = await party(t, held, [])
+  t.strictSame(await empty.tidy(signal), { keys: 2, settled: 0, dropped: 0 })
+  t.strictSame(empty.holds(), held)
+  const restored = await party(t, held, [keyOf(older, null)])
+  t.strictSame(await restored.tidy(signal), { keys: 2, settled: 0, dropped: 0 })
+  t.strictSame(restored.holds(), held)
+})
+
+t.test('many keys are asked about in steps with rests between them, and one that fails does not end it', async (t) => {
+  const ids = Array.from({ length: 120 }, () => idOf('mpk', 10))
+  const [broken = ''] = ids
+  const refreshId = idOf('rfr', 1)
+  const { ports, asked, errors, rests, holds } = await party(
+    t,
+    Object.fromEntries(ids.map((id) => [id, ['generated', refreshId]])),
+    ids.map((id) => keyOf(id, refreshId)),
+  )
+  const settle = async (keyId: string, generation: string) => {
+    if (keyId === broken) throw new Error('the disk says no')
+    await ports.store.settle(keyId, generation)
+  }
+  const tidy = createTidyShares({ ...ports, store: { ...ports.store, settle } })
+  t.strictSame(await tidy(signal), { keys: 120, settled: 119, dropped: 0 })
+  t.strictSame(asked, [50, 50, 20])
+  t.equal(rests(), 3)
+  t.strictSame(errors, [broken])
+  t.strictSame(holds()[broken], ['generated', refreshId])
+  t.strictSame(await tidy(AbortSignal.abort()), { keys: 0, settled: 0, dropped: 0 }, 'and it stops when it is told to')
+})
+
+t.test('the journal forgets what has ended for good, asks of nothing young, and keeps the rest', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const journal = await openSigningJournal({ directory, log: listeningLog().log })
+  const entry = (transactionId: string, nonce: number) => ({ transactionId, chainId: 1, address: facts.address, nonce })
+  const young = idOf('tx', 0.9)
+  const old = Array.from({ length: 250 }, () => idOf('tx', 3))
+  await journal.claim([young, ...old].map(entry))
+  const asked: string[][] = []
+  const open = new Set(old.slice(0, 10))
+  const forget = createForgetEnded({
+    journal,
+    clock,
+    rest: async () => undefined,
+    endedForGood: async (ids) => {
+      asked.push([...ids])
+      return ids.filter((id) => !open.has(id))
+    },
+  })
+  t.strictSame(await forget(signal), { forgotten: 240, remembered: 11 })
+  t.strictSame(
+    asked.map(({ length }) => length),
+    [100, 100, 50],
+  )
+  t.notOk(asked.flat().includes(young))
+  await journal.close()
+  const later = await openSigningJournal({ directory, log: listeningLog().log })
+  t.strictSame(new Set(later.transactions()), new Set([young, ...open]), 'a later process has forgotten it, too')
+  t.strictSame(await later.claim([entry('other', 0)]), [{ granted: false, reason: 'nonce_used', transactionId: young }])
+  await later.close()
+})

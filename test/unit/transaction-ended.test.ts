@@ -1,0 +1,52 @@
+/** What of a transaction may be forgotten beside the log: nothing that may still be mined, signed again, or taken out of its block. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { hasEndedForGood } from '../../src/transactions/ended-for-good.ts'
+import type { TransactionEvent } from '../../src/transactions/events.ts'
+import { evolve, UNKNOWN_TRANSACTION } from '../../src/transactions/state.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+const LONG_AFTER = Date.parse('2030-01-01T00:00:00.000Z')
+const DAY_MS = 24 * 60 * 60_000
+
+function golden(type: TransactionEvent['type']): TransactionEvent {
+  const { data } = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
+  return { type, data } as TransactionEvent
+}
+
+const state = (...types: TransactionEvent['type'][]) => types.map(golden).reduce(evolve, UNKNOWN_TRANSACTION)
+const signed = ['TransferRequested', 'TransactionSigned', 'TransactionSubmitted'] as const
+const ended = (...types: TransactionEvent['type'][]) => hasEndedForGood(state(...types), LONG_AFTER)
+
+t.test('what is deep in the chain has ended for good', async (t) => {
+  t.ok(ended(...signed, 'TransactionMined', 'TransactionConfirmed'))
+  t.ok(ended(...signed, 'TransactionMined', 'TransactionReverted'))
+  t.ok(ended(...signed, 'CancellationRequested', 'TransactionReplaced', 'TransactionMined', 'TransactionCancelled'))
+})
+
+t.test('so has what ended before it had bytes, or after others took all its nonces', async (t) => {
+  t.ok(ended('TransferRequested', 'TransactionFailed'))
+  t.ok(ended('TransferRequested', 'CancellationRequested', 'TransactionCancelled'))
+  t.ok(ended(...signed, 'NonceConsumedExternally', 'TransactionFailed'))
+})
+
+t.test('what may still be signed, mined or taken back has not, however old it is', async (t) => {
+  t.notOk(hasEndedForGood(UNKNOWN_TRANSACTION, LONG_AFTER), 'a log that does not have it proves nothing')
+  t.notOk(ended('TransferRequested'))
+  t.notOk(ended(...signed))
+  t.notOk(ended(...signed, 'TransactionAwaitingFunds'))
+  t.notOk(ended(...signed, 'CancellationRequested', 'TransactionReplaced'))
+  t.notOk(ended(...signed, 'NonceConsumedExternally'))
+  t.notOk(ended(...signed, 'TransactionMined'))
+  t.notOk(ended(...signed, 'TransactionMined', 'TransactionConfirmed', 'TransactionReorged'))
+  t.notOk(ended(...signed, 'TransactionFailed'), 'its bytes may still be mined')
+})
+
+t.test('nothing has before a day is over', async (t) => {
+  const confirmed = evolve(state(...signed, 'TransactionMined'), {
+    type: 'TransactionConfirmed',
+    data: { blockNumber: 1, confirmations: 32, confirmedAt: NOW },
+  })
+  t.notOk(hasEndedForGood(confirmed, Date.parse(NOW) + DAY_MS))
+  t.ok(hasEndedForGood(confirmed, Date.parse(NOW) + DAY_MS + 1))
+})
