@@ -24,9 +24,13 @@ const NAMES = [
   'signer',
   'submitter',
   'chain-follower',
+  'mpc-party-1',
+  'mpc-party-2',
+  'mpc-party-3',
 ]
 
-const service = await startService()
+// With its parties, but with no keys made ahead: they are tested where mpc wallets are.
+const service = await startService({ env: { MPC_PARTIES: '3', MPC_POOL_SIZE: '0' } })
 t.after(() => service.close())
 const dataDir = join(service.directory, 'data')
 const stateFile = join(dataDir, 'sandbox.json')

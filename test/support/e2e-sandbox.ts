@@ -56,7 +56,7 @@ export type Transaction = {
 }
 
 export async function startSandbox(t: Test): Promise<Sandbox> {
-  const service = await startService()
+  const service = await startService({ env: { MPC_PARTIES: '3', MPC_POOL_SIZE: '0' } })
   const state = service.state()
   const pool = new pg.Pool({ connectionString: state.database_url, max: 2 })
   t.teardown(async () => {

@@ -46,7 +46,7 @@ export type Service = {
 }
 
 export type ServiceOptions = {
-  /** Settings beside the sandbox's own: `{ REDIS_URL: … }`. */
+  /** Settings beside the sandbox's own: `{ REDIS_URL: … }`. Without any there are no mpc parties, whose keys take seconds to make. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -79,6 +79,7 @@ export async function startService({ env = {} }: ServiceOptions = {}): Promise<S
     TMPDIR: tmpdir(),
     DATA_DIR: dataDir,
     PORT: String(await freePort()),
+    MPC_PARTIES: '0',
     ...env,
   }
   const start = () => startParent(place, settings)
