@@ -32,8 +32,11 @@ type Configured = {
   readonly addresses: ReadonlyMap<number, { readonly host: string; readonly port: number }>
 }
 
-/** @throws ConfigError when the process is not told which party it is, or where the parties are */
-export async function startMpcParty(kernel: Kernel): Promise<Work> {
+/**
+ * @param connect opens the channel to the others
+ * @throws ConfigError when the process is not told which party it is, or where the parties are
+ */
+export async function startMpcParty(kernel: Kernel, connect: typeof openChannel = openChannel): Promise<Work> {
   const { log } = kernel
   const settings = configured(kernel)
   const { me, directory } = settings
@@ -46,6 +49,7 @@ export async function startMpcParty(kernel: Kernel): Promise<Work> {
       kernel,
       settings,
       await openIdentity({ name: partyName(me), keystore: await openDirectoryKeystore(directory), kek }),
+      connect,
     ),
   ])
   // A key that is made ahead can wait, and a signature should not.
@@ -97,10 +101,11 @@ async function openPartyChannel(
   { config, logger }: Kernel,
   { me, trustDir, addresses }: Configured,
   identity: Awaited<ReturnType<typeof openIdentity>>,
+  connect: typeof openChannel,
 ): Promise<Channel> {
   if (config.sandbox) await publishCertificate(trustDir, identity)
   const larger = [...addresses].filter(([party]) => party > me)
-  return openChannel({
+  return connect({
     identity,
     trustDir,
     listen: addresses.get(me) ?? null,
