@@ -2,4 +2,8 @@
 import { startMpcParty } from '../src/compose/mpc-party.ts'
 import { runProcess } from '../src/compose/run-process.ts'
 
-await runProcess(({ mpc }) => `mpc-party-${mpc?.party?.number ?? 'unset'}`, startMpcParty, process.env)
+await runProcess(
+  ({ mpc }) => `mpc-party-${mpc?.party?.number ?? 'unset'}`,
+  (kernel, signal) => startMpcParty(kernel, signal),
+  process.env,
+)

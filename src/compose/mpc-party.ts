@@ -33,9 +33,14 @@ type Configured = {
 
 /**
  * @param signal aborts when the process is to stop
+ * @param connect opens the channel to the others
  * @throws ConfigError when the process is not told which party it is, or where the parties are
  */
-export async function startMpcParty(kernel: Kernel, signal: AbortSignal): Promise<Work> {
+export async function startMpcParty(
+  kernel: Kernel,
+  signal: AbortSignal,
+  connect: typeof openChannel = openChannel,
+): Promise<Work> {
   const { log } = kernel
   const settings = configured(kernel)
   const { me, directory } = settings
@@ -44,7 +49,7 @@ export async function startMpcParty(kernel: Kernel, signal: AbortSignal): Promis
   const [journal, bans, channel] = await Promise.all([
     openSigningJournal({ directory, log: kernel.logger }),
     openPartyBans(`${directory}/bans`),
-    openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek)),
+    openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek), connect),
   ])
   // A key that is made ahead can wait, and a signature should not.
   const [signing, ceremonies] = [createEngineThread(), createEngineThread({ niceness: 15 })]
@@ -97,11 +102,12 @@ async function openPartyChannel(
   { config, logger }: Kernel,
   { me, trustDir, addresses }: Configured,
   identity: Identity,
+  connect: typeof openChannel,
 ): Promise<Channel> {
   const parties = [...addresses.keys()].filter((party) => party !== me)
   await prepareTrust({ config, logger }, { trustDir, identity, peers: [...parties.map(partyName), COORDINATOR] })
   const larger = [...addresses].filter(([party]) => party > me)
-  return openChannel({
+  return connect({
     identity,
     trustDir,
     listen: addresses.get(me) ?? null,

@@ -10,6 +10,11 @@ import type { ApiClient } from './service-api.ts'
 
 export type LoadWallet = { readonly id: string; readonly address: string; readonly network: Network }
 
+/** How a wallet's key is held; without terms of its own an mpc key has those of the service. */
+export type WalletKind =
+  | { readonly type: 'hd' }
+  | { readonly type: 'mpc'; readonly mpc?: { readonly threshold: number; readonly parties: number } }
+
 export type LoadTransfer = {
   /** The client's idempotency key, and its reference. */
   readonly key: string
@@ -48,8 +53,13 @@ export async function makeWallets(api: ApiClient, networks: readonly Network[]):
 }
 
 /** @param key names the wallet among all of a run */
-export async function createWallet(api: ApiClient, network: Network, key: string): Promise<LoadWallet> {
-  const body = { type: 'hd', network, label: key, environment: 'mainnet' }
+export async function createWallet(
+  api: ApiClient,
+  network: Network,
+  key: string,
+  kind: WalletKind = { type: 'hd' },
+): Promise<LoadWallet> {
+  const body = { ...kind, network, label: key, environment: 'mainnet' }
   const made = await api.insist({ method: 'POST', path: '/v1/wallets/create', key, body })
   if (made.status !== 201 && made.status !== 202) throw new Error(`no wallet: ${JSON.stringify(made.body)}`)
   const id = made.body.data.wallet_id as string

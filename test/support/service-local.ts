@@ -16,11 +16,13 @@ import { startChainFollower } from '../../src/compose/chain-follower.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { startHeartbeat } from '../../src/compose/heartbeat.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
+import type { Work } from '../../src/compose/run-process.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { startSubmitter } from '../../src/compose/submitter.ts'
 import { loadConfig } from '../../src/config.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { createWallet, type LoadWallet } from './load.ts'
+import { keptLog, type LogLine } from './kept-log.ts'
+import { createWallet, type LoadWallet, type WalletKind } from './load.ts'
 import type { ChainPlaces } from './load-settle.ts'
 import { type ApiClient, createApiClient } from './service-api.ts'
 
@@ -34,7 +36,14 @@ export type LocalService = {
   /** Where the audit and the wait for rest look: the chain itself, whatever stands between it and the service. */
   readonly places: ChainPlaces
   /** Wallets that hold 1,000 ETH each, as the service has seen. */
-  readonly makeWallets: (count: number) => Promise<LoadWallet[]>
+  readonly makeWallets: (count: number, kind?: WalletKind) => Promise<LoadWallet[]>
+  /** What a worker is made of, while it runs. */
+  readonly workerOf: (name: WorkerName) => Kernel
+  readonly startWorker: (name: WorkerName) => Promise<void>
+  /** Lets a worker end what it does; there is none of its kind then. */
+  readonly stopWorker: (name: WorkerName) => Promise<void>
+  /** What the workers have said. */
+  readonly lines: readonly LogLine[]
   /** One more API process, which remembers nothing. */
   readonly startApi: () => Promise<ApiClient>
 }
@@ -73,6 +82,7 @@ const WORKERS = {
   submitter: startSubmitter,
   'chain-follower': startChainFollower,
 } as const
+export type WorkerName = keyof typeof WORKERS
 
 /** Everything runs when it returns, and is gone after the test. */
 export async function withLocalService(t: Test, options: LocalServiceOptions): Promise<LocalService> {
@@ -88,17 +98,20 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     ETHEREUM_CHAIN_ID: String(chainId),
     ...env,
   })
-  const stop = new AbortController()
-  for (const [name, start] of Object.entries(WORKERS)) {
-    const kernel = composeKernel(config, name)
-    const work = await start(kernel, stop.signal)
-    const heartbeat = startHeartbeat(kernel)
-    t.after(async () => {
-      stop.abort()
-      await work.drain()
-      await heartbeat.stop()
-      await kernel.close()
-    })
+  const { lines, logger } = keptLog()
+  const running = new Map<WorkerName, RunningWorker>()
+  async function startWorker(name: WorkerName): Promise<void> {
+    const kernel = { ...composeKernel(config, name), logger }
+    running.set(name, await runWorker(kernel, WORKERS[name]))
+  }
+  async function stopWorker(name: WorkerName): Promise<void> {
+    const worker = running.get(name)
+    running.delete(name)
+    await worker?.stop()
+  }
+  for (const name of Object.keys(WORKERS) as WorkerName[]) {
+    await startWorker(name)
+    t.after(() => stopWorker(name))
   }
   const kernel = composeKernel(config, 'test')
   t.after(() => kernel.close())
@@ -124,17 +137,49 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     pool: kernel.pool,
     kernel,
     places: { database_url: databaseUrl, networks: { ethereum: { rpc_url: chainUrl, chain_id: chainId } } },
-    makeWallets: (count) => makeWallets({ api, chainUrl, pool: kernel.pool }, count),
+    makeWallets: (count, kind) => makeWallets({ api, chainUrl, pool: kernel.pool }, count, kind),
+    workerOf(name) {
+      const worker = running.get(name)
+      if (worker === undefined) throw new Error(`no ${name} runs`)
+      return worker.kernel
+    },
+    startWorker,
+    stopWorker,
+    lines,
     startApi: async () => createApiClient({ baseUrl: await listen(), apiKey: token }),
+  }
+}
+
+export type RunningWorker = { readonly kernel: Kernel; readonly stop: () => Promise<void> }
+
+/** A worker with its heartbeat, as a process of its own would have it. */
+export async function runWorker(
+  kernel: Kernel,
+  start: (kernel: Kernel, signal: AbortSignal) => Promise<Work>,
+): Promise<RunningWorker> {
+  const stopping = new AbortController()
+  const work = await start(kernel, stopping.signal)
+  const heartbeat = startHeartbeat(kernel)
+  return {
+    kernel,
+    async stop() {
+      stopping.abort()
+      await work.drain()
+      await heartbeat.stop()
+      await kernel.close()
+    },
   }
 }
 
 async function makeWallets(
   { api, chainUrl, pool }: Pick<LocalService, 'api' | 'pool'> & { readonly chainUrl: string },
   count: number,
+  kind?: WalletKind,
 ): Promise<LoadWallet[]> {
   const wallets = await Promise.all(
-    Array.from({ length: count }, () => createWallet(api, 'ethereum', `wallet-${randomBytes(8).toString('hex')}`)),
+    Array.from({ length: count }, () =>
+      createWallet(api, 'ethereum', `wallet-${randomBytes(8).toString('hex')}`, kind),
+    ),
   )
   const [owner] = (await callRpc(chainUrl, 'eth_accounts')) as string[]
   await callRpc(chainUrl, 'anvil_setBalance', [owner, toQuantity(10n ** 27n)])

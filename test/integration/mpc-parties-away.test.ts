@@ -1,0 +1,108 @@
+/** Parties that are away, or hang: any two of three sign, and with fewer nothing is lost. New shares wait for all of them. */
+import t from 'tap'
+import { openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
+import { readMessage } from '../../src/keys/mpc/message.ts'
+import { KIND } from '../../src/keys/mpc/protocol.ts'
+import { goldenShares } from '../support/golden-shares.ts'
+import { storeOf } from '../support/mpc-parties.ts'
+import { type MpcStage, type MpcWallet, withMpcStage } from '../support/mpc-stage.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { onChain } from '../support/service-stage.ts'
+
+/** Longer than a lane takes to sign when it can. */
+const WHILE_MS = 1_500
+const stage = await withMpcStage(t, {
+  keys: [goldenShares(2, 3), goldenShares(2, 2)],
+  env: { MPC_ROUND_TIMEOUT_MS: '2500' },
+})
+const [ofThree, ofTwo] = stage.wallets as [MpcWallet, MpcWallet]
+
+async function sendSome({ send }: MpcStage, wallet: MpcWallet, count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let index = 0; index < count; index += 1) ids.push(await send(wallet, '0.5'))
+  return ids
+}
+
+async function noncesOf(wallet: MpcWallet, ids: readonly string[]): Promise<(number | null)[]> {
+  return Promise.all(ids.map(async (id) => (await stage.read(wallet, id)).nonce))
+}
+
+t.test(
+  'with one of three parties down transfers go on; with two down they wait, and go on when one is back',
+  async (t) => {
+    const { parties, until, read } = stage
+    await parties.stop(3)
+    const first = await sendSome(stage, ofThree, 3)
+    for (const id of first) await until(ofThree, id, 'submitted')
+    await parties.stop(2)
+    const second = await sendSome(stage, ofThree, 3)
+    await new Promise((resolve) => setTimeout(resolve, WHILE_MS))
+    for (const id of second) t.equal((await read(ofThree, id)).state, 'requested', 'it waits: no answer is no refusal')
+    await parties.start(3)
+    for (const id of second) await until(ofThree, id, 'submitted')
+    await parties.start(2)
+    await stage.settle()
+    t.strictSame(await noncesOf(ofThree, [...first, ...second]), [0, 1, 2, 3, 4, 5], 'in the order of their acceptance')
+    const mined = await onChain(stage, ofThree)
+    t.strictSame(
+      mined.map(({ nonce }) => nonce),
+      [0, 1, 2, 3, 4, 5],
+      'and each is on chain once',
+    )
+  },
+)
+
+t.test('a party that hangs in the middle of a session is not waited for a second time', async (t) => {
+  const { parties, settle, read } = stage
+  await parties.stop(1)
+  let swallowed = 0
+  await parties.start(1, async (options) => {
+    const channel = await openChannel(options)
+    return {
+      ...channel,
+      send(to, frame) {
+        const message = readMessage(frame, 'party-1', to)
+        const isRound = !('refused' in message) && message.kind === KIND.signingRound
+        if (isRound) swallowed += 1
+        else channel.send(to, frame)
+      },
+    }
+  })
+  await stage.connected(1, 2, 3)
+  const ids = await sendSome(stage, ofThree, 8)
+  await settle()
+  for (const id of ids) t.equal((await read(ofThree, id)).state, 'confirmed')
+  t.ok(swallowed > 0, `it was asked, and said nothing ${swallowed} times`)
+  t.ok(swallowed <= 8, 'and was then left alone')
+  const named = stage.service.lines.filter(({ msg, kind }) => msg === 'a party did not sign' && kind === 'stalled')
+  t.ok(named.length > 0, 'the log says who stalled')
+  await parties.stop(1)
+  await parties.start(1)
+})
+
+t.test('new shares wait for the party that is away; then the old ones are gone from every party', async (t) => {
+  const { parties, service, send, until } = stage
+  await parties.stop(2)
+  const path = `/v1/wallets/${ofTwo.id}/shares`
+  const asked = await service.api.once({ method: 'POST', path: `${path}/refresh`, key: 'refresh', prefer: 'wait=1' })
+  t.match(asked, { status: 202, body: { data: { status: 'pending', epoch: 0 } } })
+  const waiting = await send(ofTwo, '1')
+  await parties.start(2)
+  await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
+  await until(ofTwo, waiting, 'submitted')
+  const after = await send(ofTwo, '1')
+  await until(ofTwo, after, 'submitted')
+  await stage.settle()
+  t.equal((await onChain(stage, ofTwo)).length, 2)
+  const [, , refreshed] = (await stage.keyEvents(ofTwo.keyId))
+    .filter(({ type }) => type !== 'MpcSharesRefreshFailed')
+    .slice(-3)
+  t.match(refreshed, { type: 'MpcSharesRefreshed', data: { epoch: 1 } })
+  const attempt = refreshed?.data.attemptId
+  const places = parties.places.slice(0, 2)
+  await eventually(async () => {
+    const held = await Promise.all(places.map(async (place) => (await storeOf(place)).list()))
+    const ofKey = held.map((list) => list.find(({ keyId }) => keyId === ofTwo.keyId)?.generations)
+    return ofKey.every((generations) => generations?.join() === attempt)
+  })
+})

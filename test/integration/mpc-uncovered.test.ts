@@ -1,0 +1,185 @@
+/**
+ * A coordinator that was taken over, with the identity of the real one: it gets signatures of what the log wants, and of
+ * nothing else; and of one transfer never two that could both be mined.
+ */
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import type { Answers } from '../../src/keys/mpc/coordinator.ts'
+import { encodeMessage } from '../../src/keys/mpc/message.ts'
+import { partyName } from '../../src/keys/mpc/party-names.ts'
+import { encodeBegin, KIND, type SigningItem, type SigningSubject } from '../../src/keys/mpc/protocol.ts'
+import type { UnsignedTransaction } from '../../src/keys/signer.ts'
+import { goldenShares } from '../support/golden-shares.ts'
+import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { onChain, RECIPIENT } from '../support/service-stage.ts'
+
+const THIEF = '0x000000000000000000000000000000000000dEaD'
+const GWEI = 10n ** 9n
+const ETHER = 10n ** 18n
+
+const stage = await withMpcStage(t, { keys: [goldenShares(2, 3), goldenShares(2, 2)] })
+const puppeteer = await withPuppeteer(t, stage)
+const [wallet, other] = stage.wallets as [MpcWallet, MpcWallet]
+
+/** As the lane would build it. */
+const transfer = (changed: Partial<UnsignedTransaction> = {}): UnsignedTransaction => ({
+  chainId: 1_000_001,
+  nonce: 0,
+  to: RECIPIENT,
+  value: ETHER,
+  data: '0x',
+  gasLimit: 21_000n,
+  maxFeePerGas: 20n * GWEI,
+  maxPriorityFeePerGas: GWEI,
+  ...changed,
+})
+
+const item = (id: string, subject: SigningSubject | UnsignedTransaction, keyId = wallet.keyId): SigningItem => ({
+  keyId,
+  intent: { kind: 'transaction', id },
+  subject: 'kind' in subject ? subject : { kind: 'transaction', transaction: subject },
+})
+
+const ask = (items: readonly SigningItem[], signers: readonly number[] = [1, 2]): Promise<Answers> =>
+  puppeteer.ask(signers, { ceremony: 'sign', signers, finisher: signers[0] as number, items }, { timeoutMs: 20_000 })
+
+/** The kind of refusal of each item, at each party; `signed` for none. */
+const kinds = (answers: Answers) =>
+  [...answers.values()].map((outcome) => outcome.map((each) => (each.ok ? 'signed' : each.refusal.kind)))
+
+// What is accepted from here on waits for a signature, and the test is the only one that asks for it.
+await stage.service.stopWorker('signer')
+const pending = await stage.send(wallet, '1')
+const next = await stage.send(wallet, '2')
+
+t.test('what no intent covers is refused by every party, and every party says so in its log', async (t) => {
+  const mail = { name: 'Mail', version: '1', chainId: 1_000_001 }
+  const lies: readonly (readonly [string, SigningItem])[] = [
+    ['another recipient', item(pending, transfer({ to: THIEF }))],
+    ['another amount', item(pending, transfer({ value: ETHER + 1n }))],
+    ['a call beside the money', item(pending, transfer({ data: '0xdeadbeef', gasLimit: 50_000n }))],
+    ['another chain', item(pending, transfer({ chainId: 1 }))],
+    ['a fee that nobody agreed to', item(pending, transfer({ maxFeePerGas: 10n ** 15n }))],
+    ['a tip above the fee', item(pending, transfer({ maxPriorityFeePerGas: 21n * GWEI }))],
+    ['a transaction that the log does not have', item('tx_0', transfer())],
+    ['another wallet for it', item(pending, transfer(), other.keyId)],
+    [
+      'typed data that nobody asked for',
+      {
+        ...item('sig_0', {
+          kind: 'typed_data',
+          typedData: { domain: mail, types: { Mail: [{ name: 'to', type: 'string' }] }, message: { to: 'x' } },
+        }),
+        intent: { kind: 'signature', id: 'sig_0' },
+      },
+    ],
+    [
+      'a message that nobody asked for',
+      { ...item('sig_0', { kind: 'message', message: Buffer.from('hi') }), intent: { kind: 'signature', id: 'sig_0' } },
+    ],
+    ['a message in the name of a transfer', item(pending, { kind: 'message', message: Buffer.from('hi') })],
+    [
+      'a voucher that nobody asked for',
+      { ...item('mint_0', { kind: 'message', message: Buffer.from('hi') }), intent: { kind: 'voucher', id: 'mint_0' } },
+    ],
+  ]
+  for (const [what, lie] of lies) t.strictSame(kinds(await ask([lie])), [['not_covered'], ['not_covered']], what)
+  for (const party of [1, 2]) {
+    const said = stage.parties.lines.filter(
+      (line) => line.party === party && /what the log does not want/.test(line.msg),
+    )
+    t.equal(said.length, lies.length, `party ${party} says each`)
+    t.ok(said.every(({ level, rule, intent }) => level === 50 && rule !== undefined && intent !== undefined))
+  }
+})
+
+t.test('one lie among true items is refused alone', async (t) => {
+  const answers = await ask([item(next, transfer({ to: THIEF })), item(pending, transfer({ nonce: 7 }))])
+  t.strictSame(kinds(answers), [
+    ['not_covered', 'signed'],
+    ['not_covered', 'signed'],
+  ])
+})
+
+t.test(
+  'a transfer that was signed under one nonce is signed under no other, and that nonce serves no other',
+  async (t) => {
+    const refused = async (asked: SigningItem, signers: readonly number[]) => {
+      const [outcome] = (await ask([asked], signers)).values()
+      const [first] = outcome ?? []
+      return first === undefined || first.ok ? undefined : first.refusal
+    }
+    const claimed = { kind: 'nonce_claimed', nonce: 7 }
+    for (const signers of [
+      [1, 2],
+      [1, 3],
+      [3, 2],
+    ])
+      t.match(
+        await refused(item(pending, transfer({ nonce: 0 })), signers),
+        signers[0] === 3 ? { kind: 'given_up' } : claimed,
+      )
+    t.match(await refused(item(next, transfer({ nonce: 7, value: 2n * ETHER })), [2, 3]), { kind: 'nonce_claimed' })
+    const [again] = (await ask([item(pending, transfer({ nonce: 7 }))], [2, 3])).values()
+    t.ok(again?.[0]?.ok, 'the same once more harms nobody')
+  },
+)
+
+t.test('a request that does not fit the key is refused whole', async (t) => {
+  const good = item(next, transfer({ value: 2n * ETHER, nonce: 8 }))
+  t.strictSame(kinds(await ask([good], [1, 2, 3])), [['invalid'], ['invalid'], ['invalid']], 'too many signers')
+  t.strictSame(kinds(await ask([{ ...good, keyId: 'mpk_0' }])), [['key_unknown'], ['key_unknown']])
+  const absent = { ceremony: 'sign', signers: [1, 3], finisher: 1, items: [good] } as const
+  t.strictSame(kinds(await puppeteer.ask([2], absent, { timeoutMs: 5_000 })), [['invalid']], 'one who is not asked')
+  const foreign = { ...absent, signers: [1, 2], finisher: 3 }
+  t.strictSame(kinds(await puppeteer.ask([1, 2], foreign, { timeoutMs: 5_000 })), [['invalid'], ['invalid']])
+})
+
+t.test('what is no request of a coordinator is not answered', async (t) => {
+  const session = randomBytes(16).toString('hex')
+  const address = { session, round: 0, sequence: 0, sender: 'coordinator', receiver: partyName(1) }
+  const begin = encodeBegin({ ceremony: 'sign', signers: [1, 2], finisher: 1, items: [item(pending, transfer())] })
+  const said = () => stage.parties.lines.filter(({ party, msg }) => party === 1 && msg === 'a message was refused')
+  const before = said().length
+  puppeteer.channel.send(partyName(1), encodeMessage({ ...address, kind: KIND.begin, payload: Buffer.from('{}') }))
+  puppeteer.channel.send(partyName(1), encodeMessage({ ...address, kind: KIND.signingRound, round: 1, payload: begin }))
+  puppeteer.channel.send(
+    partyName(1),
+    encodeMessage({ ...address, kind: KIND.ceremonyRound, round: 1, payload: begin }),
+  )
+  puppeteer.channel.send(
+    partyName(1),
+    encodeMessage({ ...address, kind: KIND.begin, sender: partyName(2), payload: begin }),
+  )
+  puppeteer.channel.send(
+    partyName(1),
+    encodeMessage({ ...address, kind: KIND.begin, receiver: partyName(2), payload: begin }),
+  )
+  puppeteer.channel.send(partyName(1), Buffer.from('nonsense'))
+  await eventually(() => said().length === before + 6)
+  t.strictSame(
+    said()
+      .slice(before)
+      .map(({ reason }) => reason),
+    ['not_asked_for', 'not_asked_for', 'not_asked_for', 'sender_is_not_the_peer', 'not_for_us', 'unknown_version'],
+  )
+})
+
+t.test(
+  'the lane gives the transfer the nonce that was claimed, others fill what lies before it, and each is mined once',
+  async (t) => {
+    const fillers = []
+    for (let index = 0; index < 6; index += 1) fillers.push(await stage.send(wallet, '0.1'))
+    await stage.service.startWorker('signer')
+    await stage.settle()
+    t.equal((await stage.read(wallet, pending)).nonce, 7)
+    const nonces = await Promise.all([next, ...fillers].map(async (id) => (await stage.read(wallet, id)).nonce))
+    t.strictSame(nonces.toSorted(), [0, 1, 2, 3, 4, 5, 6])
+    const mined = await onChain(stage, wallet)
+    t.strictSame(
+      mined.map(({ nonce }) => nonce),
+      [0, 1, 2, 3, 4, 5, 6, 7],
+    )
+  },
+)

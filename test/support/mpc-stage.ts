@@ -1,0 +1,92 @@
+/** The service with parties, beside a chain whose blocks come when the test says so. */
+import type { Test } from 'tap'
+import { openKeystore } from '../../src/compose/open-keystore.ts'
+import { type Channel, openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
+import { type Coordinator, createCoordinator } from '../../src/keys/mpc/coordinator.ts'
+import { openIdentity } from '../../src/keys/mpc/identity.ts'
+import { COORDINATOR, partyName } from '../../src/keys/mpc/party-names.ts'
+import { keptLog } from './kept-log.ts'
+import type { LoadWallet } from './load.ts'
+import { adoptKey, type Parties, planParties, withParties } from './mpc-parties.ts'
+import { eventually } from './sandbox-eventually.ts'
+import { type Stage, withStage } from './service-stage.ts'
+
+/** A wallet with the key that the log has for it. */
+export type MpcWallet = LoadWallet & { readonly keyId: string }
+
+export type MpcStage = Stage & {
+  readonly parties: Parties
+  /** Wallets whose keys are in the log; the first is that of the first shares. Their parties hold those shares. */
+  readonly wallets: readonly MpcWallet[]
+  /** Every event of a key, oldest first. */
+  readonly keyEvents: (
+    keyId: string,
+  ) => Promise<readonly { readonly type: string; readonly data: Record<string, unknown> }[]>
+  /** Waits until a party can be asked by the signer. */
+  readonly connected: (...numbers: readonly number[]) => Promise<void>
+}
+
+export type MpcStageOptions = {
+  /** Of keys that were made before, for a wallet each; party 1 first. */
+  readonly keys: readonly (readonly Uint8Array[])[]
+  readonly parties?: number
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** All parties run when it returns. */
+export async function withMpcStage(
+  t: Test,
+  { keys, parties: count = 3, env = {} }: MpcStageOptions,
+): Promise<MpcStage> {
+  const plan = await planParties(t, count)
+  const stage = await withStage(t, { env: { ...plan.env, ...env } })
+  const { kernel, pool, makeWallets } = stage.service
+  const parties = withParties(t, kernel.config, plan.places)
+  const keyIds: string[] = []
+  for (const shares of keys) keyIds.push(await adoptKey(kernel.log, plan.places, shares))
+  for (const { number } of plan.places) await parties.start(number)
+  const wallets: MpcWallet[] = []
+  for (const [index, shares] of keys.entries()) {
+    const terms = { threshold: 2, parties: shares.length }
+    const [wallet] = await makeWallets(1, { type: 'mpc', mpc: terms })
+    if (wallet === undefined) throw new Error('no wallet was made')
+    wallets.push({ ...wallet, keyId: keyIds[index] as string })
+  }
+  return {
+    ...stage,
+    parties,
+    wallets,
+    async keyEvents(keyId) {
+      const { rows } = await pool.query<{ type: string; data: Record<string, unknown> }>(
+        'SELECT type, data FROM events WHERE stream_id = $1 ORDER BY stream_version',
+        [`mpckey-${keyId}`],
+      )
+      return rows
+    },
+    connected: async (...numbers) => {
+      const said = (number: number) =>
+        stage.service.lines.findLast(({ peer }) => peer === partyName(number))?.msg === 'peer connected'
+      await eventually(() => numbers.every(said))
+    },
+  }
+}
+
+export type Puppeteer = Coordinator & { readonly channel: Channel }
+
+/** A coordinator in the test's hands, with the identity of the real one: what one can do who took over the signer process. */
+export async function withPuppeteer(t: Test, { service }: Stage): Promise<Puppeteer> {
+  const { config } = service.kernel
+  if (config.mpc === null || config.mpc.addresses === null) throw new Error('the service has no parties')
+  const { addresses, trustDir } = config.mpc
+  const channel = await openChannel({
+    identity: await openIdentity({ name: COORDINATOR, ...(await openKeystore(service.kernel)) }),
+    trustDir,
+    listen: null,
+    dials: new Map([...addresses].map(([party, address]) => [partyName(party), address])),
+    accepts: () => false,
+    log: keptLog().logger,
+  })
+  t.after(() => channel.close())
+  await eventually(() => channel.connected().length === addresses.size)
+  return { ...createCoordinator({ channel }), channel }
+}
