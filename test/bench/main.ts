@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|nft|replay|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
+ * `npm run bench [-- accept|status|end-to-end|nft|mpc|replay|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
  * the same run. Without names, all of them but `growth`, which makes a log of a million events.
  */
 import { writeFile } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { growLog } from './grow.ts'
+import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
 import { benchReplay } from './replay.ts'
 import { type Figure, makeReport, toTable } from './report.ts'
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   status: benchStatus,
   'end-to-end': benchEndToEnd,
   nft: benchNft,
+  mpc: benchMpc,
   replay: benchReplay,
   memory: async (subject) => [
     {

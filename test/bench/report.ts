@@ -1,5 +1,5 @@
 /** What a benchmark found: our figure, a ceiling measured in the same run, and the ratio, as a table and as JSON. */
-import { cpus, totalmem } from 'node:os'
+import { cpus, loadavg, totalmem } from 'node:os'
 
 export type Figure = {
   readonly bench: string
@@ -14,20 +14,22 @@ export type Figure = {
 export type Report = {
   readonly machine: string
   readonly node: string
+  /** How many processes wanted a processor, over the last minute: above the number of cores, others were at work too. */
+  readonly load: number
   readonly at: string
   readonly figures: readonly Figure[]
 }
 
 export function makeReport(figures: readonly Figure[]): Report {
   const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB`
-  return { machine, node: process.version, at: new Date().toISOString(), figures }
+  return { machine, node: process.version, load: loadavg()[0] ?? 0, at: new Date().toISOString(), figures }
 }
 
-export function toTable({ machine, node, figures }: Report): string {
+export function toTable({ machine, node, load, figures }: Report): string {
   const rows = figures.map(({ bench, unit, ours, ceiling, ceilingIs, note }) => [
     bench,
-    `${whole(ours)} ${unit}`,
-    `${whole(ceiling)} ${unit}`,
+    `${short(ours)} ${unit}`,
+    `${short(ceiling)} ${unit}`,
     ceiling === 0 ? '' : `${Math.round((100 * ours) / ceiling)} %`,
     ceilingIs,
     note ?? '',
@@ -37,7 +39,7 @@ export function toTable({ machine, node, figures }: Report): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
   return [
-    `${machine}, Node ${node}`,
+    `${machine}, Node ${node}, load ${load.toFixed(1)} at the end`,
     '',
     line(header),
     line(widths.map((width) => '-'.repeat(width))),
@@ -45,6 +47,6 @@ export function toTable({ machine, node, figures }: Report): string {
   ].join('\n')
 }
 
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en-US')
+function short(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 })
 }
