@@ -1,6 +1,6 @@
 /**
  * Keeps some joint keys ahead, so that a new mpc wallet has its key at once. One process leads; it makes one key at a time,
- * and none while transactions of mpc wallets wait for the same parties.
+ * and none while somebody waits for the same parties: a transaction, a wallet without its key, a refresh.
  */
 import type { Pool } from 'pg'
 import type { NewId } from '../core/ids.ts'
@@ -14,7 +14,7 @@ const LOOK_MS = 1_000
 /** Parties that are down are asked again ever more seldom: a wallet that needs a key asks for itself. */
 const RETRIES: RetryPolicy = { attempts: Infinity, baseMs: 1_000, capMs: 30_000 }
 /** What has waited longer waits for something else than the parties. */
-const WAITING_SECONDS = 10
+const LATELY = `clock_timestamp() - interval '30 seconds'`
 
 export type KeepPoolPorts = {
   readonly pool: Pool
@@ -48,8 +48,9 @@ async function wantsKey({ pool, terms, size }: KeepPoolPorts): Promise<boolean> 
     name: 'wants_mpc_key',
     text: `SELECT (SELECT count(*) FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) < $3
                   AND NOT EXISTS (SELECT FROM transactions t JOIN wallets w ON w.wallet_id = t.wallet_id
-                                   WHERE t.state = 'requested' AND w.type = 'mpc'
-                                     AND t.created_at > clock_timestamp() - interval '${WAITING_SECONDS} seconds') AS wanted`,
+                                   WHERE t.state = 'requested' AND w.type = 'mpc' AND t.created_at > ${LATELY})
+                  AND NOT EXISTS (SELECT FROM wallets WHERE status = 'requested' AND type = 'mpc' AND created_at > ${LATELY})
+                  AND NOT EXISTS (SELECT FROM mpc_refreshes WHERE status = 'pending' AND requested_at > ${LATELY}) AS wanted`,
     values: [terms.threshold, terms.parties, size],
   })
   return rows[0]?.wanted === true

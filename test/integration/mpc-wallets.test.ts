@@ -228,25 +228,37 @@ t.test(
   },
 )
 
-t.test('no key is made ahead while a transaction of an mpc wallet waits for the parties', async (t: Test) => {
+t.test('no key is made ahead while somebody waits for the parties', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const { pool, generateKey } = parts
-  const { walletId } = await makeMpcWallet(parts)
+  const wallet = await makeMpcWallet(parts)
   const texts = `'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x'`
-  await pool.query(
-    `INSERT INTO transactions (transaction_id, wallet_id, state, chain_id, tenant_id, network, environment, type, status, from_address,
-        to_address, asset_id, asset_symbol, asset_decimals, amount, gas_priority, hashes, fee_estimated, history, estimated_completion_at,
-        created_at, updated_at, version)
-     VALUES ('tx_1', $1, 'requested', 1, ${texts}, 'x', 18, 1, 'x', '[]', 1, '[]', now(), now(), now(), 1)`,
-    [walletId],
-  )
-  const stop = new AbortController()
-  const onError = (error: unknown) => t.fail(String(error))
-  const keeping = keepPool({ pool, newId, generateKey, terms: TERMS, size: 1, onError }, stop.signal)
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
-  t.equal((await keysOf(parts)).length, 1)
-  await pool.query(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
-  await eventually(async () => (await keysOf(parts)).length === 2)
-  stop.abort()
-  await keeping
+  const transaction = () =>
+    pool.query(
+      `INSERT INTO transactions (transaction_id, wallet_id, state, chain_id, tenant_id, network, environment, type, status, from_address,
+          to_address, asset_id, asset_symbol, asset_decimals, amount, gas_priority, hashes, fee_estimated, history, estimated_completion_at,
+          created_at, updated_at, version)
+       VALUES ('tx_1', $1, 'requested', 1, ${texts}, 'x', 18, 1, 'x', '[]', 1, '[]', now(), now(), now(), 1)`,
+      [wallet.walletId],
+    )
+  const waiting: [begin: () => Promise<unknown>, age: string][] = [
+    [transaction, `UPDATE transactions SET created_at = now() - interval '1 minute'`],
+    [() => requestMpc(parts), `UPDATE wallets SET created_at = now() - interval '1 minute'`],
+    [
+      () => parts.requestRefresh(wallet, null, { metadata: ACME }),
+      `UPDATE mpc_refreshes SET requested_at = now() - interval '1 minute'`,
+    ],
+  ]
+  for (const [place, [begin, age]] of waiting.entries()) {
+    await begin()
+    const stop = new AbortController()
+    const onError = (error: unknown) => t.fail(String(error))
+    const keeping = keepPool({ pool, newId, generateKey, terms: TERMS, size: place + 1, onError }, stop.signal)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    t.equal((await keysOf(parts)).length, place + 1)
+    await pool.query(age)
+    await eventually(async () => (await keysOf(parts)).length === place + 2)
+    stop.abort()
+    await keeping
+  }
 })
