@@ -208,7 +208,8 @@ t.test('of any series of commands epochs follow each other, and bans last until 
 t.test('the rows of a key are its newest state and its newest refresh', async (t) => {
   const rowsOf = (before: readonly MpcKeyEvent[], ...events: MpcKeyEvent[]) => {
     const context = { id: 'mpk_1', tenantId: 'whoever', version: 7, recordedAt: NOW }
-    return mpcKeyAggregate.project(fold(before), fold([...before, ...events]), context).rows
+    const state = fold(before)
+    return mpcKeyAggregate.project(state, events.reduce(mpcKeyDecider.evolve, state), context).rows
   }
   t.match(rowsOf([], generated), [
     { table: 'mpc_keys', row: { key_id: 'mpk_1', wallet_id: null, tenant_id: null, parties: 3, asked_at: null } },
