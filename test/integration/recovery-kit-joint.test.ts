@@ -210,6 +210,8 @@ t.test('what a party holds is looked at before it is sealed, and what is lost is
     /joint key mpk_1 of wal_1 is not in the log/,
   )
   await refused(sources(SHARES, KEY, []), /Neither a keystore nor the store of an mpc party is here/)
+  const many = Array.from({ length: 2_001 }, (_, n) => ({ ...KEY, keyId: `mpk_${n}` }))
+  await refused({ ...sources(SHARES, KEY, [1]), jointKeys: async () => many }, /2001 shares.*for each --tenant/)
   const lost = { ...KEY, keyId: 'mpk_2' }
   const both: KitSources = {
     ...sources(SHARES, KEY, []),

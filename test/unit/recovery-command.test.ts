@@ -40,6 +40,7 @@ t.test('each command is read with its options', async (t) => {
   t.match(swept, { name: 'sweep', places: { kits: ['a', 'b'] }, request: { wallet: ADDRESS, chainId: 1, nonce: 0 } })
   t.match(swept, { request: { payload: { kind: 'value', to: ADDRESS, value: 12345678901234567890123456789n } } })
   t.match(parse(`${SWEEP} --balance 5`), { request: { payload: { kind: 'balance', balance: 5n } } })
+  t.match(parse(`${SWEEP} --balance 0xDE0B6B3A7640000`), { request: { payload: { balance: 10n ** 18n } } })
   t.match(parse(`${SWEEP} --data 0xAB`), { request: { payload: { kind: 'call', data: '0xab', value: 0n } } })
   t.match(parse(`${SWEEP} --data 0xab --value 7`), { request: { payload: { kind: 'call', value: 7n } } })
   const token = parse(`${SWEEP} --token ${ADDRESS.toLowerCase()} --amount 7`)
@@ -72,7 +73,7 @@ t.test('what cannot be meant is refused in one line that says what would do', as
     [`${SWEEP} --token ${ADDRESS}`, /--amount is missing/],
     [`${SWEEP} --data 0xabc`, /--data must be the bytes/],
     [`${SWEEP} --data 0x`, /--data must be the bytes/],
-    ...['1.5', '-1', '1e18', '0x1', '', `${2n ** 256n}`].map((value): [string, RegExp] => [
+    ...['1.5', '-1', '1e18', '0x', '0xg', '0b1', '', `${2n ** 256n}`].map((value): [string, RegExp] => [
       `${SWEEP} --value=${value}`,
       /--value must be a whole number of base units/,
     ]),

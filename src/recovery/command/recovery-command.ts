@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises'
 import { BursarError, Unavailable } from '../../core/errors.ts'
 import { assertNever } from '../../core/never.ts'
-import { createFileOnce } from '../../keys/private-files.ts'
 import { createIdentity, parseIdentities, withoutIdentities } from '../age.ts'
 import type { BackUp } from '../kit/back-up.ts'
 import type { KitWallet } from '../kit/format.ts'
@@ -24,6 +23,7 @@ import {
   verdictsAsText,
 } from './output.ts'
 import { RECOVERY_USAGE, WrongUsage } from './usage.ts'
+import { writeIdentity } from './write-identity.ts'
 
 export type RecoveryCommandIo = {
   /** Opens the database and what holds secrets on this machine; nothing else here does. */
@@ -95,8 +95,7 @@ async function keygen(
 ): Promise<number> {
   const { identity, recipient } = await createIdentity()
   const file = `# created: ${new Date().toISOString()}\n# public key: ${recipient}\n${identity}\n`
-  if (!(await createFileOnce(out, file)))
-    throw new KitRefused(`${out} is there already: an identity is never written over.`)
+  await writeIdentity(out, file)
   io.out(asJson ? json({ file: out, recipient }) : `${recipient}\n`)
   return 0
 }
@@ -117,7 +116,8 @@ async function restore(
   io: RecoveryCommandIo,
 ): Promise<number> {
   const { seeds, problems } = await openPlaces(places, io)
-  const wanted = new Map([...seeds].filter(([owner]) => tenant === null || owner === tenant))
+  const owners = [...seeds].filter(([owner]) => tenant === null || owner === tenant)
+  const wanted = new Map(owners.map(([owner, { entropy }]) => [owner, entropy]))
   if (wanted.size === 0) {
     const why = problems.map(({ path, problem }) => `; ${path}: ${problem}`).join('')
     throw new KitRefused(`no seed${tenant === null ? '' : ` of tenant ${tenant}`} is in what was opened${why}`)

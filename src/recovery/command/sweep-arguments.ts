@@ -91,13 +91,17 @@ function address(
   }
 }
 
+/** Digits, or what JSON-RPC calls a quantity (`0x1bc16d674ec80000`), so that a node's answer can be handed on as it is. */
+const QUANTITY = /^(\d{1,78}|0x[0-9a-f]{1,64})$/i
+
 function quantity(options: Options, name: keyof Options): bigint {
   const text = options[name]
   if (typeof text !== 'string') throw new WrongUsage(`--${name} is missing: a whole number`)
-  const value = /^\d{1,78}$/.test(text) ? BigInt(text) : MAX_UINT256 + 1n
-  if (value > MAX_UINT256)
-    throw new WrongUsage(`--${name} must be a whole number of base units (wei), in decimal digits`)
-  return value
+  const value = QUANTITY.test(text) ? BigInt(text) : MAX_UINT256 + 1n
+  if (value <= MAX_UINT256) return value
+  throw new WrongUsage(
+    `--${name} must be a whole number of base units (wei), in decimal digits or as 0x and hex digits`,
+  )
 }
 
 function count(options: Options, name: 'chain-id' | 'nonce', least: number): number {

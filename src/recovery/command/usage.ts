@@ -18,6 +18,7 @@ export const RECOVERY_USAGE = `usage: npm run recovery -- <command> [--json]
           --data 0x… [--value WEI]           call the contract at --to
                               sign one transaction without a service, and print it; sends nothing
 
+N, WEI and UNITS: decimal digits, or 0x and hex digits as a node answers
 FILE of --identity: - for standard input, as in "age -d identity.age | npm run recovery -- verify … --identity -"
 exit codes: 0 done, 1 refused, a share left out or a wallet that is not restored, 2 wrong usage, 3 the database or the keystore does not answer
 `

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createFileOnce, isMissing, replaceFile } from '../../keys/private-files.ts'
+import { isMissing, replaceFile } from '../../keys/private-files.ts'
 import {
   type KitPart,
   type KitWallet,
@@ -62,9 +62,8 @@ export async function writeKit(
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const before = await readManifest(directory)
   for (const { name, file } of kit.parts) {
-    const path = join(directory, partFile(name))
-    if (force) await replaceFile(path, file)
-    else if (!(await createFileOnce(path, file))) await requireRoom(directory, [name])
+    if (!force) await requireRoom(directory, [name])
+    await replaceFile(join(directory, partFile(name)), file)
   }
   const manifest: Manifest = {
     format: 'bursar recovery kit',

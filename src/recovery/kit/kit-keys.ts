@@ -1,6 +1,5 @@
 /** Finds the key of a wallet in what was opened of kits, and says what is missing where it cannot be had. */
 import { childKey, type HdKey } from '../../keys/hd-key.ts'
-import { hdAccount } from '../../keys/hd-path.ts'
 import { signTogether } from '../../keys/mpc/sign-together.ts'
 import type { RecoverableSignature } from '../../keys/recoverable-signature.ts'
 import { HD_PART, type KitWallet, partyPart } from './format.ts'
@@ -37,8 +36,7 @@ export function keyOfAddress(kit: OpenedKit, address: string): KitKey {
   if (listed !== undefined) return keyOfWallet(kit, listed)
   const share = kit.shares.find(({ facts }) => facts.address === address)
   if (share !== undefined) return jointKeyOf(kit, address, share.facts.parties)
-  for (const entropy of kit.seeds.values()) {
-    const account = hdAccount(entropy)
+  for (const { account } of kit.seeds.values()) {
     for (let index = 0; index < MAX_UNLISTED; index += 1) {
       const key = childKey(account, index)
       if (key.address === address) return ofHd(key)
@@ -50,14 +48,14 @@ export function keyOfAddress(kit: OpenedKit, address: string): KitKey {
 }
 
 function hdKeyOf(kit: OpenedKit, wallet: Extract<KitWallet, { type: 'hd' }>): KitKey {
-  const entropy = kit.seeds.get(wallet.tenant)
-  if (entropy === undefined) {
+  const seed = kit.seeds.get(wallet.tenant)
+  if (seed === undefined) {
     const missing = kit.opened.includes(HD_PART)
       ? `the part hd holds no seed of tenant ${wallet.tenant}`
       : `the part hd is needed${told(kit, [HD_PART])}`
     throw new KitRefused(missing)
   }
-  const key = childKey(hdAccount(entropy), wallet.index)
+  const key = childKey(seed.account, wallet.index)
   if (key.address !== wallet.address) {
     throw new KitRefused(`the seed of tenant ${wallet.tenant} gives ${key.address} at ${wallet.derivation_path}`)
   }

@@ -2,11 +2,18 @@
  * Opens the parts of kits with the identities that their holders brought. Needs no server, no database and no network. What
  * cannot be opened or read is a problem that is told by the name of its part; the others are read all the same.
  */
+import { hdAccount } from '../../keys/hd-path.ts'
 import { EngineFailure } from '../../keys/mpc/engine-wire.ts'
 import { type ShareFacts, shareFacts } from '../../keys/mpc/sign-together.ts'
 import { openWith } from '../age.ts'
 import { HD_PART, type KitWallet, parseHdSecrets, parsePartySecrets } from './format.ts'
 import type { FoundKit, FoundPart } from './kit-directory.ts'
+
+export type KitSeed = {
+  readonly entropy: Uint8Array
+  /** Where its keys begin: derived once, since that takes far longer than a key. */
+  readonly account: ReturnType<typeof hdAccount>
+}
 
 export type KitShare = {
   readonly part: string
@@ -20,8 +27,8 @@ export type PartProblem = { readonly part: string; readonly path: string; readon
 
 export type OpenedKit = {
   readonly wallets: readonly KitWallet[]
-  /** The entropy of each tenant's seed. */
-  readonly seeds: ReadonlyMap<string, Uint8Array>
+  /** By tenant. */
+  readonly seeds: ReadonlyMap<string, KitSeed>
   readonly shares: readonly KitShare[]
   readonly opened: readonly string[]
   readonly problems: readonly PartProblem[]
@@ -29,7 +36,7 @@ export type OpenedKit = {
 
 /** @param identities of age, as many as there are holders */
 export async function openKits(found: FoundKit, identities: readonly string[]): Promise<OpenedKit> {
-  const seeds = new Map<string, Uint8Array>()
+  const seeds = new Map<string, KitSeed>()
   const shares: KitShare[] = []
   const opened: string[] = []
   const problems: PartProblem[] = []
@@ -40,7 +47,7 @@ export async function openKits(found: FoundKit, identities: readonly string[]): 
       continue
     }
     opened.push(part.name)
-    for (const [tenant, entropy] of read.seeds) seeds.set(tenant, entropy)
+    for (const [tenant, entropy] of read.seeds) seeds.set(tenant, { entropy, account: hdAccount(entropy) })
     shares.push(...read.shares)
   }
   return { wallets: found.wallets, seeds, shares, opened, problems }

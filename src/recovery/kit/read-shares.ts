@@ -12,6 +12,9 @@ import { type PartySecrets, partyPart } from './format.ts'
 import { KitRefused } from './kit-refused.ts'
 import type { PartyShareSource } from './sources.ts'
 
+/** Some 140 kB each as text: a part that is larger could not be put together in memory. */
+const MAX_SHARES = 2_000
+
 export type LeftOut = { readonly part: string; readonly keyId: string; readonly address: string; readonly why: string }
 
 /** @throws KitRefused when there is not one share to keep; Unavailable when the party's key does not open them */
@@ -20,9 +23,15 @@ export async function readShares(
   { keys, createdAt }: { readonly keys: readonly JointKey[]; readonly createdAt: string },
 ): Promise<{ readonly secrets: PartySecrets; readonly without: readonly LeftOut[] }> {
   const part = partyPart(source.party)
+  const own = keys.filter(({ parties }) => parties.includes(source.party))
+  if (own.length > MAX_SHARES) {
+    throw new KitRefused(
+      `${part} has ${own.length} shares and a part holds ${MAX_SHARES}: make a kit for each --tenant.`,
+    )
+  }
   const shares: PartySecrets['shares'] = []
   const without: LeftOut[] = []
-  for (const key of keys.filter(({ parties }) => parties.includes(source.party))) {
+  for (const key of own) {
     const { keyId, address, epoch } = key
     const read = await readShare(source, key)
     if ('why' in read) without.push({ part, keyId, address, why: read.why })
