@@ -16,7 +16,7 @@ export const MPC_SETTINGS = {
     minimum: 2,
     maximum: 20,
     default: 2,
-    description: 'How many of them sign together, unless a request names another number.',
+    description: 'How many of them sign together, more than half, unless a request names another number.',
   }),
   MPC_POOL_SIZE: Type.Integer({
     minimum: 0,
@@ -109,6 +109,9 @@ export function mpcProblems(input: Partial<MpcInput>): string[] {
   const problems: string[] = []
   if (threshold !== undefined && threshold > parties) {
     problems.push(`MPC_THRESHOLD must be at most MPC_PARTIES, which is ${parties}, not ${threshold}`)
+  }
+  if (threshold !== undefined && 2 * threshold <= parties) {
+    problems.push(`MPC_THRESHOLD must be more than half of MPC_PARTIES, which is ${parties}, not ${threshold}`)
   }
   if (party !== undefined && party > parties) {
     problems.push(`MPC_PARTY must be at most MPC_PARTIES, which is ${parties}, not ${party}`)

@@ -13,6 +13,7 @@ import { ensureFaucetWallet } from '../faucet/faucet-wallet.ts'
 import { ensureApiKey } from './api-key.ts'
 import { createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
+import { awaitFirstKey } from './first-key.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
 import { planParties } from './parties.ts'
 import { isFree } from './ports.ts'
@@ -105,10 +106,11 @@ export async function runSandbox(settings: {
     })
     const kernel = composeKernel(loadConfig({ ...childEnv, LOG_LEVEL: 'error' }), 'sandbox')
     const apiKey = await step('faucet and first API key', () => furnish(kernel, chains, stateFile))
+    await awaitFirstKey(kernel.pool, config.mpc)
     publish = () =>
       writeState(stateFile, { config, apiKey, databaseUrl, chains: chains.map(({ chain }) => chain), supervisor })
     await publish()
-    printWelcome({ baseUrl: `http://${api.host}:${api.port}`, apiKey, dataDir })
+    printWelcome({ baseUrl: `http://${api.host}:${api.port}`, apiKey, dataDir, mpc: config.mpc !== null })
     return {
       async stop() {
         publish = async () => undefined

@@ -1,14 +1,21 @@
 /** What `npm start` prints when it is ready: a first transfer, to be pasted into a shell. */
 
-/** Only curl and sed are needed. */
+const MPC_WALLET = `
+  # a wallet whose key nobody has: three parties hold shares of it, and two of them sign
+  api $URL/v1/wallets/create -d '{"type":"mpc","network":"ethereum","label":"shared","environment":"mainnet"}'
+`
+
+/** Only curl and sed are needed. @param mpc whether there are parties who can hold the key of a wallet */
 export function printWelcome({
   baseUrl,
   apiKey,
   dataDir,
+  mpc,
 }: {
   readonly baseUrl: string
   readonly apiKey: string
   readonly dataDir: string
+  readonly mpc: boolean
 }): void {
   process.stdout.write(`
 Ready: ${baseUrl}   reference: ${baseUrl}/docs   logs: ${dataDir}/logs
@@ -28,7 +35,7 @@ Your first transfer, to paste into another shell:
   T=$(api $URL/v1/wallets/$WALLET/transfer -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","amount":"0.5","asset":"ETH","gas_priority":"medium"}')
   TX=$(echo "$T" | field transaction_id); echo "$T"
   sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX; api $URL/v1/wallets/$WALLET/balance
-
+${mpc ? MPC_WALLET : ''}
 Ctrl-C stops everything. npm start -- --reset begins anew.
 `)
 }

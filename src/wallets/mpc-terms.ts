@@ -8,6 +8,9 @@ export const LEAST_SIGNERS = 2
 /**
  * The terms of a new wallet; `null` for one that is not of type mpc.
  *
+ * Invariant: any two sets of signers share a party, whose journal keeps a coordinator from having one transaction signed by
+ * each set under a nonce of its own.
+ *
  * @param requested as the request has them, `null` where it leaves them out
  * @param installed the parties that there are, and the threshold unless a request names one; `null` where mpc is turned off
  * @throws ValidationFailed naming the field; Unavailable `signer_unavailable` where mpc is turned off
@@ -26,6 +29,10 @@ export function termsOf(type: KeyedType, requested: MpcTerms | null, installed: 
   if (!isWithin(threshold, parties)) {
     const rule = `mpc.threshold must be a whole number from ${LEAST_SIGNERS} to mpc.parties, which is ${parties}.`
     throw ValidationFailed.field('mpc.threshold', 'threshold_too_high', rule)
+  }
+  if (2 * threshold <= parties) {
+    const rule = `mpc.threshold must be more than half of mpc.parties, which is ${parties}: two sets of signers must share a party.`
+    throw ValidationFailed.field('mpc.threshold', 'threshold_too_low', rule)
   }
   return { threshold, parties }
 }

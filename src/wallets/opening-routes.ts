@@ -58,7 +58,7 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
         config: {
           scope: 'wallets:write',
           idempotent: true,
-          waits: 'for the address, 10 seconds at most',
+          waits: 'for the address, 10 seconds at most, 30 for an mpc wallet',
           refusals: {
             409: 'The external_id names another wallet.',
             503: 'No signer of this type is running, or too few mpc parties.',
@@ -73,7 +73,7 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
         const opened = await requestWallet(wanted, { metadata: metadataOf(request) })
         const preference = preferenceOf(request)
         applyPreference(reply, preference)
-        const waitMs = preference.waitMs ?? DEFAULT_ADDRESS_WAIT_MS
+        const waitMs = preference.waitMs ?? DEFAULT_ADDRESS_WAIT_MS[type]
         if (waitMs > 0) await waitForWallet(opened.id, waitMs)
         if (opened.replayed) markReplayed(reply)
         const view = await reads.read(request.caller, opened.id)

@@ -44,7 +44,7 @@ const mpcFields = {
   threshold: Type.Integer({
     minimum: LEAST_SIGNERS,
     maximum: MAX_PARTIES,
-    description: 'How many parties sign together.',
+    description: 'How many parties sign together: more than half of them.',
     examples: [2],
   }),
   parties: Type.Integer({

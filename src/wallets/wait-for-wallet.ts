@@ -2,9 +2,13 @@
 import type { Pool } from 'pg'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
+import type { KeyedType } from './events.ts'
 
-/** How long a create request waits unless it says otherwise: a signer that is busy with transfers answers by then. */
-export const DEFAULT_ADDRESS_WAIT_MS = 10_000
+/**
+ * How long a create request waits unless it says otherwise. A signer that is busy with transfers answers by then; the key of an
+ * mpc wallet that is not made ahead takes all its parties some seconds, on a busy machine twenty.
+ */
+export const DEFAULT_ADDRESS_WAIT_MS: Readonly<Record<KeyedType, number>> = { hd: 10_000, mpc: 30_000 }
 
 /** Resolves with the address of a wallet, or with `null` when the time is over first. */
 export type WaitForWallet = WaitUntil<{ readonly address: string }>

@@ -52,6 +52,24 @@ t.test("the contract's create request makes an mpc wallet, which shows how its k
   t.notOk('mpc' in dataOf(await get(`/v1/wallets/${hd}`)), 'wallets of other types show nothing of it')
 })
 
+t.test(
+  'a create request waits three times as long for the key of an mpc wallet as for one of an hd wallet',
+  async (t: Test) => {
+    const parts = await withMpcKeys(t)
+    await beatAs(parts.pool, ALL_ALIVE)
+    const waited: number[] = []
+    const waitForWallet = async (_id: string, timeoutMs: number) => {
+      waited.push(timeoutMs)
+      return null
+    }
+    const { send } = await startTestApp({ routes: openingRoutes({ ...parts, waitForWallet }) })
+    for (const type of ['hd', 'mpc']) {
+      t.equal((await send({ method: 'POST', url: '/v1/wallets/create', payload: { ...CREATE, type } })).status, 202)
+    }
+    t.strictSame(waited, [10_000, 30_000])
+  },
+)
+
 t.test('terms that cannot be kept are refused with their field and rule, and nothing is recorded', async (t: Test) => {
   const { parts, post } = await withShares(t)
   await beatAs(parts.pool, ALL_ALIVE)

@@ -72,7 +72,8 @@ t.test('what it prints, pasted into a shell, ends in a confirmed transfer', asyn
     answers.map(({ status }) => status),
     Array.from(answers, () => 'success'),
   )
-  const [wallet, , transfer, , balance] = answers.map(({ data }) => data)
+  const [wallet, , transfer, , balance, shared] = answers.map(({ data }) => data)
+  t.match(shared, { type: 'mpc', mpc: { threshold: 2, parties: 3 } })
   t.match(transfer, { status: 'pending' })
   t.match(balance, { currency: 'ETH', balance: /^9\.49/ })
   const { base_url, api_key } = service.state()

@@ -126,6 +126,11 @@ t.test('a bad setting is refused in one line that names it, its rule and its val
     [{ MPC_PARTIES: '21' }, 'MPC_PARTIES must be 0, or a whole number from 2 to 20, not "21"'],
     [{ MPC_THRESHOLD: '1' }, 'MPC_THRESHOLD must be a whole number from 2 to 20, not "1"'],
     [{ MPC_THRESHOLD: '4' }, 'MPC_THRESHOLD must be at most MPC_PARTIES, which is 3, not 4'],
+    [{ MPC_PARTIES: '4' }, 'MPC_THRESHOLD must be more than half of MPC_PARTIES, which is 4, not 2'],
+    [
+      { MPC_PARTIES: '6', MPC_THRESHOLD: '3' },
+      'MPC_THRESHOLD must be more than half of MPC_PARTIES, which is 6, not 3',
+    ],
     [{ MPC_POOL_SIZE: '-1' }, 'MPC_POOL_SIZE must be a whole number from 0 to 100, not "-1"'],
     [{ KEYSTORE: 'postgres' }, 'KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key'],
     [
@@ -224,6 +229,13 @@ t.test('the key of the keystore is read as it stands', async (t) => {
 
 t.test('mpc wallets are turned off by having no parties, and shares may become any age', async (t) => {
   t.equal(loadConfig({ MPC_PARTIES: '0', MPC_THRESHOLD: '5' }).mpc, null)
+  for (const [threshold, parties] of [
+    [2, 2],
+    [2, 3],
+    [3, 4],
+    [3, 5],
+  ])
+    t.match(loadConfig({ MPC_PARTIES: `${parties}`, MPC_THRESHOLD: `${threshold}` }).mpc, { parties, threshold })
   const terms = { MPC_PARTIES: '5', MPC_THRESHOLD: '3', MPC_POOL_SIZE: '0', MPC_REFRESH_INTERVAL_DAYS: '0' }
   t.match(loadConfig(terms).mpc, { parties: 5, threshold: 3, poolSize: 0, refreshIntervalDays: null })
 })

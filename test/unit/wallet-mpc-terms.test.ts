@@ -23,6 +23,26 @@ t.test('a request takes the terms of the installation, or its own within them', 
   t.equal(termsOf('hd', null, null), null)
 })
 
+t.test('more than half of the parties must sign, so that two sets of signers always share one', async (t) => {
+  const many = { threshold: 11, parties: 20 }
+  for (const terms of [
+    { threshold: 2, parties: 2 },
+    { threshold: 2, parties: 3 },
+    { threshold: 3, parties: 4 },
+    { threshold: 3, parties: 5 },
+  ])
+    t.strictSame(termsOf('mpc', terms, many), terms)
+  for (const terms of [
+    { threshold: 2, parties: 4 },
+    { threshold: 2, parties: 5 },
+    { threshold: 3, parties: 6 },
+    { threshold: 10, parties: 20 },
+  ])
+    t.match(refusalOf('mpc', terms, many), [
+      { field: 'mpc.threshold', code: 'threshold_too_low', message: /more than half of mpc.parties/ },
+    ])
+})
+
 t.test('terms that cannot be kept are refused with their field and its rule', async (t) => {
   t.match(refusalOf('mpc', { threshold: 2, parties: 4 }), [
     { field: 'mpc.parties', code: 'too_many_parties', message: /a whole number from 2 to 3/ },

@@ -35,7 +35,8 @@ export type JointKeysOf = (keyIds: readonly string[]) => Promise<ReadonlyMap<str
 export type Ceremonies = {
   /**
    * Makes a key of which nobody ever has more than a share. Every party holds its share durably when this returns; it counts
-   * once the log has the key. A second call with the same id takes the place of what the first one left.
+   * once the log has the key. What an attempt left with a party is never replaced, since the log may be about to name it: a
+   * second call with the same id fails there.
    *
    * @throws Unavailable `mpc_parties_unavailable`, `mpc_ceremony_failed`
    */

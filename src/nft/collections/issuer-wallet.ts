@@ -51,7 +51,7 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
         return found.walletId
       },
     )
-    const made = await waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS)
+    const made = await waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS[wanted.type])
     if (made === null) {
       throw new Unavailable(
         'signer_unavailable',

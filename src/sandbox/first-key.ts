@@ -1,0 +1,41 @@
+/** Waits until a key of an mpc wallet lies ahead, so that the first such wallet of a new sandbox is there at once. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import type { MpcConfig } from '../config/mpc.ts'
+import { step } from './steps.ts'
+
+const LOOK_MS = 250
+/** The parties take some seconds; what takes them longer must not keep a user from everything else. */
+const TIMEOUT_MS = 90_000
+
+/** Does nothing where no keys are made ahead. Never rejects: an mpc wallet can be asked for without one. */
+export async function awaitFirstKey(
+  pool: Pool,
+  mpc: Pick<MpcConfig, 'threshold' | 'parties' | 'poolSize'> | null,
+  timeoutMs = TIMEOUT_MS,
+): Promise<void> {
+  if (mpc === null || mpc.poolSize === 0) return
+  try {
+    await step('first mpc key', () => untilKeyAhead(pool, mpc, timeoutMs))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    process.stdout.write(`  ! ${why}: the first mpc wallet waits for one\n`)
+  }
+}
+
+async function untilKeyAhead(
+  pool: Pool,
+  { threshold, parties }: Pick<MpcConfig, 'threshold' | 'parties'>,
+  timeoutMs: number,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (Date.now() < deadline) {
+    const { rows } = await pool.query<{ ahead: boolean }>(
+      'SELECT EXISTS (SELECT FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) AS ahead',
+      [threshold, parties],
+    )
+    if (rows[0]?.ahead === true) return
+    await sleep(LOOK_MS)
+  }
+  throw new Error(`the parties made no key of an mpc wallet in ${timeoutMs / 1_000} seconds`)
+}

@@ -1,0 +1,38 @@
+/** The start of a sandbox waits for a first key of an mpc wallet, but not for ever. */
+import t, { type Test } from 'tap'
+import { awaitFirstKey } from '../../src/sandbox/first-key.ts'
+import { newId, TERMS, withMpcKeys } from '../support/mpc-log-side.ts'
+
+const MPC = { ...TERMS, poolSize: 1 }
+
+/** Runs the wait and returns what it printed. */
+async function printedBy(t: Test, wait: () => Promise<void>): Promise<string> {
+  const write = t.capture(process.stdout, 'write', () => true)
+  await wait()
+  const written = write()
+  write.restore()
+  return written.map(({ args }) => String(args[0])).join('')
+}
+
+t.test('it goes on once a key of these terms lies ahead', async (t: Test) => {
+  const { pool, generateKey } = await withMpcKeys(t)
+  await generateKey(newId('mpcKey'), { threshold: 2, parties: 2 })
+  const waiting = printedBy(t, () => awaitFirstKey(pool, MPC))
+  await generateKey(newId('mpcKey'), TERMS)
+  t.match(await waiting, /^ {2}✓ first mpc key +\d+\.\d s\n$/)
+})
+
+t.test('it goes on without one when that takes too long or the database is away, and says so', async (t: Test) => {
+  const { pool } = await withMpcKeys(t)
+  t.match(
+    await printedBy(t, () => awaitFirstKey(pool, MPC, 300)),
+    /✗ first mpc key .+\n {2}! the parties made no key of an mpc wallet in 0\.3 seconds: the first mpc wallet waits for one\n$/,
+  )
+  const broken = { query: async () => Promise.reject(new Error('the database is away')) } as unknown as typeof pool
+  t.match(await printedBy(t, () => awaitFirstKey(broken, MPC)), /! the database is away: the first mpc wallet waits/)
+})
+
+t.test('it does not wait where no keys are made ahead', async (t: Test) => {
+  const { pool } = await withMpcKeys(t)
+  for (const mpc of [null, { ...MPC, poolSize: 0 }]) t.equal(await printedBy(t, () => awaitFirstKey(pool, mpc)), '')
+})
