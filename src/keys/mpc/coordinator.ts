@@ -17,7 +17,10 @@ import {
   type Refusal,
 } from './protocol.ts'
 
-/** What each party answered. One that did not answer has `stalled` for all items. */
+/**
+ * What each party answered. One that did not answer has `stalled` for all items, unless what came before was enough: then
+ * nobody waited for it, and it is left out.
+ */
 export type Answers = ReadonlyMap<number, readonly ItemOutcome[]>
 
 export type Coordinator = {
@@ -101,6 +104,7 @@ export function createCoordinator({ channel }: { readonly channel: Channel }): C
         clearTimeout(timer)
         asked.delete(session)
       })
+      if (enough(answers)) return answers
       const items = begin.ceremony === 'sign' ? begin.items.length : 1
       return new Map(parties.map((party) => [party, answers.get(party) ?? silence(party, items)]))
     },
