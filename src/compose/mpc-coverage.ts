@@ -22,7 +22,7 @@ export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
   }
 }
 
-export function composeCoverage({ log, pool, chainOf }: Kernel): CoverageOf {
+export function composeCoverage({ log, pool, chains }: Kernel): CoverageOf {
   const factsOf = createWalletFacts(pool)
 
   async function transactions(asked: readonly AskedSignature[]): Promise<Coverage[]> {
@@ -43,12 +43,14 @@ export function composeCoverage({ log, pool, chainOf }: Kernel): CoverageOf {
     return asked.map(({ intent, subject, address, signedNonces }) => {
       const state = states.get(intent.id)
       if (subject.kind !== 'transaction' || state === undefined) return notCovered('the intent is a transaction')
+      const chain = chains.byChainId(subject.transaction.chainId)
+      if (chain === undefined) return notCovered('no such chain is configured')
       const dependsOn = state.state === 'unknown' ? null : state.intent.dependsOn
       return coversTransaction(
         state,
         { address, transaction: subject.transaction },
         {
-          maxFeePerGasCap: chainOf(subject.transaction.chainId).settings.maxFeePerGasWei,
+          maxFeePerGasCap: chain.settings.maxFeePerGasWei,
           dependency: dependsOn ? (dependencies.get(dependsOn) ?? null) : null,
           signedNonces,
           now: log.now(),

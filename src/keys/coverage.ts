@@ -3,8 +3,13 @@
  * in every field, so each is compared with what is recorded, and what is not recognised is not covered.
  */
 
-/** `rule` says in words what the request broke, for the log of the one who refuses. */
-export type Coverage = { readonly covered: true } | { readonly covered: false; readonly rule: string }
+/**
+ * `rule` says in words what the request broke, for the log of the one who refuses. `signedNonce` is there when nothing is
+ * wrong but the nonce, because the one who is asked has helped to sign the same under this one.
+ */
+export type Coverage =
+  | { readonly covered: true }
+  | { readonly covered: false; readonly rule: string; readonly signedNonce?: number }
 
 export const COVERED: Coverage = { covered: true }
 

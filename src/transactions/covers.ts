@@ -45,25 +45,33 @@ export function coversTransaction(
   const rule =
     (sameHex(address, state.intent.from) ? null : 'the sender is another than the recorded one') ??
     (transaction.chainId === state.intent.chainId ? null : 'the chain is another than the recorded one') ??
-    brokenNonce(state, transaction.nonce, facts) ??
+    brokenNonce(state, transaction.nonce) ??
     brokenFees(transaction, facts.maxFeePerGasCap) ??
     brokenCall(state, transaction, facts)
-  return rule === null ? COVERED : notCovered(rule)
+  if (rule !== null) return notCovered(rule)
+  const signedNonce = otherNonce(state, transaction.nonce, facts)
+  if (signedNonce === undefined) return COVERED
+  return {
+    covered: false,
+    rule: `the transaction was signed under nonce ${signedNonce}, which may still be mined`,
+    signedNonce,
+  }
 }
 
 /** One nonce for one transaction, until a final block has proven that another transaction has taken it. */
-function brokenNonce(
-  { attempts, abandoned }: KnownTransaction,
-  nonce: unknown,
-  { signedNonces }: TransactionFacts,
-): string | null {
+function brokenNonce({ attempts, abandoned }: KnownTransaction, nonce: unknown): string | null {
   if (!Number.isSafeInteger(nonce) || (nonce as number) < 0) return 'the nonce is no whole number'
   if (attempts.some((attempt) => attempt.nonce !== nonce)) return 'the nonce is another than the recorded one'
-  const gone = new Set(abandoned.map((attempt) => attempt.nonce))
-  if (gone.has(nonce as number)) return 'the nonce was taken by another transaction'
-  return signedNonces.every((signed) => signed === nonce || gone.has(signed))
-    ? null
-    : 'the transaction was signed under another nonce, which may still be mined'
+  return abandoned.some((attempt) => attempt.nonce === nonce) ? 'the nonce was taken by another transaction' : null
+}
+
+/** A nonce under which the transaction was signed as well, and which is not proven to be lost. */
+function otherNonce(
+  { abandoned }: KnownTransaction,
+  nonce: number,
+  { signedNonces }: TransactionFacts,
+): number | undefined {
+  return signedNonces.find((signed) => signed !== nonce && abandoned.every((attempt) => attempt.nonce !== signed))
 }
 
 function brokenFees({ gasLimit, maxFeePerGas, maxPriorityFeePerGas }: UnsignedTransaction, cap: bigint): string | null {

@@ -106,3 +106,5 @@ t.test('new shares wait for the party that is away; then the old ones are gone f
     return ofKey.every((generations) => generations?.join() === attempt)
   })
 })
+
+t.end()

@@ -121,7 +121,7 @@ t.test(
         signers[0] === 3 ? { kind: 'given_up' } : claimed,
       )
     t.match(await refused(item(next, transfer({ nonce: 7, value: 2n * ETHER })), [2, 3]), { kind: 'nonce_claimed' })
-    const [again] = (await ask([item(pending, transfer({ nonce: 7 }))], [2, 3])).values()
+    const [again] = (await ask([item(pending, transfer({ nonce: 7 }))], [2, 1])).values()
     t.ok(again?.[0]?.ok, 'the same once more harms nobody')
   },
 )
@@ -183,3 +183,5 @@ t.test(
     )
   },
 )
+
+t.end()

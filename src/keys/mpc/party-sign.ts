@@ -2,7 +2,7 @@
  * A party's part in signatures: it looks up what the log wants signed, computes the digests itself, and lets no last message
  * go before its journal holds what it helped to sign.
  */
-import type { Coverage } from '../coverage.ts'
+import { type Coverage, notCovered } from '../coverage.ts'
 import { eip191Digest } from '../eip191.ts'
 import { eip712Digest } from '../eip712.ts'
 import { eip1559Digest } from '../eip1559.ts'
@@ -114,10 +114,12 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
         ports.bans.of(key).find((party) => others.includes(party)),
       )
       if (unfit !== null) return { refusal: unfit }
-      const verdict = coverage[index] ?? { covered: false, rule: 'it was not judged' }
+      const verdict = coverage[index] ?? notCovered('it was not judged')
       if (!verdict.covered) {
-        ports.onNotCovered(item, verdict.rule)
-        return refuse('not_covered', verdict.rule)
+        const { rule, signedNonce: nonce } = verdict
+        if (nonce !== undefined) return { refusal: { kind: 'nonce_claimed', party: null, reason: rule, nonce } }
+        ports.onNotCovered(item, rule)
+        return refuse('not_covered', rule)
       }
       try {
         const signedNonces = asked[index]?.signedNonces ?? []

@@ -69,7 +69,10 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
     )
     await report(entries, answers)
     return new Map(
-      entries.map(({ place, item, key }, index) => [place, verified(answers.get(finisher)?.[index], item, key)]),
+      entries.map(({ place, item, key }, index) => {
+        const result = verified(answers.get(finisher)?.[index], item, key)
+        return [place, result.ok ? result : { ok: false, refusal: mostTelling(answers, index) ?? result.refusal }]
+      }),
     )
   }
 
@@ -103,7 +106,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       )
       for (const [place, result] of results.flatMap((each) => [...each])) {
         if (result.ok) signed.set(place, result.signature)
-        else if (place === 0) first = result.refusal
+        else if (place === 0 && first?.nonce === undefined) first = result.refusal
       }
     }
     const prefix = items.findIndex((_, place) => !signed.has(place))
@@ -138,6 +141,15 @@ function sessionsOf(entries: readonly Entry[], choose: (key: JointKey) => readon
 type Signed =
   | { readonly ok: true; readonly signature: RecoverableSignature }
   | { readonly ok: false; readonly refusal: Refusal }
+
+/** Why an item was not signed: who gave it up because another one did says less than that other one. */
+function mostTelling(answers: Answers, index: number): Refusal | undefined {
+  const refusals = [...answers.values()].flatMap((outcome) => {
+    const item = outcome[index]
+    return item === undefined || item.ok ? [] : [item.refusal]
+  })
+  return refusals.find(({ nonce }) => nonce !== undefined) ?? refusals.find(({ kind }) => kind !== 'given_up')
+}
 
 /** 65 bytes that recover to the key's address; anything else is no signature, whoever says so. */
 function verified(outcome: ItemOutcome | undefined, { digest }: JointSignature, key: JointKey): Signed {
