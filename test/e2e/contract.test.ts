@@ -5,6 +5,7 @@ import { checkAccess } from './checks/access.ts'
 import { checkContractRows } from './checks/contract-rows.ts'
 import { checkCrowd } from './checks/crowd.ts'
 import { checkHostile } from './checks/hostile.ts'
+import { checkMpc } from './checks/mpc.ts'
 import { checkNft } from './checks/nft.ts'
 import { checkVouchers } from './checks/nft-vouchers.ts'
 import { checkOnce } from './checks/once.ts'
@@ -20,6 +21,7 @@ t.test('the rows of the contract', (t) => checkContractRows(t, sandbox))
 t.test('wallets', (t) => checkWallets(t, sandbox))
 t.test('transfers', (t) => checkTransfers(t, sandbox))
 t.test('signatures', (t) => checkSigning(t, sandbox))
+t.test('mpc wallets', (t) => checkMpc(t, sandbox))
 t.test('collections and mints', (t) => checkNft(t, sandbox))
 t.test('vouchers, and tokens that change', (t) => checkVouchers(t, sandbox))
 t.test('idempotency', (t) => checkOnce(t, sandbox))

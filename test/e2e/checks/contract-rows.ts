@@ -30,8 +30,6 @@ async function walletRows(t: Test, { client }: Sandbox): Promise<void> {
       created_at: ISO_UTC,
     },
   })
-  const mpc = await client.post('/v1/wallets/create', { ...create, type: 'mpc' })
-  t.strictSame([mpc.status, ...told(mpc)], [503, '- signer_unavailable'])
 
   const watched = await client.post('/v1/wallets/watch', {
     address: newAddress(),

@@ -1,0 +1,44 @@
+/** An mpc wallet by the contract's own request: three parties beside the service, and one of them killed while it is used. */
+import { verifyMessage } from 'ethers'
+import type { Test } from 'tap'
+import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
+
+const MESSAGE = 'any two of the three'
+/** A key takes the parties ten seconds, on a busy machine longer. */
+const AS_LONG_AS_MAY_BE = { prefer: 'wait=60' }
+
+export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
+  const parties = sandbox.state.processes.map(({ name }) => name).filter((name) => name.startsWith('mpc-party-'))
+  t.strictSame(parties.sort(), ['mpc-party-1', 'mpc-party-2', 'mpc-party-3'])
+  const client = await sandbox.tenant('mpc')
+  const request = { type: 'mpc', network: 'ethereum', label: 'My Wallet', environment: 'mainnet' }
+  const created = await client.post('/v1/wallets/create', request, AS_LONG_AS_MAY_BE)
+  t.equal(created.status, 201, created.text)
+  t.match(created.body.data, {
+    type: 'mpc',
+    network: 'ethereum',
+    label: 'My Wallet',
+    mpc: { threshold: 2, parties: 3 },
+  })
+  const { wallet_id: walletId, address } = created.body.data as { wallet_id: string; address: string }
+  const path = `/v1/wallets/${walletId}`
+  const wallet = { walletId, address, path }
+  await client.post('/v1/sandbox/faucet', { address, network: 'ethereum', asset: 'ETH', amount: '2' })
+  await sandbox.until(client, `${path}/balance`, (data) => (data as unknown as { balance: string }).balance === '2')
+
+  sandbox.service.kill('mpc-party-2')
+  const sent = await sendTransfer(client, wallet, { to: newAddress(), amount: '0.25', asset: 'ETH' })
+  const signed = await client.post(`${path}/sign/message`, { message: MESSAGE }, AS_LONG_AS_MAY_BE)
+  t.equal(signed.status, 201, signed.text)
+  t.equal(verifyMessage(MESSAGE, signed.body.data.signature), address)
+  const transfer = await sandbox.until(client, sent, ({ status }) => status !== 'pending')
+  t.equal(transfer.status, 'confirmed', 'with one party killed')
+
+  const before = (await client.get(`${path}/shares`)).body.data
+  t.match(before, { threshold: 2, parties: 3, epoch: 0, banned: [] })
+  const refresh = await client.post(`${path}/shares/refresh`, {}, AS_LONG_AS_MAY_BE)
+  t.match(refresh.status, /20[02]/, refresh.text)
+  await sandbox.until(client, `${path}/shares`, (data) => (data as unknown as { epoch: number }).epoch === 1)
+  const again = await client.post(`${path}/sign/message`, { message: MESSAGE }, AS_LONG_AS_MAY_BE)
+  t.equal(verifyMessage(MESSAGE, again.body.data.signature), address, 'the address outlives the shares')
+}
