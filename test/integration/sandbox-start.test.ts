@@ -123,10 +123,7 @@ t.test(
     t.match(before, kept)
     const reply = await fetch(`${base_url}/v1/wallets`, { headers: { authorization: `Bearer ${api_key}` } })
     const { data } = (await reply.json()) as { data: { wallets: { label: string }[] } }
-    t.strictSame(
-      data.wallets.map(({ label }) => label),
-      ['first'],
-    )
+    t.strictSame(data.wallets.map(({ label }) => label).sort(), ['first', 'shared'])
     t.notOk(
       before.processes.some(({ pid }) => isAlive(pid) && service.state().processes.every((one) => one.pid !== pid)),
     )
