@@ -149,10 +149,10 @@ t.test('what is no share, no request and no session is refused', (t) => {
   })
   t.throws(() => engine.advance(99, new Map()), { code: 'mpc_invalid' })
   t.throws(() => engine.generate({ party: 4, threshold: 2, parties: 3, sessionId: randomBytes(16) }), {
-    kind: 'invalid',
+    code: 'mpc_invalid',
   })
   t.throws(() => engine.generate({ party: 1, threshold: 1, parties: 3, sessionId: randomBytes(16) }), {
-    kind: 'invalid',
+    code: 'mpc_invalid',
   })
   const { number } = engine.load(share)
   const request = { share: number, others: [2], finisher: 2, sessionId: randomBytes(16) }
