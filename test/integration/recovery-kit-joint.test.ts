@@ -1,6 +1,7 @@
 /** The kit of mpc wallets: a part for each party, which together sign and alone do not, before and after a refresh. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Transaction } from 'ethers'
 import t, { type Test } from 'tap'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
@@ -8,13 +9,14 @@ import { shareFacts } from '../../src/keys/mpc/sign-together.ts'
 import { createBackUp } from '../../src/recovery/kit/back-up.ts'
 import { describeWallet } from '../../src/recovery/kit/list-wallets.ts'
 import type { KitSources, SourceWallet } from '../../src/recovery/kit/sources.ts'
-import { makeShares, refreshShares } from '../support/joint-key.ts'
+import { goldenShares } from '../support/golden-shares.ts'
+import { refreshShares } from '../support/joint-key.ts'
 import { makeIdentity, OFFLINE, type Ran, runRecovery, scratch } from '../support/recovery.ts'
 
 const TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const NOW = '2026-11-21T12:00:00.000Z'
 
-const SHARES = makeShares(2, 3)
+const SHARES = goldenShares(2, 3)
 const REFRESHED = refreshShares(SHARES)
 const { address: ADDRESS, publicKey } = shareFacts(SHARES[0] ?? new Uint8Array())
 const KEY: JointKey = {
@@ -69,6 +71,16 @@ async function withHolders(t: Test, shares = SHARES, key = KEY) {
 
 const places = (holders: readonly Holder[]) => holders.flatMap(({ kit, file }) => ['--kit', kit, '--identity', file])
 const verify = (...holders: Holder[]): Promise<Ran> => runRecovery(OFFLINE, ['verify', ...places(holders)])
+
+t.test('a kit of the first version is read for ever', async (t) => {
+  const kit = fileURLToPath(new URL('../golden/kit/', import.meta.url))
+  const ran = await verify({ kit, file: join(kit, 'identity.txt') })
+  t.match(ran, {
+    code: 0,
+    err: '',
+    out: /hd +polygon testnet +ok +hd\n.*mpc +ethereum mainnet +ok +party-1 party-2\n/s,
+  })
+})
 
 t.test('any two holders restore the wallet, one alone does not', async (t) => {
   const { one, two, three } = await withHolders(t)
