@@ -52,7 +52,7 @@ export async function planParties(t: Test, count: number): Promise<PartyPlan> {
 }
 
 /** What a party process is configured with, beside what all processes are. */
-export function partyConfig(config: Config, place: PartyPlace): Config {
+function partyConfig(config: Config, place: PartyPlace): Config {
   if (config.mpc === null) throw new Error('the service has no parties')
   return { ...config, mpc: { ...config.mpc, party: place } }
 }
