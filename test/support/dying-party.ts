@@ -1,0 +1,29 @@
+/**
+ * A party process that is killed, as a machine kills it, in the place of the first message that it would send of a kind and
+ * round: `node dying-party.ts '{"kind":4,"round":2}'`. All else is the process that runs in production.
+ */
+import { startMpcParty } from '../../src/compose/mpc-party.ts'
+import { runProcess } from '../../src/compose/run-process.ts'
+import { openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
+import { nameOfHandle } from '../../src/keys/mpc/channel/shared-handle.ts'
+import { readMessage } from '../../src/keys/mpc/message.ts'
+import { partyName } from '../../src/keys/mpc/party-names.ts'
+
+const { kind, round } = JSON.parse(process.argv[2] ?? '{}') as { readonly kind: number; readonly round: number }
+const me = partyName(Number(process.env.MPC_PARTY))
+
+const openDyingChannel: typeof openChannel = async (options) => {
+  const channel = await openChannel(options)
+  return {
+    ...channel,
+    send(to, frame) {
+      const message = readMessage(frame, me, nameOfHandle(to))
+      if (!('refused' in message) && message.kind === kind && message.round === round) {
+        process.kill(process.pid, 'SIGKILL')
+      }
+      channel.send(to, frame)
+    },
+  }
+}
+
+await runProcess(`dying-${me}`, (kernel, signal) => startMpcParty(kernel, signal, openDyingChannel), process.env)
