@@ -48,7 +48,7 @@ if (unknown !== undefined) {
 const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => name !== 'growth')
 const withParties = names.filter((name) => name === 'mpc')
 const figures = [
-  ...(await measure(names.filter((name) => !withParties.includes(name)))),
+  ...(await measure(names.filter((name) => name !== 'mpc'))),
   ...(await measure(withParties, { MPC_PARTIES: '3' })),
 ]
 const report = makeReport(figures)
