@@ -45,17 +45,18 @@ async function withProcesses(t: Test) {
     MPC_POOL_SIZE: '0',
   }
   await mkdir(join(directory, 'mpc', 'trust'), { recursive: true })
-  const stop = new AbortController()
-  const running = new Map<string, { readonly kernel: Kernel; readonly work: Work }>()
+  const running = new Map<string, { readonly kernel: Kernel; readonly work: Work; readonly stop: AbortController }>()
   const begin = async (name: string, start: (kernel: Kernel, signal: AbortSignal) => Promise<Work>, more = {}) => {
     const kernel = composeKernel(loadConfig({ ...settings, ...more }), name)
-    running.set(name, { kernel, work: await start(kernel, stop.signal) })
+    const stop = new AbortController()
+    running.set(name, { kernel, work: await start(kernel, stop.signal), stop })
     return kernel
   }
   const startParty = (n: number) => begin(`mpc-party-${n}`, startMpcParty, { MPC_PARTY: String(n) })
   const end = async (name: string) => {
     const process = running.get(name)
     running.delete(name)
+    process?.stop.abort()
     await process?.work.drain()
     await process?.kernel.close()
   }
@@ -63,7 +64,6 @@ async function withProcesses(t: Test) {
   const signer = await begin('signer', startSigner)
   await begin('dispatcher', startDispatcher)
   t.after(async () => {
-    stop.abort()
     for (const name of ['dispatcher', 'signer', 'mpc-party-1', 'mpc-party-2', 'mpc-party-3']) await end(name)
   })
   const keys = async () =>
