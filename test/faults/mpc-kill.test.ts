@@ -30,7 +30,7 @@ let killed = 0
 /** Runs the victim until it dies in its place, then runs it as it should be. */
 async function dieOnce(stage: MpcStage, death: Death, cause: () => Promise<unknown>): Promise<void> {
   await stage.parties.stop(VICTIM)
-  const child = spawn(process.execPath, ['--import', 'tsx', ENTRY, JSON.stringify(death)], {
+  const child = spawn(process.execPath, [...process.execArgv, ENTRY, JSON.stringify(death)], {
     cwd: ROOT,
     env: { ...process.env, ...envOf(stage) },
     stdio: ['ignore', 'ignore', 'inherit'],
