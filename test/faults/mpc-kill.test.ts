@@ -1,18 +1,12 @@
-/**
- * A party is killed in every round of a signature, of key generation and of a refresh, and before it says that it is done.
- * Afterwards every transfer is on chain once, one wallet results, and all parties hold the shares that the log names.
- */
+/** A party is killed in every round of a signature, while nobody can do without it. Every transfer is on chain once. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEther } from 'ethers'
 import t from 'tap'
 import { KIND } from '../../src/keys/mpc/protocol.ts'
 import { goldenShares } from '../support/golden-shares.ts'
-import { storeOf } from '../support/mpc-parties.ts'
 import { type MpcStage, withMpcStage } from '../support/mpc-stage.ts'
-import { eventually } from '../support/sandbox-eventually.ts'
 import { RECIPIENT } from '../support/service-stage.ts'
 
 const ENTRY = fileURLToPath(new URL('../support/dying-party.ts', import.meta.url))
@@ -20,12 +14,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The party that dies. Of the others one is away while it signs, so that nobody can do without it. */
 const VICTIM = 2
 const SIGNING_ROUNDS = [1, 2, 3]
-const CEREMONY_ROUNDS = [1, 2, 3, 4]
 
 type Death = { readonly kind: number; readonly round: number }
 
 const stage = await withMpcStage(t, { keys: [goldenShares(2, 3)], env: { MPC_ROUND_TIMEOUT_MS: '20000' } })
-let killed = 0
 
 /** Runs the victim until it dies in its place, then runs it as it should be. */
 async function dieOnce(stage: MpcStage, death: Death, cause: () => Promise<unknown>): Promise<void> {
@@ -39,7 +31,6 @@ async function dieOnce(stage: MpcStage, death: Death, cause: () => Promise<unkno
   const ended = untilKilled(child)
   await cause()
   await ended
-  killed += 1
   await stage.parties.start(VICTIM)
 }
 
@@ -88,62 +79,4 @@ t.test('killed in a round of a signature: every transfer is on chain once', asyn
   t.strictSame(new Set(states), new Set(['confirmed']))
   const after = BigInt((await stage.rpc('eth_getBalance', RECIPIENT, 'latest')) as string)
   t.equal(after - before, parseEther('0.01') * BigInt(sent.length), `${sent.length} transfers, each once`)
-})
-
-t.test('killed in a round of key generation: one wallet with one key results', async (t) => {
-  const { api, pool } = stage.service
-  let walletId = ''
-  for (const round of CEREMONY_ROUNDS) {
-    await dieOnce(stage, { kind: KIND.ceremonyRound, round }, async () => {
-      if (walletId !== '') return
-      await stage.connected(VICTIM)
-      const made = await api.insist({
-        method: 'POST',
-        path: '/v1/wallets/create',
-        key: 'one wallet',
-        prefer: 'respond-async',
-        body: { type: 'mpc', network: 'ethereum' },
-      })
-      walletId = made.body.data.wallet_id
-    })
-  }
-  const address = await eventually(async () => {
-    const { body } = await api.insist({ path: `/v1/wallets/${walletId}` })
-    return body.data.address as string | null
-  })
-  t.match(address, /^0x/)
-  const { rows } = await pool.query('SELECT address FROM mpc_keys WHERE wallet_id = $1', [walletId])
-  t.strictSame(rows, [{ address }], 'one key is its own')
-})
-
-t.test('killed in a round of a refresh, or before it says that it is done: all hold the same epoch', async (t) => {
-  const [wallet] = stage.wallets
-  if (wallet === undefined) throw new Error('there is no wallet')
-  const { api } = stage.service
-  const path = `/v1/wallets/${wallet.id}/shares`
-  const shares = async () => (await api.insist({ path })).body.data
-  const deaths = [
-    ...CEREMONY_ROUNDS.map((round) => ({ kind: KIND.ceremonyRound, round })),
-    { kind: KIND.outcome, round: 0 },
-  ]
-  let asked = false
-  for (const death of deaths) {
-    await dieOnce(stage, death, async () => {
-      if (asked) return
-      asked = true
-      await stage.connected(VICTIM)
-      await api.insist({ method: 'POST', path: `${path}/refresh`, prefer: 'respond-async', body: {} })
-    })
-    t.equal((await shares()).epoch < 2, true)
-  }
-  await eventually(async () => (await shares()).epoch === 1)
-  const named = (await stage.keyEvents(wallet.keyId)).filter(({ type }) => type === 'MpcSharesRefreshed')
-  t.equal(named.length, 1)
-  for (const place of stage.parties.places) {
-    const kept = (await storeOf(place)).list().find(({ keyId }) => keyId === wallet.keyId)
-    t.ok(kept?.generations.includes(String(named[0]?.data.attemptId)), `party ${place.number} holds what the log names`)
-  }
-  const id = await stage.send(wallet, '0.01')
-  await stage.until(wallet, id, 'submitted', 'mined', 'confirmed')
-  t.comment(`killed ${killed} times in ${join('test', 'faults')}`)
 })

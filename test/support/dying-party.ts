@@ -26,4 +26,4 @@ const openDyingChannel: typeof openChannel = async (options) => {
   }
 }
 
-await runProcess(`dying-${me}`, (kernel, signal) => startMpcParty(kernel, signal, openDyingChannel), process.env)
+await runProcess(`mpc-${me}`, (kernel, signal) => startMpcParty(kernel, signal, openDyingChannel), process.env)
