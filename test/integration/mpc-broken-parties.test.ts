@@ -113,7 +113,13 @@ t.test('new shares lift the ban', async (t) => {
   await restart(3)
   const path = `/v1/wallets/${ofThree.id}/shares`
   t.strictSame((await service.api.insist({ path })).body.data.banned, [3])
-  await service.api.insist({ method: 'POST', path: `${path}/refresh`, key: 'lift', prefer: 'respond-async' })
+  const asked = await service.api.insist({
+    method: 'POST',
+    path: `${path}/refresh`,
+    key: 'lift',
+    prefer: 'respond-async',
+  })
+  t.equal(asked.status, 202)
   await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
   t.strictSame((await service.api.insist({ path })).body.data.banned, [])
   await parties.stop(2)
@@ -203,7 +209,13 @@ t.test(
     await disk.empty()
     await until(ofTwo, await send(ofTwo, '1'), 'submitted')
     const path = `/v1/wallets/${ofTwo.id}/shares`
-    await service.api.insist({ method: 'POST', path: `${path}/refresh`, key: 'with room', prefer: 'respond-async' })
+    const asked = await service.api.insist({
+      method: 'POST',
+      path: `${path}/refresh`,
+      key: 'with-room',
+      prefer: 'respond-async',
+    })
+    t.equal(asked.status, 202)
     await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
     await until(ofTwo, await send(ofTwo, '1'), 'submitted')
     const answers = await puppeteer.ask([1, 2], signWith('mpk_full'), { timeoutMs: 10_000 })
