@@ -3,6 +3,7 @@
  * lets running work end; a second signal ends at once.
  */
 import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
 import { closeOnSignal } from '../http/shutdown.ts'
@@ -32,7 +33,7 @@ export async function runProcess(
     logger.fatal({ err: error }, 'a defect: a rejection that nobody handles')
     process.exit(1)
   })
-  const work = await start(kernel, stop.signal)
+  const work = await startOrExit(() => start(kernel, stop.signal))
   const heartbeat = startHeartbeat(kernel)
   const metricsServer =
     config.metricsPort === null
@@ -58,6 +59,17 @@ export async function runProcess(
     ],
   })
   logger.info({ pid: process.pid }, 'started')
+}
+
+/** What stands in the way and can be explained is told in one line: a wrong key, a damaged file. */
+async function startOrExit(start: () => Promise<Work>): Promise<Work> {
+  try {
+    return await start()
+  } catch (error) {
+    if (!(error instanceof BursarError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(1)
+  }
 }
 
 function composeOrExit(env: NodeJS.ProcessEnv, processName: ProcessName): Kernel {

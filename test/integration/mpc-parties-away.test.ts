@@ -1,9 +1,8 @@
 /** Parties that are away, or hang: any two of three sign, and with fewer nothing is lost. New shares wait for all of them. */
 import t from 'tap'
-import { openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
-import { readMessage } from '../../src/keys/mpc/message.ts'
 import { KIND } from '../../src/keys/mpc/protocol.ts'
 import { goldenShares } from '../support/golden-shares.ts'
+import { changedChannel } from '../support/mpc-channel-faults.ts'
 import { storeOf } from '../support/mpc-parties.ts'
 import { type MpcStage, type MpcWallet, withMpcStage } from '../support/mpc-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -56,18 +55,12 @@ t.test('a party that hangs in the middle of a session is not waited for a second
   const { parties, settle, read } = stage
   await parties.stop(1)
   let swallowed = 0
-  await parties.start(1, async (options) => {
-    const channel = await openChannel(options)
-    return {
-      ...channel,
-      send(to, frame) {
-        const message = readMessage(frame, 'party-1', to)
-        const isRound = !('refused' in message) && message.kind === KIND.signingRound
-        if (isRound) swallowed += 1
-        else channel.send(to, frame)
-      },
-    }
+  const silent = changedChannel(1, ({ frame, message }) => {
+    if (message.kind !== KIND.signingRound) return [frame]
+    swallowed += 1
+    return []
   })
+  await parties.start(1, silent)
   await stage.connected(1, 2, 3)
   const ids = await sendSome(stage, ofThree, 8)
   await settle()

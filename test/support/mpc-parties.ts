@@ -28,8 +28,16 @@ export type PartyPlan = {
   readonly places: readonly PartyPlace[]
 }
 
-/** Where parties will be, before any of them runs. */
-export async function planParties(t: Test, count: number): Promise<PartyPlan> {
+/**
+ * Where parties will be, before any of them runs.
+ *
+ * @param directories of parties that keep their shares at a place of the test's choice
+ */
+export async function planParties(
+  t: Test,
+  count: number,
+  directories: ReadonlyMap<number, string> = new Map(),
+): Promise<PartyPlan> {
   const directory = await temporaryDirectory(t)
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   const addresses: string[] = []
@@ -45,7 +53,7 @@ export async function planParties(t: Test, count: number): Promise<PartyPlan> {
     },
     places: numbers.map((number) => ({
       number,
-      directory: join(directory, `party-${number}`),
+      directory: directories.get(number) ?? join(directory, `party-${number}`),
       key: randomBytes(32).toString('base64'),
     })),
   }

@@ -30,15 +30,17 @@ export type MpcStageOptions = {
   /** Of keys that were made before, for a wallet each; party 1 first. */
   readonly keys: readonly (readonly Uint8Array[])[]
   readonly parties?: number
+  /** Of parties that keep their shares at a place of the test's choice. */
+  readonly directories?: ReadonlyMap<number, string>
   readonly env?: Readonly<Record<string, string>>
 }
 
 /** All parties run when it returns. */
 export async function withMpcStage(
   t: Test,
-  { keys, parties: count = 3, env = {} }: MpcStageOptions,
+  { keys, parties: count = 3, directories, env = {} }: MpcStageOptions,
 ): Promise<MpcStage> {
-  const plan = await planParties(t, count)
+  const plan = await planParties(t, count, directories)
   const stage = await withStage(t, { env: { ...plan.env, ...env } })
   const { kernel, pool, makeWallets } = stage.service
   const parties = withParties(t, kernel.config, plan.places)

@@ -1,0 +1,237 @@
+/**
+ * Parties that are broken, or cheat: one that fails a check of the others is banned until its shares are made anew, one whose
+ * files are not its own does not use them, and one whose disk is full keeps what it had.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import type { openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
+import { type ItemOutcome, KIND } from '../../src/keys/mpc/protocol.ts'
+import { mountSmallDisk } from '../support/full-disk.ts'
+import { goldenShares } from '../support/golden-shares.ts'
+import { changedChannel, type Outgoing, withFlippedBit } from '../support/mpc-channel-faults.ts'
+import { storeOf } from '../support/mpc-parties.ts'
+import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { onChain } from '../support/service-stage.ts'
+
+const disk = await mountSmallDisk(t, 8)
+const stage = await withMpcStage(t, {
+  keys: [goldenShares(2, 3), goldenShares(2, 2)],
+  directories: new Map(disk === undefined ? [] : [[2, join(disk.directory, 'party-2')]]),
+})
+const puppeteer = await withPuppeteer(t, stage)
+const [ofThree, ofTwo] = stage.wallets as [MpcWallet, MpcWallet]
+const { parties, service, send, until, settle } = stage
+
+const metricsOf = () => service.workerOf('signer').metrics.registry.metrics()
+const refusedSignatures = () => service.lines.filter(({ msg }) => msg === 'a party did not sign')
+const kindOf = ([first]: readonly ItemOutcome[] = []) => (first === undefined || first.ok ? 'done' : first.refusal.kind)
+
+async function restart(number: number, connect?: typeof openChannel): Promise<void> {
+  await parties.stop(number)
+  await parties.start(number, connect)
+  await eventually(() => puppeteer.reachable().includes(number))
+  await stage.connected(number)
+}
+
+t.test('what a party says a second time changes nothing', async (t) => {
+  const sent: Outgoing[] = []
+  await restart(
+    3,
+    changedChannel(3, (outgoing) => {
+      if (outgoing.message.kind !== KIND.signingRound) return [outgoing.frame]
+      // What it said in every session before, and this twice.
+      const old = sent.filter(({ to }) => to === outgoing.to).map(({ frame }) => frame)
+      sent.push(outgoing)
+      return [outgoing.frame, ...old, outgoing.frame]
+    }),
+  )
+  for (let index = 0; index < 4; index += 1) await send(ofThree, '1')
+  await settle()
+  t.equal((await onChain(stage, ofThree)).length, 4)
+  t.ok(sent.length > 0, `it spoke ${sent.length} times`)
+  t.match(refusedSignatures(), [], 'every signature was made at the first try')
+})
+
+t.test(
+  'a party that fails a check is banned in the log, raises the alarm, and signs no more with that key',
+  async (t) => {
+    await restart(
+      3,
+      changedChannel(3, (outgoing) => {
+        const { kind, round } = outgoing.message
+        return [kind === KIND.signingRound && round === 1 ? withFlippedBit(outgoing, 9_000) : outgoing.frame]
+      }),
+    )
+    const banned = async () => (await stage.keyEvents(ofThree.keyId)).filter(({ type }) => type === 'MpcPartyBanned')
+    await eventually(async () => {
+      await send(ofThree, '0.1')
+      await settle()
+      return (await banned()).length > 0
+    })
+    t.match(await banned(), [{ data: { party: 3, epoch: 0, reportedBy: /^[12]$/, reason: /OTE/ } }])
+    t.match(await metricsOf(), /^bursar_mpc_bans_total\{party="3",process="signer"\} 1$/m)
+    const alarm = service.lines.filter(({ msg }) => /is banned from signing/.test(msg))
+    t.match(alarm, [{ level: 50, party: 3, key_id: ofThree.keyId }])
+    const refusals = refusedSignatures().length
+    for (let index = 0; index < 4; index += 1) await send(ofThree, '0.1')
+    await settle()
+    t.equal(refusedSignatures().length, refusals, 'it is not asked any more')
+  },
+)
+
+t.test('neither a coordinator nor a restart makes the others sign with a banned party', async (t) => {
+  await restart(1)
+  await service.stopWorker('signer')
+  const id = await send(ofThree, '0.1')
+  const transaction = {
+    ...{
+      chainId: 1_000_001,
+      nonce: 99,
+      to: '0x00000000000000000000000000000000b0b5ade0',
+      value: 10n ** 17n,
+      data: '0x',
+    },
+    ...{ gasLimit: 21_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n },
+  }
+  const items = [
+    { keyId: ofThree.keyId, intent: { kind: 'transaction', id }, subject: { kind: 'transaction', transaction } },
+  ] as const
+  const begin = { ceremony: 'sign', signers: [1, 3], finisher: 3, items } as const
+  const answers = await puppeteer.ask([1, 3], begin, { timeoutMs: 10_000 })
+  t.match(answers.get(1), [{ ok: false, refusal: { kind: 'banned', party: 3 } }])
+  await service.startWorker('signer')
+  await stage.connected(1, 2, 3)
+})
+
+t.test('new shares lift the ban', async (t) => {
+  await restart(3)
+  const path = `/v1/wallets/${ofThree.id}/shares`
+  t.strictSame((await service.api.insist({ path })).body.data.banned, [3])
+  const asked = await service.api.insist({
+    method: 'POST',
+    path: `${path}/refresh`,
+    key: 'lift',
+    prefer: 'respond-async',
+  })
+  t.equal(asked.status, 202)
+  await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
+  t.strictSame((await service.api.insist({ path })).body.data.banned, [])
+  await parties.stop(2)
+  await until(ofThree, await send(ofThree, '0.1'), 'submitted')
+  await parties.start(2)
+  await stage.connected(2)
+})
+
+t.test("another wallet's share in the place of a party's own is not used, and the others sign", async (t) => {
+  const place = parties.places[0]
+  if (place === undefined) throw new Error('no party 1')
+  const folder = join(place.directory, 'shares')
+  const fileOf = async (keyId: string) =>
+    join(folder, (await readdir(folder)).find((name) => name.startsWith(`${keyId}.`)) ?? '')
+  await parties.stop(1)
+  const [own, foreign] = [await fileOf(ofThree.keyId), await fileOf(ofTwo.keyId)]
+  await copyFile(own, `${own}.kept`)
+  await copyFile(foreign, own)
+  await parties.start(1)
+  await stage.connected(1)
+  const before = refusedSignatures().length
+  await eventually(async () => {
+    await until(ofThree, await send(ofThree, '0.1'), 'submitted', 'confirmed')
+    return refusedSignatures().length > before
+  })
+  t.match(refusedSignatures().slice(before), [{ party: 1, kind: 'share_missing' }])
+  await parties.stop(1)
+  await copyFile(`${own}.kept`, own)
+  await parties.start(1)
+  await stage.connected(1)
+})
+
+t.test('a party that is given another key-encryption key does not start, and says why in one line', async (t) => {
+  const { config } = service.kernel
+  const { mpc, chains } = config
+  const [place] = parties.places
+  await parties.stop(1)
+  const addresses = [...(mpc?.addresses ?? [])].map(([number, { host, port }]) => `${number}=${host}:${port}`)
+  const entry = fileURLToPath(new URL('../../workers/mpc-party.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: config.databaseUrl ?? '',
+      ETHEREUM_RPC_URLS: chains[0]?.rpcUrls.join(','),
+      MPC_PARTY: '1',
+      MPC_PARTY_DIR: place?.directory,
+      MPC_PARTY_KEY: Buffer.alloc(32, 7).toString('base64'),
+      MPC_PARTY_ADDRESSES: addresses.join(','),
+      MPC_TRUST_DIR: mpc?.trustDir,
+      LOG_LEVEL: 'fatal',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  t.equal(code, 1)
+  t.match(complaint, /^[^\n]*sealed under key [^\n]*\n$/)
+  await parties.start(1)
+  await stage.connected(1)
+})
+
+t.test(
+  'a full disk: nothing usable remains of a ceremony, the old shares work, and with room it goes on',
+  async (t) => {
+    if (disk === undefined)
+      return void t.pass('a full disk', { skip: 'NOT TESTED: mounting a small file system takes root' })
+    const [first, second] = parties.places
+    if (first === undefined || second === undefined) throw new Error('no parties')
+    const generations = async (keyId: string) =>
+      (await storeOf(second)).list().find((key) => key.keyId === keyId)?.generations
+    await eventually(() => puppeteer.reachable().length === 3)
+    await disk.fill()
+    const refresh = {
+      ceremony: 'refresh',
+      keyId: ofTwo.keyId,
+      refreshId: 'rfr_full',
+      parties: [1, 2],
+      repaired: null,
+    } as const
+    const generate = { ceremony: 'generate', keyId: 'mpk_full', threshold: 2, parties: [1, 2] } as const
+    for (const begin of [refresh, generate]) {
+      const answers = await puppeteer.ask([1, 2], begin, { timeoutMs: 60_000 })
+      t.strictSame([kindOf(answers.get(1)), kindOf(answers.get(2))], ['done', 'unavailable'], begin.ceremony)
+    }
+    t.strictSame(await generations(ofTwo.keyId), ['generated'])
+    t.equal(await generations('mpk_full'), undefined)
+    t.notOk((await readdir(join(second.directory, 'shares'))).some((name) => name.endsWith('.tmp')))
+    await disk.empty()
+    await until(ofTwo, await send(ofTwo, '1'), 'submitted')
+    const path = `/v1/wallets/${ofTwo.id}/shares`
+    const asked = await service.api.insist({
+      method: 'POST',
+      path: `${path}/refresh`,
+      key: 'with-room',
+      prefer: 'respond-async',
+    })
+    t.equal(asked.status, 202)
+    await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
+    await until(ofTwo, await send(ofTwo, '1'), 'submitted')
+    const answers = await puppeteer.ask([1, 2], signWith('mpk_full'), { timeoutMs: 10_000 })
+    t.strictSame([kindOf(answers.get(1)), kindOf(answers.get(2))], ['key_unknown', 'key_unknown'])
+  },
+)
+
+/** A request to sign with a key that no log has. */
+function signWith(keyId: string) {
+  const message = { kind: 'message', message: Buffer.from('hi') } as const
+  return {
+    ceremony: 'sign',
+    signers: [1, 2],
+    finisher: 1,
+    items: [{ keyId, intent: { kind: 'signature', id: 'sig_0' }, subject: message }],
+  } as const
+}
+
+t.end()
