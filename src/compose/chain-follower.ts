@@ -19,6 +19,7 @@ import { createBlockReads } from '../transactions/block-reads.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../transactions/observe-blocks.ts'
 import { resolveNonces } from '../transactions/resolve-nonces.ts'
 import type { Kernel } from './kernel.ts'
+import { createReorgReport } from './reorg-report.ts'
 import type { Work } from './run-process.ts'
 
 const OBSERVATIONS_AT_ONCE = 8
@@ -107,7 +108,7 @@ async function followAndTend(
   }
 }
 
-function observersOf({ pool, log, chainOf, logger }: Kernel, { settings }: ChainClient, balances: Balances) {
+function observersOf({ pool, log, chainOf, logger, metrics }: Kernel, { settings }: ChainClient, balances: Balances) {
   const { chainId, network, environment, confirmations } = settings
   const ports = {
     reads: createBlockReads(pool),
@@ -116,11 +117,16 @@ function observersOf({ pool, log, chainOf, logger }: Kernel, { settings }: Chain
       explainRevert(chainOf(id).client, inclusion, raw),
   }
   const chain = { chainId, network, environment }
+  const report = createReorgReport({ network, logger, metrics })
   const balanceObserver = createBalanceObserver({ pool, ...balances })
   const observers: BlockObserver[] = [
     {
       observe: (blocks) => observeTransactions(ports, chainId, blocks),
-      unwind: (ancestor) => unwindTransactions(ports, chainId, ancestor),
+      unwind: async (ancestor, head) => {
+        const changes = await unwindTransactions(ports, chainId, { ancestor, head })
+        report.unwound(changes)
+        return changes
+      },
     },
     {
       observe: (blocks) => balanceObserver.observeBalances({ chain, blocks, now: log.now() }),
@@ -134,9 +140,6 @@ function observersOf({ pool, log, chainOf, logger }: Kernel, { settings }: Chain
   return {
     observers,
     settle: (head: number) => settleTransactions(ports, chainId, head, confirmations),
-    onStep: (step: { readonly type: string }) => {
-      if (step.type === 'reorg')
-        logger.warn({ network, ...step }, 'the chain left its branch: what it undid is undone here')
-    },
+    onStep: report.committed,
   }
 }

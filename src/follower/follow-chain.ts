@@ -29,8 +29,8 @@ type Taken = Extract<FollowStep, { readonly type: 'advance' | 'reorg' }>
 /** What a capability makes of blocks. Changes of all observers must be of different streams. */
 export type BlockObserver = {
   readonly observe: (blocks: readonly Block[]) => Promise<readonly Change[]>
-  /** All above the ancestor is no longer in the chain. */
-  readonly unwind: (ancestor: number) => Promise<readonly Change[]>
+  /** All above the ancestor is no longer in the chain; `head` is the newest block of the branch that was left. */
+  readonly unwind: (ancestor: number, head: number) => Promise<readonly Change[]>
 }
 
 export type FollowPorts = {
@@ -99,7 +99,7 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
       return ref(last)
     }
     case 'reorg': {
-      const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(step.to.number)))
+      const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(step.to.number, step.from.number)))
       const { from, to, depth, beyondWindow } = step
       const fact: ChainEvent = {
         type: 'ReorgDetected',

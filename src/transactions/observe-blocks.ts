@@ -4,7 +4,7 @@
  */
 import type { Block } from '../chain/blocks.ts'
 import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { Inclusion } from './events.ts'
@@ -53,14 +53,19 @@ async function ownAddresses(reads: BlockReads, chainId: number, mined: readonly 
   return new Map(addresses.map((address) => [address.toLowerCase(), address]))
 }
 
-/** Changes for the transactions whose block is no longer in the chain. */
+/**
+ * Changes for the transactions whose block is no longer in the chain.
+ *
+ * @param ancestor number of the newest block that still is
+ * @param head number of the newest block of the branch that was left
+ */
 export async function unwindTransactions(
   { reads, log }: ObservePorts,
   chainId: number,
-  ancestor: number,
-): Promise<Change[]> {
+  { ancestor, head }: { readonly ancestor: number; readonly head: number },
+): Promise<Change<TransactionState>[]> {
   const ids = await reads.inBlocksAbove(chainId, ancestor)
-  return commandEach(log, ids, () => ({ type: 'RecordReorg', now: log.now() }))
+  return commandEach(log, ids, () => ({ type: 'RecordReorg', head, now: log.now() }))
 }
 
 /** Changes for the transactions that have enough confirmations now. @param head number of the newest walked block */
@@ -96,20 +101,22 @@ async function reasonOf(
 
 type Choose = (loaded: Loaded<TransactionState>) => TransactionCommand | null
 
-async function commandEach(log: EventLog, ids: readonly string[], choose: Choose): Promise<Change[]> {
+async function commandEach(log: EventLog, ids: readonly string[], choose: Choose): Promise<Change<TransactionState>[]> {
   return ids.length === 0 ? [] : decideEach(log, await log.loadMany(transactionAggregate, ids), choose)
 }
 
 /** Decides a command on each of many transactions. */
-export function decideEach(log: EventLog, loaded: readonly Loaded<TransactionState>[], choose: Choose): Change[] {
-  return decided(
-    loaded.map((item) => {
-      const command = choose(item)
-      if (command === null) return null
-      const metadata = workerMetadata(item.state, 'chain-follower', command.type)
-      return change(transactionAggregate, item, command, { metadata, now: log.now() })
-    }),
-  )
+export function decideEach(
+  log: EventLog,
+  loaded: readonly Loaded<TransactionState>[],
+  choose: Choose,
+): Change<TransactionState>[] {
+  return loaded.flatMap((item) => {
+    const command = choose(item)
+    if (command === null) return []
+    const metadata = workerMetadata(item.state, 'chain-follower', command.type)
+    return change(transactionAggregate, item, command, { metadata, now: log.now() }) ?? []
+  })
 }
 
 function minedIn(block: Block, now: string): Mined[] {
