@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import type { Block, BlockHeader, BlockRef } from '../chain/blocks.ts'
 import { toQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { Unavailable } from '../core/errors.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 
 /** Reorgs deeper than this are beyond every network's finality; the hash of block 0 is kept beside. */
@@ -97,6 +98,8 @@ export function blockRow(
 /**
  * Where a chain that was never followed begins: a little below its head, so that nothing sent from now on is missed.
  * Gives the block and block 0, whose hash tells a chain that began anew.
+ *
+ * @throws Unavailable when the node does not answer, or does not show the blocks
  */
 export async function firstBlocks(
   client: RpcReader,
@@ -112,6 +115,7 @@ export async function firstBlocks(
 }
 
 function header(block: unknown): BlockHeader & { timestamp: number } {
+  if (block === null) throw new Unavailable('rpc_unavailable', 'The node does not show a block below its own head.')
   const { number, hash, parentHash, timestamp } = block as Readonly<
     Record<'number' | 'hash' | 'parentHash' | 'timestamp', string>
   >
