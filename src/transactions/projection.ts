@@ -21,6 +21,7 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     NftTransferRequested: first,
     TokenUpdateRequested: first,
     VoucherRevocationRequested: first,
+    NonceFillRequested: first,
     TransactionSigned: first,
     TransactionReplaced: first,
     TransactionSubmitted: first,
