@@ -31,7 +31,8 @@ export type TransactionCommand =
   | { readonly type: 'RecordSubmission'; readonly hash: string; readonly now: string }
   | { readonly type: 'RecordShortFunds'; readonly hash: string; readonly now: string }
   | { readonly type: 'RecordInclusion'; readonly inclusion: Inclusion }
-  | { readonly type: 'RecordReorg'; readonly now: string }
+  /** `head` is the number of the newest block of the branch that was left. */
+  | { readonly type: 'RecordReorg'; readonly head: number; readonly now: string }
   | { readonly type: 'Settle'; readonly confirmations: number; readonly revertReason: string; readonly now: string }
   | { readonly type: 'FailUnsigned'; readonly code: FailureCode; readonly message: string; readonly now: string }
   | { readonly type: 'RequestCancellation'; readonly now: string }
@@ -86,7 +87,7 @@ function decideKnown(
     case 'RecordInclusion':
       return recordInclusion(command.inclusion, transaction)
     case 'RecordReorg':
-      return recordReorg(command.now, transaction)
+      return recordReorg(command, transaction)
     case 'Settle':
       return settle(command, transaction)
     case 'FailUnsigned':
@@ -130,7 +131,8 @@ function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): r
   if (attempt === undefined) throw new InvalidTransition('RecordInclusion', transaction.state)
   const before = transaction.inclusion
   if (before !== null && before.hash === inclusion.hash && before.blockHash === inclusion.blockHash) return []
-  const orphaned = before === null ? [] : recordReorg(inclusion.minedAt, transaction)
+  const orphaned =
+    before === null ? [] : recordReorg({ head: inclusion.blockNumber, now: inclusion.minedAt }, transaction)
   const mined: TransactionEvent = { type: 'TransactionMined', data: inclusion }
   if (attempt.purpose !== 'cancel') return [...orphaned, mined]
   return [
@@ -140,10 +142,18 @@ function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): r
   ]
 }
 
-function recordReorg(now: string, { inclusion }: KnownTransaction): readonly TransactionEvent[] {
+/** A final state with a block was told to the owner as such: that it no longer holds is told as plainly. */
+function recordReorg(
+  { head, now }: { readonly head: number; readonly now: string },
+  { state, inclusion }: KnownTransaction,
+): readonly TransactionEvent[] {
   if (inclusion === null) return []
   const { hash, blockNumber, blockHash } = inclusion
-  return [{ type: 'TransactionReorged', data: { hash, blockNumber, blockHash, reorgedAt: now } }]
+  const block = { hash, blockNumber, blockHash }
+  if (state !== 'confirmed' && state !== 'reverted' && state !== 'cancelled')
+    return [{ type: 'TransactionReorged', data: { ...block, reorgedAt: now } }]
+  const confirmations = Math.max(1, head - blockNumber + 1)
+  return [{ type: 'SettlementRevoked', data: { outcome: state, ...block, confirmations, revokedAt: now } }]
 }
 
 function settle(

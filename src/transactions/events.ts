@@ -105,6 +105,23 @@ export type TransactionReorged = Event<
   'TransactionReorged',
   { hash: string; blockNumber: number; blockHash: string; reorgedAt: string }
 >
+/**
+ * A block that had settled the transaction left the chain: what its owner was told no longer holds. It is as after
+ * `TransactionReorged`, which stands for this in logs that were written before.
+ */
+export type SettlementRevoked = Event<
+  'SettlementRevoked',
+  {
+    /** What was told. */
+    outcome: SettledState
+    hash: string
+    blockNumber: number
+    blockHash: string
+    /** How many the block had when it left the chain: so deep the reorg reached. */
+    confirmations: number
+    revokedAt: string
+  }
+>
 export type TransactionConfirmed = Event<
   'TransactionConfirmed',
   { blockNumber: number; confirmations: number; confirmedAt: string }
@@ -123,6 +140,9 @@ export type NonceConsumedExternally = Event<
   { nonce: number; finalizedBlock: number; foundAt: string }
 >
 
+/** The outcomes that a block gives. */
+export type SettledState = 'confirmed' | 'reverted' | 'cancelled'
+
 export type FailureCode =
   | 'insufficient_funds'
   | 'execution_reverted'
@@ -139,6 +159,7 @@ export type TransactionEvent =
   | TransactionAwaitingFunds
   | TransactionMined
   | TransactionReorged
+  | SettlementRevoked
   | TransactionConfirmed
   | TransactionReverted
   | TransactionFailed

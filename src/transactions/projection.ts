@@ -27,6 +27,7 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     TransactionAwaitingFunds: first,
     TransactionMined: first,
     TransactionReorged: first,
+    SettlementRevoked: first,
     TransactionConfirmed: first,
     TransactionReverted: first,
     TransactionFailed: first,

@@ -108,7 +108,12 @@ t.test('a lane leaves out what depends on an undecided transaction, and keeps th
   t.strictSame(await waiting(), [deploy, free, lost], 'one that waits for nothing real is looked at: it must fail')
   await mine(calls, deploy, 0)
   t.strictSame(await waiting(), [first, free, second, lost])
-  await calls.log.execute(transactionAggregate, deploy, { type: 'RecordReorg', now: NOW }, { metadata: ACME })
+  await calls.log.execute(
+    transactionAggregate,
+    deploy,
+    { type: 'RecordReorg', head: 200, now: NOW },
+    { metadata: ACME },
+  )
   t.strictSame(await waiting(), [free, lost], 'its block was taken back')
 
   const failing = await calls.call(walletId)
