@@ -39,6 +39,9 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     TransactionCancelled: first,
     NonceConsumedExternally: first,
   },
+  // A transaction may only serve what its request was for (a mint, a collection), so that goes before it. Later on it is the asking
+  // itself that a key stands for: the events of one asking have it all, and the first of them tells.
+  opens: (_event, { id, version }) => ({ id: version === 1 ? id : `${id}:${version}`, rank: version }),
   project,
 }
 
