@@ -138,11 +138,10 @@ async function last(
   const { nodes, database } = world
   switch (fault.type) {
     case 'lies': {
-      const node = nodes[fault.network]
       const liar = createLiar(random, fault.share)
-      node.decide = liar
+      for (const network of fault.networks) nodes[network].decide = liar
       await sleep(fault.forMs)
-      if (node.decide === liar) node.decide = () => ({ type: 'pass' })
+      for (const node of Object.values(nodes)) if (node.decide === liar) node.decide = () => ({ type: 'pass' })
       return
     }
     case 'read-only database':
