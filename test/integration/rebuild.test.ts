@@ -9,9 +9,9 @@ import { READ_MODEL_NAMES } from '../../src/event-log/tables.ts'
 import { type SomeLog, withSomeLog } from '../support/some-log.ts'
 
 /** Everything about tables that a rebuild must leave as it was. */
-const SHAPES = `SELECT c.relname, c.relacl::text, (SELECT string_agg(i.indexrelid::regclass || ' ' || pg_get_indexdef(i.indexrelid), ';' ORDER BY 1)
+const SHAPES = `SELECT c.relname, c.relacl::text, (SELECT string_agg(i.indexrelid::regclass || ' ' || pg_get_indexdef(i.indexrelid), ';' ORDER BY i.indexrelid::regclass::text)
     FROM pg_index i WHERE i.indrelid = c.oid) AS indexes,
-    (SELECT string_agg(conname || ' ' || pg_get_constraintdef(k.oid), ';' ORDER BY 1) FROM pg_constraint k WHERE k.conrelid = c.oid) AS constraints,
+    (SELECT string_agg(conname || ' ' || pg_get_constraintdef(k.oid), ';' ORDER BY conname) FROM pg_constraint k WHERE k.conrelid = c.oid) AS constraints,
     (SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod) || attnotnull || coalesce(pg_get_expr(d.adbin, d.adrelid), ''), ';' ORDER BY attnum)
        FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE attrelid = c.oid AND attnum > 0) AS columns
   FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace ORDER BY 1`
@@ -80,7 +80,7 @@ t.test('transfers go on and readers see no gap while all read models are rebuilt
   const both = Promise.all([writing, reading])
   both.catch(() => undefined) // Awaited below.
   let caughtUp = 0
-  const rounds = 4
+  const rounds = 2
   for (let round = 1; round <= rounds; round += 1) {
     caughtUp += (await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })).caughtUp
     t.strictSame(await namedDifferences(some), [], `live equals replayed after rebuild ${round}, though all goes on`)
@@ -92,7 +92,10 @@ t.test('transfers go on and readers see no gap while all read models are rebuilt
   t.match((await some.pool.query(`SELECT relacl::text FROM pg_class WHERE oid = 'transactions'::regclass`)).rows[0], {
     relacl: /rebuild_reader=r\*/,
   })
-  t.ok(transferred > 200 && reads > 100 && caughtUp > 0, `${transferred} transfers, ${reads} reads, ${caughtUp} events caught up`)
+  t.ok(
+    transferred > 200 && reads > 100 && caughtUp > 0,
+    `${transferred} transfers, ${reads} reads, ${caughtUp} events caught up`,
+  )
   t.comment(`${transferred} transfers, ${reads} reads, ${caughtUp} events caught up`)
 })
 
@@ -107,7 +110,7 @@ t.test('a rebuild that is killed leaves the live tables as they were, and can be
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bursar-rebuild-%' AND datname = current_database()`,
     )
   let killed = 0
-  for (const pauseMs of [0, 20, 50, 100, 150, 200, 300]) {
+  for (const pauseMs of [0, 50, 150, 300]) {
     const outcome = rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES }).then(
       () => 'done',
       () => 'killed',
@@ -117,7 +120,7 @@ t.test('a rebuild that is killed leaves the live tables as they were, and can be
     if ((await outcome) === 'killed') killed += 1
     t.strictSame(await namedDifferences(some), [], `nothing is broken after ${pauseMs} ms`)
   }
-  t.ok(killed > 2, `${killed} were killed`)
+  t.ok(killed > 1, `${killed} were killed`)
   await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })
   t.strictSame(await namedDifferences(some), [])
 })
@@ -129,7 +132,10 @@ t.test('two rebuilds do not run at once', async (t: Test) => {
     [1, 2].map(() => rebuild(some.pool, ALL_AGGREGATES, { tables: ['transactions'] })),
   )
   const refused = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
-  t.strictSame(refused.map(({ reason }) => reason.code), ['rebuild_running'])
+  t.strictSame(
+    refused.map(({ reason }) => reason.code),
+    ['rebuild_running'],
+  )
 })
 
 t.test('a reader that never ends keeps its table, and is named', async (t: Test) => {
@@ -139,6 +145,9 @@ t.test('a reader that never ends keeps its table, and is named', async (t: Test)
   await reader.connect()
   t.after(() => reader.end())
   await reader.query('BEGIN; SELECT FROM wallets')
-  await t.rejects(rebuild(some.pool, ALL_AGGREGATES, { tables: ['wallets'], lockTries: 2 }), { code: 'table_busy', message: /wallets/ })
+  await t.rejects(rebuild(some.pool, ALL_AGGREGATES, { tables: ['wallets'], lockTries: 2 }), {
+    code: 'table_busy',
+    message: /wallets/,
+  })
   t.strictSame(await namedDifferences(some), [])
 })
