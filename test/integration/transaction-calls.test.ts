@@ -8,7 +8,7 @@ import { createLanesOf, findUnfinishedLanes } from '../../src/transactions/jobs.
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support/calls.ts'
-import { TEST_CHAIN } from '../support/log.ts'
+import { BUT_BALANCES, TEST_CHAIN } from '../support/log.ts'
 import { ACME } from '../support/wallet-parts.ts'
 
 t.test(
@@ -180,5 +180,5 @@ t.test('rows of calls fold from the log as they stand', async (t) => {
   await mine(calls, ids[0] ?? '', 0)
   await mine(calls, ids[1] ?? '', 1, false)
   await settle(calls, ids[1] ?? '')
-  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES)).differences, [])
+  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
 })
