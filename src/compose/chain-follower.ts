@@ -12,12 +12,14 @@ import type { ChainClient } from '../chain/client-set.ts'
 import { explainRevert, type FailedInclusion } from '../chain/explain-revert.ts'
 import { lead } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
-import { readCursor } from '../follower/cursor.ts'
+import { createWalkedBlocks } from '../follower/cursor.ts'
 import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
 import { observeOwnership, unwindOwnership } from '../nft/ownership/observe-blocks.ts'
+import { createBlockReads } from '../transactions/block-reads.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../transactions/observe-blocks.ts'
 import { resolveNonces } from '../transactions/resolve-nonces.ts'
 import type { Kernel } from './kernel.ts'
+import { createReorgReport } from './reorg-report.ts'
 import type { Work } from './run-process.ts'
 
 const OBSERVATIONS_AT_ONCE = 8
@@ -69,6 +71,7 @@ async function followAndTend(
   const { pool, log, clock, config, logger } = kernel
   const { settings, client } = chain
   const { chainId, network } = settings
+  const walked = createWalkedBlocks(pool)
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])
   const reconcile = createReconcile({ pool, log, ...balances })
@@ -83,11 +86,11 @@ async function followAndTend(
     tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(chain)),
     tend('reconciliation', RECONCILE_INTERVAL_MS, () => reconcile(chainId, { signal: both })),
     tend('nonces', NONCE_INTERVAL_MS, async () => {
-      const cursor = await readCursor(pool, chainId)
+      const cursor = await walked.cursor(chainId)
       const finalized = (cursor?.number ?? 0) - settings.confirmations
       if (finalized <= 0) return
       const lost = await resolveNonces(
-        { pool, log, client },
+        { reads: createBlockReads(pool), log, client, walkedHash: walked.hash },
         chainId,
         finalized,
         new Date(clock() - config.rebroadcastAfterMs),
@@ -98,43 +101,45 @@ async function followAndTend(
     }),
   ]
   try {
-    await followChain({ pool, log, client, settings, ...observersOf(kernel, chain, balances) }, lease, both)
+    await followChain({ walked, log, client, settings, ...observersOf(kernel, chain, balances) }, lease, both)
   } finally {
     stop.abort()
     await Promise.all(tending)
   }
 }
 
-function observersOf({ pool, log, chainOf, logger }: Kernel, { settings }: ChainClient, balances: Balances) {
+function observersOf({ pool, log, chainOf, logger, metrics }: Kernel, { settings }: ChainClient, balances: Balances) {
   const { chainId, network, environment, confirmations } = settings
   const ports = {
-    pool,
+    reads: createBlockReads(pool),
     log,
     revertReason: (id: number, inclusion: FailedInclusion, raw: string) =>
       explainRevert(chainOf(id).client, inclusion, raw),
   }
   const chain = { chainId, network, environment }
+  const report = createReorgReport({ network, logger, metrics })
   const balanceObserver = createBalanceObserver({ pool, ...balances })
   const observers: BlockObserver[] = [
     {
       observe: (blocks) => observeTransactions(ports, chainId, blocks),
-      unwind: (ancestor) => unwindTransactions(ports, chainId, ancestor),
+      unwind: async (ancestor, head) => {
+        const changes = await unwindTransactions(ports, chainId, { ancestor, head })
+        report.unwound(changes)
+        return changes
+      },
     },
     {
       observe: (blocks) => balanceObserver.observeBalances({ chain, blocks, now: log.now() }),
       unwind: (ancestorNumber) => balanceObserver.unwind({ chain, ancestorNumber, now: log.now() }),
     },
     {
-      observe: (blocks) => observeOwnership(ports, chainId, blocks),
-      unwind: (ancestor) => unwindOwnership(ports, chainId, ancestor),
+      observe: (blocks) => observeOwnership({ pool, log }, chainId, blocks),
+      unwind: (ancestor) => unwindOwnership({ pool, log }, chainId, ancestor),
     },
   ]
   return {
     observers,
     settle: (head: number) => settleTransactions(ports, chainId, head, confirmations),
-    onStep: (step: { readonly type: string }) => {
-      if (step.type === 'reorg')
-        logger.warn({ network, ...step }, 'the chain left its branch: what it undid is undone here')
-    },
+    onStep: report.committed,
   }
 }

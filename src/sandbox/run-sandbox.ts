@@ -60,13 +60,17 @@ const RANKS = { database: 0, chain: 1, worker: 2, api: 3 } as const
 
 export type Sandbox = { readonly stop: () => Promise<void> }
 
-/** @param settings.stateFile written when the sandbox is ready and whenever a process is restarted */
+/**
+ * @param settings.stateFile written when the sandbox is ready and whenever a process is restarted
+ * @param settings.amend changes what the processes are told: puts something between them and their database and nodes
+ */
 export async function runSandbox(settings: {
   readonly config: Config
   readonly env: NodeJS.ProcessEnv
   readonly stateFile: string
+  readonly amend?: (env: NodeJS.ProcessEnv) => NodeJS.ProcessEnv
 }): Promise<Sandbox> {
-  const { config, env, stateFile } = settings
+  const { config, env, stateFile, amend = (own) => own } = settings
   const { dataDir, api } = config
   process.stdout.write(`Bursar sandbox in ${dataDir}\n`)
   if (!(await isFree(api.port)))
@@ -87,7 +91,7 @@ export async function runSandbox(settings: {
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
     ])
     const parties = await planParties(config)
-    const childEnv = {
+    const childEnv = amend({
       ...DEFAULT_ENV,
       ...parties.env,
       ...env,
@@ -95,7 +99,7 @@ export async function runSandbox(settings: {
       DATABASE_URL: databaseUrl,
       SANDBOX: 'true',
       ...Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain))),
-    }
+    })
     await step('API and workers', async () => {
       await Promise.all(
         [...PROCESSES, ...parties.processes].map(({ name, entry, env: own = {} }) =>

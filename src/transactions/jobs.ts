@@ -22,7 +22,12 @@ const TO_SIGN: ReadonlySet<string> = new Set([
   'NonceConsumedExternally',
 ])
 /** Events that leave bytes to send. */
-const TO_SUBMIT: ReadonlySet<string> = new Set(['TransactionSigned', 'TransactionReplaced', 'TransactionReorged'])
+const TO_SUBMIT: ReadonlySet<string> = new Set([
+  'TransactionSigned',
+  'TransactionReplaced',
+  'TransactionReorged',
+  'SettlementRevoked',
+])
 /** Events after which what depends on the transaction may be signed, or must fail. */
 const DECIDES: ReadonlySet<string> = new Set([
   'TransactionMined',

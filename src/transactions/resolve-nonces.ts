@@ -4,22 +4,26 @@
  *
  * Invariant: this is the only proof on which a new nonce may be signed.
  */
-import type { Pool } from 'pg'
 import { toQuantity } from '../chain/hex.ts'
 import { type RpcReader, resultValue } from '../chain/json-rpc.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
+import type { BlockReads } from './block-reads.ts'
 import { type Consumer, findConsumer } from './find-consumer.ts'
 import { decideEach } from './observe-blocks.ts'
 import { transactionAggregate } from './projection.ts'
 import { isUnmined } from './state.ts'
 
-/** Transactions that are looked at in one round. */
-const MAX_QUIET = 200
-/** Of those, nonces whose consumer is searched for in one round: some ten calls each, one after the other. */
+/** Nonces whose consumer is searched for in one round: some ten calls each, one after the other. */
 const MAX_SUSPECTS = 32
 
-export type ResolveNoncesPorts = { readonly pool: Pool; readonly log: EventLog; readonly client: RpcReader }
+export type ResolveNoncesPorts = {
+  readonly reads: BlockReads
+  readonly log: EventLog
+  readonly client: RpcReader
+  /** The hash of a block that was walked; `null` when it was forgotten, as all are that no reorg reaches any more. */
+  readonly walkedHash: (chainId: number, block: number) => Promise<string | null>
+}
 
 /**
  * One round for a chain.
@@ -29,25 +33,22 @@ export type ResolveNoncesPorts = { readonly pool: Pool; readonly log: EventLog; 
  * @returns how many nonces were found to be lost
  */
 export async function resolveNonces(
-  { pool, log, client }: ResolveNoncesPorts,
+  { reads, log, client, walkedHash }: ResolveNoncesPorts,
   chainId: number,
   finalized: number,
   quietSince: Date,
   lease: Lease,
 ): Promise<number> {
-  const { rows } = await pool.query<{ transaction_id: string; from_address: string; nonce: string }>({
-    name: 'quiet_transactions',
-    text: `SELECT transaction_id, from_address, nonce FROM transactions
-            WHERE chain_id = $1 AND state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND updated_at < $2
-            ORDER BY from_address, nonce LIMIT ${MAX_QUIET}`,
-    values: [chainId, quietSince],
-  })
-  const used = await usedNonces(client, [...new Set(rows.map((row) => row.from_address))], finalized)
-  const suspects = rows.filter((row) => Number(row.nonce) < (used.get(row.from_address) ?? 0)).slice(0, MAX_SUSPECTS)
+  const quiet = await reads.quiet(chainId, quietSince)
+  // The node may be on another branch than the follower by now; a block whose hash was forgotten is final on any of them.
+  const isWalked = async ({ blockNumber, blockHash }: Consumer) =>
+    [null, blockHash].includes(await walkedHash(chainId, blockNumber))
+  const used = await usedNonces(client, [...new Set(quiet.map(({ address }) => address))], finalized)
+  const suspects = quiet.filter(({ address, nonce }) => nonce < (used.get(address) ?? 0)).slice(0, MAX_SUSPECTS)
   if (suspects.length === 0) return 0
   const loaded = await log.loadMany(
     transactionAggregate,
-    suspects.map((row) => row.transaction_id),
+    suspects.map(({ id }) => id),
   )
   const strangers = new Map<string, number>()
   for (const { id, state } of loaded) {
@@ -56,7 +57,7 @@ export async function resolveNonces(
     const consumer = await findConsumer(client, { address: state.intent.from, nonce: attempt.nonce }, finalized)
     // One of our versions is in a block: the follower records it when it walks there.
     if (consumer === null || state.attempts.some(({ hash }) => hash === consumer.hash)) continue
-    if (await wasWalked(pool, chainId, consumer)) strangers.set(id, attempt.nonce)
+    if (await isWalked(consumer)) strangers.set(id, attempt.nonce)
   }
   const changes = decideEach(log, loaded, ({ id }) => {
     const nonce = strangers.get(id)
@@ -77,15 +78,4 @@ async function usedNonces(
   return new Map(
     addresses.map((address, index) => [address, Number(resultValue(answers[index], 'eth_getTransactionCount'))]),
   )
-}
-
-/** Whether the follower stands on the branch of this block: the node may be on another one by now. */
-async function wasWalked(pool: Pool, chainId: number, { blockNumber, blockHash }: Consumer): Promise<boolean> {
-  const { rows } = await pool.query<{ hash: string }>({
-    name: 'hash_of_block',
-    text: 'SELECT hash FROM chain_blocks WHERE chain_id = $1 AND number = $2',
-    values: [chainId, blockNumber],
-  })
-  // Hashes are forgotten when no reorg reaches them any more: such a block is final whatever branch it was once on.
-  return rows[0] === undefined || rows[0].hash === blockHash
 }
