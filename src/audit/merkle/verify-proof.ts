@@ -15,7 +15,7 @@ export function includes(
   if (!isSize(index) || !isSize(size) || index >= size) return false
   let place = index
   let last = size - 1
-  let hash = Buffer.from(leaf)
+  let hash: Buffer = Buffer.from(leaf)
   for (const sibling of path) {
     if (last === 0) return false
     if (place % 2 === 1 || place === last) {
@@ -51,8 +51,8 @@ export function extendsTree(first: TreeHead, second: TreeHead, proof: readonly U
     place = Math.floor(place / 2)
     last = Math.floor(last / 2)
   }
-  let old = Buffer.from(seed)
-  let now = Buffer.from(seed)
+  let old: Buffer = Buffer.from(seed)
+  let now: Buffer = Buffer.from(seed)
   for (const sibling of rest) {
     if (last === 0) return false
     if (place % 2 === 1 || place === last) {
