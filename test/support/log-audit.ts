@@ -19,16 +19,11 @@ const SHOWN = 10
 export async function auditLog(databaseUrl: string): Promise<LogAudit> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
   try {
-    return await judgeLog(pool)
+    const chained = await judgeChains(pool)
+    return { events: chained.events, problems: [...chained.problems, ...(await judgeReplay(pool))] }
   } finally {
     await pool.end()
   }
-}
-
-/** The same over connections like those of a pool. */
-export async function judgeLog(pool: pg.Pool): Promise<LogAudit> {
-  const chained = await judgeChains(pool)
-  return { events: chained.events, problems: [...chained.problems, ...(await judgeReplay(pool))] }
 }
 
 /** Streams have every version from 1 on, and each event's hash is that of what it says and of the one before it. */

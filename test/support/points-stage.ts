@@ -47,22 +47,27 @@ export type PointsStage = {
 }
 
 export type PointsStageOptions = {
+  /** Puts something between the service and its node: says what the service is told as its nodes. */
+  readonly nodes?: (url: string) => Promise<readonly string[]>
   readonly env?: Readonly<Record<string, string>>
   readonly onKernel?: (kernel: Kernel) => void
 }
 
-export async function withPointsStage(t: Test, { env = {}, onKernel }: PointsStageOptions = {}): Promise<PointsStage> {
+export async function withPointsStage(t: Test, options: PointsStageOptions = {}): Promise<PointsStage> {
+  const { env = {}, nodes, onKernel } = options
   const { url: databaseUrl } = await withDatabase(t)
   const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
   const contracts = await setUpChain(url, 'ethereum')
   const port = await freePort()
   const chain = chainEnv({ network: 'ethereum', url, contracts })
+  const rpcUrls = (await nodes?.(url)) ?? [url]
   const service = await withLocalService(t, {
     databaseUrl,
     chainUrl: url,
     chainId: CHAIN_ID,
     env: {
       ...chain,
+      ETHEREUM_RPC_URLS: rpcUrls.join(','),
       ETHEREUM_POLL_INTERVAL_MS: '50',
       LEASE_MS: '1000',
       HOST: '127.0.0.1',
