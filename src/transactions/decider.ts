@@ -11,6 +11,7 @@ import type {
   Inclusion,
   Intent,
   Opening,
+  RecordedQuote,
   ReplacementPurpose,
   SignedBytes,
   TransactionEvent,
@@ -26,8 +27,13 @@ import {
 
 export type TransactionCommand =
   | { readonly type: 'RequestTransaction'; readonly opening: Opening; readonly intent: Intent }
-  | { readonly type: 'RecordSignature'; readonly signed: SignedBytes }
-  | { readonly type: 'RecordReplacement'; readonly signed: SignedBytes; readonly purpose: ReplacementPurpose }
+  | { readonly type: 'RecordSignature'; readonly signed: SignedBytes; readonly quote?: RecordedQuote }
+  | {
+      readonly type: 'RecordReplacement'
+      readonly signed: SignedBytes
+      readonly purpose: ReplacementPurpose
+      readonly quote?: RecordedQuote
+    }
   | { readonly type: 'RecordSubmission'; readonly hash: string; readonly now: string }
   | { readonly type: 'RecordShortFunds'; readonly hash: string; readonly now: string }
   | { readonly type: 'RecordInclusion'; readonly inclusion: Inclusion }
@@ -76,7 +82,7 @@ function decideKnown(
   switch (command.type) {
     case 'RecordSignature':
       if (transaction.state !== 'requested') throw new InvalidTransition(command.type, transaction.state)
-      return [{ type: 'TransactionSigned', data: command.signed }]
+      return [{ type: 'TransactionSigned', data: { ...command.signed, quote: command.quote ?? null } }]
     case 'RecordReplacement':
       return recordReplacement(command, transaction)
     case 'RecordSubmission':
@@ -106,14 +112,20 @@ function decideKnown(
   }
 }
 
+type Replacing = {
+  readonly signed: SignedBytes
+  readonly purpose: ReplacementPurpose
+  readonly quote?: RecordedQuote | null
+}
+
 function recordReplacement(
-  { signed, purpose }: { readonly signed: SignedBytes; readonly purpose: ReplacementPurpose },
+  { signed, purpose, quote = null }: Replacing,
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
   const newest = newestAttempt(transaction)
   if (!isUnmined(transaction) || newest === null) return []
   if (newest.nonce !== signed.nonce) throw new InvalidTransition('RecordReplacement', transaction.state)
-  return [{ type: 'TransactionReplaced', data: { ...signed, purpose, replacedHash: newest.hash } }]
+  return [{ type: 'TransactionReplaced', data: { ...signed, purpose, replacedHash: newest.hash, quote } }]
 }
 
 function recordSubmission(

@@ -18,6 +18,13 @@ export type AssetRef = {
 
 export type Fees = { readonly gasLimit: string; readonly maxFeePerGas: string; readonly maxPriorityFeePerGas: string }
 
+/** What the network asked when fees were decided on, at the priority that was decided for; wei for one unit of gas. */
+export type RecordedQuote = {
+  readonly baseFeePerGas: string
+  readonly maxFeePerGas: string
+  readonly maxPriorityFeePerGas: string
+}
+
 /** What a transaction serves, for those who look it up from there. */
 export const SUBJECT_TYPES = ['collection', 'mint', 'nft_transfer', 'token'] as const
 export type SubjectType = (typeof SUBJECT_TYPES)[number]
@@ -44,6 +51,8 @@ export type Intent = {
   readonly gasPriority: GasPriority
   /** What was held back for gas when the request was accepted: `gasLimit · maxFeePerGas` at most. */
   readonly reserved: { readonly gasLimit: string; readonly maxFeePerGas: string }
+  /** What that was decided on; `null` in what was recorded before quotes were. */
+  readonly quote: RecordedQuote | null
   readonly referenceId: string | null
   readonly memo: string | null
   readonly validUntil: string | null
@@ -95,10 +104,11 @@ export function isOpening(event: TransactionEvent): event is OpeningEvent {
   return event.type in TRANSACTION_TYPES
 }
 
-export type TransactionSigned = Event<'TransactionSigned', SignedBytes>
+/** `quote` is what the fees were decided on; `null` in what was recorded before quotes were. */
+export type TransactionSigned = Event<'TransactionSigned', SignedBytes & { quote: RecordedQuote | null }>
 export type TransactionReplaced = Event<
   'TransactionReplaced',
-  SignedBytes & { purpose: ReplacementPurpose; replacedHash: string }
+  SignedBytes & { purpose: ReplacementPurpose; replacedHash: string; quote: RecordedQuote | null }
 >
 export type TransactionSubmitted = Event<'TransactionSubmitted', { hash: string; submittedAt: string }>
 export type TransactionAwaitingFunds = Event<'TransactionAwaitingFunds', { hash: string; refusedAt: string }>

@@ -10,9 +10,10 @@ import { change } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { PLAIN_TRANSFER_GAS } from './build-call.ts'
-import type { Intent } from './events.ts'
+import type { Intent, RecordedQuote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
+import { recordedQuote } from './recorded-quote.ts'
 
 export type FillGapsPorts = {
   readonly log: EventLog
@@ -46,7 +47,7 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
     if (unfilled.length === 0 || stuck === undefined) return gaps.length
     const { state } = await log.load(transactionAggregate, stuck)
     if (state.state === 'unknown') return 0
-    const intent = fillerOf(state.intent, (await ports.quoteOf(lane.chainId)).high.maxFeePerGas, log.now())
+    const intent = fillerOf(state.intent, recordedQuote(await ports.quoteOf(lane.chainId), 'high'), log.now())
     const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
     const changes = unfilled.map(() =>
       change(
@@ -63,7 +64,7 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
 }
 
 /** Of the same wallet as what waits for it. */
-function fillerOf(stuck: Intent, maxFeePerGas: bigint, now: string): Intent {
+function fillerOf(stuck: Intent, quote: RecordedQuote, now: string): Intent {
   const { tenantId, walletId, network, environment, chainId, from } = stuck
   const { assetId, symbol, decimals, contract } = nativeAsset(network, chainId)
   return {
@@ -80,7 +81,8 @@ function fillerOf(stuck: Intent, maxFeePerGas: bigint, now: string): Intent {
     dependsOn: null,
     subject: null,
     gasPriority: 'high',
-    reserved: { gasLimit: PLAIN_TRANSFER_GAS.toString(), maxFeePerGas: maxFeePerGas.toString() },
+    reserved: { gasLimit: PLAIN_TRANSFER_GAS.toString(), maxFeePerGas: quote.maxFeePerGas },
+    quote,
     referenceId: null,
     memo: null,
     validUntil: null,

@@ -12,6 +12,7 @@ import { buildCall, buildCancellation, PLAIN_TRANSFER_GAS, unsigned } from './bu
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
+import { recordedQuote } from './recorded-quote.ts'
 import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
@@ -94,7 +95,7 @@ async function replacement(
   return change(
     transactionAggregate,
     loaded,
-    { type: 'RecordReplacement', signed: bytes, purpose },
+    { type: 'RecordReplacement', signed: bytes, purpose, quote: recordedQuote(quote, priority) },
     { metadata: workerMetadata(transaction, 'signer', laneName(lane)), now: ports.log.now() },
   )
 }

@@ -97,14 +97,16 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
 
 function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, OpeningEvent>): KnownTransaction {
   switch (event.type) {
-    case 'TransactionSigned':
+    case 'TransactionSigned': {
+      const { quote: _, ...bytes } = event.data
       return enter(
-        { ...before, attempts: [{ ...event.data, purpose: 'original', submittedAt: null }] },
+        { ...before, attempts: [{ ...bytes, purpose: 'original', submittedAt: null }] },
         'signed',
-        event.data.signedAt,
+        bytes.signedAt,
       )
+    }
     case 'TransactionReplaced': {
-      const { replacedHash: _, ...attempt } = event.data
+      const { replacedHash: _, quote: __, ...attempt } = event.data
       return enter(
         { ...before, attempts: [...before.attempts, { ...attempt, submittedAt: null }], speedUpRequested: null },
         'replaced',

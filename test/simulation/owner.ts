@@ -72,6 +72,7 @@ function intentOf({ random, lanes, accepted, wallClock, store }: World, id: stri
     subject: null,
     gasPriority: random.pick(['low', 'medium', 'high']),
     reserved: { gasLimit: '21000', maxFeePerGas: '40' },
+    quote: null,
     referenceId: null,
     memo: null,
     validUntil: random.chance(0.1) ? new Date(wallClock() + 60_000).toISOString() : null,

@@ -183,7 +183,7 @@ t.test('a nonce that a stranger took is given anew, and not for ever', async (te
     .expect(test, 'NonceConsumedExternally', 'TransactionCancelled')
   given(requested, signed, submitted, consumed).when(recordSignature).expect(test, 'TransactionSigned')
   const again = (nonce: number): TransactionEvent[] => [
-    { ...signed, data: { ...bytes, nonce } },
+    { ...signed, data: { ...signed.data, nonce } },
     { ...consumed, data: { ...consumed.data, nonce } },
   ]
   const lost = Array.from({ length: MAX_FOREIGN_NONCES - 1 }, (_, index) => again(index)).flat()
@@ -289,4 +289,16 @@ t.test('every event of a transaction that was ever written is still read, in eac
 
 t.test('a transfer that was recorded before there were calls reads as one without a call', async (test) => {
   test.strictSame(golden('TransferRequested', 1).data, golden('TransferRequested', 2).data)
+})
+
+t.test('what fees were decided on is recorded with them, and is unknown of what was recorded before', async (test) => {
+  const quote = { baseFeePerGas: '7', maxFeePerGas: '20', maxPriorityFeePerGas: '6' }
+  const [first] = transactionDecider.decide({ ...recordSignature, quote }, fold([requested]))
+  test.match(first, { type: 'TransactionSigned', data: { hash: bytes.hash, quote } })
+  const replacing = { type: 'RecordReplacement', signed: { ...bytes, hash: '0x2' }, purpose: 'bump', quote } as const
+  const [second] = transactionDecider.decide(replacing, fold([requested, signed]))
+  test.match(second, { type: 'TransactionReplaced', data: { hash: '0x2', purpose: 'bump', quote } })
+  const before = [golden('TransferRequested', 2), golden('TransactionSigned', 1), golden('TransactionReplaced', 1)]
+  for (const { data } of before) test.match(data, { quote: null })
+  test.notMatch(fold([requested, signed, replaced]), { attempts: [{ quote: {} }] }, 'deciding needs no quote again')
 })
