@@ -167,17 +167,15 @@ function createSigner(world: World, ports: PortsOf) {
       replaceAfterMs: REPLACE_AFTER_MS,
       onCapReached: () => undefined,
     }),
-    fillGaps: world.mutant.leavesGaps
-      ? async () => 0
-      : createFillGaps({
-          log,
-          lanes,
-          quoteOf: quote,
-          nonceOf: ({ address }) => nonceOf(address),
-          newId: () => `tx_9${(world.store.transactions.size + 1).toString().padStart(2, '0')}`,
-          replaceAfterMs: REPLACE_AFTER_MS,
-          onFilled: () => undefined,
-        }),
+    fillGaps: createFillGaps({
+      log,
+      lanes,
+      quoteOf: quote,
+      nonceOf: ({ address }) => nonceOf(address),
+      newId: () => `tx_9${(world.store.transactions.size + 1).toString().padStart(2, '0')}`,
+      replaceAfterMs: REPLACE_AFTER_MS,
+      onFilled: () => undefined,
+    }),
     chainOf: () => ({
       quote,
       estimateGas: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),

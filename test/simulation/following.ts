@@ -81,7 +81,7 @@ async function tendNonces(
   signal: AbortSignal,
 ): Promise<void> {
   const { scheduler } = world
-  const walked = createWalkedPort(ports, world.keptHashes, false)
+  const walked = createWalkedPort(ports, world.keptHashes)
   const observing = observePorts(world, ports)
   const reads = { ...observing.reads, ...(world.mutant.missesBlocks ? { ownSenders: async () => [] } : {}) }
   const parts = { ...observing, reads, client: nodeOf(world, ports), walkedHash: walked.hash, inTurn }
@@ -105,9 +105,8 @@ function partsOf(world: World, ports: PortsOf) {
   const { mutant } = world
   const observing = observePorts(world, ports)
   return {
-    walked: createWalkedPort(ports, world.keptHashes, mutant.forgetsAbove),
-    recordedBlocks: async (upTo: number) =>
-      mutant.forgetsGround ? [] : observing.reads.recordedBlocks(CHAIN_ID, upTo),
+    walked: createWalkedPort(ports, world.keptHashes),
+    recordedBlocks: (upTo: number) => observing.reads.recordedBlocks(CHAIN_ID, upTo),
     log: observing.log,
     client: nodeOf(world, ports),
     settings: SETTINGS,

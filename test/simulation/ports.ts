@@ -252,8 +252,7 @@ export function createBlockPort(ports: PortsOf, addresses: readonly string[]): B
   }
 }
 
-/** @param forgetsAbove as the follower once did: what is above the cursor is forgotten too */
-export function createWalkedPort(ports: PortsOf, keptHashes: number, forgetsAbove: boolean): WalkedBlocks {
+export function createWalkedPort(ports: PortsOf, keptHashes: number): WalkedBlocks {
   const { store } = ports
   const call = caller(ports)
   return {
@@ -265,8 +264,7 @@ export function createWalkedPort(ports: PortsOf, keptHashes: number, forgetsAbov
     prune: (_chainId, cursor) =>
       call('prune', () => {
         for (const number of store.blocks.keys())
-          if (number > 0 && (number < cursor - keptHashes || (forgetsAbove && number > cursor)))
-            store.blocks.delete(number)
+          if (number > 0 && number < cursor - keptHashes) store.blocks.delete(number)
       }),
   }
 }
