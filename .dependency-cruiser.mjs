@@ -4,7 +4,7 @@
 /** The parts that speak to the outside; they know the core and nothing of each other. */
 const KERNEL = 'event-log|chain|keys|jobs'
 /** What is neither kernel nor capability. Every other folder of src/ is a capability. */
-const GROUND = 'core|compose|config|contracts|generated|http|sandbox'
+const GROUND = 'cli|core|compose|config|contracts|generated|http|sandbox'
 const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
 /** The composition roots: they join what may not know each other. */
 const ROOTS = '^src/(compose|sandbox)/|^src/main\\.ts$|^workers/|^test/'
@@ -36,7 +36,7 @@ export default {
       from: { path: CAPABILITY, pathNot: '^src/(transactions|wallets)/' },
       to: {
         path: '^src/',
-        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http)/`, '^src/$1/'],
+        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, '^src/$1/'],
       },
     },
     {
@@ -44,7 +44,7 @@ export default {
       comment: 'What everybody may know, knows only the other one of the two.',
       severity: 'error',
       from: { path: '^src/(transactions|wallets)/' },
-      to: { path: '^src/', pathNot: `^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http)/` },
+      to: { path: '^src/', pathNot: `^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/` },
     },
     {
       name: 'deciders-events-and-states-import-core-alone',

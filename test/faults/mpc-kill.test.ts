@@ -17,7 +17,7 @@ const SIGNING_ROUNDS = [1, 2, 3]
 
 type Death = { readonly kind: number; readonly round: number }
 
-const stage = await withMpcStage(t, { keys: [goldenShares(2, 3)], env: { MPC_ROUND_TIMEOUT_MS: '20000' } })
+const stage = await withMpcStage(t, { keys: [goldenShares(2, 3)], env: { MPC_ROUND_TIMEOUT_MS: '10000' } })
 
 /** Runs the victim until it dies in its place, then runs it as it should be. */
 async function dieOnce(stage: MpcStage, death: Death, cause: () => Promise<unknown>): Promise<void> {
@@ -80,3 +80,5 @@ t.test('killed in a round of a signature: every transfer is on chain once', asyn
   const after = BigInt((await stage.rpc('eth_getBalance', RECIPIENT, 'latest')) as string)
   t.equal(after - before, parseEther('0.01') * BigInt(sent.length), `${sent.length} transfers, each once`)
 })
+
+t.end()

@@ -91,7 +91,7 @@ t.test('each entry point of workers/ is a service, and each of our services star
   const started = ours.map(([, { command }]) => command?.[1] ?? '')
   for (const path of started)
     t.ok(existsSync(`${root}${path.replace(/^dist\//, '').replace(/\.js$/, '.ts')}`), `${path} has its source`)
-  const commandLines = ['keys', 'jobs', 'recovery', 'mpc'] // Run by an operator, not as services.
+  const commandLines = ['bursar', 'keys', 'jobs', 'recovery', 'mpc'] // Run by an operator, not as services.
   const entries = readdirSync(`${root}workers`).filter((name) => !commandLines.includes(name.replace(/\.ts$/, '')))
   t.strictSame(
     entries.map((name) => `dist/workers/${name.replace(/\.ts$/, '.js')}`).filter((path) => !started.includes(path)),

@@ -9,7 +9,7 @@ import type { ChainKey, Network } from '../../core/networks.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { RequestWallet } from '../../wallets/request-wallet.ts'
 import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from '../../wallets/wait-for-wallet.ts'
-import { createInTurn } from '../in-turn.ts'
+import { createInTurn } from '../../core/in-turn.ts'
 
 export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
 

@@ -1,0 +1,40 @@
+/** Shows how far long work has come: a bar on a terminal, a line every few seconds in a log. */
+import type { WriteStream } from 'node:tty'
+import { Presets, SingleBar } from 'cli-progress'
+import type { Progress, ProgressSettings } from './command.ts'
+
+/** A log is told now and then. */
+const LINE_EVERY_MS = 5_000
+
+/** @param out where it is shown: never where the result goes */
+export function createProgress(out: WriteStream, { unit, total }: ProgressSettings): Progress {
+  return out.isTTY ? bar(out, unit, total) : lines(out, unit, total)
+}
+
+function bar(stream: WriteStream, unit: string, total: number | null): Progress {
+  const format =
+    total === null
+      ? `{value} ${unit} in {duration_formatted}`
+      : `{bar} {percentage} % · {value} of {total} ${unit} · {eta_formatted} to go`
+  const shown = new SingleBar(
+    { format, stream, hideCursor: true, clearOnComplete: true, etaBuffer: 100 },
+    Presets.shades_classic,
+  )
+  shown.start(total ?? 0, 0)
+  return { at: (done) => shown.update(done), end: () => shown.stop() }
+}
+
+function lines(out: WriteStream, unit: string, total: number | null): Progress {
+  const startedAt = performance.now()
+  let toldAt = startedAt
+  return {
+    at(done) {
+      const now = performance.now()
+      if (now - toldAt < LINE_EVERY_MS) return
+      toldAt = now
+      const perSecond = Math.round((done * 1_000) / (now - startedAt))
+      out.write(`${done}${total === null ? '' : ` of ${total}`} ${unit}, ${perSecond} a second\n`)
+    },
+    end: () => undefined,
+  }
+}

@@ -1,0 +1,33 @@
+/** Runs command lines of `npm run bursar` in this process, as no terminal. */
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { WriteStream } from 'node:tty'
+import type { CliCommand } from '../../src/cli/command.ts'
+import { runCli } from '../../src/cli/run-cli.ts'
+
+export type CliRun = { readonly code: number; readonly out: string; readonly err: string }
+
+/** Runs one command line. @param args the words, or one line whose words stand between single spaces */
+export async function runCommandLine(
+  commands: readonly CliCommand[],
+  args: string | readonly string[],
+): Promise<CliRun> {
+  const out = new PassThrough()
+  const err = new PassThrough()
+  const said = Promise.all([text(out), text(err)])
+  const words = typeof args === 'string' ? args.split(' ').filter(Boolean) : args
+  const settings = {
+    name: 'bursar',
+    description: 'Commands under test.',
+    commands,
+    out: out as unknown as WriteStream,
+    err: err as unknown as WriteStream,
+    env: {},
+  }
+  const code = await runCli(settings, words).finally(() => {
+    out.end()
+    err.end()
+  })
+  const [told, noted] = await said
+  return { code, out: told, err: noted }
+}
