@@ -3,6 +3,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
+import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -10,7 +11,7 @@ const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 /** A number for each combination of labels, read when Prometheus asks. */
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
-export type Metrics = {
+export type Metrics = ReorgMetrics & {
   readonly registry: Registry
   /** One answered request. `route` is the template, never the path: labels must stay few. */
   readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
@@ -24,6 +25,8 @@ export type Metrics = {
   readonly countSigned: (signed: { network: string; transactions: number }) => void
   /** One step of the export of a wallet's key. */
   readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
+  /** One checkpoint that was not signed, because the log contradicts what was signed before. */
+  readonly countAuditRefusal: () => void
   /** One piece of content that the IPFS node was to pin. */
   readonly observePin: (pin: { outcome: string; durationMs: number }) => void
   readonly mpc: MpcMetrics
@@ -58,6 +61,7 @@ export function createMetrics(processName: string): Metrics {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
     exports: "Exports of wallets' keys, by step.",
+    refusals: 'Checkpoints that were not signed because the log contradicts an earlier one.',
     failures: 'Gauges that could not be read.',
   }
   const batches = new Histogram({
@@ -73,6 +77,7 @@ export function createMetrics(processName: string): Metrics {
     labelNames: ['step'],
     registers,
   })
+  const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: help.refusals, registers })
   const failures = new Counter({
     name: 'bursar_gauge_failures_total',
     help: help.failures,
@@ -91,8 +96,10 @@ export function createMetrics(processName: string): Metrics {
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
+    ...createReorgMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
+    countAuditRefusal: () => refusals.inc(),
     observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {
       new Gauge({

@@ -7,7 +7,10 @@ import { type BackendFactory, type IQueueBackend, type Processor, type Queue, ty
 import { backoffMs, type RetryPolicy } from './backoff.ts'
 import type { QueueName } from './queues.ts'
 
-export type BullQueue = Pick<Queue, 'addBulk' | 'close' | 'disconnect' | 'getFailed' | 'getJobCounts' | 'isPaused'>
+export type BullQueue = Pick<
+  Queue,
+  'addBulk' | 'close' | 'disconnect' | 'getFailed' | 'getJobCounts' | 'getJobs' | 'isPaused'
+>
 export type BullJob = Awaited<ReturnType<BullQueue['getFailed']>>[number]
 export type BullWorker = Pick<Worker, 'close' | 'disconnect' | 'run'> & {
   readonly onFailed: (listener: (job: BullJob | undefined, error: Error) => void) => void

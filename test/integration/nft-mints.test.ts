@@ -51,7 +51,12 @@ t.test('a mint is answered with its number before anything is sent, and tells wh
   const status = async () => (await read())?.status
   await mine(calls, transactionId, 0)
   t.equal(await status(), 'MINTED')
-  await calls.log.execute(transactionAggregate, transactionId, { type: 'RecordReorg', now: NOW }, { metadata: ACME })
+  await calls.log.execute(
+    transactionAggregate,
+    transactionId,
+    { type: 'RecordReorg', head: 200, now: NOW },
+    { metadata: ACME },
+  )
   t.equal(await status(), 'PENDING', 'its block was taken back')
   const token = await get(`/v1/nft/collections/${collection_id}/tokens/1`)
   t.match(token.body.data, {

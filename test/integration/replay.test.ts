@@ -53,7 +53,7 @@ const command = (nonce: number): fc.Arbitrary<TransactionCommand> => {
         },
       }),
     ),
-    fc.constant<TransactionCommand>({ type: 'RecordReorg', now }),
+    fc.constant<TransactionCommand>({ type: 'RecordReorg', head: 200, now }),
     fc.constant<TransactionCommand>({ type: 'Settle', confirmations: 2, revertReason: 'why', now }),
     fc.constant<TransactionCommand>({ type: 'RequestCancellation', now }),
     fc.constant<TransactionCommand>({ type: 'RequestSpeedUp', gasPriority: 'high', now }),

@@ -38,6 +38,7 @@ export function transferIntent(overrides: Partial<Intent> = {}): Intent {
     subject: null,
     gasPriority: 'medium',
     reserved: { gasLimit: '21000', maxFeePerGas: '2' },
+    quote: null,
     referenceId: null,
     memo: null,
     validUntil: null,

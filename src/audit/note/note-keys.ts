@@ -1,0 +1,87 @@
+/**
+ * Keys that sign notes, in the encodings of golang.org/x/mod/sumdb/note, which the tools of transparency logs read: `name+id+key` in
+ * public, `PRIVATE+KEY+name+id+seed` in secret.
+ */
+import { createPrivateKey, createPublicKey, hash as digest, generateKeyPairSync, type KeyObject } from 'node:crypto'
+
+/** Ed25519 as C2SP signed-note numbers it. */
+const ED25519 = 0x01
+const KEY_BYTES = 32
+const KEY_ID_BYTES = 4
+const NAME = /^[!-*,-~]{1,200}$/
+const PUBLIC = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/
+const PRIVATE = /^PRIVATE\+KEY\+([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/
+/** What stands before the 32 bytes of an Ed25519 key in DER (RFC 8410 § 4 and § 7). */
+const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
+const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+export type NoteVerifier = {
+  readonly name: string
+  /** Four bytes that tell keys of one name apart. */
+  readonly keyId: Buffer
+  readonly publicKey: KeyObject
+  /** The public key as one line of text. */
+  readonly encoded: string
+}
+export type NoteSigner = NoteVerifier & { readonly privateKey: KeyObject }
+
+/** Whether a text can be the name of a key: visible ASCII without spaces and plus signs, at most 200 characters. */
+export function isKeyName(name: string): boolean {
+  return NAME.test(name)
+}
+
+/** A new key. Returns its secret text. @param nameOf gives its name, from the public key if it likes */
+export function makeNoteKey(nameOf: (publicKey: Uint8Array) => string): string {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(PKCS8.length)
+  const publicKey = rawPublicKey(createPublicKey(privateKey))
+  const name = nameOf(publicKey)
+  const key = Buffer.concat([Buffer.from([ED25519]), seed]).toString('base64')
+  return `PRIVATE+KEY+${name}+${keyIdOf(name, publicKey).toString('hex')}+${key}`
+}
+
+/** Reads a secret text, or `undefined` when it is none, or damaged. */
+export function parseNoteSigner(text: string): NoteSigner | undefined {
+  const [, name, id, encoded] = PRIVATE.exec(text) ?? []
+  const seed = keyBytes(encoded)
+  if (name === undefined || seed === undefined || !isKeyName(name)) return undefined
+  const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' })
+  const verifier = verifierOf(name, rawPublicKey(createPublicKey(privateKey)))
+  return verifier.keyId.toString('hex') === id ? { ...verifier, privateKey } : undefined
+}
+
+/** Reads a public text, or `undefined` when it is none, or damaged: its id is a check sum over name and key. */
+export function parseNoteVerifier(text: string): NoteVerifier | undefined {
+  const [, name, id, encoded] = PUBLIC.exec(text) ?? []
+  const raw = keyBytes(encoded)
+  if (name === undefined || raw === undefined || !isKeyName(name)) return undefined
+  const verifier = verifierOf(name, raw)
+  return verifier.keyId.toString('hex') === id ? verifier : undefined
+}
+
+function verifierOf(name: string, raw: Buffer): NoteVerifier {
+  const keyId = keyIdOf(name, raw)
+  const key = Buffer.concat([Buffer.from([ED25519]), raw]).toString('base64')
+  return {
+    name,
+    keyId,
+    publicKey: createPublicKey({ key: Buffer.concat([SPKI, raw]), format: 'der', type: 'spki' }),
+    encoded: `${name}+${keyId.toString('hex')}+${key}`,
+  }
+}
+
+function keyBytes(encoded: string | undefined): Buffer | undefined {
+  const bytes = Buffer.from(encoded ?? '', 'base64')
+  const isKey = bytes.length === 1 + KEY_BYTES && bytes[0] === ED25519 && bytes.toString('base64') === encoded
+  return isKey ? bytes.subarray(1) : undefined
+}
+
+/** First four bytes of SHA-256(name || 0x0A || 0x01 || public key). */
+function keyIdOf(name: string, publicKey: Uint8Array): Buffer {
+  const input = Buffer.concat([Buffer.from(`${name}\n`, 'utf8'), Buffer.from([ED25519]), publicKey])
+  return Buffer.from(digest('sha256', input, 'buffer')).subarray(0, KEY_ID_BYTES)
+}
+
+function rawPublicKey(key: KeyObject): Buffer {
+  return key.export({ format: 'der', type: 'spki' }).subarray(SPKI.length)
+}

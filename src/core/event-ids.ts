@@ -1,0 +1,25 @@
+/**
+ * The name of an event for ever: its stream and its version there, which an export, an import and a rebuild keep. Positions and
+ * transaction ids are places in one database, and are not kept.
+ */
+
+/** What stands before the stream in the id of an event. */
+export const EVENT_ID_PREFIX = 'evt_'
+/** A version is an `integer` of PostgreSQL. */
+const MAX_VERSION = 2_147_483_647
+const EVENT_ID = /^evt_([a-z]+-[^\s]+)\.([1-9][0-9]{0,9})$/
+
+export type EventName = { readonly streamId: string; readonly streamVersion: number }
+
+/** `evt_<stream id>.<stream version>`: `evt_transaction-tx_0197….3` is the third event of that transaction. */
+export function eventIdOf({ streamId, streamVersion }: EventName): string {
+  return `${EVENT_ID_PREFIX}${streamId}.${streamVersion}`
+}
+
+/** What an id names, or `undefined` when it is no id of an event. */
+export function parseEventId(id: string): EventName | undefined {
+  const [, streamId, digits] = EVENT_ID.exec(id) ?? []
+  const streamVersion = Number(digits)
+  if (streamId === undefined || streamVersion > MAX_VERSION) return undefined
+  return { streamId, streamVersion }
+}

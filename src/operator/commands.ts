@@ -1,0 +1,12 @@
+/** The commands of this capability, in the order in which the help lists them. */
+import type { CliCommand, Within } from '../cli/command.ts'
+import { explainCommand } from './explain/explain-command.ts'
+import { laneCommand } from './lanes/lane-command.ts'
+import { lanesCommand } from './lanes/lanes-command.ts'
+import type { OperatorPorts } from './ports.ts'
+import { queuesCommand } from './queues-command.ts'
+import { stuckCommand } from './stuck/stuck-command.ts'
+
+export function operatorCommands(within: Within<OperatorPorts>): readonly CliCommand[] {
+  return [stuckCommand, lanesCommand, laneCommand, queuesCommand, explainCommand].map((command) => command(within))
+}

@@ -1,0 +1,94 @@
+/** Signed notes and checkpoints as other programs write and read them, and ids of events. */
+import t from 'tap'
+import { openCheckpoint, signCheckpoint } from '../../src/audit/note/checkpoint.ts'
+import { makeNoteKey, parseNoteSigner, parseNoteVerifier } from '../../src/audit/note/note-keys.ts'
+import { openNote, signNote } from '../../src/audit/note/signed-note.ts'
+import { eventIdOf, parseEventId } from '../../src/core/event-ids.ts'
+
+/** Of the documentation of golang.org/x/mod/sumdb/note. */
+const SECRET = 'PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz'
+const PUBLIC = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'
+const TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+const NOTE = `${TEXT}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n`
+
+const signer = parseNoteSigner(SECRET)
+const verifier = parseNoteVerifier(PUBLIC)
+if (signer === undefined || verifier === undefined) throw new Error('the keys of the documentation cannot be read')
+
+t.test('a note is signed and opened as the Go package does it', async (t) => {
+  t.equal(signer.encoded, PUBLIC)
+  t.equal(signNote(TEXT, signer), NOTE)
+  t.equal(openNote(NOTE, verifier), TEXT)
+})
+
+t.test('signatures of strangers are passed over, and do not count', async (t) => {
+  const stranger = parseNoteSigner(makeNoteKey(() => 'stranger.example'))
+  if (stranger === undefined) return t.fail('a key that was just made cannot be read')
+  const theirs = signNote(TEXT, stranger).slice(TEXT.length + 1)
+  t.equal(openNote(NOTE + theirs, verifier), TEXT)
+  t.equal(openNote(`${TEXT}\n${theirs}`, verifier), null)
+  t.equal(openNote(NOTE, stranger), null)
+})
+
+t.test('a note in which any bit was turned is refused', async (t) => {
+  const bytes = Buffer.from(NOTE, 'utf8')
+  for (let index = 0; index < bytes.length; index += 1) {
+    for (let bit = 0; bit < 8; bit += 1) {
+      const turned = Buffer.from(bytes)
+      turned[index] = (turned[index] ?? 0) ^ (1 << bit)
+      if (openNote(turned.toString('utf8'), verifier) !== null) t.fail(`bit ${bit} of byte ${index} is not seen`)
+    }
+  }
+  t.equal(openNote(NOTE.trimEnd(), verifier), null)
+  t.equal(openNote(`${NOTE}\n`, verifier), null)
+  t.equal(openNote('', verifier), null)
+})
+
+t.test('keys whose name, id or bytes do not fit together are refused', async (t) => {
+  for (const text of [
+    '',
+    PUBLIC.replace('Peter', 'Petra'),
+    PUBLIC.replace('c74f', 'c74e'),
+    PUBLIC.replace('ARpc', 'ARpd'),
+    SECRET,
+  ]) {
+    t.equal(parseNoteVerifier(text), undefined, text)
+  }
+  for (const text of ['', SECRET.replace('AYEK', 'AYEL'), SECRET.replace('AYEK', 'BYEK'), PUBLIC]) {
+    t.equal(parseNoteSigner(text), undefined, text)
+  }
+})
+
+t.test('a checkpoint is three lines, signed under the name of its log', async (t) => {
+  const root = Buffer.from('CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=', 'base64')
+  const checkpoint = signCheckpoint({ size: 20852163, root }, signer)
+  t.match(checkpoint.note, /^PeterNeumann\n20852163\nCsUYapGGPo4dkMgIAUqom\/Xajj7h2fB2MPA3j2jxq2I=\n\n— PeterNeumann /)
+  t.strictSame(openCheckpoint(checkpoint.note, verifier), checkpoint)
+  for (const text of [
+    'another.log\n5\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n',
+    'PeterNeumann\n05\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n',
+    'PeterNeumann\n5\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2J=\n',
+    'PeterNeumann\n5\n',
+    TEXT,
+  ]) {
+    t.equal(openCheckpoint(signNote(text, signer), verifier), null, text)
+  }
+})
+
+t.test('an event is named by its stream and its version, and by nothing else', async (t) => {
+  const name = { streamId: 'asset-acme-eip155:1/erc20:0xdAC17F958D2ee523a2206206994597C13D831ec7', streamVersion: 12 }
+  t.equal(eventIdOf(name), `evt_${name.streamId}.12`)
+  t.strictSame(parseEventId(eventIdOf(name)), name)
+  t.strictSame(parseEventId('evt_chain-a.b.3'), { streamId: 'chain-a.b', streamVersion: 3 })
+  for (const id of [
+    '',
+    'evt_',
+    'evt_wallet-1',
+    'evt_wallet-1.0',
+    'evt_wallet-1.01',
+    'evt_wallet-1.2147483648',
+    'wallet-1.1',
+  ]) {
+    t.equal(parseEventId(id), undefined, id)
+  }
+})
