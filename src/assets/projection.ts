@@ -7,6 +7,7 @@ export const assetAggregate: Aggregate<AssetState, AssetCommand, AssetEvent> = {
   ...assetDecider,
   category: 'asset',
   schemas: { AssetRegistered: { version: 1, upcasters: [] } },
+  opens: ({ data }) => ({ id: data.assetId, rank: 0 }),
   project: (_before, after, { tenantId, version }) => ({ rows: rowsOf(after, tenantId, version), holds: [] }),
 }
 

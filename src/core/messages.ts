@@ -31,8 +31,11 @@ export type Metadata = {
   readonly causationId?: string
   /** W3C trace context of the request. */
   readonly traceparent?: string
-  /** The client's idempotency key and the digest of its request, on the event that opens a resource. */
-  readonly idempotency?: { readonly key: string; readonly fingerprint: string }
+  /**
+   * The client's idempotency key and the digest of its request, on the event that opens a resource. `resourceId` is there where what
+   * the key stands for follows from nothing else in the event.
+   */
+  readonly idempotency?: { readonly key: string; readonly fingerprint: string; readonly resourceId?: string }
 }
 
 /** An event as the log keeps it. */

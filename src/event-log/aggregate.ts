@@ -64,6 +64,20 @@ export type Aggregate<State, Command, Evt extends Event> = Decider<State, Comman
   readonly category: string
   readonly schemas: EventSchemas<Evt['type']>
   readonly project: (before: State, after: State, context: ProjectionContext) => ReadModelChanges
+  /**
+   * What a client's request opened, of an event that carries its idempotency key: the table of keys is made again by this. Streams
+   * that only take part in what another one opens leave it out. Pure.
+   */
+  readonly opens?: (event: Evt, place: { readonly id: string; readonly version: number }) => OpenedResource | null
+}
+
+/** The resource that a key stands for. Where one request wrote several streams, the lowest rank is what it was for. */
+export type OpenedResource = { readonly id: string; readonly rank: number }
+
+/** For an aggregate whose streams are each what a request was for, from an event of these types on. */
+export function opensItself<Evt extends Event>(...types: readonly Evt['type'][]) {
+  return ({ type }: Evt, { id }: { readonly id: string }): OpenedResource | null =>
+    types.includes(type) ? { id, rank: 0 } : null
 }
 
 /** An aggregate as the log has it at one version. */

@@ -1,30 +1,111 @@
-/** Compares what the log says with what the live tables say, row by row, in the database's own terms. */
-import type { Pool } from 'pg'
-import type { Shadow } from './replay.ts'
+/**
+ * Compares shadow tables with the live ones row by row, in the database's own terms: both sides are read in the order of their keys
+ * and met like two sorted lists, so that tables of any size take the same memory.
+ */
+import type { Client } from 'pg'
+import { nameIn } from './shadow.ts'
+import { type KeyColumn, quoted } from './table-shape.ts'
+import type { ReadModel } from './tables.ts'
 
-/** A row that stands on one side only, or differs. */
+/** Values as the database writes them: an amount of 78 digits is none of JavaScript's numbers. */
+export type Row = Readonly<Record<string, string | null>>
+
+/** A row that stands on one side alone, or differs. A differing row has both sides. */
 export type Difference = {
-  readonly table: string
-  readonly side: 'live' | 'replayed'
-  readonly row: Readonly<Record<string, unknown>>
+  readonly table: ReadModel
+  /** By the columns of the primary key. */
+  readonly key: Row
+  readonly live: Row | null
+  readonly replayed: Row | null
+}
+
+export type Compared = {
+  readonly table: ReadModel
+  readonly key: readonly KeyColumn[]
+  /** Sessions, each with the rows that it sees. */
+  readonly live: { readonly session: Client; readonly schema: string }
+  readonly shadow: { readonly session: Client; readonly schema: string }
+  /** Rows alone that the shadow has: for a shadow of a part of the log. */
+  readonly ofShadowAlone: boolean
+}
+
+/** Rows in one fetch of keys and digests. */
+const FETCH = 5_000
+
+/** Every difference, as it is found; none when live equals replayed. Both sessions are in a transaction. */
+export async function* compareShadow(compared: Compared): AsyncGenerator<Difference> {
+  const { live, shadow, ofShadowAlone } = compared
+  const here = createReader(live.session, digests(compared, live.schema))
+  const there = createReader(shadow.session, digests(compared, shadow.schema))
+  let [left, right] = await Promise.all([here.next(), there.next()])
+  while (left !== null || right !== null) {
+    const order = left === null ? 1 : right === null ? -1 : Buffer.compare(left.sortKey, right.sortKey)
+    const differs = order !== 0 || left?.digest !== right?.digest
+    if (differs && !(order < 0 && ofShadowAlone)) yield await difference(compared, order > 0 ? right : left)
+    if (order <= 0) left = await here.next()
+    if (order >= 0) right = await there.next()
+  }
+  await Promise.all([here.close(), there.close()])
 }
 
 /** An account that holds nothing may have a row or none: both mean zero. */
-const IGNORED = `WHERE NOT (tally.row ? 'held' AND (tally.row->>'held')::numeric = 0)`
+function meaningful(table: ReadModel): string {
+  return table === 'wallet_holds' ? 'WHERE held <> 0' : ''
+}
 
-/** Every difference; none when live equals replayed. Nothing may be appended meanwhile. */
-export async function compareShadow(pool: Pool, shadow: Shadow): Promise<Difference[]> {
-  const differences: Difference[] = []
-  for (const [table, rows] of shadow) {
-    const { rows: found } = await pool.query<{ side: Difference['side']; row: Difference['row'] }>(
-      `WITH replayed AS (SELECT to_jsonb(r) AS row FROM jsonb_populate_recordset(NULL::${table}, $1::jsonb) AS r),
-            live AS (SELECT to_jsonb(l) AS row FROM ${table} AS l),
-            tally AS (SELECT 'live' AS side, row FROM (TABLE live EXCEPT TABLE replayed) AS a
-                      UNION ALL SELECT 'replayed', row FROM (TABLE replayed EXCEPT TABLE live) AS b)
-       SELECT side, row FROM tally ${IGNORED}`,
-      [JSON.stringify([...rows.values()])],
-    )
-    differences.push(...found.map(({ side, row }) => ({ table, side, row })))
+function keyText(key: readonly KeyColumn[]): string {
+  return `jsonb_build_array(${key.map(({ name }) => `r.${quoted(name)}::text`).join(', ')})::text`
+}
+
+/** By bytes, so that both sides agree with this process on the order. */
+function digests({ table, key }: Compared, schema: string): string {
+  return `SELECT ${keyText(key)} COLLATE "C" AS key, md5(to_jsonb(r)::text) AS digest FROM ${nameIn(schema, table)} AS r
+           ${meaningful(table)} ORDER BY 1`
+}
+
+type Digest = { readonly key: string; readonly sortKey: Buffer; readonly digest: string }
+
+let cursors = 0
+
+function createReader(session: Client, query: string) {
+  cursors += 1
+  const cursor = `compared_${cursors}`
+  let rows: { readonly key: string; readonly digest: string }[] = []
+  let at = 0
+  let isOpen = false
+  return {
+    async next(): Promise<Digest | null> {
+      if (at >= rows.length) {
+        if (!isOpen) await session.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${query}`)
+        isOpen = true
+        rows = (await session.query<{ key: string; digest: string }>(`FETCH ${FETCH} FROM ${cursor}`)).rows
+        at = 0
+      }
+      const row = rows[at]
+      at += 1
+      return row === undefined ? null : { ...row, sortKey: Buffer.from(row.key) }
+    },
+    close: () => session.query(`CLOSE ${cursor}`),
   }
-  return differences
+}
+
+async function difference(compared: Compared, found: Digest | null): Promise<Difference> {
+  const { table, key, live, shadow } = compared
+  const values = JSON.parse(found?.key ?? '[]') as string[]
+  const [ofLive, ofShadow] = await Promise.all(
+    [live, shadow].map(async ({ session, schema }) => {
+      const { rows } = await session.query<{ row: Row }>(
+        `SELECT (SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each_text(to_jsonb(r)) AS c) AS row FROM ${nameIn(schema, table)} AS r
+          WHERE ${key.map(({ name, type }, n) => `r.${quoted(name)} = $${n + 1}::text::${type}`).join(' AND ')}`,
+        values,
+      )
+      return rows[0]?.row ?? null
+    }),
+  )
+  return {
+    table,
+    key: Object.fromEntries(key.map(({ name }, n) => [name, values[n] ?? null])),
+    live: ofLive ?? null,
+    replayed: ofShadow ?? null,
+  }
 }

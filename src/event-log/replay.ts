@@ -1,126 +1,160 @@
 /**
- * Folds the log again: every event through its aggregate and its projection, in log order, into a shadow of the read
- * models. What the shadow says must be what the live tables say: every read model is disposable.
+ * Folds the log again, as of one moment, into a shadow of every read model, and compares it with what the live tables say at that
+ * same moment: every read model is disposable. Changes nothing: the shadow is made of temporary tables, which go with the session
+ * however it ends. Memory does not grow with the log, but with its largest stream alone.
  */
-import type { Pool } from 'pg'
-import type { Event } from '../core/messages.ts'
-import { type Aggregate, type ReadModelTable, upcast } from './aggregate.ts'
-import { EVENT_COLUMNS, type EventRow } from './rows.ts'
-import { LOG_START } from './subscription.ts'
+import type { Client, Pool } from 'pg'
+import { NotFound } from '../core/errors.ts'
+import { compareShadow, type Difference } from './compare-shadow.ts'
+import { type AnyAggregate, createFold, type Fold } from './fold.ts'
+import {
+  beginSnapshot,
+  countEvents,
+  readStreams,
+  type StreamEvent,
+  type StreamFilter,
+  transactionOf,
+} from './read-streams.ts'
+import { withSessions } from './session.ts'
+import { createShadow, nameIn, type Shadow } from './shadow.ts'
+import { liveSchema, quoted, readPrimaryKeys } from './table-shape.ts'
+import { READ_MODEL_NAMES, READ_MODELS, type ReadModel } from './tables.ts'
 
-/** Events in one read: a few megabytes. */
-const BATCH_SIZE = 5_000
+export type ReplaySettings = {
+  readonly streamId?: string
+  /** Up to the event at this position, in reading order; or up to what was recorded by this time. */
+  readonly to?: bigint | Date
+  /** Told each difference between live and replayed. Makes sense of the whole log, or of a stream as it is now. */
+  readonly onDifference?: (difference: Difference) => void
+  /** All of them, unless some are named. */
+  readonly tables?: readonly ReadModel[]
+  readonly onProgress?: (events: number, total: number) => void
+}
 
-/** The shadow of one table: rows by primary key, joined with a space. */
-export type Shadow = ReadonlyMap<
-  ReadModelTable | 'wallet_holds',
-  ReadonlyMap<string, Readonly<Record<string, unknown>>>
->
-
-/** Any aggregate: the replay hands each its own events. */
-export type AnyAggregate = Aggregate<never, never, never>
-
-export type Replayed = { readonly events: number; readonly shadow: Shadow }
-
-/** Columns that make the primary key of each read model. */
-const PRIMARY_KEYS: Readonly<Partial<Record<ReadModelTable, readonly string[]>>> = {
-  wallets: ['wallet_id'],
-  transactions: ['transaction_id'],
-  balances: ['wallet_id', 'asset_id'],
-  api_keys: ['key_id'],
-  assets: ['tenant_id', 'asset_id'],
-  nft_metadata: ['cid'],
-  nft_collections: ['collection_id'],
-  nft_mints: ['mint_id'],
-  nft_tokens: ['mint_id', 'token_id'],
-  nft_vouchers: ['mint_id'],
-  nft_token_updates: ['collection_id', 'token_id', 'sequence'],
-  nft_owners: ['chain_id', 'contract', 'token_id', 'owner'],
-  nft_transfers: ['transfer_id'],
-  nft_transfer_items: ['transfer_id', 'item'],
-  mpc_keys: ['key_id'],
-  mpc_refreshes: ['refresh_id'],
-  signatures: ['signature_id'],
-  wallet_exports: ['export_id'],
+export type Replayed = {
+  readonly events: number
+  readonly streams: number
+  /** The newest position that was read; `null` of an empty log. */
+  readonly position: string | null
+  readonly rows: Readonly<Partial<Record<ReadModel, number>>>
+  readonly differences: number
 }
 
 /**
- * Replays the whole log.
- *
  * @param aggregates every aggregate whose streams the log holds
- * @param onProgress told of the number of events after each batch
- * @throws Error for an event of a stream or type that no aggregate knows
+ * @throws NotFound `unknown_position` or `unknown_stream`; UnknownEvent
  */
 export async function replay(
   pool: Pool,
   aggregates: readonly AnyAggregate[],
-  onProgress: (events: number) => void = () => undefined,
+  settings: ReplaySettings = {},
 ): Promise<Replayed> {
-  const byCategory = new Map(
-    aggregates.map((aggregate) => [aggregate.category, aggregate as unknown as Aggregate<unknown, unknown, Event>]),
+  return withSessions(pool, ['replay-reader', 'replay-shadow'], (reader, writer) =>
+    replayBetween({ reader, writer, aggregates, settings }),
   )
-  const fold = createFold(byCategory)
+}
+
+/** What the log folds to against what the live tables say, at one moment, whatever is appended meanwhile. */
+export async function compareLive(
+  pool: Pool,
+  aggregates: readonly AnyAggregate[],
+  settings: Pick<ReplaySettings, 'tables' | 'onProgress'> = {},
+): Promise<Omit<Replayed, 'differences'> & { readonly differences: readonly Difference[] }> {
+  const differences: Difference[] = []
+  const replayed = await replay(pool, aggregates, { ...settings, onDifference: (found) => differences.push(found) })
+  return { ...replayed, differences }
+}
+
+type Replaying = {
+  readonly reader: Client
+  readonly writer: Client
+  readonly aggregates: readonly AnyAggregate[]
+  readonly settings: ReplaySettings
+}
+
+async function replayBetween({ reader, writer, aggregates, settings }: Replaying): Promise<Replayed> {
+  const { streamId, to, onDifference, onProgress, tables = READ_MODEL_NAMES } = settings
+  const live = await liveSchema(reader)
+  const keyColumns = await readPrimaryKeys(reader, live)
+  const shadow = await createShadow({ writer, live, schema: 'pg_temp', tables, primaryKeys: keyColumns })
+  await beginSnapshot(reader, onDifference ? tables.map((table) => nameIn(live, table)) : [])
+  const filter: StreamFilter = {
+    ...(streamId === undefined ? {} : { streamId }),
+    ...(typeof to === 'bigint' ? { upTo: { transactionId: await transactionOf(reader, to), position: to } } : {}),
+  }
+  const { events: total, last } = await countEvents(reader, filter)
+  if (streamId !== undefined && total === 0) throw unknownStream(streamId)
+  const fold = createFold({
+    aggregates,
+    primaryKeys: namesOf(keyColumns),
+    ...(to instanceof Date ? { until: to } : {}),
+  })
+  const { events, streams } = await foldInto(shadow, readStreams(reader, filter), fold, (done) =>
+    onProgress?.(done, total),
+  )
+  await shadow.fill()
+  const rows: Partial<Record<ReadModel, number>> = {}
+  let differences = 0
+  for (const table of tables) {
+    const key = keyColumns.get(table) ?? []
+    await writer.query(
+      `ALTER TABLE ${nameIn('pg_temp', table)} ADD PRIMARY KEY (${key.map(({ name }) => quoted(name)).join(', ')})`,
+    )
+    const counted = await writer.query<{ n: string }>(`SELECT count(*) AS n FROM ${nameIn('pg_temp', table)}`)
+    rows[table] = Number(counted.rows[0]?.n)
+    // What is held back is the sum over all streams: one stream tells nothing of it.
+    if (!onDifference || (streamId !== undefined && READ_MODELS[table] === 'sum')) continue
+    await writer.query('BEGIN')
+    const sides = {
+      live: { session: reader, schema: live },
+      shadow: { session: writer, schema: 'pg_temp' },
+      ofShadowAlone: streamId !== undefined,
+    }
+    for await (const found of compareShadow({ table, key, ...sides })) {
+      differences += 1
+      onDifference(found)
+    }
+    await writer.query('COMMIT')
+  }
+  await reader.query('ROLLBACK')
+  return { events, streams, position: last, rows, differences }
+}
+
+/** Folds what is read into a shadow. */
+export async function foldInto(
+  shadow: Pick<Shadow, 'add'>,
+  batches: AsyncIterable<readonly StreamEvent[]>,
+  fold: Fold,
+  onProgress: (events: number) => void,
+): Promise<{ readonly events: number; readonly streams: number }> {
   let events = 0
-  for await (const rows of readLog(pool)) {
-    for (const row of rows) fold.take(row)
-    events += rows.length
+  let streams = 0
+  for await (const batch of batches) {
+    for (const event of batch) {
+      const ended = fold.take(event)
+      if (ended === null) continue
+      streams += 1
+      await shadow.add(ended)
+    }
+    events += batch.length
     onProgress(events)
   }
-  return { events, shadow: fold.shadow }
+  const last = fold.end()
+  if (last !== null) {
+    streams += 1
+    await shadow.add(last)
+  }
+  return { events, streams }
 }
 
-/** The log in reading order, a batch at a time. Nobody else may be waited for: rows of running transactions are left out. */
-export async function* readLog(pool: Pool): AsyncGenerator<readonly EventRow[]> {
-  let after = { transactionId: LOG_START.transactionId.toString(), position: LOG_START.position.toString() }
-  for (;;) {
-    const { rows } = await pool.query<EventRow>({
-      name: 'replay_log',
-      text: `SELECT ${EVENT_COLUMNS} FROM events
-              WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-              ORDER BY events.transaction_id, position LIMIT $3`,
-      values: [after.transactionId, after.position, BATCH_SIZE],
-    })
-    const last = rows.at(-1)
-    if (last === undefined) return
-    yield rows
-    after = { transactionId: last.transaction_id, position: last.position }
-  }
+export function namesOf(keys: Awaited<ReturnType<typeof readPrimaryKeys>>): ReadonlyMap<string, readonly string[]> {
+  return new Map([...keys].map(([table, columns]) => [table, columns.map(({ name }) => name)]))
 }
 
-function createFold(byCategory: ReadonlyMap<string, Aggregate<unknown, unknown, Event>>) {
-  const states = new Map<string, unknown>()
-  const shadow = new Map<ReadModelTable | 'wallet_holds', Map<string, Record<string, unknown>>>()
-  const tableOf = (table: ReadModelTable | 'wallet_holds') => {
-    const rows = shadow.get(table) ?? new Map<string, Record<string, unknown>>()
-    shadow.set(table, rows)
-    return rows
-  }
-
-  function take(row: EventRow): void {
-    const dash = row.stream_id.indexOf('-')
-    const aggregate = byCategory.get(row.stream_id.slice(0, dash))
-    if (aggregate === undefined) throw new Error(`no aggregate knows the stream ${row.stream_id}`)
-    const before = states.get(row.stream_id) ?? aggregate.initialState
-    const after = aggregate.evolve(before, upcast<Event>(aggregate.schemas, row.type, row.schema_version, row.data))
-    states.set(row.stream_id, after)
-    const { rows, holds } = aggregate.project(before, after, {
-      id: row.stream_id.slice(dash + 1),
-      tenantId: row.metadata.tenantId,
-      version: row.stream_version,
-      recordedAt: row.recorded_at.toISOString(),
-    })
-    for (const { table, row: content } of rows) {
-      const key = PRIMARY_KEYS[table]?.map((column) => String(content[column])).join(' ')
-      if (key !== undefined) tableOf(table).set(key, content)
-    }
-    for (const { walletId, assetId, delta } of holds) addHold(tableOf('wallet_holds'), walletId, assetId, delta)
-  }
-
-  return { take, shadow: shadow as Shadow }
-}
-
-function addHold(rows: Map<string, Record<string, unknown>>, walletId: string, assetId: string, delta: bigint): void {
-  const key = `${walletId} ${assetId}`
-  const held = BigInt((rows.get(key)?.held as string | undefined) ?? 0)
-  rows.set(key, { wallet_id: walletId, asset_id: assetId, held: (held + delta).toString() })
+function unknownStream(streamId: string): NotFound {
+  return new NotFound(
+    'stream',
+    'unknown_stream',
+    `The log has no stream ${streamId} (or not by then): a stream is named as transaction-tx_….`,
+  )
 }

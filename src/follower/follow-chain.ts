@@ -4,7 +4,6 @@
  *
  * Invariant: what a block meant and the step of the cursor over it are one commit, so no block counts twice or never.
  */
-import type { Pool } from 'pg'
 import type { Block, BlockRef } from '../chain/blocks.ts'
 import { createFollower, type FollowStep } from '../chain/follow.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
@@ -15,17 +14,9 @@ import { pause } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { chainAggregate, loadChain } from './aggregate.ts'
-import {
-  blockRow,
-  type Cursor,
-  cursorRow,
-  firstBlocks,
-  pruneHashes,
-  readCursor,
-  readHashes,
-  touchCursor,
-} from './cursor.ts'
+import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
+import { findGround } from './find-ground.ts'
 
 /** The log is told every so many blocks how far the follower is. */
 const ADVANCED_EVERY_BLOCKS = 1_000
@@ -39,14 +30,18 @@ type Taken = Extract<FollowStep, { readonly type: 'advance' | 'reorg' }>
 /** What a capability makes of blocks. Changes of all observers must be of different streams. */
 export type BlockObserver = {
   readonly observe: (blocks: readonly Block[]) => Promise<readonly Change[]>
-  /** All above the ancestor is no longer in the chain. */
-  readonly unwind: (ancestor: number) => Promise<readonly Change[]>
+  /** All above the ancestor is no longer in the chain; `head` is the newest block of the branch that was left. */
+  readonly unwind: (ancestor: number, head: number) => Promise<readonly Change[]>
 }
 
 export type FollowPorts = {
-  readonly pool: Pool
+  readonly walked: WalkedBlocks
   readonly log: EventLog
   readonly client: RpcReader
+  /** Blocks of which anything is recorded, at a height or below, newest first: a page, empty where there are no more. */
+  readonly recordedBlocks: (upTo: number) => Promise<readonly BlockRef[]>
+  /** Runs alone: no step is committed while what others work out from walked blocks is. */
+  readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
   readonly settings: ChainSettings
   readonly observers: readonly BlockObserver[]
   /** What becomes final at a head, committed on its own. */
@@ -57,18 +52,18 @@ export type FollowPorts = {
 
 /** Runs until the signal aborts. @throws when the node or the database stays away: the leader starts it again */
 export async function followChain(ports: FollowPorts, lease: Lease, signal: AbortSignal): Promise<void> {
-  const { pool, client, settings } = ports
+  const { walked, client, settings } = ports
   const { chainId, pollIntervalMs } = settings
-  const follower = createFollower({ client, storedHashes: (from, to) => readHashes(pool, chainId, from, to) })
-  let cursor = (await readCursor(pool, chainId)) ?? (await begin(ports, lease))
+  const follower = createFollower({ client, storedHashes: (from, to) => walked.hashes(chainId, from, to) })
+  let cursor = (await walked.cursor(chainId)) ?? (await begin(ports, lease))
   let settledAt: number | null = null
   let touchedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
-    const step = await follower.nextStep(cursor)
+    const step = await grounded(ports, await follower.nextStep(cursor))
     if (step.type === 'advance' || step.type === 'reorg')
-      cursor = await repeatOnConflict(() => take(ports, lease, cursor, step))
+      cursor = await ports.inTurn(() => repeatOnConflict(() => take(ports, lease, cursor, step)))
     else if (performance.now() - touchedAt > TOUCH_INTERVAL_MS) {
-      await touchCursor(pool, chainId, step.head.number)
+      await walked.heard(chainId, step.head.number)
       touchedAt = performance.now()
     }
     if (settledAt !== cursor.number) await settleAll(ports, lease, cursor.number)
@@ -88,9 +83,16 @@ async function begin({ log, client, settings }: FollowPorts, lease: Lease): Prom
   return start
 }
 
+/** A reorg beyond the window reaches as deep as what is recorded is no longer shown; a chain that began anew, to its start. */
+async function grounded({ log, client, settings, recordedBlocks }: FollowPorts, step: FollowStep): Promise<FollowStep> {
+  if (step.type !== 'reorg' || !step.beyondWindow || step.to.number === 0) return step
+  const to = await findGround({ log, client, chain: settings, recordedBlocks }, step.to)
+  return { ...step, to, depth: step.from.number - to.number }
+}
+
 /** Commits what a step means; returns the cursor after it. */
 async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Taken): Promise<Cursor> {
-  const { pool, log, settings } = ports
+  const { walked, log, settings } = ports
   const { chainId } = settings
   switch (step.type) {
     case 'advance': {
@@ -105,12 +107,12 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
         cursorRow(chainId, last, step.head.number, log.now()),
       ]
       await log.append({ changes, rows, guards: { fence: lease } })
-      if (crosses(cursor.number, last.number, PRUNE_EVERY_BLOCKS)) await pruneHashes(pool, chainId, last.number)
+      if (crosses(cursor.number, last.number, PRUNE_EVERY_BLOCKS)) await walked.prune(chainId, last.number)
       return ref(last)
     }
     case 'reorg': {
-      const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(step.to.number)))
       const { from, to, depth, beyondWindow } = step
+      const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(to.number, from.number)))
       const fact: ChainEvent = {
         type: 'ReorgDetected',
         data: { from: ref(from), ancestor: ref(to), depth, beyondWindow, detectedAt: log.now() },
@@ -120,7 +122,7 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
       const ground = beyondWindow ? [blockRow(chainId, { ...ref(to), parentHash: '', timestamp: 0 })] : []
       const rows = [...ground, cursorRow(chainId, to, step.head.number, log.now())]
       await log.append({ changes, rows, guards: { fence: lease } })
-      await pruneHashes(pool, chainId, to.number)
+      await walked.prune(chainId, to.number)
       return ref(to)
     }
   }

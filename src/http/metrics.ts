@@ -3,6 +3,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
+import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -10,7 +11,7 @@ const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 /** A number for each combination of labels, read when Prometheus asks. */
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
-export type Metrics = {
+export type Metrics = ReorgMetrics & {
   readonly registry: Registry
   /** One answered request. `route` is the template, never the path: labels must stay few. */
   readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
@@ -95,6 +96,7 @@ export function createMetrics(processName: string): Metrics {
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
+    ...createReorgMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
     countAuditRefusal: () => refusals.inc(),

@@ -36,6 +36,16 @@ export type QueueCounts = {
   readonly failed: number
 }
 
+/** The job that waits longest in a queue, for its first try or for its next one. */
+export type OldestJob = {
+  readonly id: string
+  readonly state: 'waiting' | 'active' | 'delayed'
+  /** Milliseconds since the epoch. */
+  readonly addedAt: number
+  /** Tries that failed. */
+  readonly attempts: number
+}
+
 /** A job that was given up. */
 export type FailedJob = {
   readonly id: string
@@ -68,12 +78,19 @@ export type Jobs = {
    */
   readonly process: (queue: QueueName, handler: JobHandler, options: { readonly concurrency: number }) => JobWorker
   readonly counts: () => Promise<Readonly<Record<QueueName, QueueCounts>>>
+  /** The job that was added first among those that are not done; `null` in an empty queue. */
+  readonly oldest: (queue: QueueName) => Promise<OldestJob | null>
   /** Jobs that were given up, newest first, one entry for each id. */
   readonly failed: (queue: QueueName, options: { readonly limit: number }) => Promise<readonly FailedJob[]>
   /** Puts a failed job back with all its tries. False when there is no failed job of that id. */
   readonly retry: (queue: QueueName, id: string) => Promise<boolean>
   /** Puts every failed job back; returns how many ids. */
   readonly retryAll: (queue: QueueName) => Promise<number>
+  /**
+   * Frees jobs that wait for a time which no wait of ours reaches, because a clock was set. To be called every so often: it
+   * compares what it sees with what it saw. Returns how many it freed.
+   */
+  readonly unstick: () => Promise<number>
   /** Returns when the back end answers. */
   readonly ping: () => Promise<void>
   /** Closes the workers as they close, then the connections. Never throws. */

@@ -17,6 +17,7 @@ export const mpcKeyAggregate: Aggregate<MpcKeyState, MpcKeyCommand, MpcKeyEvent>
     MpcSharesRefreshFailed: first,
     MpcPartyBanned: first,
   },
+  opens: (event) => (event.type === 'MpcSharesRefreshRequested' ? { id: event.data.refreshId, rank: 0 } : null),
   project(before, after, { id, version }) {
     if (after.status === 'unknown') return { rows: [], holds: [] }
     const known = before.status === 'unknown' ? null : before.refresh

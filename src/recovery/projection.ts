@@ -1,5 +1,5 @@
 /** The read model of an export: its row. What was sealed is in no event, so it is in no row that follows from them. Pure. */
-import type { Aggregate, ProjectionContext } from '../event-log/aggregate.ts'
+import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
 import { type ExportCommand, exportDecider } from './decider.ts'
 import type { ExportEvent } from './events.ts'
 import type { ExportState, KnownExport } from './state.ts'
@@ -10,6 +10,7 @@ export const exportAggregate: Aggregate<ExportState, ExportCommand, ExportEvent>
   ...exportDecider,
   category: 'export',
   schemas: { WalletExportRequested: first, WalletExported: first, WalletExportRefused: first },
+  opens: opensItself<ExportEvent>('WalletExportRequested'),
   project: (_before, after, context) => ({
     rows: after.status === 'unknown' ? [] : [{ table: 'wallet_exports', row: toRow(after, context) }],
     holds: [],

@@ -63,13 +63,17 @@ const RANKS = { database: 0, chain: 1, worker: 2, api: 3 } as const
 
 export type Sandbox = { readonly stop: () => Promise<void> }
 
-/** @param settings.stateFile written when the sandbox is ready and whenever a process is restarted */
+/**
+ * @param settings.stateFile written when the sandbox is ready and whenever a process is restarted
+ * @param settings.amend changes what the processes are told: puts something between them and their database and nodes
+ */
 export async function runSandbox(settings: {
   readonly config: Config
   readonly env: NodeJS.ProcessEnv
   readonly stateFile: string
+  readonly amend?: (env: NodeJS.ProcessEnv) => NodeJS.ProcessEnv
 }): Promise<Sandbox> {
-  const { config, env, stateFile } = settings
+  const { config, env, stateFile, amend = (own) => own } = settings
   const { dataDir, api } = config
   process.stdout.write(`Bursar sandbox in ${dataDir}\n`)
   if (!(await isFree(api.port)))
@@ -90,15 +94,17 @@ export async function runSandbox(settings: {
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
     ])
     const parties = await planParties(config)
-    const childEnv = {
+    const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
+    const childEnv = amend({
       ...DEFAULT_ENV,
       ...parties.env,
       ...env,
       DATA_DIR: dataDir,
       DATABASE_URL: databaseUrl,
       SANDBOX: 'true',
-      ...Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain))),
-    }
+      ...chainSettings,
+    })
+    const settings = { ...DEFAULT_ENV, ...parties.env, ...chainSettings }
     await step('API and workers', async () => {
       await Promise.all(
         [...PROCESSES, ...parties.processes].map(({ name, entry, env: own = {} }) =>
@@ -111,7 +117,14 @@ export async function runSandbox(settings: {
     const apiKey = await step('faucet and first API key', () => furnish(kernel, chains, stateFile))
     await awaitFirstKey(kernel.pool, config.mpc)
     publish = () =>
-      writeState(stateFile, { config, apiKey, databaseUrl, chains: chains.map(({ chain }) => chain), supervisor })
+      writeState(stateFile, {
+        config,
+        apiKey,
+        databaseUrl,
+        settings,
+        chains: chains.map(({ chain }) => chain),
+        supervisor,
+      })
     await publish()
     printWelcome({ baseUrl: `http://${api.host}:${api.port}`, apiKey, dataDir, mpc: config.mpc !== null })
     return {
@@ -201,11 +214,13 @@ async function writeState(
     readonly config: Config
     readonly apiKey: string
     readonly databaseUrl: string
+    /** What a command in another shell must know to see what the processes see. */
+    readonly settings: Readonly<Record<string, string>>
     readonly chains: readonly SandboxChain[]
     readonly supervisor: Supervisor
   },
 ): Promise<void> {
-  const { config, apiKey, databaseUrl, chains, supervisor } = state
+  const { config, apiKey, databaseUrl, settings, chains, supervisor } = state
   const content = {
     base_url: `http://${config.api.host}:${config.api.port}`,
     api_key: apiKey,
@@ -213,6 +228,7 @@ async function writeState(
       chains.map(({ network, url }) => [network, { rpc_url: url, chain_id: SANDBOX_CHAIN_IDS[network] }]),
     ),
     database_url: databaseUrl,
+    settings,
     processes: supervisor.processes(),
   }
   // Put in place whole: whoever waits for the file must never read half of it.

@@ -1,5 +1,5 @@
 /** The read model of a signature: its row. Pure. */
-import type { Aggregate, ProjectionContext } from '../event-log/aggregate.ts'
+import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
 import { type SignatureCommand, signatureDecider } from './decider.ts'
 import type { SignatureEvent } from './events.ts'
 import type { KnownSignature, SignatureState } from './state.ts'
@@ -10,6 +10,7 @@ export const signatureAggregate: Aggregate<SignatureState, SignatureCommand, Sig
   ...signatureDecider,
   category: 'signature',
   schemas: { MessageSignatureRequested: first, TypedDataSignatureRequested: first, SignatureMade: first },
+  opens: opensItself<SignatureEvent>('MessageSignatureRequested', 'TypedDataSignatureRequested'),
   project: (_before, after, context) => ({
     rows: after.type === 'unknown' ? [] : [{ table: 'signatures', row: toRow(after, context) }],
     holds: [],

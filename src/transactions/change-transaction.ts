@@ -76,9 +76,12 @@ async function executeOnce(
   if ((await findReplay(metadata)) !== null) return true
   const { tenantId, idempotency } = metadata
   // What the key names is the asking, not the transaction: two that ask at the same instant must not both be the first.
-  const guards = idempotency ? { idempotency: { tenantId, ...idempotency, resourceId: newId('request') } } : {}
+  const asking = idempotency && { ...idempotency, resourceId: newId('request') }
+  const guards = asking ? { idempotency: { tenantId, ...asking } } : {}
+  // In the event too: nothing else tells it when the table of keys is made again.
+  const recorded = asking ? { ...metadata, idempotency: asking } : metadata
   try {
-    await log.execute(transactionAggregate, transactionId, command, { metadata, guards })
+    await log.execute(transactionAggregate, transactionId, command, { metadata: recorded, guards })
     return false
   } catch (error) {
     if (!(error instanceof IdempotentReplay)) throw error

@@ -11,6 +11,7 @@ import type {
   Inclusion,
   Intent,
   Opening,
+  RecordedQuote,
   ReplacementPurpose,
   SignedBytes,
   TransactionEvent,
@@ -26,12 +27,18 @@ import {
 
 export type TransactionCommand =
   | { readonly type: 'RequestTransaction'; readonly opening: Opening; readonly intent: Intent }
-  | { readonly type: 'RecordSignature'; readonly signed: SignedBytes }
-  | { readonly type: 'RecordReplacement'; readonly signed: SignedBytes; readonly purpose: ReplacementPurpose }
+  | { readonly type: 'RecordSignature'; readonly signed: SignedBytes; readonly quote?: RecordedQuote }
+  | {
+      readonly type: 'RecordReplacement'
+      readonly signed: SignedBytes
+      readonly purpose: ReplacementPurpose
+      readonly quote?: RecordedQuote
+    }
   | { readonly type: 'RecordSubmission'; readonly hash: string; readonly now: string }
   | { readonly type: 'RecordShortFunds'; readonly hash: string; readonly now: string }
   | { readonly type: 'RecordInclusion'; readonly inclusion: Inclusion }
-  | { readonly type: 'RecordReorg'; readonly now: string }
+  /** `head` is the number of the newest block of the branch that was left. */
+  | { readonly type: 'RecordReorg'; readonly head: number; readonly now: string }
   | { readonly type: 'Settle'; readonly confirmations: number; readonly revertReason: string; readonly now: string }
   | { readonly type: 'FailUnsigned'; readonly code: FailureCode; readonly message: string; readonly now: string }
   | { readonly type: 'RequestCancellation'; readonly now: string }
@@ -75,7 +82,7 @@ function decideKnown(
   switch (command.type) {
     case 'RecordSignature':
       if (transaction.state !== 'requested') throw new InvalidTransition(command.type, transaction.state)
-      return [{ type: 'TransactionSigned', data: command.signed }]
+      return [{ type: 'TransactionSigned', data: { ...command.signed, quote: command.quote ?? null } }]
     case 'RecordReplacement':
       return recordReplacement(command, transaction)
     case 'RecordSubmission':
@@ -86,7 +93,7 @@ function decideKnown(
     case 'RecordInclusion':
       return recordInclusion(command.inclusion, transaction)
     case 'RecordReorg':
-      return recordReorg(command.now, transaction)
+      return recordReorg(command, transaction)
     case 'Settle':
       return settle(command, transaction)
     case 'FailUnsigned':
@@ -105,14 +112,20 @@ function decideKnown(
   }
 }
 
+type Replacing = {
+  readonly signed: SignedBytes
+  readonly purpose: ReplacementPurpose
+  readonly quote?: RecordedQuote | null
+}
+
 function recordReplacement(
-  { signed, purpose }: { readonly signed: SignedBytes; readonly purpose: ReplacementPurpose },
+  { signed, purpose, quote = null }: Replacing,
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
   const newest = newestAttempt(transaction)
   if (!isUnmined(transaction) || newest === null) return []
   if (newest.nonce !== signed.nonce) throw new InvalidTransition('RecordReplacement', transaction.state)
-  return [{ type: 'TransactionReplaced', data: { ...signed, purpose, replacedHash: newest.hash } }]
+  return [{ type: 'TransactionReplaced', data: { ...signed, purpose, replacedHash: newest.hash, quote } }]
 }
 
 function recordSubmission(
@@ -130,7 +143,8 @@ function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): r
   if (attempt === undefined) throw new InvalidTransition('RecordInclusion', transaction.state)
   const before = transaction.inclusion
   if (before !== null && before.hash === inclusion.hash && before.blockHash === inclusion.blockHash) return []
-  const orphaned = before === null ? [] : recordReorg(inclusion.minedAt, transaction)
+  const orphaned =
+    before === null ? [] : recordReorg({ head: inclusion.blockNumber, now: inclusion.minedAt }, transaction)
   const mined: TransactionEvent = { type: 'TransactionMined', data: inclusion }
   if (attempt.purpose !== 'cancel') return [...orphaned, mined]
   return [
@@ -140,10 +154,18 @@ function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): r
   ]
 }
 
-function recordReorg(now: string, { inclusion }: KnownTransaction): readonly TransactionEvent[] {
+/** A final state with a block was told to the owner as such: that it no longer holds is told as plainly. */
+function recordReorg(
+  { head, now }: { readonly head: number; readonly now: string },
+  { state, inclusion }: KnownTransaction,
+): readonly TransactionEvent[] {
   if (inclusion === null) return []
   const { hash, blockNumber, blockHash } = inclusion
-  return [{ type: 'TransactionReorged', data: { hash, blockNumber, blockHash, reorgedAt: now } }]
+  const block = { hash, blockNumber, blockHash }
+  if (state !== 'confirmed' && state !== 'reverted' && state !== 'cancelled')
+    return [{ type: 'TransactionReorged', data: { ...block, reorgedAt: now } }]
+  const confirmations = Math.max(1, head - blockNumber + 1)
+  return [{ type: 'SettlementRevoked', data: { outcome: state, ...block, confirmations, revokedAt: now } }]
 }
 
 function settle(

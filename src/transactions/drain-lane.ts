@@ -15,9 +15,10 @@ import { buildCall, type Call, unsigned } from './build-call.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
-import type { FailureCode, Fees, GasPriority, Intent, SignedBytes } from './events.ts'
+import type { FailureCode, Fees, GasPriority, Intent, RecordedQuote, SignedBytes } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
+import { recordedQuote } from './recorded-quote.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
 import type { KnownTransaction, TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
@@ -88,8 +89,8 @@ async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease): Promis
   })
   const changes: Change[] = decided([
     ...refused.map(({ loaded, command }) => change(transactionAggregate, loaded, command, context(loaded))),
-    ...signed.map(({ loaded, bytes }) =>
-      change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes }, context(loaded)),
+    ...signed.map(({ loaded, bytes, quote: basis }) =>
+      change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote: basis }, context(loaded)),
     ),
   ])
   if (changes.length === 0) return false
@@ -112,7 +113,7 @@ type Waiting = {
   readonly dependency: DependencyOutcome | null
 }
 type Candidate = Waiting & { readonly call: Call }
-type Ready = Candidate & { readonly fees: Fees }
+type Ready = Candidate & { readonly fees: Fees; readonly quote: RecordedQuote }
 type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
 
 /** What still waits to be signed, with what became of the transactions that it depends on. */
@@ -176,7 +177,8 @@ function judge(
   if (quote === null) return null
   if (estimate === undefined) throw new Error('fewer gas estimates than calls')
   if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
-  return { ...candidate, fees: chooseFees(quote, gasPriority, reserved, gasLimitOf(intent, estimate.gasLimit)) }
+  const fees = chooseFees(quote, gasPriority, reserved, gasLimitOf(intent, estimate.gasLimit))
+  return { ...candidate, fees, quote: recordedQuote(quote, gasPriority) }
 }
 
 /**
@@ -208,12 +210,14 @@ export function chooseFees(
   }
 }
 
+type Signed = { readonly loaded: Loaded<TransactionState>; readonly bytes: SignedBytes; readonly quote: RecordedQuote }
+
 async function sign(
   ports: DrainLanePorts,
   lane: Lane,
   ready: readonly Ready[],
   nonces: readonly number[],
-): Promise<{ loaded: Loaded<TransactionState>; bytes: SignedBytes }[]> {
+): Promise<Signed[]> {
   const { signer, keyOf, clock } = ports
   const requests = await Promise.all(
     ready.map(async ({ loaded, transaction, call, fees }, index) => ({
@@ -228,9 +232,9 @@ async function sign(
   })
   if (signatures instanceof NonceClaimed) return sign(ports, lane, ready, withFirst(nonces, signatures.nonce))
   return signatures.map(({ hash, rawTransaction }, index) => {
-    const { loaded, fees } = ready[index] as Ready
+    const { loaded, fees, quote } = ready[index] as Ready
     const nonce = nonces[index] as number
-    return { loaded, bytes: { nonce, hash, rawTransaction, fees, signedAt: toInstant(clock()) } }
+    return { loaded, quote, bytes: { nonce, hash, rawTransaction, fees, signedAt: toInstant(clock()) } }
   })
 }
 

@@ -18,6 +18,13 @@ export type AssetRef = {
 
 export type Fees = { readonly gasLimit: string; readonly maxFeePerGas: string; readonly maxPriorityFeePerGas: string }
 
+/** What the network asked when fees were decided on, at the priority that was decided for; wei for one unit of gas. */
+export type RecordedQuote = {
+  readonly baseFeePerGas: string
+  readonly maxFeePerGas: string
+  readonly maxPriorityFeePerGas: string
+}
+
 /** What a transaction serves, for those who look it up from there. */
 export const SUBJECT_TYPES = ['collection', 'mint', 'nft_transfer', 'token'] as const
 export type SubjectType = (typeof SUBJECT_TYPES)[number]
@@ -44,6 +51,8 @@ export type Intent = {
   readonly gasPriority: GasPriority
   /** What was held back for gas when the request was accepted: `gasLimit · maxFeePerGas` at most. */
   readonly reserved: { readonly gasLimit: string; readonly maxFeePerGas: string }
+  /** What that was decided on; `null` in what was recorded before quotes were. */
+  readonly quote: RecordedQuote | null
   readonly referenceId: string | null
   readonly memo: string | null
   readonly validUntil: string | null
@@ -93,10 +102,11 @@ export function isOpening(event: TransactionEvent): event is OpeningEvent {
   return event.type in TRANSACTION_TYPES
 }
 
-export type TransactionSigned = Event<'TransactionSigned', SignedBytes>
+/** `quote` is what the fees were decided on; `null` in what was recorded before quotes were. */
+export type TransactionSigned = Event<'TransactionSigned', SignedBytes & { quote: RecordedQuote | null }>
 export type TransactionReplaced = Event<
   'TransactionReplaced',
-  SignedBytes & { purpose: ReplacementPurpose; replacedHash: string }
+  SignedBytes & { purpose: ReplacementPurpose; replacedHash: string; quote: RecordedQuote | null }
 >
 export type TransactionSubmitted = Event<'TransactionSubmitted', { hash: string; submittedAt: string }>
 export type TransactionAwaitingFunds = Event<'TransactionAwaitingFunds', { hash: string; refusedAt: string }>
@@ -104,6 +114,23 @@ export type TransactionMined = Event<'TransactionMined', Inclusion>
 export type TransactionReorged = Event<
   'TransactionReorged',
   { hash: string; blockNumber: number; blockHash: string; reorgedAt: string }
+>
+/**
+ * A block that had settled the transaction left the chain: what its owner was told no longer holds. It is as after
+ * `TransactionReorged`, which stands for this in logs that were written before.
+ */
+export type SettlementRevoked = Event<
+  'SettlementRevoked',
+  {
+    /** What was told. */
+    outcome: SettledState
+    hash: string
+    blockNumber: number
+    blockHash: string
+    /** How many the block had when it left the chain: so deep the reorg reached. */
+    confirmations: number
+    revokedAt: string
+  }
 >
 export type TransactionConfirmed = Event<
   'TransactionConfirmed',
@@ -123,6 +150,9 @@ export type NonceConsumedExternally = Event<
   { nonce: number; finalizedBlock: number; foundAt: string }
 >
 
+/** The outcomes that a block gives. */
+export type SettledState = 'confirmed' | 'reverted' | 'cancelled'
+
 export type FailureCode =
   | 'insufficient_funds'
   | 'execution_reverted'
@@ -139,6 +169,7 @@ export type TransactionEvent =
   | TransactionAwaitingFunds
   | TransactionMined
   | TransactionReorged
+  | SettlementRevoked
   | TransactionConfirmed
   | TransactionReverted
   | TransactionFailed

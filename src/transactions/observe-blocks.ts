@@ -2,21 +2,18 @@
  * What walked blocks mean for transactions. One query finds ours by sender and nonce, whatever version of the bytes was
  * mined; nothing polls receipts one by one.
  */
-import type { Pool } from 'pg'
 import type { Block } from '../chain/blocks.ts'
 import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { Inclusion } from './events.ts'
 import { transactionAggregate } from './projection.ts'
 import type { TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
-/** More than this settle with the next step of the follower. */
-const MAX_SETTLED = 5_000
-
 export type ObservePorts = {
-  readonly pool: Pool
+  readonly reads: BlockReads
   readonly log: EventLog
   /** Why a mined transaction failed, decoded; told to its owner when it is final. */
   readonly revertReason: (chainId: number, transaction: Inclusion, rawTransaction: string) => Promise<string>
@@ -26,27 +23,20 @@ type Mined = { readonly inclusion: Inclusion; readonly from: string; readonly no
 
 /** Changes for the transactions of ours that are in these blocks. */
 export async function observeTransactions(
-  { pool, log }: ObservePorts,
+  { reads, log }: ObservePorts,
   chainId: number,
   blocks: readonly Block[],
 ): Promise<Change[]> {
   const mined = blocks.flatMap((block) => minedIn(block, log.now()))
   if (mined.length === 0) return []
-  const ours = await ownAddresses(pool, chainId, mined)
+  const ours = await ownAddresses(reads, chainId, mined)
   const sent = mined.flatMap((one) => {
     const address = ours.get(one.from)
     return address === undefined ? [] : [{ ...one, address }]
   })
   if (sent.length === 0) return []
-  // LATERAL with OFFSET: one index look-up for each, whatever the statistics of a fast growing table say.
-  const { rows } = await pool.query<{ transaction_id: string; n: string }>({
-    name: 'transactions_in_blocks',
-    text: `SELECT t.transaction_id, sent.n FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS sent(address, nonce, n)
-            CROSS JOIN LATERAL (SELECT transaction_id FROM transactions
-              WHERE chain_id = $1 AND from_address = sent.address AND nonce = sent.nonce OFFSET 0) AS t`,
-    values: [chainId, sent.map(({ address }) => address), sent.map(({ nonce }) => nonce)],
-  })
-  const inclusions = new Map(rows.map((row) => [row.transaction_id, (sent[Number(row.n) - 1] as Mined).inclusion]))
+  const found = await reads.byNonce(chainId, sent)
+  const inclusions = new Map(found.map(({ id, index }) => [id, (sent[index] as Mined).inclusion]))
   return commandEach(log, [...inclusions.keys()], (loaded) => {
     const inclusion = inclusions.get(loaded.id)
     const { state } = loaded
@@ -58,28 +48,24 @@ export async function observeTransactions(
 }
 
 /** Which senders are wallets of ours: their addresses as recorded, by lower case. */
-async function ownAddresses(pool: Pool, chainId: number, mined: readonly Mined[]): Promise<Map<string, string>> {
-  const { rows } = await pool.query<{ address: string }>({
-    name: 'own_senders',
-    text: 'SELECT DISTINCT address FROM wallets WHERE chain_id = $1 AND lower(address) = ANY ($2::text[])',
-    values: [chainId, [...new Set(mined.map(({ from }) => from))]],
-  })
-  return new Map(rows.map(({ address }) => [address.toLowerCase(), address]))
+async function ownAddresses(reads: BlockReads, chainId: number, mined: readonly Mined[]): Promise<Map<string, string>> {
+  const addresses = await reads.ownSenders(chainId, [...new Set(mined.map(({ from }) => from))])
+  return new Map(addresses.map((address) => [address.toLowerCase(), address]))
 }
 
-/** Changes for the transactions whose block is no longer in the chain. */
+/**
+ * Changes for the transactions whose block is no longer in the chain.
+ *
+ * @param ancestor number of the newest block that still is
+ * @param head number of the newest block of the branch that was left
+ */
 export async function unwindTransactions(
-  { pool, log }: ObservePorts,
+  { reads, log }: ObservePorts,
   chainId: number,
-  ancestor: number,
-): Promise<Change[]> {
-  const ids = await idsOf(
-    pool,
-    'transactions_above',
-    'SELECT transaction_id FROM transactions WHERE chain_id = $1 AND block_number > $2 ORDER BY transaction_id',
-    [chainId, ancestor],
-  )
-  return commandEach(log, ids, () => ({ type: 'RecordReorg', now: log.now() }))
+  { ancestor, head }: { readonly ancestor: number; readonly head: number },
+): Promise<Change<TransactionState>[]> {
+  const ids = await reads.inBlocksAbove(chainId, ancestor)
+  return commandEach(log, ids, () => ({ type: 'RecordReorg', head, now: log.now() }))
 }
 
 /** Changes for the transactions that have enough confirmations now. @param head number of the newest walked block */
@@ -89,14 +75,8 @@ export async function settleTransactions(
   head: number,
   requiredConfirmations: number,
 ): Promise<Change[]> {
-  const { pool, log } = ports
-  const ids = await idsOf(
-    pool,
-    'transactions_deep_enough',
-    `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND state = 'mined' AND block_number <= $2
-      ORDER BY block_number LIMIT ${MAX_SETTLED}`,
-    [chainId, head - requiredConfirmations + 1],
-  )
+  const { reads, log } = ports
+  const ids = await reads.minedUpTo(chainId, head - requiredConfirmations + 1)
   const loaded = await log.loadMany(transactionAggregate, ids)
   const reasons = new Map(
     await Promise.all(loaded.map(async (item) => [item.id, await reasonOf(ports, chainId, item)] as const)),
@@ -119,27 +99,24 @@ async function reasonOf(
   return bytes === undefined ? '' : revertReason(chainId, inclusion, bytes.rawTransaction)
 }
 
-async function idsOf(pool: Pool, name: string, text: string, values: unknown[]): Promise<string[]> {
-  const { rows } = await pool.query<{ transaction_id: string }>({ name, text, values })
-  return rows.map((row) => row.transaction_id)
-}
-
 type Choose = (loaded: Loaded<TransactionState>) => TransactionCommand | null
 
-async function commandEach(log: EventLog, ids: readonly string[], choose: Choose): Promise<Change[]> {
+async function commandEach(log: EventLog, ids: readonly string[], choose: Choose): Promise<Change<TransactionState>[]> {
   return ids.length === 0 ? [] : decideEach(log, await log.loadMany(transactionAggregate, ids), choose)
 }
 
 /** Decides a command on each of many transactions. */
-export function decideEach(log: EventLog, loaded: readonly Loaded<TransactionState>[], choose: Choose): Change[] {
-  return decided(
-    loaded.map((item) => {
-      const command = choose(item)
-      if (command === null) return null
-      const metadata = workerMetadata(item.state, 'chain-follower', command.type)
-      return change(transactionAggregate, item, command, { metadata, now: log.now() })
-    }),
-  )
+export function decideEach(
+  log: EventLog,
+  loaded: readonly Loaded<TransactionState>[],
+  choose: Choose,
+): Change<TransactionState>[] {
+  return loaded.flatMap((item) => {
+    const command = choose(item)
+    if (command === null) return []
+    const metadata = workerMetadata(item.state, 'chain-follower', command.type)
+    return change(transactionAggregate, item, command, { metadata, now: log.now() }) ?? []
+  })
 }
 
 function minedIn(block: Block, now: string): Mined[] {

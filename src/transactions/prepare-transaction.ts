@@ -14,6 +14,7 @@ import { type Guards, HoldRefused, WalletGuardRefused } from '../event-log/commi
 import type { EventLog } from '../event-log/log.ts'
 import type { Intent, Opening } from './events.ts'
 import { transactionAggregate } from './projection.ts'
+import { recordedQuote } from './recorded-quote.ts'
 import type { TransactionState } from './state.ts'
 
 /** On whose behalf, and in which environment. */
@@ -98,6 +99,7 @@ export async function completeIntent(
     ...wanted,
     amount: amount.toString(),
     reserved: { gasLimit: gasLimit.toString(), maxFeePerGas: quote[wanted.gasPriority].maxFeePerGas.toString() },
+    quote: recordedQuote(quote, wanted.gasPriority),
     estimatedCompletionAt: new Date(Date.parse(now) + completionMs(sender.chainId)).toISOString(),
     requestedAt: now,
   }

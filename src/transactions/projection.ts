@@ -10,23 +10,27 @@ const first = { version: 1, upcasters: [] }
 
 /** Version 1 knew transfers alone. */
 const withoutCall: Upcaster = (data) => ({ ...data, data: null, dependsOn: null, subject: null })
+/** Quotes were not recorded at first. */
+const withoutQuote: Upcaster = (data) => ({ ...data, quote: null })
+const second = { version: 2, upcasters: [withoutQuote] }
 
 export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent> = {
   ...transactionDecider,
   category: 'transaction',
   schemas: {
-    TransferRequested: { version: 2, upcasters: [withoutCall] },
-    CollectionDeployRequested: first,
-    MintRequested: first,
-    NftTransferRequested: first,
-    TokenUpdateRequested: first,
-    VoucherRevocationRequested: first,
-    TransactionSigned: first,
-    TransactionReplaced: first,
+    TransferRequested: { version: 3, upcasters: [withoutCall, withoutQuote] },
+    CollectionDeployRequested: second,
+    MintRequested: second,
+    NftTransferRequested: second,
+    TokenUpdateRequested: second,
+    VoucherRevocationRequested: second,
+    TransactionSigned: second,
+    TransactionReplaced: second,
     TransactionSubmitted: first,
     TransactionAwaitingFunds: first,
     TransactionMined: first,
     TransactionReorged: first,
+    SettlementRevoked: first,
     TransactionConfirmed: first,
     TransactionReverted: first,
     TransactionFailed: first,
@@ -35,6 +39,9 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     TransactionCancelled: first,
     NonceConsumedExternally: first,
   },
+  // A transaction may only serve what its request was for (a mint, a collection), so that goes before it. Later on it is the asking
+  // itself that a key stands for: the events of one asking have it all, and the first of them tells.
+  opens: (_event, { id, version }) => ({ id: version === 1 ? id : `${id}:${version}`, rank: version }),
   project,
 }
 

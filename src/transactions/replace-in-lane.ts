@@ -12,6 +12,7 @@ import { buildCall, buildCancellation, PLAIN_TRANSFER_GAS, unsigned } from './bu
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
+import { recordedQuote } from './recorded-quote.ts'
 import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
@@ -35,10 +36,12 @@ export type ReplacePorts = {
 export type ReplaceInLane = (lane: Lane, lease: Lease) => Promise<void>
 
 export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
-  const { log, lanes, clock, replaceAfterMs } = ports
+  const { log, lanes, replaceAfterMs } = ports
   return async (lane, lease) => {
-    const before = new Date(clock() - replaceAfterMs)
-    const [wanted, stuck] = await Promise.all([lanes.wantingReplacement(lane), lanes.stuck(lane, before, MAX_BUMPS)])
+    const [wanted, stuck] = await Promise.all([
+      lanes.wantingReplacement(lane),
+      lanes.stuck(lane, replaceAfterMs, MAX_BUMPS),
+    ])
     const ids = [...new Set([...wanted, ...stuck])]
     if (ids.length === 0) return
     const quote = await ports.quoteOf(lane.chainId)
@@ -90,7 +93,7 @@ async function replacement(
   return change(
     transactionAggregate,
     loaded,
-    { type: 'RecordReplacement', signed: bytes, purpose },
+    { type: 'RecordReplacement', signed: bytes, purpose, quote: recordedQuote(quote, priority) },
     { metadata: workerMetadata(transaction, 'signer', laneName(lane)), now: ports.log.now() },
   )
 }

@@ -116,7 +116,21 @@ export const transactionSchema = Type.Unsafe<TransactionView>(
         message: Type.String({ examples: ['ERC20InsufficientBalance'] }),
       }),
     ),
-    history: Type.Array(Type.Object({ state: stateSchema, at: instantSchema })),
+    history: Type.Array(
+      Type.Object({
+        state: stateSchema,
+        at: instantSchema,
+        revoked: Type.Optional(
+          Type.Object(
+            { state: stateSchema, confirmations: Type.Integer({ examples: [34] }) },
+            {
+              description:
+                'Only where a reorganisation took back what had been told: that state, and how many confirmations its block had by then.',
+            },
+          ),
+        ),
+      }),
+    ),
     depends_on: nullable(
       idSchema('transaction', 'The transaction that must have succeeded in a block before this one is signed.'),
     ),

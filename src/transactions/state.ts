@@ -8,6 +8,7 @@ import {
   isOpening,
   type OpeningEvent,
   type ReplacementPurpose,
+  type SettledState,
   type SignedBytes,
   TRANSACTION_TYPES,
   type TransactionEvent,
@@ -39,7 +40,14 @@ export type KnownTransaction = {
   readonly failure: { readonly code: FailureCode; readonly message: string } | null
   readonly cancellationRequested: boolean
   readonly speedUpRequested: GasPriority | null
-  readonly history: readonly { readonly state: TransactionStateName; readonly at: string }[]
+  readonly history: readonly HistoryEntry[]
+}
+
+export type HistoryEntry = {
+  readonly state: TransactionStateName
+  readonly at: string
+  /** What had been told and no longer holds, with the confirmations that its block had when it left the chain. */
+  readonly revoked?: { readonly state: SettledState; readonly confirmations: number }
 }
 
 export type TransactionState = { readonly state: 'unknown' } | KnownTransaction
@@ -89,14 +97,16 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
 
 function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, OpeningEvent>): KnownTransaction {
   switch (event.type) {
-    case 'TransactionSigned':
+    case 'TransactionSigned': {
+      const { quote: _, ...bytes } = event.data
       return enter(
-        { ...before, attempts: [{ ...event.data, purpose: 'original', submittedAt: null }] },
+        { ...before, attempts: [{ ...bytes, purpose: 'original', submittedAt: null }] },
         'signed',
-        event.data.signedAt,
+        bytes.signedAt,
       )
+    }
     case 'TransactionReplaced': {
-      const { replacedHash: _, ...attempt } = event.data
+      const { replacedHash: _, quote: __, ...attempt } = event.data
       return enter(
         { ...before, attempts: [...before.attempts, { ...attempt, submittedAt: null }], speedUpRequested: null },
         'replaced',
@@ -115,6 +125,12 @@ function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, 
       return enter({ ...before, inclusion: event.data, failure: null }, 'mined', event.data.minedAt)
     case 'TransactionReorged':
       return enter({ ...before, inclusion: null, failure: null }, 'reorged', event.data.reorgedAt)
+    case 'SettlementRevoked': {
+      const { outcome, confirmations, revokedAt } = event.data
+      const entry: HistoryEntry = { state: 'reorged', at: revokedAt, revoked: { state: outcome, confirmations } }
+      const history = [...before.history, entry]
+      return { ...before, state: 'reorged', inclusion: null, failure: null, history }
+    }
     case 'TransactionConfirmed':
       return enter(before, 'confirmed', event.data.confirmedAt)
     case 'TransactionReverted':

@@ -4,6 +4,7 @@ import { formatAmount } from '../core/money.ts'
 import type { Network } from '../core/networks.ts'
 import type { Change } from '../event-log/aggregate.ts'
 import type { Subject, SubjectType } from './events.ts'
+import type { HistoryEntry } from './state.ts'
 
 export type TransactionView = {
   readonly transaction_id: string
@@ -26,7 +27,7 @@ export type TransactionView = {
   readonly required_confirmations: number
   readonly fee: { readonly estimated: string; readonly actual: string | null; readonly currency: string }
   readonly failure: { readonly code: string; readonly message: string } | null
-  readonly history: readonly { readonly state: string; readonly at: string }[]
+  readonly history: readonly HistoryEntry[]
   readonly depends_on: string | null
   readonly subject: Subject | null
   readonly reference_id: string | null
@@ -61,7 +62,7 @@ export type TransactionRow = {
   readonly fee_estimated: string
   readonly fee_actual: string | null
   readonly failure: { readonly code: string; readonly message: string } | null
-  readonly history: readonly { readonly state: string; readonly at: string }[]
+  readonly history: readonly HistoryEntry[]
   readonly depends_on: string | null
   readonly subject_type: SubjectType | null
   readonly subject_id: string | null

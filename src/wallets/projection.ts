@@ -1,5 +1,5 @@
 /** The read model of a wallet: its row. Pure. */
-import type { Aggregate, ProjectionContext } from '../event-log/aggregate.ts'
+import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
 import { type WalletCommand, walletDecider } from './decider.ts'
 import type { WalletEvent } from './events.ts'
 import type { KnownWallet, WalletState } from './state.ts'
@@ -21,6 +21,7 @@ export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent>
     WalletArchived: first,
     WalletRestored: first,
   },
+  opens: opensItself<WalletEvent>('WalletRequested', 'WatchStarted'),
   project: (_before, after, context) => ({
     rows: after.status === 'unknown' ? [] : [{ table: 'wallets', row: toRow(after, context) }],
     holds: [],

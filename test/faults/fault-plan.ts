@@ -1,76 +1,190 @@
 /** Which faults hit when: follows from the seed alone. */
+import { NETWORKS, type Network } from '../../src/core/networks.ts'
 import type { Random } from '../support/load-random.ts'
 
+type At = { readonly atMs: number }
+type Lasting = At & { readonly forMs: number }
+
 export type Fault =
-  | { readonly type: 'kill'; readonly atMs: number; readonly names: readonly string[] }
+  | (At & { readonly type: 'kill'; readonly names: readonly string[] })
   /** The process is stopped for longer than its leases live, and goes on as if nothing had been. */
-  | { readonly type: 'pause'; readonly atMs: number; readonly name: string; readonly forMs: number }
+  | (Lasting & { readonly type: 'pause'; readonly name: string })
   /** The parent, with everything it started, and a new start. */
-  | { readonly type: 'kill all'; readonly atMs: number }
+  | (At & { readonly type: 'kill all' })
   /** The parent alone, and a new start as soon as it is gone. */
-  | { readonly type: 'kill parent'; readonly atMs: number }
+  | (At & { readonly type: 'kill parent' })
+  /** Ends every connection and comes back, as on an operator's word. */
+  | (At & { readonly type: 'restart postgres' })
+  | (At & { readonly type: 'cut connections' })
+  /** Of a share of the appends the answer is lost with the connection: whether they took place is unknown. */
+  | (Lasting & { readonly type: 'cut commits'; readonly share: number })
+  /** Every statement takes so much longer. */
+  | (Lasting & { readonly type: 'slow database'; readonly lateMs: number })
+  | (Lasting & { readonly type: 'read-only database' })
+  | (Lasting & { readonly type: 'full disk' })
+  | (Lasting & { readonly type: 'lies'; readonly networks: readonly Network[]; readonly share: number })
+  /** With `again`, what was in the blocks is mined once more, in another one; otherwise the node has forgotten it. */
+  | (At & { readonly type: 'reorg'; readonly network: Network; readonly depth: number; readonly again: boolean })
+  | (At & { readonly type: 'forget pool'; readonly network: Network })
+  /** The next block's base fee is ten times as high. */
+  | (At & { readonly type: 'base fee'; readonly network: Network })
+  | (At & { readonly type: 'empty queue' })
 
 const WORKERS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
-const CHAINS = ['anvil-ethereum', 'anvil-polygon', 'anvil-binance'] as const
 
 /** What the first fault of each round does, in turn, so that a few rounds try everything. */
-const FIRST = [
+const KINDS = [
   'all',
   'signer',
   'anvil',
+  'lies',
   'submitter',
+  'reorg',
   'postgres',
   'chain-follower',
+  'commits',
   'several',
+  'deep reorg',
   'api',
   'pause',
+  'disk',
   'dispatcher',
   'parent',
+  'read-only',
+  'slow',
+  'queue',
+  'restart',
+  'pool',
+  'connections',
+  'fee',
 ] as const
-type Kind = (typeof FIRST)[number]
+export type Kind = (typeof KINDS)[number]
 
-const MOST_MORE = 3
-/** Faults come while requests come, and a little longer: while what was accepted is sent and mined. */
-const WITHIN_MS = 9_000
-
-export function planFaults(random: Random, round: number): Fault[] {
-  const first = FIRST[round % FIRST.length] as Kind
-  const more = Array.from({ length: random.between(0, MOST_MORE) }, () => random.pick(FIRST))
-  return [first, ...more].map((kind) => faultOf(random, kind)).sort((a, b) => a.atMs - b.atMs)
+/** How often each of the others comes: what kills, reorgs and lies comes most. */
+const WEIGHTS: Readonly<Partial<Record<Kind, number>>> = {
+  signer: 3,
+  submitter: 3,
+  'chain-follower': 3,
+  dispatcher: 2,
+  api: 2,
+  postgres: 2,
+  several: 2,
+  lies: 8,
+  reorg: 6,
+  'deep reorg': 3,
 }
 
-function faultOf(random: Random, kind: Kind): Fault {
-  const atMs = random.between(0, WITHIN_MS)
+/** Between two faults, on the average. */
+const EACH_MS = 1_200
+/** Requests come while faults come: at least so long. */
+const LEAST_MS = 9_000
+const LATE_MS = 2_000
+/** Orphans what may have been final, at the sandbox's two confirmations. */
+const DEEP = [5, 12] as const
+
+export type FaultPlan = {
+  readonly faults: readonly Fault[]
+  /** All of them come within this time. */
+  readonly withinMs: number
+}
+
+/** @param only kinds that may come; all of them unless it is named */
+export function planFaults(
+  random: Random,
+  { round, count, only = KINDS }: { readonly round: number; readonly count: number; readonly only?: readonly Kind[] },
+): FaultPlan {
+  const withinMs = Math.max(LEAST_MS, count * EACH_MS)
+  const first = only[round % only.length] as Kind
+  const weighted = only.flatMap((kind) => Array.from({ length: WEIGHTS[kind] ?? 1 }, () => kind))
+  const more = Array.from({ length: Math.max(0, count - 1) }, () => random.pick(weighted))
+  const faults = [first, ...more].map((kind) => faultOf(random, kind, random.between(0, withinMs)))
+  return { faults: faults.sort((a, b) => a.atMs - b.atMs), withinMs }
+}
+
+/** @throws Error for a word that names no kind of fault */
+export function readKinds(text: string): readonly Kind[] {
+  return text.split(',').map((word) => {
+    const kind = KINDS.find((one) => one === word)
+    if (kind === undefined) throw new Error(`no fault is called ${word}: ${KINDS.join(', ')}`)
+    return kind
+  })
+}
+
+function faultOf(random: Random, kind: Kind, atMs: number): Fault {
+  const network = random.pick(NETWORKS)
+  const forMs = random.between(1_500, 4_000)
   switch (kind) {
     case 'all':
       return { type: 'kill all', atMs }
     case 'parent':
       return { type: 'kill parent', atMs }
     case 'pause':
-      return { type: 'pause', atMs, name: random.pick(WORKERS), forMs: random.between(3_500, 8_000) }
+      return { type: 'pause', atMs, name: random.pick(WORKERS), forMs: 2 * forMs }
     case 'several':
       return {
         type: 'kill',
         atMs,
-        names: [...WORKERS, 'postgres', random.pick(CHAINS)].filter(() => random.chance(0.5)),
+        names: [...WORKERS, 'postgres', `anvil-${network}`].filter(() => random.chance(0.5)),
       }
     case 'anvil':
-      return { type: 'kill', atMs, names: [random.pick(CHAINS)] }
+      return { type: 'kill', atMs, names: [`anvil-${network}`] }
+    case 'restart':
+      return { type: 'restart postgres', atMs }
+    case 'connections':
+      return { type: 'cut connections', atMs }
+    case 'commits':
+      return { type: 'cut commits', atMs, forMs, share: 0.3 }
+    case 'slow':
+      return { type: 'slow database', atMs, forMs: 2 * forMs, lateMs: LATE_MS }
+    case 'read-only':
+      return { type: 'read-only database', atMs, forMs }
+    case 'disk':
+      return { type: 'full disk', atMs, forMs }
+    case 'lies':
+      return { type: 'lies', atMs, networks: liars(random), forMs: 2 * forMs, share: 0.6 }
+    case 'reorg':
+      return { type: 'reorg', atMs, network, depth: random.between(1, 2), again: random.chance(0.5) }
+    case 'deep reorg':
+      return { type: 'reorg', atMs, network, depth: random.pick(DEEP), again: random.chance(0.5) }
+    case 'pool':
+      return { type: 'forget pool', atMs, network }
+    case 'fee':
+      return { type: 'base fee', atMs, network }
+    case 'queue':
+      return { type: 'empty queue', atMs }
     default:
       return { type: 'kill', atMs, names: [kind] }
   }
 }
 
+/** All of them, as often as one: a bad day of a provider hits every chain. */
+function liars(random: Random): readonly Network[] {
+  return random.chance(0.7) ? NETWORKS : [random.pick(NETWORKS)]
+}
+
 export function describeFault(fault: Fault): string {
-  const at = `${(fault.atMs / 1_000).toFixed(1)}s`
+  const at = `@${seconds(fault.atMs)}`
   switch (fault.type) {
     case 'kill':
-      return `${fault.names.join('+') || 'nothing'}@${at}`
+      return `${fault.names.join('+') || 'nothing'}${at}`
     case 'pause':
-      return `${fault.name} stopped for ${(fault.forMs / 1_000).toFixed(1)}s@${at}`
+      return `${fault.name} stopped for ${seconds(fault.forMs)}${at}`
     case 'kill all':
-      return `everything@${at}`
+      return `everything${at}`
     case 'kill parent':
-      return `parent@${at}`
+      return `parent${at}`
+    case 'lies':
+      return `${fault.networks.join('+')} lies for ${seconds(fault.forMs)}${at}`
+    case 'reorg':
+      return `${fault.network} reorg of ${fault.depth}${fault.again ? ', mined again' : ''}${at}`
+    case 'forget pool':
+    case 'base fee':
+      return `${fault.network} ${fault.type}${at}`
+    default:
+      return `${fault.type}${'forMs' in fault ? ` for ${seconds(fault.forMs)}` : ''}${at}`
   }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)}s`
 }

@@ -5,7 +5,7 @@
 import t from 'tap'
 import { type Answered, makeWallets, planTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
-import { startService } from '../support/service.ts'
+import { startWorld } from '../support/world.ts'
 import type { Fault } from './fault-plan.ts'
 import { runRound } from './run-round.ts'
 
@@ -43,8 +43,9 @@ const FAULTS: readonly (readonly [string, Fault])[] = [
 t.test(`kill -9 in the middle of ${TRANSFERS} transfers from ${WALLETS} wallets`, async (t) => {
   const seed = Date.now() % 1_000_000
   t.comment(`seed ${seed}`)
-  const service = await startService()
-  t.after(() => service.close())
+  const world = await startWorld()
+  t.after(world.close)
+  const { service } = world
   const wallets = await makeWallets(
     service.api,
     Array.from({ length: WALLETS }, () => 'ethereum' as const),
@@ -60,10 +61,10 @@ t.test(`kill -9 in the middle of ${TRANSFERS} transfers from ${WALLETS} wallets`
       tokens: 0.25,
       impatient: 0,
     })
-    const result = await runRound({ service, wallets, transfers, faults: [fault], random, earlier: answers })
+    const result = await runRound({ world, wallets, transfers, faults: [fault], random, earlier: answers })
     answers.push(...result.answers)
     const { accepted, once, ended, doubled, lost, problems } = result.audit
-    t.ok(result.hits > 0, `it hits ${who}`)
+    t.ok(result.hits.kills + result.hits.pauses > 0, `it hits ${who}`)
     t.strictSame(problems, [], `${who}: everything is as it must be`)
     t.strictSame({ accepted, doubled, lost }, { accepted: answers.length, doubled: 0, lost: 0 })
     t.equal(once + ended, accepted)

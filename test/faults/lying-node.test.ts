@@ -7,33 +7,11 @@ import t from 'tap'
 import { auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
-import { type Answer, type Fate, type NodeProxy, type RpcCall, withNodeProxy } from '../support/service-node-proxy.ts'
+import { PASS, SEND_LIES, says, WRONG_CHAIN } from '../support/node-lies.ts'
+import { type NodeProxy, type RpcCall, withNodeProxy } from '../support/service-node-proxy.ts'
 import { withStage } from '../support/service-stage.ts'
 
 const SEND = 'eth_sendRawTransaction'
-const PASS: Fate = { type: 'pass' }
-
-const says = (message: string): Fate => lie({ error: { code: -32000, message } })
-const lie = (answer: Answer): Fate => ({ type: 'answer', method: SEND, answer })
-
-/** What becomes of the first exchanges of a wallet's transactions. Behind the words nothing was kept by the node. */
-const LIES: Readonly<Record<string, Fate>> = {
-  'takes it and is silent': { type: 'silence after' },
-  'takes it and breaks off in the answer': { type: 'cut' },
-  'is silent': { type: 'silence before' },
-  'answers 502': { type: 'status', status: 502 },
-  'answers 429': { type: 'status', status: 429 },
-  'closes the connection': { type: 'refuse' },
-  'says yes and forgets it': lie({ result: `0x${'ab'.repeat(32)}` }),
-  'says already known': says('already known'),
-  'says nonce too low': says('nonce too low: next nonce 9, tx nonce 0'),
-  'says nonce too high': says('nonce too high'),
-  'says replacement underpriced': says('replacement transaction underpriced'),
-  'says insufficient funds': says('insufficient funds for gas * price + value'),
-  'says underpriced': says('transaction underpriced'),
-  'says that its pool is full': says('txpool is full'),
-  'says what nobody understands': says('the moon is full'),
-}
 const LIES_TOLD = 2
 const TRANSFERS_EACH = 3
 
@@ -72,9 +50,9 @@ function senderOf(calls: readonly RpcCall[]): string | undefined {
 }
 
 t.test('a node that lies about what it was sent makes no difference: once on chain, as the first bytes', async (t) => {
-  const mine = await service.makeWallets(Object.keys(LIES).length)
+  const mine = await service.makeWallets(Object.keys(SEND_LIES).length)
   wallets.push(...mine)
-  const lies = Object.entries(LIES)
+  const lies = Object.entries(SEND_LIES)
   const told = new Map<string, number>()
   node.decide = (calls) => {
     const index = mine.findIndex(({ address }) => address.toLowerCase() === senderOf(calls))
@@ -162,7 +140,7 @@ t.test('through a node that fails a third of the time, in every way, all arrive 
   const mine = await service.makeWallets(6)
   wallets.push(...mine)
   const random = createRandom(seed)
-  const fates = Object.values(LIES)
+  const fates = Object.values(SEND_LIES)
   const { ended: endedBefore } = await audit()
   let failed = 0
   node.decide = () => {
@@ -187,7 +165,7 @@ t.test('a URL that serves another chain is asked for nothing but its chain id, a
   const other = await withStage(t, {
     nodes: async (url) => {
       wrong = await withNodeProxy(t, url)
-      wrong.decide = () => ({ type: 'answer', method: 'eth_chainId', answer: { result: '0x1' } })
+      wrong.decide = () => WRONG_CHAIN
       return [wrong.url, url]
     },
   })

@@ -1,57 +1,65 @@
 /**
- * `npm run faults -- --seed 1 --rounds 20`: rounds of 1,000 transfers from 20 wallets while processes are killed, stopped
- * and started, each audited against the chains. Everything that is random follows from the seed. Ends with code 1 when
- * anything was lost, doubled or otherwise not as it must be.
+ * `npm run faults -- --seed 1 --rounds 20`: rounds of transfers from many wallets while processes are killed, nodes lie, chains
+ * go back and the database fails, each audited against the chains and the log. Everything that is random follows from the
+ * seed. Ends with code 1 when anything was lost, doubled or otherwise not as it must be.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { toQuantity } from '../../src/chain/hex.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
 import { type Answered, makeWallets, planTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
-import { startService } from '../support/service.ts'
-import { describeFault, planFaults } from './fault-plan.ts'
-import { createReport } from './report.ts'
+import { startWorld, type World } from '../support/world.ts'
+import { describeFault, type Kind, planFaults, readKinds } from './fault-plan.ts'
+import { createReport, type Report } from './report.ts'
 import { runRound } from './run-round.ts'
 
-const USAGE = `usage: npm run faults -- [--seed N] [--rounds N] [--transfers N] [--wallets N] [--setting NAME=VALUE] [--keep]
+const USAGE = `usage: npm run faults -- [--seed N] [--rounds N] [--transfers N] [--wallets N] [--faults N] [--only KIND,…]
+                         [--setting NAME=VALUE] [--keep]
 
   --seed       the first round's seed; each further round takes the next one (default: by the clock)
   --rounds     how many rounds (default 1)
-  --transfers  transfers of a round (default 1000)
+  --transfers  transfers of a round (default 500)
   --wallets    wallets that send (default 20)
+  --faults     faults of a round (default 12)
+  --only       kinds of faults that may come: all,lies,reorg (default: every kind)
   --setting    a setting of the service, beside the sandbox's own; may come several times
   --keep       leave the directory with its logs behind, as after a round that failed
 `
-/** Sends all at once, or over some seconds. */
-const SPREADS_MS = [0, 2_000, 6_000]
+/** Sends all at once, or over a part of the time in which faults come. */
+const SPREADS = [0, 0.3, 0.8]
 const TOKENS = 0.25
 const IMPATIENT = 0.03
 /** anvil writes its state every 10 s: what is younger is gone when it is killed, and a wallet's funds with it. */
 const REST_MS = 15_000
+/** More than any reorg takes back: what was paid to the wallets lies below. */
+const GROUND_BLOCKS = 16
+/** Local nodes answer at once: one that is silent is given up soon. */
+const SETTINGS = { RPC_TIMEOUT_MS: '2000' }
 
 function readArguments() {
   const { values } = parseArgs({
     options: {
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       rounds: { type: 'string', default: '1' },
-      transfers: { type: 'string', default: '1000' },
+      transfers: { type: 'string', default: '500' },
       wallets: { type: 'string', default: '20' },
+      faults: { type: 'string', default: '12' },
+      only: { type: 'string' },
       setting: { type: 'string', multiple: true, default: [] },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
-  const [seed, rounds, transfers, wallets] = [values.seed, values.rounds, values.transfers, values.wallets].map(Number)
-  if (values.help || ![seed, rounds, transfers, wallets].every((value) => Number.isInteger(value))) return null
-  return {
-    seed: seed ?? 0,
-    rounds: rounds ?? 1,
-    transfers: transfers ?? 0,
-    wallets: wallets ?? 0,
-    keep: values.keep,
-    env: readSettings(values.setting),
-  }
+  const numbers = [values.seed, values.rounds, values.transfers, values.wallets, values.faults].map(Number)
+  if (values.help || !numbers.every((value) => Number.isInteger(value))) return null
+  const [seed = 0, rounds = 1, transfers = 0, wallets = 0, faults = 0] = numbers
+  const only = values.only === undefined ? undefined : readKinds(values.only)
+  return { seed, rounds, transfers, wallets, faults, only, keep: values.keep, env: readSettings(values.setting) }
 }
+
+type Settings = NonNullable<ReturnType<typeof readArguments>>
 
 function readSettings(settings: readonly string[]): Record<string, string> {
   return Object.fromEntries(
@@ -69,53 +77,65 @@ async function main(): Promise<number> {
   report.say(
     `seeds ${settings.seed} to ${settings.seed + settings.rounds - 1}, ${settings.transfers} transfers from ${settings.wallets} wallets each`,
   )
-  const service = await startService({ env: settings.env })
-  let failed = false
+  const world = await startWorld({ ...SETTINGS, ...settings.env })
+  let failed = true
   const end = async () => {
-    if (settings.keep || failed) return void (await service.stop().then(() => report.say(`logs: ${service.directory}`)))
-    await service.close()
+    if (!settings.keep && !failed) return world.close()
+    await world.stop()
+    report.say(`logs: ${world.service.directory}`)
   }
   process.once('SIGINT', () => void end().finally(() => process.exit(130)))
   try {
-    // Half of the wallets on the first network, so that its chain's faults hit many at once.
-    const networks = Array.from(
-      { length: settings.wallets },
-      (_, index) => NETWORKS[index % 2 === 0 ? 0 : (index >> 1) % NETWORKS.length] ?? 'ethereum',
-    )
-    const wallets = await makeWallets(service.api, networks)
-    report.say(`waits ${REST_MS / 1_000} s, until the chains have what was paid to the wallets on disk`)
-    await sleep(REST_MS)
-    const answers: Answered[] = []
-    for (let round = 0; round < settings.rounds; round += 1) {
-      const seed = settings.seed + round
-      const random = createRandom(seed)
-      const faults = planFaults(random, round)
-      const transfers = planTransfers(random, {
-        wallets,
-        count: settings.transfers,
-        firstNumber: answers.length,
-        spreadMs: random.pick(SPREADS_MS),
-        tokens: TOKENS,
-        impatient: IMPATIENT,
-      })
-      report.say(`seed ${seed}: ${faults.map(describeFault).join(', ')}`)
-      const result = await runRound({
-        service,
-        wallets,
-        transfers,
-        faults,
-        random,
-        earlier: answers,
-        onProgress: report.progress,
-      })
-      answers.push(...result.answers)
-      report.row(seed, faults, result)
-      failed ||= result.audit.problems.length > 0
-    }
-    return report.close(service.api.counts)
+    failed = await runAll(world, settings, report)
+    return report.close(world)
   } finally {
     await end()
   }
+}
+
+/** Whether anything was not as it must be. */
+async function runAll(world: World, settings: Settings, report: Report): Promise<boolean> {
+  const { service } = world
+  // Half of the wallets on the first network, so that its chain's faults hit many at once.
+  const networks = Array.from(
+    { length: settings.wallets },
+    (_, index) => NETWORKS[index % 2 === 0 ? 0 : (index >> 1) % NETWORKS.length] ?? 'ethereum',
+  )
+  const wallets = await makeWallets(service.api, networks)
+  report.say(`waits ${REST_MS / 1_000} s, until the chains have what was paid to the wallets on disk`)
+  for (const { rpc_url } of Object.values(service.state().networks))
+    await callRpc(rpc_url, 'anvil_mine', [toQuantity(GROUND_BLOCKS)])
+  await sleep(REST_MS)
+  const answers: Answered[] = []
+  let failed = false
+  for (let round = 0; round < settings.rounds; round += 1) {
+    const seed = settings.seed + round
+    const random = createRandom(seed)
+    const only: { only?: readonly Kind[] } = settings.only === undefined ? {} : { only: settings.only }
+    const { faults, withinMs } = planFaults(random, { round, count: settings.faults, ...only })
+    const transfers = planTransfers(random, {
+      wallets,
+      count: settings.transfers,
+      firstNumber: answers.length,
+      spreadMs: random.pick(SPREADS) * withinMs,
+      tokens: TOKENS,
+      impatient: IMPATIENT,
+    })
+    report.say(`seed ${seed}: ${faults.map(describeFault).join(', ')}`)
+    const result = await runRound({
+      world,
+      wallets,
+      transfers,
+      faults,
+      random,
+      earlier: answers,
+      onProgress: report.progress,
+    })
+    answers.push(...result.answers)
+    report.row(seed, result)
+    failed ||= result.audit.problems.length > 0
+  }
+  return failed
 }
 
 process.exitCode = await main()

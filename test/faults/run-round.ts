@@ -4,11 +4,14 @@ import { type Audit, auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadTransfer, type LoadWallet, replayTransfers, sendTransfers } from '../support/load.ts'
 import type { Random } from '../support/load-random.ts'
 import { type Unsettled, untilSettled } from '../support/load-settle.ts'
+import { auditLog, firstConfirmations } from '../support/log-audit.ts'
 import type { Service } from '../support/service.ts'
+import type { World } from '../support/world.ts'
 import { describeFault, type Fault } from './fault-plan.ts'
+import { type Hits, strikeAll } from './strike.ts'
 
 export type Round = {
-  readonly service: Service
+  readonly world: World
   readonly wallets: readonly LoadWallet[]
   readonly transfers: readonly LoadTransfer[]
   readonly faults: readonly Fault[]
@@ -28,8 +31,11 @@ export type Progress = {
 export type RoundResult = {
   readonly answers: readonly Answered[]
   readonly audit: Audit
-  /** SIGKILLs and SIGSTOPs that hit a running process. */
-  readonly hits: number
+  readonly hits: Hits
+  /** Of each time that everything was killed: milliseconds until the first new confirmation stood in the log. */
+  readonly recoveriesMs: readonly number[]
+  /** Events of the whole log, each of which was hashed and folded again. */
+  readonly events: number
   /** From the last fault until `/readyz` says yes. */
   readonly readyMs: number
   /** From the last fault until every accepted transfer has ended and the followers are at their heads. */
@@ -45,7 +51,8 @@ const SPED_UP = 0.02
 const CHANGE_WITHIN_MS = 2_500
 
 export async function runRound(round: Round): Promise<RoundResult> {
-  const { service, wallets, transfers, faults, random, earlier, onProgress = () => undefined } = round
+  const { world, wallets, transfers, faults, random, earlier, onProgress = () => undefined } = round
+  const { service } = world
   const problems: string[] = []
   const deathsBefore = service.deaths().length
   let answered = 0
@@ -62,8 +69,11 @@ export async function runRound(round: Round): Promise<RoundResult> {
     tell(null)
     changing.push(change(service, one, changes.get(one.transfer.key), problems))
   })
-  const striking = strike(service, faults, (fault) => tell(describeFault(fault)))
-  const [answers, { hits, lastAt, readyMs }] = await Promise.all([sending, striking])
+  const striking = strikeAll(world, faults, random, (fault) => tell(describeFault(fault))).then(async (struck) => ({
+    ...struck,
+    readyMs: await untilReady(service, struck.lastAt),
+  }))
+  const [answers, { hits, killedAt, restarts, lastAt, readyMs }] = await Promise.all([sending, striking])
   await Promise.all(changing)
   await untilSettled(service.state, SETTLE_DEADLINE_MS, (unsettled) => tell(null, unsettled)).catch((error: Error) =>
     problems.push(error.message),
@@ -75,14 +85,31 @@ export async function runRound(round: Round): Promise<RoundResult> {
       answers.filter(({ transfer }) => replayed.has(transfer.key)),
     )),
   )
-  problems.push(
-    ...service
-      .deaths()
-      .slice(deathsBefore)
-      .map((death) => `a process ended that nobody killed: ${death}`),
-  )
+  problems.push(...unexplained(service.deaths().slice(deathsBefore), restarts))
+  const { database_url } = service.state()
+  const log = await auditLog(database_url)
   const audit = await auditChain({ places: service.state(), wallets, answers: [...earlier, ...answers] })
-  return { answers, audit: { ...audit, problems: [...problems, ...audit.problems] }, hits, readyMs, settledMs }
+  return {
+    answers,
+    audit: { ...audit, problems: [...problems, ...log.problems, ...audit.problems] },
+    events: log.events,
+    recoveriesMs: await firstConfirmations(database_url, killedAt),
+    hits,
+    readyMs,
+    settledMs,
+  }
+}
+
+/** A server that was told to end, ends well. */
+function unexplained(deaths: readonly string[], restarts: number): string[] {
+  let told = restarts
+  return deaths.flatMap((death) => {
+    if (death === 'postgres (code 0)' && told > 0) {
+      told -= 1
+      return []
+    }
+    return [`a process ended that nobody killed: ${death}`]
+  })
 }
 
 /** A few owners change their minds: whatever comes first on chain, it must be what they are told in the end. */
@@ -102,45 +129,11 @@ async function change(
     problems.push(`${action} of ${transfer.key}: ${reply.status} ${JSON.stringify(reply.body)}`)
 }
 
-async function strike(
-  service: Service,
-  faults: readonly Fault[],
-  onFault: (fault: Fault) => void,
-): Promise<{ hits: number; lastAt: number; readyMs: number }> {
-  const startedAt = performance.now()
-  let hits = 0
-  for (const fault of faults) {
-    await sleep(Math.max(0, startedAt + fault.atMs - performance.now()))
-    onFault(fault)
-    hits += await perform(service, fault)
-  }
-  const lastAt = performance.now()
+/** Since the last fault, in milliseconds. */
+async function untilReady({ api }: Service, lastAt: number): Promise<number> {
   for (;;) {
-    const reply = await service.api.once({ path: '/readyz' }).catch(() => null)
-    if (reply?.status === 200) return { hits, lastAt, readyMs: performance.now() - lastAt }
+    const reply = await api.once({ path: '/readyz' }).catch(() => null)
+    if (reply?.status === 200) return performance.now() - lastAt
     await sleep(50)
-  }
-}
-
-async function perform(service: Service, fault: Fault): Promise<number> {
-  switch (fault.type) {
-    case 'kill':
-      return fault.names.filter((name) => service.kill(name)).length
-    case 'pause': {
-      if (!service.kill(fault.name, 'SIGSTOP')) return 0
-      await sleep(fault.forMs)
-      service.kill(fault.name, 'SIGCONT')
-      return 1
-    }
-    case 'kill all': {
-      const hits = service.state().processes.length + 1
-      await service.killAll()
-      await service.start()
-      return hits
-    }
-    case 'kill parent':
-      await service.killParent()
-      await service.start()
-      return 1
   }
 }

@@ -4,9 +4,8 @@ import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { composeSignatureRoutes } from '../../src/compose/api-signatures.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { compareShadow } from '../../src/event-log/compare-shadow.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
-import { replay } from '../../src/event-log/replay.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
 import { findPendingSignatures } from '../../src/signatures/jobs.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
@@ -238,8 +237,8 @@ t.test(
     for (const wish of wishes)
       for (const _ of [1, 2]) await Promise.all(signers.map((sign) => sign(String(dataOf(wish).signature_id))))
     t.equal((await events()).filter(({ type }) => type === 'SignatureMade').length, 2)
-    const { shadow } = await replay(parts.pool, ALL_AGGREGATES)
-    t.equal(shadow.get('signatures')?.size, 2)
-    t.strictSame(await compareShadow(parts.pool, shadow), [])
+    const { rows, differences } = await compareLive(parts.pool, ALL_AGGREGATES)
+    t.equal(rows.signatures, 2)
+    t.strictSame(differences, [])
   },
 )

@@ -9,6 +9,7 @@ import { createReconcile } from '../../src/balances/reconcile.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
+import { createWalkedBlocks } from '../../src/follower/cursor.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { sendMined, withAnvil } from './anvil.ts'
@@ -86,7 +87,18 @@ function follow(
         unwind: (ancestorNumber: number) => observer.unwind({ chain: settings, ancestorNumber, now: log.now() }),
       },
     ]
-    const ports = { pool, log, client, settings, observers, settle: async () => [], onStep: () => undefined }
+    const walked = createWalkedBlocks(pool)
+    const alone = { recordedBlocks: async () => [], inTurn: <Result>(task: () => Promise<Result>) => task() }
+    const ports = {
+      ...alone,
+      walked,
+      log,
+      client,
+      settings,
+      observers,
+      settle: async () => [],
+      onStep: () => undefined,
+    }
     await followChain(ports, lease, stopping.signal)
     await lease.release({ force: true })
   })()

@@ -10,10 +10,10 @@ import type { Test } from 'tap'
 import { v7 } from 'uuid'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { ID_PREFIXES, type NewId } from '../../src/core/ids.ts'
-import { compareShadow, type Difference } from '../../src/event-log/compare-shadow.ts'
+import type { Difference } from '../../src/event-log/compare-shadow.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
-import { replay } from '../../src/event-log/replay.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
 import type { Ceremonies, JointKey } from '../../src/keys/mpc/ceremonies.ts'
 import { createCreateMpcWallet } from '../../src/mpc-keys/create-mpc-wallet.ts'
 import { createGenerateKey } from '../../src/mpc-keys/generate-key.ts'
@@ -154,5 +154,5 @@ export async function jointKey({ jointKeysOf }: Pick<MpcParts, 'jointKeysOf'>, k
 
 /** Rows in which the read models differ from what the log folds to. */
 export async function differences(pool: Pool): Promise<Difference[]> {
-  return compareShadow(pool, (await replay(pool, ALL_AGGREGATES)).shadow)
+  return [...(await compareLive(pool, ALL_AGGREGATES)).differences]
 }

@@ -2,6 +2,7 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import { askStale } from './stale-replica.ts'
 
 export type RpcCall = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
@@ -19,6 +20,8 @@ export type Fate =
   | { readonly type: 'answer'; readonly method: string; readonly answer: Answer }
   /** The same words, though the node did what it was asked. */
   | { readonly type: 'answer after'; readonly method: string; readonly answer: Answer }
+  /** Answered as a replica that stands so many blocks below the head. */
+  | { readonly type: 'behind'; readonly blocks: number }
 
 export type Answer =
   | { readonly result: unknown }
@@ -30,15 +33,29 @@ export type NodeProxy = {
   decide: (calls: readonly RpcCall[]) => Fate
   /** How often each method was asked for, whatever became of it. */
   readonly asked: Map<string, number>
+  /** Lies that were really told, by what was done: a fate that touches no call of the exchange is none. */
+  readonly told: Map<string, number>
+  readonly close: () => Promise<void>
 }
 
-type Message = Record<string, unknown>
+export type Message = Record<string, unknown>
 
-export async function withNodeProxy(t: Test, target: string): Promise<NodeProxy> {
+/** @param target the real node; asked anew for each exchange, so that the node may come later */
+export async function startNodeProxy(target: () => string): Promise<NodeProxy> {
   const server = http.createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const proxy: NodeProxy = { url: `http://127.0.0.1:${port}`, decide: () => ({ type: 'pass' }), asked: new Map() }
+  const proxy: NodeProxy = {
+    url: `http://127.0.0.1:${port}`,
+    decide: () => ({ type: 'pass' }),
+    asked: new Map(),
+    told: new Map(),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
   server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -46,21 +63,27 @@ export async function withNodeProxy(t: Test, target: string): Promise<NodeProxy>
       exchange(proxy, target, Buffer.concat(chunks).toString('utf8'), response).catch(() => response.destroy())
     })
   })
-  t.after(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  )
   return proxy
 }
 
-async function exchange(proxy: NodeProxy, target: string, text: string, response: http.ServerResponse): Promise<void> {
+export async function withNodeProxy(t: Test, target: string): Promise<NodeProxy> {
+  const proxy = await startNodeProxy(() => target)
+  t.after(proxy.close)
+  return proxy
+}
+
+async function exchange(
+  proxy: NodeProxy,
+  target: () => string,
+  text: string,
+  response: http.ServerResponse,
+): Promise<void> {
   const body = JSON.parse(text) as RpcCall | RpcCall[]
   const calls = Array.isArray(body) ? body : [body]
-  for (const { method } of calls) proxy.asked.set(method, (proxy.asked.get(method) ?? 0) + 1)
+  for (const { method } of calls) count(proxy.asked, method)
   const fate = proxy.decide(calls)
+  const lied = touchedBy(fate, calls)
+  if (lied.length > 0) count(proxy.told, nameOf(fate))
   switch (fate.type) {
     case 'refuse':
       return void response.destroy()
@@ -72,14 +95,9 @@ async function exchange(proxy: NodeProxy, target: string, text: string, response
         .end('<html>no</html>')
     default:
   }
-  const words = fate.type === 'answer' || fate.type === 'answer after' ? fate : null
-  const lied = calls.filter(({ method }) => method === words?.method)
-  const passed = fate.type === 'answer' ? calls.filter((call) => !lied.includes(call)) : calls
-  const heard = await forward(target, passed)
-  const answers = [
-    ...heard.filter(({ id }) => !lied.some((call) => call.id === id)),
-    ...lied.map(({ id }) => ({ jsonrpc: '2.0', id, ...words?.answer })),
-  ]
+  const ask = (some: readonly RpcCall[]) => forward(target(), some)
+  const answers =
+    fate.type === 'behind' ? await askStale(ask, calls, fate.blocks) : await answer(ask, calls, fate, lied)
   if (fate.type === 'silence after') return
   const json = JSON.stringify(Array.isArray(body) ? answers : answers[0])
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) })
@@ -88,12 +106,53 @@ async function exchange(proxy: NodeProxy, target: string, text: string, response
   setImmediate(() => response.destroy())
 }
 
+/** What the real node says, with the lie in the place of its words. */
+async function answer(
+  ask: (calls: readonly RpcCall[]) => Promise<Message[]>,
+  calls: readonly RpcCall[],
+  fate: Fate,
+  lied: readonly RpcCall[],
+): Promise<Message[]> {
+  if (fate.type !== 'answer' && fate.type !== 'answer after') return ask(calls)
+  const heard = await ask(fate.type === 'answer' ? calls.filter((call) => !lied.includes(call)) : calls)
+  return [
+    ...heard.filter(({ id }) => !lied.some((call) => call.id === id)),
+    ...lied.map(({ id }) => ({ jsonrpc: '2.0', id, ...fate.answer })),
+  ]
+}
+
+function touchedBy(fate: Fate, calls: readonly RpcCall[]): readonly RpcCall[] {
+  if (fate.type === 'pass') return []
+  if (fate.type !== 'answer' && fate.type !== 'answer after') return calls
+  return calls.filter(({ method }) => method === fate.method)
+}
+
+function nameOf(fate: Fate): string {
+  switch (fate.type) {
+    case 'status':
+      return `HTTP ${fate.status}`
+    case 'behind':
+      return `${fate.blocks} blocks behind`
+    case 'answer':
+    case 'answer after': {
+      const words = 'error' in fate.answer ? fate.answer.error.message : `${fate.method} ${fate.answer.result}`
+      return fate.type === 'answer' ? words : `${words}, and takes it`
+    }
+    default:
+      return fate.type
+  }
+}
+
+function count(counts: Map<string, number>, what: string): void {
+  counts.set(what, (counts.get(what) ?? 0) + 1)
+}
+
 async function forward(target: string, calls: readonly RpcCall[]): Promise<Message[]> {
   if (calls.length === 0) return []
   const response = await fetch(target, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(calls),
+    body: JSON.stringify(calls.map((call) => ({ jsonrpc: '2.0', ...call }))),
   })
   return (await response.json()) as Message[]
 }

@@ -48,6 +48,10 @@ export type Service = {
 export type ServiceOptions = {
   /** Settings beside the sandbox's own: `{ REDIS_URL: … }`. Without any there are no mpc parties, whose keys take seconds to make. */
   readonly env?: Readonly<Record<string, string>>
+  /** What is started in the place of `npm start`. */
+  readonly script?: string
+  /** Where it runs; otherwise in a new directory. */
+  readonly directory?: string
 }
 
 const START_SCRIPT = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
@@ -64,8 +68,8 @@ type Place = {
   readonly logFile: string
 }
 
-export async function startService({ env = {} }: ServiceOptions = {}): Promise<Service> {
-  const directory = await mkdtemp(join(tmpdir(), 'bursar-faults-'))
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { env = {}, script = START_SCRIPT, directory = await mkdtemp(join(tmpdir(), 'bursar-faults-')) } = options
   const dataDir = join(directory, 'data')
   const place = {
     directory,
@@ -82,7 +86,7 @@ export async function startService({ env = {} }: ServiceOptions = {}): Promise<S
     MPC_PARTIES: '0',
     ...env,
   }
-  const start = () => startParent(place, settings)
+  const start = () => startParent(place, script, settings)
   const state = createStateReader(place)
   let parent: Child | null = await start()
 
@@ -123,12 +127,12 @@ export async function startService({ env = {} }: ServiceOptions = {}): Promise<S
   }
 }
 
-async function startParent(place: Place, env: NodeJS.ProcessEnv): Promise<Child> {
+async function startParent(place: Place, script: string, env: NodeJS.ProcessEnv): Promise<Child> {
   const startedAt = Date.now()
   const { stateFile, logFile } = place
   const child = await startChild({
     command: process.execPath,
-    args: [START_SCRIPT],
+    args: [script],
     env,
     logFile,
     onParentDeath: 'TERM',

@@ -64,6 +64,7 @@ const include = (overrides: Partial<Inclusion> = {}): TransactionCommand => ({
 })
 const settle: TransactionCommand = { type: 'Settle', confirmations: 32, revertReason: 'why', now: NOW }
 const cancel: TransactionCommand = { type: 'RequestCancellation', now: NOW }
+const reorg: TransactionCommand = { type: 'RecordReorg', head: 133, now: LATER }
 const speedUp: TransactionCommand = { type: 'RequestSpeedUp', gasPriority: 'high', now: NOW }
 const foreignNonce: TransactionCommand = { type: 'RecordForeignNonce', nonce: 7, finalizedBlock: 99, now: NOW }
 
@@ -114,14 +115,43 @@ t.test('bytes that were never signed cannot be mined', async (test) => {
     .refused(test, 'invalid_transition')
 })
 
-t.test('a reorg undoes the block, even a confirmed one, and the next block counts anew', async (test) => {
-  const reorg: TransactionCommand = { type: 'RecordReorg', now: LATER }
+t.test('a reorg undoes the block, and the next block counts anew', async (test) => {
   given(requested, signed, submitted, mined).when(reorg).expect(test, 'TransactionReorged')
-  given(requested, signed, submitted, mined, confirmed).when(reorg).expect(test, 'TransactionReorged')
   given(requested, signed, submitted).when(reorg).expect(test)
   given(requested, signed, submitted, mined)
     .when(include({ blockHash: `0x${'22'.repeat(32)}` }))
     .expect(test, 'TransactionReorged', 'TransactionMined')
+})
+
+t.test(
+  'an outcome that was told and no longer holds is told as revoked, with the depth at which it broke',
+  async (test) => {
+    const cancelled = golden<Extract<TransactionEvent, { type: 'TransactionCancelled' }>>('TransactionCancelled')
+    const reverted = golden<Extract<TransactionEvent, { type: 'TransactionReverted' }>>('TransactionReverted')
+    for (const outcome of [confirmed, cancelled, reverted]) {
+      const told = [requested, signed, submitted, mined, outcome]
+      given(...told)
+        .when(reorg)
+        .expect(test, 'SettlementRevoked')
+      const before = fold(told)
+      const [revoked] = transactionDecider.decide(reorg, before)
+      if (revoked === undefined || before.state === 'unknown') throw new Error('it is revoked')
+      test.hasStrict(revoked.data, { outcome: before.state, blockNumber: 100, confirmations: 34 })
+      const after = transactionDecider.evolve(before, revoked)
+      test.hasStrict(after, { state: 'reorged', inclusion: null, failure: null })
+      test.hasStrict(after.state !== 'unknown' && after.history.at(-1), {
+        state: 'reorged',
+        revoked: { state: before.state, confirmations: 34 },
+      })
+      test.ok(holdsOf(after).size > 0, 'its amount and its gas are held back again')
+    }
+  },
+)
+
+t.test('a log that told a broken promise as a plain reorg is read as it was', async (test) => {
+  const reorged = golden<Extract<TransactionEvent, { type: 'TransactionReorged' }>>('TransactionReorged')
+  const state = fold([requested, signed, submitted, mined, confirmed, reorged])
+  test.hasStrict(state.state !== 'unknown' && state.history.at(-1), { state: 'reorged', at: reorged.data.reorgedAt })
 })
 
 t.test('what was not signed yet is cancelled at once, what was signed only by its nonce', async (test) => {
@@ -153,7 +183,7 @@ t.test('a nonce that a stranger took is given anew, and not for ever', async (te
     .expect(test, 'NonceConsumedExternally', 'TransactionCancelled')
   given(requested, signed, submitted, consumed).when(recordSignature).expect(test, 'TransactionSigned')
   const again = (nonce: number): TransactionEvent[] => [
-    { ...signed, data: { ...bytes, nonce } },
+    { ...signed, data: { ...signed.data, nonce } },
     { ...consumed, data: { ...consumed.data, nonce } },
   ]
   const lost = Array.from({ length: MAX_FOREIGN_NONCES - 1 }, (_, index) => again(index)).flat()
@@ -201,7 +231,7 @@ t.test('no sequence of commands makes an unknown error, loses an attempt, or hol
     cancel,
     speedUp,
     foreignNonce,
-    { type: 'RecordReorg', now: LATER },
+    reorg,
     { type: 'RecordShortFunds', hash: bytes.hash, now: NOW },
     { type: 'RecordReplacement', signed: replaced.data, purpose: 'bump' },
     { type: 'RecordReplacement', signed: replaced.data, purpose: 'cancel' },
@@ -259,4 +289,16 @@ t.test('every event of a transaction that was ever written is still read, in eac
 
 t.test('a transfer that was recorded before there were calls reads as one without a call', async (test) => {
   test.strictSame(golden('TransferRequested', 1).data, golden('TransferRequested', 2).data)
+})
+
+t.test('what fees were decided on is recorded with them, and is unknown of what was recorded before', async (test) => {
+  const quote = { baseFeePerGas: '7', maxFeePerGas: '20', maxPriorityFeePerGas: '6' }
+  const [first] = transactionDecider.decide({ ...recordSignature, quote }, fold([requested]))
+  test.match(first, { type: 'TransactionSigned', data: { hash: bytes.hash, quote } })
+  const replacing = { type: 'RecordReplacement', signed: { ...bytes, hash: '0x2' }, purpose: 'bump', quote } as const
+  const [second] = transactionDecider.decide(replacing, fold([requested, signed]))
+  test.match(second, { type: 'TransactionReplaced', data: { hash: '0x2', purpose: 'bump', quote } })
+  const before = [golden('TransferRequested', 2), golden('TransactionSigned', 1), golden('TransactionReplaced', 1)]
+  for (const { data } of before) test.match(data, { quote: null })
+  test.notMatch(fold([requested, signed, replaced]), { attempts: [{ quote: {} }] }, 'deciding needs no quote again')
 })

@@ -1,6 +1,6 @@
 /** The read model of a collection: its row, and the metadata that it publishes. Pure. */
 import { canonicalJson } from '../../core/canonical-json.ts'
-import type { Aggregate, ProjectionContext, ReadModelRow } from '../../event-log/aggregate.ts'
+import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
 import { contentRows } from '../metadata/content.ts'
 import { type CollectionCommand, collectionDecider } from './decider.ts'
 import type { CollectionEvent } from './events.ts'
@@ -10,6 +10,7 @@ export const collectionAggregate: Aggregate<CollectionState, CollectionCommand, 
   ...collectionDecider,
   category: 'collection',
   schemas: { CollectionRequested: { version: 1, upcasters: [] } },
+  opens: opensItself<CollectionEvent>('CollectionRequested'),
   project: (_before, after, context) => ({
     rows: after.state === 'unknown' ? [] : rowsOf(after, context),
     holds: [],

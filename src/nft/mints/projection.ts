@@ -1,6 +1,6 @@
 /** The read models of a mint: its row, its tokens, and the metadata that they publish. Pure. */
 import { canonicalJson } from '../../core/canonical-json.ts'
-import type { Aggregate, ProjectionContext, ReadModelRow } from '../../event-log/aggregate.ts'
+import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
 import { contentRows } from '../metadata/content.ts'
 import { type MintCommand, mintDecider } from './decider.ts'
 import type { Mint, MintEvent } from './events.ts'
@@ -16,6 +16,8 @@ export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent> = {
     VoucherRedemptionRequested: { version: 1, upcasters: [] },
     VoucherRevocationRecorded: { version: 1, upcasters: [] },
   },
+  // What a voucher is redeemed or revoked with is a transaction, and the key stands for that.
+  opens: opensItself<MintEvent>('MintRecorded'),
   project: (_before, after, context) => ({
     rows: after.state === 'unknown' ? [] : [...rowsOf(after.mint, context), ...voucherRows(after.voucher, context)],
     holds: [],

@@ -1,5 +1,5 @@
 /** The read models of a transfer of tokens: its row and its items. Pure. */
-import type { Aggregate, ProjectionContext, ReadModelRow } from '../../event-log/aggregate.ts'
+import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
 import { type NftTransferCommand, type NftTransferState, nftTransferDecider } from './decider.ts'
 import type { NftTransfer, NftTransferEvent } from './events.ts'
 
@@ -7,6 +7,7 @@ export const nftTransferAggregate: Aggregate<NftTransferState, NftTransferComman
   ...nftTransferDecider,
   category: 'nftx',
   schemas: { NftTransferRecorded: { version: 1, upcasters: [] } },
+  opens: opensItself<NftTransferEvent>('NftTransferRecorded'),
   project: (_before, after, context) => ({
     rows: after.state === 'unknown' ? [] : rowsOf(after.transfer, context),
     holds: [],

@@ -1,0 +1,50 @@
+/** Tells the operator what reorganisations undid, once it is in the log: above all, outcomes that owners had been told. */
+import type { FollowStep } from '../chain/follow.ts'
+import type { Change } from '../event-log/aggregate.ts'
+import type { ReorgMetrics } from '../http/reorg-metrics.ts'
+import type { TransactionState } from '../transactions/state.ts'
+import type { Kernel } from './kernel.ts'
+
+export type ReorgReport = {
+  /** To be told of the changes before they are appended, anew where that is tried again. */
+  readonly unwound: (changes: readonly Change<TransactionState>[]) => void
+  /** To be told of each step once it is in the log. */
+  readonly committed: (step: FollowStep) => void
+}
+
+export function createReorgReport({
+  network,
+  logger,
+  metrics,
+}: {
+  readonly network: string
+  readonly logger: Pick<Kernel['logger'], 'warn' | 'error'>
+  readonly metrics: ReorgMetrics
+}): ReorgReport {
+  let undone: readonly Change<TransactionState>[] = []
+  return {
+    unwound: (changes) => {
+      undone = changes
+    },
+    committed(step) {
+      if (step.type !== 'reorg') return
+      const { from, to, depth, beyondWindow } = step
+      const fields = { network, from, to, depth, transactions: undone.length }
+      metrics.countReorg({ network, beyondWindow })
+      if (beyondWindow)
+        logger.error(
+          fields,
+          'the chain left its branch deeper than its hashes are kept: look at the node, then at what was undone',
+        )
+      else logger.warn(fields, 'the chain left its branch: what it undid is undone here')
+      for (const { after } of undone) {
+        const revoked = after.state.state === 'unknown' ? undefined : after.state.history.at(-1)?.revoked
+        if (revoked === undefined) continue
+        metrics.countRevoked({ network, outcome: revoked.state })
+        const told = { network, transaction_id: after.id, outcome: revoked.state, confirmations: revoked.confirmations }
+        logger.error(told, 'an outcome that was told no longer holds: its block left the chain')
+      }
+      undone = []
+    },
+  }
+}

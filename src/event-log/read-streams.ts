@@ -1,0 +1,108 @@
+/**
+ * Reads the log stream by stream, each from its first event, as one snapshot has it: what follows from a stream can be worked out
+ * and put down before the next one begins.
+ *
+ * Invariant: the reading session holds no transaction id, so that no subscription waits for it, however long it reads.
+ */
+import type { Client } from 'pg'
+import { NotFound } from '../core/errors.ts'
+import { EVENT_COLUMNS, type EventRow } from './rows.ts'
+import type { Checkpoint } from './subscription.ts'
+
+/** Events in one fetch: a few megabytes. */
+const BATCH_SIZE = 2_000
+
+export type StreamEvent = EventRow & {
+  /** False for what an earlier snapshot had already. */
+  readonly fresh: boolean
+}
+
+export type StreamFilter = {
+  /** Up to and with this place of the reading order. */
+  readonly upTo?: Checkpoint
+  readonly streamId?: string
+  /** Streams alone that grew since this snapshot. */
+  readonly since?: string
+}
+
+/**
+ * Begins a transaction whose every statement sees the log and the tables as they are now. Returns the snapshot's name.
+ *
+ * @param tables to be looked at later: as long as the transaction lasts, no rebuild puts others in their place
+ */
+export async function beginSnapshot(reader: Client, tables: readonly string[] = []): Promise<string> {
+  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  // Before the first query: that one takes the snapshot.
+  if (tables.length > 0) await reader.query(`LOCK TABLE ${tables.join(', ')} IN ACCESS SHARE MODE`)
+  const { rows } = await reader.query<{ snapshot: string }>('SELECT pg_current_snapshot()::text AS snapshot')
+  return rows[0]?.snapshot ?? ''
+}
+
+/** How many events a filter leaves, and how far the log goes in it. */
+export async function countEvents(
+  reader: Client,
+  filter: StreamFilter,
+): Promise<{ readonly events: number; readonly last: string | null }> {
+  const { rows } = await reader.query<{ events: string; last: string | null }>(
+    `SELECT count(*) AS events, max(position) AS last FROM events AS e WHERE ${CONDITION}`,
+    conditionValues(filter),
+  )
+  return { events: Number(rows[0]?.events ?? 0), last: rows[0]?.last ?? null }
+}
+
+const CONDITION = `($1::text IS NULL OR e.stream_id = $1)
+  AND ($2::text IS NULL OR (e.transaction_id, e.position) <= ($2::xid8, $3::bigint))`
+
+function conditionValues({ streamId, upTo }: StreamFilter): (string | null)[] {
+  return [streamId ?? null, upTo?.transactionId.toString() ?? null, upTo?.position.toString() ?? null]
+}
+
+const COLUMNS = EVENT_COLUMNS.split(', ')
+  .map((column) => `e.${column}`)
+  .join(', ')
+
+const WHOLE = `SELECT ${COLUMNS}, true AS fresh FROM events AS e WHERE ${CONDITION} ORDER BY e.stream_id, e.stream_version`
+
+/** Only transactions that the older snapshot had not seen can have grown a stream. LATERAL: one index look-up for each stream. */
+const GROWN = `SELECT ${COLUMNS}, NOT pg_visible_in_snapshot(e.transaction_id, $1::pg_snapshot) AS fresh
+  FROM (SELECT DISTINCT n.stream_id FROM events AS n
+         WHERE n.transaction_id >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(n.transaction_id, $1::pg_snapshot)) AS grown
+ CROSS JOIN LATERAL (SELECT * FROM events AS s WHERE s.stream_id = grown.stream_id ORDER BY s.stream_version OFFSET 0) AS e
+ ORDER BY e.stream_id, e.stream_version`
+
+/** @param reader in a transaction of its own, which the caller ends */
+export async function* readStreams(reader: Client, filter: StreamFilter): AsyncGenerator<readonly StreamEvent[]> {
+  const { since } = filter
+  const query = since === undefined ? WHOLE : GROWN
+  await reader.query(
+    `DECLARE log_by_stream NO SCROLL CURSOR FOR ${query}`,
+    since === undefined ? conditionValues(filter) : [since],
+  )
+  const fetch = () => {
+    const fetched = reader.query<StreamEvent>(`FETCH ${BATCH_SIZE} FROM log_by_stream`)
+    fetched.catch(() => undefined) // It is awaited below, perhaps after the batch before it took long.
+    return fetched
+  }
+  // One batch ahead: the database works while this process does.
+  for (let next = fetch(); ; ) {
+    const { rows } = await next
+    if (rows.length === 0) break
+    next = fetch()
+    yield rows
+  }
+  await reader.query('CLOSE log_by_stream')
+}
+
+/** The transaction that wrote an event: with its position, its place in the reading order. @throws NotFound `unknown_position` */
+export async function transactionOf(reader: Client, position: bigint): Promise<bigint> {
+  const { rows } = await reader.query<{ transaction_id: string }>(
+    'SELECT transaction_id::text FROM events WHERE position = $1::text::numeric',
+    [position.toString()],
+  )
+  const [row] = rows
+  if (row !== undefined) return BigInt(row.transaction_id)
+  const { rows: ends } = await reader.query<{ last: string | null }>('SELECT max(position) AS last FROM events')
+  const last = ends[0]?.last
+  const rule = last ? `positions go up to ${last}, with gaps` : 'the log is empty'
+  throw new NotFound('position', 'unknown_position', `No event has the position ${position}: ${rule}.`)
+}

@@ -1,0 +1,36 @@
+/** A connection of its own for work that takes minutes: no time limit, and what it makes for itself goes with it. */
+import pg, { type Pool } from 'pg'
+
+/** The same database as the pool's. The caller ends it. */
+export async function openSession(pool: Pool, name: string): Promise<pg.Client> {
+  const { connectionString } = pool.options
+  const client = new pg.Client({ connectionString, application_name: `bursar-${name}`, keepAlive: true })
+  await client.connect()
+  try {
+    await client.query('SET statement_timeout = 0')
+    return client
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+}
+
+/** Hands sessions to a task and ends them after it, whatever became of it. */
+export async function withSessions<T>(
+  pool: Pool,
+  names: readonly string[],
+  task: (...sessions: pg.Client[]) => Promise<T>,
+): Promise<T> {
+  const sessions: pg.Client[] = []
+  try {
+    for (const name of names) {
+      const session = await openSession(pool, name)
+      // A connection that breaks fails the query under way; without a listener it would end the process.
+      session.on('error', () => undefined)
+      sessions.push(session)
+    }
+    return await task(...sessions)
+  } finally {
+    await Promise.all(sessions.map((session) => session.end().catch(() => undefined))) // It may be broken already.
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The read models once more, beside the live ones: tables of their own, filled stream by stream in short transactions, so that no
+ * subscription of the running service waits for them.
+ */
+import type { Client } from 'pg'
+import type { FoldedStream } from './fold.ts'
+import { type KeyColumn, quoted } from './table-shape.ts'
+import { READ_MODELS, type ReadModel, type ReadModelKind } from './tables.ts'
+
+/** Text of rows in one insert: large enough that the round trip does not count, small enough to be nothing. */
+const CHUNK_CHARACTERS = 1_000_000
+const STAGE = 'stage_'
+
+export type ShadowSettings = {
+  /** The session that the tables are written in. */
+  readonly writer: Client
+  readonly live: string
+  /** `pg_temp` for tables that go with the session. */
+  readonly schema: string
+  readonly tables: readonly ReadModel[]
+  readonly primaryKeys: ReadonlyMap<string, readonly KeyColumn[]>
+}
+
+export type Shadow = {
+  /** Puts what a stream left: into empty tables, or, once they are filled, beside them until `merge`. */
+  readonly add: (stream: FoldedStream) => Promise<void>
+  /** After the first pass over the log: what several streams say of one row becomes that row. */
+  readonly fill: () => Promise<void>
+  /** After a pass over streams that grew: their rows take the place of those that they had. */
+  readonly merge: () => Promise<void>
+  /** This one takes no more rows: it is somebody else's now. */
+  readonly release: (table: ReadModel) => void
+}
+
+/** Makes the tables, empty and without indexes. */
+export async function createShadow(settings: ShadowSettings): Promise<Shadow> {
+  const { writer, live, schema, tables } = settings
+  await writer.query('SET synchronous_commit = off')
+  for (const table of tables) {
+    const like = `(LIKE ${quoted(live)}.${quoted(table)} INCLUDING ALL EXCLUDING INDEXES)`
+    await writer.query(`CREATE TABLE ${nameIn(schema, table)} ${like}`)
+    await writer.query(`CREATE TABLE ${nameIn(schema, STAGE + table)} ${like}`)
+    if (READ_MODELS[table] === 'key') {
+      await writer.query(`ALTER TABLE ${nameIn(schema, STAGE + table)} ADD COLUMN rank integer NOT NULL`)
+    }
+  }
+  let isFilled = false
+  const open = new Set(tables)
+  const rows = createChunks(settings, open, (table) => isFilled || READ_MODELS[table] !== 'stream')
+  const merge = async () => {
+    await rows.flush()
+    for (const table of open) await mergeStage(settings, table)
+  }
+  return {
+    add: (stream) => rows.add(stream),
+    async fill() {
+      await merge()
+      isFilled = true
+    },
+    merge,
+    release: (table) => void open.delete(table),
+  }
+}
+
+/** Rows on their way to the tables: one insert under way while the next ones gather. */
+function createChunks(
+  { writer, schema, tables }: ShadowSettings,
+  open: ReadonlySet<ReadModel>,
+  isStaged: (table: ReadModel) => boolean,
+) {
+  const chunks = new Map(tables.map((table) => [table as string, { table, rows: [] as string[], characters: 0 }]))
+  let underWay: Promise<unknown> = Promise.resolve()
+
+  async function send(chunk: { readonly table: ReadModel; rows: string[]; characters: number }): Promise<void> {
+    const { table, rows } = chunk
+    if (rows.length === 0) return
+    chunk.rows = []
+    chunk.characters = 0
+    await underWay
+    const target = nameIn(schema, isStaged(table) ? STAGE + table : table)
+    underWay = writer.query(`INSERT INTO ${target} SELECT * FROM json_populate_recordset(NULL::${target}, $1::json)`, [
+      `[${rows.join(',')}]`,
+    ])
+    underWay.catch(() => undefined) // Told to whoever sends next, or flushes.
+  }
+
+  async function put(table: string, row: Readonly<Record<string, unknown>>): Promise<void> {
+    const chunk = chunks.get(table)
+    if (chunk === undefined || !open.has(chunk.table)) return
+    const text = JSON.stringify(row)
+    chunk.rows.push(text)
+    chunk.characters += text.length
+    if (chunk.characters >= CHUNK_CHARACTERS) await send(chunk)
+  }
+
+  return {
+    async add({ rows, holds, claims }: FoldedStream): Promise<void> {
+      for (const [table, kept] of rows) for (const row of kept.values()) await put(table, row)
+      for (const hold of holds) await put('wallet_holds', hold)
+      for (const claim of claims) await put('idempotency_keys', claim)
+    },
+    async flush(): Promise<void> {
+      for (const chunk of chunks.values()) await send(chunk)
+      await underWay
+    },
+  }
+}
+
+type Merge = (names: {
+  readonly target: string
+  readonly stage: string
+  readonly keys: string
+  readonly key: readonly KeyColumn[]
+}) => string[]
+
+/** How the staged rows of a table become its rows. */
+const MERGES: Readonly<Record<ReadModelKind, Merge>> = {
+  // All that the streams had goes before any of it comes again: a nonce may have passed from one row to another.
+  stream: ({ target, stage, key }) => [
+    `DELETE FROM ${target} AS t USING ${stage} AS s WHERE ${key.map(({ name }) => `t.${quoted(name)} = s.${quoted(name)}`).join(' AND ')}`,
+    `INSERT INTO ${target} SELECT * FROM ${stage}`,
+  ],
+  first: ({ target, stage, keys, key }) => [
+    `INSERT INTO ${target} SELECT DISTINCT ON (${keys}) s.* FROM ${stage} AS s WHERE NOT EXISTS (SELECT FROM ${target} AS t WHERE ${key
+      .map(({ name }) => `t.${quoted(name)} = s.${quoted(name)}`)
+      .join(' AND ')}) ORDER BY ${keys}`,
+  ],
+  sum: ({ target, stage }) => [
+    `MERGE INTO ${target} AS t
+       USING (SELECT wallet_id, asset_id, sum(held) AS held FROM ${stage} GROUP BY wallet_id, asset_id HAVING sum(held) <> 0) AS s
+          ON t.wallet_id = s.wallet_id AND t.asset_id = s.asset_id
+        WHEN MATCHED THEN UPDATE SET held = t.held + s.held
+        WHEN NOT MATCHED THEN INSERT (wallet_id, asset_id, held) VALUES (s.wallet_id, s.asset_id, s.held)`,
+  ],
+  key: ({ target, stage, keys }) => [
+    `INSERT INTO ${target} (tenant_id, key, fingerprint, resource_id)
+       SELECT DISTINCT ON (${keys}) tenant_id, key, fingerprint, resource_id FROM ${stage} ORDER BY ${keys}, rank, resource_id
+     ON CONFLICT DO NOTHING`,
+  ],
+}
+
+async function mergeStage({ writer, schema, primaryKeys }: ShadowSettings, table: ReadModel): Promise<void> {
+  const key = primaryKeys.get(table)
+  if (key === undefined) throw new Error(`the table ${table} has no primary key`)
+  const stage = nameIn(schema, STAGE + table)
+  const { rowCount } = await writer.query(`SELECT FROM ${stage} LIMIT 1`)
+  if (rowCount === 0) return
+  const keys = key.map(({ name }) => quoted(name)).join(', ')
+  for (const statement of MERGES[READ_MODELS[table]]({ target: nameIn(schema, table), stage, keys, key })) {
+    await writer.query(statement)
+  }
+  await writer.query(`TRUNCATE ${stage}`)
+}
+
+export function nameIn(schema: string, table: string): string {
+  return `${quoted(schema)}.${quoted(table)}`
+}

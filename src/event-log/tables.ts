@@ -1,0 +1,55 @@
+/**
+ * What each table is to the log. A table of `prisma/schema.prisma` stands here once: it either follows from the log, and can be
+ * made again from it alone, or it does not, and then it is said what it is instead.
+ */
+
+/**
+ * How rows of a read model follow from streams. `stream`: each row from one stream. `first`: several streams may ask for the same
+ * row, and its content is the same whichever came first. `sum`: changes of all streams added up. `key`: a client's request, which
+ * may have opened several streams.
+ */
+export type ReadModelKind = 'stream' | 'first' | 'sum' | 'key'
+
+export const READ_MODELS = {
+  api_keys: 'stream',
+  assets: 'stream',
+  balances: 'stream',
+  idempotency_keys: 'key',
+  mpc_keys: 'stream',
+  mpc_refreshes: 'stream',
+  nft_collections: 'stream',
+  nft_metadata: 'first',
+  nft_mints: 'stream',
+  nft_owners: 'stream',
+  nft_token_updates: 'stream',
+  nft_tokens: 'stream',
+  nft_transfer_items: 'stream',
+  nft_transfers: 'stream',
+  nft_vouchers: 'stream',
+  signatures: 'stream',
+  transactions: 'stream',
+  wallet_exports: 'stream',
+  wallet_holds: 'sum',
+  wallets: 'stream',
+} as const satisfies Readonly<Record<string, ReadModelKind>>
+
+export type ReadModel = keyof typeof READ_MODELS
+
+/** Tables that no log can make again: why not, and what comes of them elsewhere. */
+export const BESIDE_THE_LOG = {
+  chain_blocks: 'seen on the chain; an export carries them',
+  chain_cursors: 'how far the follower has walked; an export carries them',
+  checkpoints: 'how far subscriptions have read; they begin anew elsewhere, and what they queue again changes nothing',
+  heartbeats: 'which processes live',
+  leases: 'who may act alone now',
+  nft_pins: 'what the IPFS node confirmed; an import has everything pinned anew',
+  prices: 'seen on the chain',
+  sealed_keys: 'secrets, sealed: they are moved with the keystore',
+  wallet_export_files: 'sealed keys for an hour, on purpose in no event',
+} as const
+
+export const READ_MODEL_NAMES = Object.keys(READ_MODELS) as readonly ReadModel[]
+
+export function isReadModel(name: string): name is ReadModel {
+  return Object.hasOwn(READ_MODELS, name)
+}

@@ -1,0 +1,29 @@
+/** What a chain follower counts of reorganisations. */
+import { Counter, type Registry } from 'prom-client'
+
+export type ReorgMetrics = {
+  /** One reorganisation of a followed chain. */
+  readonly countReorg: (reorg: { network: string; beyondWindow: boolean }) => void
+  /** A transaction whose outcome had been told to its owner, and no longer holds. */
+  readonly countRevoked: (revoked: { network: string; outcome: string }) => void
+}
+
+export function createReorgMetrics(registry: Registry): ReorgMetrics {
+  const registers = [registry]
+  const reorgs = new Counter({
+    name: 'bursar_reorgs_total',
+    help: 'Reorganisations of a followed chain, and whether they were deeper than hashes are kept.',
+    labelNames: ['network', 'beyond_window'],
+    registers,
+  })
+  const revoked = new Counter({
+    name: 'bursar_outcomes_revoked_total',
+    help: 'Transactions whose outcome had been told and no longer holds.',
+    labelNames: ['network', 'outcome'],
+    registers,
+  })
+  return {
+    countReorg: ({ network, beyondWindow }) => reorgs.inc({ network, beyond_window: String(beyondWindow) }),
+    countRevoked: (labels) => revoked.inc(labels),
+  }
+}

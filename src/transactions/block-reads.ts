@@ -1,0 +1,94 @@
+/**
+ * What the follower asks of recorded transactions, read from the read model: one query for each question, however many
+ * blocks and transactions it is about.
+ */
+import type { Pool } from 'pg'
+import type { BlockRef } from '../chain/blocks.ts'
+import { unchangedFor } from './lanes.ts'
+
+/** More than this settle with the next step of the follower. */
+const MAX_SETTLED = 5_000
+/** Transactions whose nonces are looked at in one round. */
+const MAX_QUIET = 200
+/** Blocks in one page: as many headers are read in a batch. */
+const BLOCKS_OF_PAGE = 64
+
+export type SentBy = { readonly address: string; readonly nonce: number }
+
+export type QuietTransaction = { readonly id: string; readonly address: string; readonly nonce: number }
+
+export type BlockReads = {
+  /** Which of these addresses, in lower case, are wallets of ours: as recorded. */
+  readonly ownSenders: (chainId: number, addresses: readonly string[]) => Promise<string[]>
+  /** Transactions whose present nonce is one of these; `index` is the place of the sender and nonce in `sent`. */
+  readonly byNonce: (chainId: number, sent: readonly SentBy[]) => Promise<{ id: string; index: number }[]>
+  /** Transactions in a block above this one, in the order in which they were accepted. */
+  readonly inBlocksAbove: (chainId: number, block: number) => Promise<string[]>
+  /** Transactions that are mined and not settled, in this block or below, the lowest blocks first, as many as one step settles. */
+  readonly minedUpTo: (chainId: number, block: number) => Promise<string[]>
+  /** Blocks in which transactions are recorded, this one and below, newest first: a page of them. */
+  readonly recordedBlocks: (chainId: number, upTo: number) => Promise<BlockRef[]>
+  /** Transactions with signed bytes that are in no block and have not changed for so long, by sender and nonce, as many as one round looks at. */
+  readonly quiet: (chainId: number, unchangedMs: number) => Promise<QuietTransaction[]>
+}
+
+export function createBlockReads(pool: Pool): BlockReads {
+  async function idsOf(name: string, text: string, values: unknown[]): Promise<string[]> {
+    const { rows } = await pool.query<{ transaction_id: string }>({ name, text, values })
+    return rows.map((row) => row.transaction_id)
+  }
+  return {
+    async ownSenders(chainId, addresses) {
+      const { rows } = await pool.query<{ address: string }>({
+        name: 'own_senders',
+        text: 'SELECT DISTINCT address FROM wallets WHERE chain_id = $1 AND lower(address) = ANY ($2::text[])',
+        values: [chainId, addresses],
+      })
+      return rows.map(({ address }) => address)
+    },
+    async byNonce(chainId, sent) {
+      // LATERAL with OFFSET: one index look-up for each, whatever the statistics of a fast growing table say.
+      const { rows } = await pool.query<{ transaction_id: string; n: string }>({
+        name: 'transactions_in_blocks',
+        text: `SELECT t.transaction_id, sent.n FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS sent(address, nonce, n)
+                CROSS JOIN LATERAL (SELECT transaction_id FROM transactions
+                  WHERE chain_id = $1 AND from_address = sent.address AND nonce = sent.nonce OFFSET 0) AS t`,
+        values: [chainId, sent.map(({ address }) => address), sent.map(({ nonce }) => nonce)],
+      })
+      return rows.map(({ transaction_id, n }) => ({ id: transaction_id, index: Number(n) - 1 }))
+    },
+    inBlocksAbove: (chainId, block) =>
+      idsOf(
+        'transactions_above',
+        'SELECT transaction_id FROM transactions WHERE chain_id = $1 AND block_number > $2 ORDER BY transaction_id',
+        [chainId, block],
+      ),
+    minedUpTo: (chainId, block) =>
+      idsOf(
+        'transactions_deep_enough',
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND state = 'mined' AND block_number <= $2
+          ORDER BY block_number LIMIT ${MAX_SETTLED}`,
+        [chainId, block],
+      ),
+    async recordedBlocks(chainId, upTo) {
+      const { rows } = await pool.query<{ block_number: string; block_hash: string }>({
+        name: 'recorded_blocks',
+        text: `SELECT DISTINCT block_number, block_hash FROM transactions WHERE chain_id = $1 AND block_number <= $2
+                ORDER BY block_number DESC LIMIT ${BLOCKS_OF_PAGE}`,
+        values: [chainId, upTo],
+      })
+      return rows.map((row) => ({ number: Number(row.block_number), hash: row.block_hash }))
+    },
+    async quiet(chainId, unchangedMs) {
+      const { rows } = await pool.query<{ transaction_id: string; from_address: string; nonce: string }>({
+        name: 'quiet_transactions',
+        text: `SELECT transaction_id, from_address, nonce FROM transactions
+                WHERE chain_id = $1 AND state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+                  AND ${unchangedFor('$2')}
+                ORDER BY from_address, nonce LIMIT ${MAX_QUIET}`,
+        values: [chainId, unchangedMs],
+      })
+      return rows.map((row) => ({ id: row.transaction_id, address: row.from_address, nonce: Number(row.nonce) }))
+    },
+  }
+}

@@ -1,0 +1,239 @@
+/** Carries out the faults of a round, each at its moment, and counts what really hit. What lasts, lasts beside the others. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { toQuantity } from '../../src/chain/hex.ts'
+import type { Network } from '../../src/core/networks.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import type { DatabaseProxy } from '../support/database-proxy.ts'
+import type { Random } from '../support/load-random.ts'
+import { createLiar } from '../support/node-lies.ts'
+import { reorganise } from '../support/reorganise.ts'
+import type { World } from '../support/world.ts'
+import type { Fault } from './fault-plan.ts'
+
+/** What hit, of each kind. */
+export type Hits = {
+  /** Processes that ended by SIGKILL. */
+  readonly kills: number
+  /** Processes that were stopped and went on. */
+  readonly pauses: number
+  readonly reorgs: number
+  /** Answers of nodes that were not so, or did not come. */
+  readonly lies: number
+  /** Restarts, cuts, and times of slowness, of refused writes and of a full disk. */
+  readonly databaseFaults: number
+  /** Emptied queues and pools, and base fees. */
+  readonly others: number
+}
+
+export const NO_HITS: Hits = { kills: 0, pauses: 0, reorgs: 0, lies: 0, databaseFaults: 0, others: 0 }
+
+export type Struck = {
+  readonly hits: Hits
+  /** When everything was killed at once, by the clock. */
+  readonly killedAt: readonly Date[]
+  /** When the last of it was over; a time of `performance`. */
+  readonly lastAt: number
+  /** PostgreSQL ended because it was told to. */
+  readonly restarts: number
+}
+
+type Tally = { -readonly [Key in keyof Hits]: Hits[Key] } & { restarts: number; killedAt: Date[] }
+
+const APPEND = /append_commits/
+/** What a full disk refuses, of what the service sends: all but questions. */
+const WRITES = /append_commits|_lease|INSERT|UPDATE|DELETE/i
+const LESSER_DEPTHS = [5, 2, 1] as const
+/** A block comes every second. */
+const REORG_TRIES = 20
+/** Base fees do not grow without end: past this one is left as it is. */
+const HIGH_BASE_FEE = 20n * 10n ** 9n
+
+export async function strikeAll(
+  world: World,
+  faults: readonly Fault[],
+  random: Random,
+  onFault: (fault: Fault) => void,
+): Promise<Struck> {
+  const startedAt = performance.now()
+  const tally: Tally = { ...NO_HITS, restarts: 0, killedAt: [] }
+  const told = liesTold(world)
+  const lasting = new Set<Promise<void>>()
+  for (const fault of faults) {
+    await sleep(Math.max(0, startedAt + fault.atMs - performance.now()))
+    onFault(fault)
+    if ('forMs' in fault && fault.type !== 'pause') lasting.add(last(world, fault, random, tally))
+    else await perform(world, fault, tally)
+  }
+  await Promise.all(lasting)
+  world.calm()
+  const { restarts, killedAt, ...hits } = tally
+  return { hits: { ...hits, lies: liesTold(world) - told }, killedAt, restarts, lastAt: performance.now() }
+}
+
+function liesTold({ nodes }: World): number {
+  return Object.values(nodes).reduce((sum, { told }) => sum + [...told.values()].reduce((a, b) => a + b, 0), 0)
+}
+
+async function perform(world: World, fault: Fault, tally: Tally): Promise<void> {
+  const { service } = world
+  switch (fault.type) {
+    case 'kill':
+      tally.kills += fault.names.filter((name) => service.kill(name)).length
+      return
+    case 'pause':
+      if (!service.kill(fault.name, 'SIGSTOP')) return
+      tally.pauses += 1
+      await sleep(fault.forMs)
+      return void service.kill(fault.name, 'SIGCONT')
+    case 'kill all':
+      tally.kills += service.state().processes.length + 1
+      tally.killedAt.push(new Date())
+      await service.killAll()
+      return startAgain(world)
+    case 'kill parent':
+      tally.kills += 1
+      await service.killParent()
+      return startAgain(world)
+    case 'restart postgres':
+      if (!service.kill('postgres', 'SIGINT')) return
+      tally.databaseFaults += 1
+      tally.restarts += 1
+      return
+    case 'cut connections':
+      tally.databaseFaults += world.database.cutAll() > 0 ? 1 : 0
+      return
+    case 'reorg':
+      tally.reorgs += (await attempt(() => reorganiseAsDeepAs(world, fault))) ? 1 : 0
+      return
+    case 'forget pool':
+      tally.others += (await attempt(() => ask(world, fault.network, 'anvil_dropAllTransactions'))) ? 1 : 0
+      return
+    case 'base fee':
+      tally.others += (await attempt(() => raiseBaseFee(world, fault.network))) ? 1 : 0
+      return
+    case 'empty queue':
+      tally.others += (await attempt(() =>
+        query(world, 'TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next, bullmq.meta, bullmq.event CASCADE'),
+      ))
+        ? 1
+        : 0
+      return
+    default:
+      throw new Error(`${fault.type} lasts`)
+  }
+}
+
+/** A start asks for a world that works: an operator does not start anew on a disk that is full. */
+async function startAgain(world: World): Promise<void> {
+  world.calm()
+  await insist(() => query(world, 'SELECT 1')).catch(() => undefined)
+  await world.service.start()
+}
+
+/** What goes on for a while, and is over when this returns. */
+async function last(
+  world: World,
+  fault: Extract<Fault, { forMs: number }>,
+  random: Random,
+  tally: Tally,
+): Promise<void> {
+  const { nodes, database } = world
+  switch (fault.type) {
+    case 'lies': {
+      const liar = createLiar(random, fault.share)
+      for (const network of fault.networks) nodes[network].decide = liar
+      await sleep(fault.forMs)
+      for (const node of Object.values(nodes)) if (node.decide === liar) node.decide = () => ({ type: 'pass' })
+      return
+    }
+    case 'read-only database':
+      await insist(() => query(world, 'ALTER SYSTEM SET default_transaction_read_only = on'))
+      await insist(() => query(world, 'SELECT pg_reload_conf()'))
+      await sleep(fault.forMs)
+      // A kill in between takes nothing back: the setting lies in a file.
+      await insist(() => query(world, 'ALTER SYSTEM RESET default_transaction_read_only'))
+      await insist(() => query(world, 'SELECT pg_reload_conf()'))
+      break
+    case 'cut commits':
+      await meanwhile(database, fault, (text) =>
+        APPEND.test(text) && random.chance(fault.share) ? 'cut after' : 'pass',
+      )
+      break
+    case 'slow database':
+      await meanwhile(database, fault, () => ({ lateMs: fault.lateMs }))
+      break
+    case 'full disk':
+      await meanwhile(database, fault, (text) => (WRITES.test(text) ? 'disk full' : 'pass'))
+      break
+    default:
+      throw new Error(`${fault.type} does not last`)
+  }
+  tally.databaseFaults += 1
+}
+
+/** Where another fault takes the wire over, that one ends it. */
+async function meanwhile(
+  database: DatabaseProxy,
+  { forMs }: { readonly forMs: number },
+  decide: DatabaseProxy['decide'],
+): Promise<void> {
+  database.decide = decide
+  await sleep(forMs)
+  if (database.decide === decide) database.decide = () => 'pass'
+}
+
+function nodeOf({ service }: World, network: Network): string {
+  return service.state().networks[network].rpc_url
+}
+
+function ask(world: World, network: Network, method: string, ...params: unknown[]): Promise<unknown> {
+  return callRpc(nodeOf(world, network), method, params)
+}
+
+/** A node that was just started cannot go back behind its start: then it goes back as far as it can. */
+async function reorganiseAsDeepAs(world: World, fault: Extract<Fault, { type: 'reorg' }>): Promise<void> {
+  const { network, again } = fault
+  for (const depth of [fault.depth, ...LESSER_DEPTHS.filter((lesser) => lesser < fault.depth)])
+    if (await attempt(() => reorganise(nodeOf(world, network), { depth, again }))) return
+  await insist(() => reorganise(nodeOf(world, network), { depth: 1, again }), REORG_TRIES)
+}
+
+async function raiseBaseFee(world: World, network: Network): Promise<void> {
+  const { baseFeePerGas } = (await ask(world, network, 'eth_getBlockByNumber', 'latest', false)) as {
+    readonly baseFeePerGas: string
+  }
+  if (BigInt(baseFeePerGas) > HIGH_BASE_FEE) throw new Error('the base fee is high already')
+  await ask(world, network, 'anvil_setNextBlockBaseFeePerGas', toQuantity(BigInt(baseFeePerGas) * 10n))
+}
+
+/** At the server itself, past the proxy. */
+async function query({ service }: World, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: service.state().database_url, query_timeout: 5_000 })
+  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}
+
+/** Whether it hit: what is to be struck may be dead at this moment. */
+async function attempt(action: () => Promise<unknown>): Promise<boolean> {
+  return action().then(
+    () => true,
+    () => false,
+  )
+}
+
+const TRIES = 200
+const PAUSE_MS = 100
+
+async function insist(action: () => Promise<unknown>, most = TRIES): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await action()
+      return
+    } catch (error) {
+      if (tries === most) throw error
+    }
+    await sleep(PAUSE_MS)
+  }
+}

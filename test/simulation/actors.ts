@@ -1,0 +1,195 @@
+/**
+ * The processes of the service: two signers, two submitters, two followers, a dispatcher, a sweeper, and an owner who asks.
+ * Each runs the production code; when it dies, it comes again with nothing but what the store holds.
+ */
+import { quoteFees } from '../../src/chain/fees.ts'
+import { Unavailable } from '../../src/core/errors.ts'
+import { toInstant } from '../../src/core/ids.ts'
+import type { QueueName } from '../../src/jobs/queues.ts'
+import { createDrainLane } from '../../src/transactions/drain-lane.ts'
+import { type Lane, parseLane } from '../../src/transactions/lanes.ts'
+import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
+import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
+import { runDispatcher, runSweeper } from './dispatching.ts'
+import { runFollower } from './following.ts'
+import { nodeOf } from './node.ts'
+import { runOwner } from './owner.ts'
+import { createLanePort, createLeasesPort, createLogPort, type PortsOf } from './ports.ts'
+import type { Actor } from './scheduler.ts'
+import { createSimulatedSigner } from './signer.ts'
+import {
+  FEE_CAP_WEI,
+  isExpected,
+  LEASE_MS,
+  MAX_IN_FLIGHT,
+  REBROADCAST_AFTER_MS,
+  REPLACE_AFTER_MS,
+  type World,
+} from './terms.ts'
+import { trustingSilence } from './trusting-silence.ts'
+
+export type Actors = {
+  /** All that was accepted has ended, the follower has seen the chain, and nothing waits. */
+  readonly isAtRest: () => boolean
+  readonly unrest: () => string
+  readonly killAny: () => void
+  readonly stop: () => void
+}
+
+/** What an actor does for as long as it lives. */
+type Run = (world: World, ports: PortsOf, isStopped: () => boolean) => Promise<void>
+
+const ROLES: readonly (readonly [string, Run])[] = [
+  ['signer 1', (world, ports, isStopped) => runWorker(world, ports, 'lane', createSigner(world, ports), isStopped)],
+  ['signer 2', (world, ports, isStopped) => runWorker(world, ports, 'lane', createSigner(world, ports), isStopped)],
+  [
+    'submitter 1',
+    (world, ports, isStopped) => runWorker(world, ports, 'submit', createSubmitter(world, ports), isStopped),
+  ],
+  [
+    'submitter 2',
+    (world, ports, isStopped) => runWorker(world, ports, 'submit', createSubmitter(world, ports), isStopped),
+  ],
+  ['follower 1', runFollower],
+  ['follower 2', runFollower],
+  ['dispatcher', runDispatcher],
+  ['sweeper', runSweeper],
+  ['owner', runOwner],
+]
+
+export function startActors(world: World): Actors {
+  const { scheduler, store, random, queues, chain } = world
+  let stopped = false
+  const actors = new Map<string, Actor>()
+
+  function start(name: string, run: Run): void {
+    const actor: Actor = { name, alive: true }
+    actors.set(name, actor)
+    const ports: PortsOf = {
+      actor,
+      scheduler,
+      store,
+      now: () => toInstant(world.wallClock()),
+      databaseNow: world.databaseNow,
+    }
+    void run(world, ports, () => stopped).catch((error: unknown) =>
+      world.broken(`${name} ended with ${error instanceof Error ? error.stack : error}`),
+    )
+  }
+  for (const [name, run] of ROLES) start(name, run)
+  const revive = () => {
+    for (const [name, run] of ROLES) if (!actors.get(name)?.alive) start(name, run)
+  }
+  // Whoever died is started again by whoever looks next: a supervisor without a place in the schedule.
+  const unrest = (): string => {
+    revive()
+    const open = [...store.transactions.values()].filter(
+      ({ state }) => !['confirmed', 'reverted', 'failed', 'cancelled'].includes(state),
+    )
+    const tip = chain.head()
+    const behind = store.cursor()?.hash === tip.hash ? [] : [`cursor ${store.cursor()?.number} of ${tip.number}`]
+    const jobs = queues.size() === 0 ? [] : [`${queues.size()} jobs`]
+    return [
+      ...open.map(({ transaction_id, state, nonce }) => `${transaction_id} ${state} ${nonce}`),
+      ...behind,
+      ...jobs,
+    ].join(', ')
+  }
+  return {
+    unrest,
+    isAtRest: () => unrest() === '',
+    killAny() {
+      const [name] = random.pick(ROLES)
+      const actor = actors.get(name)
+      if (actor?.alive && name !== 'owner') scheduler.kill(actor)
+      if (random.chance(0.7)) revive()
+    },
+    stop: () => {
+      stopped = true
+    },
+  }
+}
+
+/** Takes jobs of a queue one after the other; what fails is put back, as the queue's own retries do. */
+async function runWorker(
+  world: World,
+  ports: PortsOf,
+  queue: QueueName,
+  handle: (lane: Lane) => Promise<void>,
+  isStopped: () => boolean,
+): Promise<void> {
+  const { scheduler, queues, random } = world
+  while (!isStopped()) {
+    const isReady = () => queues.has(queue)
+    const wait = { actor: ports.actor, label: `take ${queue}`, weight: 1, fallible: false, isReady }
+    const job = await scheduler.call(wait, () => queues.take(queue))
+    if (job === null) continue
+    try {
+      await handle(parseLane(job.data.lane ?? ''))
+    } catch (error) {
+      scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`)
+      if (!isExpected(error)) throw error
+      if (random.chance(0.8)) queues.add([job])
+    }
+  }
+}
+
+function createSigner(world: World, ports: PortsOf) {
+  const { chain } = world
+  const log = createLogPort(ports)
+  const lanes = mutantLanes(world, createLanePort(ports))
+  const node = nodeOf(world, ports)
+  const shared = { log, lanes, signer: createSimulatedSigner(world, ports), clock: world.wallClock }
+  const keyOf = async (walletId: string) => ({ kind: 'hd' as const, tenantId: walletId, index: 0 })
+  const quote = async () => {
+    const policy = { minTipWei: 1n, maxFeePerGasWei: FEE_CAP_WEI }
+    const quoted = quoteFees({ baseFeePerGas: chain.baseFee(), tips: [] }, policy)
+    if (quoted.type === 'quoted') return quoted.quote
+    throw new Unavailable('fee_cap_exceeded', 'gas is dearer than the cap')
+  }
+  return createDrainLane({
+    ...shared,
+    keyOf,
+    leases: createLeasesPort(ports, LEASE_MS),
+    maxInFlight: MAX_IN_FLIGHT,
+    onSigned: () => undefined,
+    replace: createReplaceInLane({
+      ...shared,
+      keyOf,
+      quoteOf: quote,
+      capOf: () => FEE_CAP_WEI,
+      replaceAfterMs: REPLACE_AFTER_MS,
+      onCapReached: () => undefined,
+    }),
+    chainOf: () => ({
+      quote,
+      estimateGas: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),
+      nonceOf: async (address) => {
+        const [answer] = await node.batch([{ method: 'eth_getTransactionCount', params: [address, 'latest'] }])
+        if (!answer?.ok) throw new Unavailable('rpc_unavailable', 'the node does not answer')
+        return Number(answer.value)
+      },
+    }),
+  })
+}
+
+function mutantLanes({ mutant }: World, lanes: ReturnType<typeof createLanePort>): typeof lanes {
+  if (!mutant.forgetsNonces) return lanes
+  return {
+    ...lanes,
+    freeNonces: async (_lane, from, count) => Array.from({ length: count }, (_, index) => from + index),
+  }
+}
+
+function createSubmitter(world: World, ports: PortsOf) {
+  const log = createLogPort(ports)
+  const node = nodeOf(world, ports)
+  return createSubmitLane({
+    log,
+    leases: createLeasesPort(ports, LEASE_MS),
+    lanes: createLanePort(ports),
+    clientOf: () => (world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
+    rebroadcastAfterMs: REBROADCAST_AFTER_MS,
+    onRefused: () => undefined,
+  })
+}

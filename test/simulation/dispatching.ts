@@ -1,0 +1,75 @@
+/** The dispatcher and the sweeper: the rules of which event makes which job are production's, the queues are not. */
+import type { Job } from '../../src/jobs/queues.ts'
+import { type LanedEvent, type Lanes, transactionJobs, withLanes } from '../../src/transactions/jobs.ts'
+import { type Lane, laneName } from '../../src/transactions/lanes.ts'
+import { IN_FLIGHT, type PortsOf } from './ports.ts'
+import type { Store } from './store.ts'
+import { REBROADCAST_AFTER_MS, type World } from './terms.ts'
+
+const QUIET_MS = 5_000
+
+export async function runDispatcher(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
+  const { scheduler, store, queues } = world
+  const { actor } = ports
+  // A dispatcher that died goes on from its checkpoint, and so tells some events twice.
+  while (!isStopped()) {
+    const isReady = () => store.events.length > queues.checkpoint()
+    const wait = { actor, label: 'dispatch', weight: 1, fallible: false, isReady }
+    const from = await scheduler.call(wait, () => world.queues.checkpoint())
+    const events = store.events
+      .slice(from)
+      .map(({ streamId, type, tenantId }) => ({ streamId, type, tenantId, data: null }))
+    if (events.length === 0) continue
+    const lanesOf = (ids: readonly string[], decided: readonly string[]) =>
+      Promise.resolve(findLanes(store, ids, decided))
+    for await (const batch of withLanes(once({ events }), lanesOf)) {
+      const jobs = batch.events.flatMap((event: LanedEvent) => transactionJobs(event))
+      await scheduler
+        .call({ actor, label: `queue ${jobs.length} jobs`, weight: 1, fallible: true }, () => queues.add(jobs))
+        .catch(() => undefined)
+      queues.commit(from + events.length)
+    }
+  }
+}
+
+async function* once<T>(item: T): AsyncGenerator<T> {
+  yield item
+}
+
+function findLanes(store: Store, ids: readonly string[], decided: readonly string[]): Lanes {
+  const own = new Map<string, Lane>()
+  const dependents = new Map<string, Lane[]>()
+  for (const row of store.transactions.values()) {
+    const lane = { chainId: row.chain_id, address: row.from_address }
+    if (ids.includes(row.transaction_id)) own.set(row.transaction_id, lane)
+    if (row.depends_on !== null && decided.includes(row.depends_on) && row.state === 'requested')
+      dependents.set(row.depends_on, [...(dependents.get(row.depends_on) ?? []), lane])
+  }
+  return { own, dependents }
+}
+
+export async function runSweeper(world: World, { actor }: PortsOf, isStopped: () => boolean): Promise<void> {
+  const { scheduler, queues } = world
+  while (!isStopped()) {
+    await scheduler.call({ actor, label: 'sweep', weight: 0.1, fallible: false }, () => {
+      const now = world.databaseNow()
+      queues.add(findUnfinished(world, now - QUIET_MS, now - REBROADCAST_AFTER_MS))
+    })
+  }
+}
+
+/** As `findUnfinishedLanes` asks the database. */
+function findUnfinished({ store, databaseNow }: World, quietBefore: number, sentBefore: number): Job[] {
+  const jobs = new Map<string, Job>()
+  for (const row of store.transactions.values()) {
+    const recorded = Date.parse(row.updated_at)
+    const changed = recorded > databaseNow() + 60_000 ? 0 : recorded
+    const unfinished = row.state === 'requested' || IN_FLIGHT.includes(row.state)
+    if (!unfinished || changed >= quietBefore) continue
+    const lane = laneName({ chainId: row.chain_id, address: row.from_address })
+    const add = (queue: 'lane' | 'submit') => jobs.set(`${queue} ${lane}`, { queue, id: lane, data: { lane } })
+    if (row.state === 'requested' || row.attention !== null || changed < sentBefore) add('lane')
+    if (row.state !== 'requested' && (row.state !== 'submitted' || changed < sentBefore)) add('submit')
+  }
+  return [...jobs.values()]
+}

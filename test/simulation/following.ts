@@ -1,0 +1,126 @@
+/** A chain follower as production composes it, without balances and tokens: it leads, walks, settles and looks for lost nonces. */
+import type { ChainSettings } from '../../src/chain/settings.ts'
+import { createInTurn } from '../../src/core/in-turn.ts'
+import type { Lease } from '../../src/event-log/leases.ts'
+import { followChain } from '../../src/follower/follow-chain.ts'
+import { observeTransactions, settleTransactions, unwindTransactions } from '../../src/transactions/observe-blocks.ts'
+import { resolveNonces } from '../../src/transactions/resolve-nonces.ts'
+import { nodeOf } from './node.ts'
+import { createBlockPort, createLeasesPort, createLogPort, createWalkedPort, type PortsOf } from './ports.ts'
+import { CHAIN_ID, CONFIRMATIONS, isExpected, LEASE_MS, REBROADCAST_AFTER_MS, type World } from './terms.ts'
+
+const SETTINGS: ChainSettings = {
+  network: 'ethereum',
+  environment: 'mainnet',
+  chainId: CHAIN_ID,
+  rpcUrls: [],
+  confirmations: CONFIRMATIONS,
+  minTipWei: 1n,
+  maxFeePerGasWei: 3_000n,
+  // No wait between two looks: the scheduler says when the next one comes.
+  pollIntervalMs: 0,
+  multicall3Address: null,
+  priceFeeds: {},
+  tokens: [],
+}
+
+export async function runFollower(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
+  const { scheduler } = world
+  const leases = createLeasesPort(ports, LEASE_MS)
+  while (!isStopped()) {
+    const isReady = () => world.store.leases.isFree(`follow-${CHAIN_ID}`)
+    await scheduler.call(
+      { actor: ports.actor, label: 'wants to lead', weight: 0.3, fallible: false, isReady },
+      () => undefined,
+    )
+    try {
+      const lease = await leases.acquire(`follow-${CHAIN_ID}`)
+      if (lease !== null) await leadUntilLost(world, ports, lease, isStopped)
+    } catch (error) {
+      scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`)
+      if (!isExpected(error)) throw error
+    }
+  }
+}
+
+/** As `lead` and `followAndTend` do: when the lease is lost, or one part fails, all of it ends. */
+async function leadUntilLost(world: World, ports: PortsOf, lease: Lease, isStopped: () => boolean): Promise<void> {
+  const stop = new AbortController()
+  const turns = createInTurn()
+  const inTurn: InTurn = (task) => turns('blocks', task)
+  const beside = [keepRenewing(lease, stop), tendNonces(world, ports, lease, inTurn, stop.signal)]
+  try {
+    await followChain(
+      { ...partsOf(world, ports), inTurn, onStep: () => isStopped() && stop.abort() },
+      lease,
+      stop.signal,
+    )
+  } finally {
+    stop.abort()
+    await Promise.all(beside)
+    await lease.release({ force: true }).catch(() => undefined)
+  }
+}
+
+async function keepRenewing(lease: Lease, stop: AbortController): Promise<void> {
+  try {
+    while (!stop.signal.aborted) if (!(await lease.renew())) break
+  } catch {
+    // A renewal that fails is a lease that may be lost.
+  }
+  stop.abort()
+}
+
+type InTurn = <Result>(task: () => Promise<Result>) => Promise<Result>
+
+async function tendNonces(
+  world: World,
+  ports: PortsOf,
+  lease: Lease,
+  inTurn: InTurn,
+  signal: AbortSignal,
+): Promise<void> {
+  const { scheduler } = world
+  const walked = createWalkedPort(ports, world.mutant.keptHashes, false)
+  const observing = observePorts(world, ports)
+  const parts = { ...observing, client: nodeOf(world, ports), walkedHash: walked.hash, inTurn }
+  while (!signal.aborted) {
+    try {
+      await scheduler.call(
+        { actor: ports.actor, label: 'looks for lost nonces', weight: 0.1, fallible: false },
+        () => undefined,
+      )
+      const finalized = ((await walked.cursor(CHAIN_ID))?.number ?? 0) - CONFIRMATIONS
+      if (signal.aborted || finalized <= 0) continue
+      await resolveNonces(parts, CHAIN_ID, finalized, REBROADCAST_AFTER_MS, lease)
+    } catch (error) {
+      scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`)
+      if (!isExpected(error)) throw error
+    }
+  }
+}
+
+function partsOf(world: World, ports: PortsOf) {
+  const { mutant } = world
+  const observing = observePorts(world, ports)
+  return {
+    walked: createWalkedPort(ports, mutant.keptHashes, mutant.forgetsAbove),
+    recordedBlocks: (upTo: number) => observing.reads.recordedBlocks(CHAIN_ID, upTo),
+    log: observing.log,
+    client: nodeOf(world, ports),
+    settings: SETTINGS,
+    observers: [
+      {
+        observe: (blocks: Parameters<typeof observeTransactions>[2]) =>
+          observeTransactions(observing, CHAIN_ID, blocks),
+        unwind: async (ancestor: number, head: number) =>
+          mutant.keepsOrphans ? [] : unwindTransactions(observing, CHAIN_ID, { ancestor, head }),
+      },
+    ],
+    settle: (head: number) => settleTransactions(observing, CHAIN_ID, head, CONFIRMATIONS),
+  }
+}
+
+function observePorts({ lanes }: World, ports: PortsOf) {
+  return { reads: createBlockPort(ports, lanes), log: createLogPort(ports), revertReason: async () => 'it reverts' }
+}

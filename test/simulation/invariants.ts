@@ -1,0 +1,112 @@
+/** What must hold: of each byte that reaches a node, and of log, rows and chain once all has come to rest. */
+import { isDeepStrictEqual } from 'node:util'
+import { upcast } from '../../src/event-log/aggregate.ts'
+import { chainHash } from '../../src/event-log/hash-chain.ts'
+import type { TransactionEvent } from '../../src/transactions/events.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import type { KnownTransaction, TransactionState } from '../../src/transactions/state.ts'
+import type { Wire } from './chain.ts'
+import type { World } from './terms.ts'
+
+/** Laws 1 and 2, at the moment at which bytes reach a node. */
+export function checkWire({ store, chain, broken }: World, wire: Wire): void {
+  const stream = store.streams.get(`transaction-${wire.signedFor}`) ?? []
+  if (!stream.some(({ data }) => (data as { hash?: string }).hash === wire.hash))
+    broken(`bytes ${wire.hash.slice(-6)} of ${wire.signedFor} are sent and not in the log`)
+  for (const other of chain.sent()) {
+    if (other.signedFor !== wire.signedFor || other.nonce === wire.nonce) continue
+    const [older, newer] = other.nonce < wire.nonce ? [other, wire] : [wire, other]
+    if (!chain.isLost(other.from, other.nonce) && !chain.isLost(wire.from, wire.nonce))
+      broken(`${wire.signedFor} is sent under nonces ${older.nonce} and ${newer.nonce}, and neither is lost`)
+  }
+}
+
+/** All that must hold at rest. */
+export function checkRest(world: World): void {
+  checkHistory(world)
+  checkRows(world)
+  checkChain(world)
+  const { store, broken } = world
+  for (const [account, held] of store.held) if (held !== 0n) broken(`${held} is still held back of ${account}`)
+}
+
+function foldOf({ store }: World, id: string): { state: TransactionState; row: unknown; holds: Map<string, bigint> } {
+  let state: TransactionState = transactionAggregate.initialState
+  let row: unknown = null
+  const holds = new Map<string, bigint>()
+  for (const event of store.streams.get(`transaction-${id}`) ?? []) {
+    const read = upcast<TransactionEvent>(transactionAggregate.schemas, event.type, event.schemaVersion, event.data)
+    const after = transactionAggregate.evolve(state, read)
+    const context = { id, tenantId: event.tenantId, version: event.version, recordedAt: event.recordedAt }
+    const projected = transactionAggregate.project(state, after, context)
+    row = projected.rows[0]?.row ?? row
+    for (const { assetId, delta } of projected.holds) holds.set(assetId, (holds.get(assetId) ?? 0n) + delta)
+    state = after
+  }
+  return { state, row, holds }
+}
+
+/** Every stream's hashes hold, and no outcome is taken back without a word. */
+function checkHistory({ store, broken }: World): void {
+  for (const [streamId, events] of store.streams) {
+    let hash = ''
+    let settled = false
+    for (const event of events) {
+      hash = chainHash(hash, event.canonical)
+      if (hash !== event.hash) broken(`${streamId} is not chained at version ${event.version}`)
+      if (event.type === 'TransactionReorged' && settled) broken(`${streamId}: an outcome is taken back without a word`)
+      if (event.type === 'SettlementRevoked' && !settled) broken(`${streamId}: what nobody was told is revoked`)
+      const data = event.data as { hash?: string | null }
+      settled =
+        ['TransactionConfirmed', 'TransactionReverted'].includes(event.type) ||
+        (event.type === 'TransactionCancelled' && data.hash !== null)
+    }
+  }
+}
+
+/** Live rows are what the log says. */
+function checkRows(world: World): void {
+  const { store, broken } = world
+  for (const [id, live] of store.transactions) {
+    const { row, holds } = foldOf(world, id)
+    if (!isDeepStrictEqual(row, live)) broken(`the row of ${id} is not what the log says`)
+    for (const [asset, held] of holds) if (held !== 0n) broken(`the log holds back ${held} of ${asset} for ${id}`)
+  }
+}
+
+/** Each accepted transfer is on chain exactly once, or ended with a reason and is not. */
+function checkChain(world: World): void {
+  const { accepted, chain, broken } = world
+  const blocks = chain.blocks()
+  const mined = blocks.flatMap(({ number, hash, transactions }) => transactions.map((wire) => ({ wire, number, hash })))
+  for (const id of accepted) {
+    const { state } = foldOf(world, id)
+    if (state.state === 'unknown') {
+      broken(`${id} was accepted and is not in the log`)
+      continue
+    }
+    const ours = mined.filter(({ wire }) => wire.signedFor === id)
+    const payments = ours.filter(({ wire }) => wire.to !== wire.from)
+    if (payments.length > 1) broken(`${id} is on chain ${payments.length} times`)
+    const problem = problemOf(state, payments.length)
+    if (problem !== null) broken(`${id} is ${state.state} and ${problem}`)
+    const block = blocks.find(({ hash }) => hash === state.inclusion?.blockHash)
+    if (state.inclusion !== null && !block?.transactions.some(({ hash }) => hash === state.inclusion?.hash))
+      broken(`${id} is said to be in block ${state.inclusion.blockNumber}, and is not`)
+  }
+}
+
+function problemOf({ state, failure }: KnownTransaction, payments: number): string | null {
+  switch (state) {
+    case 'confirmed':
+      return payments === 1 ? null : 'not on chain'
+    case 'reverted':
+      return payments === 1 && failure !== null ? null : 'not on chain, or without a reason'
+    case 'cancelled':
+      return payments === 0 ? null : 'on chain'
+    case 'failed':
+      return payments === 0 && failure !== null ? null : 'on chain, or without a reason'
+    default:
+      return 'not settled'
+  }
+}

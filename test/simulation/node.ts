@@ -1,0 +1,168 @@
+/** A node before the chain in memory: it answers JSON-RPC, and, while faults are on, it lags, falls silent and lies. */
+import { readCount, toQuantity } from '../../src/chain/hex.ts'
+import { type RpcReader, type RpcRequest, type RpcResult, unavailable } from '../../src/chain/json-rpc.ts'
+import { classifySubmission, type Submission } from '../../src/chain/rpc-errors.ts'
+import type { Random } from '../support/load-random.ts'
+import { type ChainBlock, REVERTING, type SimulatedChain, type Wire } from './chain.ts'
+import type { PortsOf } from './ports.ts'
+import type { Actor, Scheduler } from './scheduler.ts'
+import type { World } from './terms.ts'
+
+export type Node = RpcReader & {
+  readonly sendRawTransactions: (raw: readonly string[]) => Promise<readonly Submission[]>
+}
+
+type NodeSettings = {
+  readonly actor: Actor
+  readonly scheduler: Scheduler
+  readonly chain: SimulatedChain
+  readonly random: Random
+  readonly faults: () => boolean
+  /** Told of all bytes that anybody hands in, before the node looks at them. */
+  readonly onSent: (wire: Wire) => void
+}
+
+const GAS_USED = '0x5208'
+const MAX_LAG_BLOCKS = 5
+
+/** What a node says without having looked. */
+const LIES = [
+  'nonce too low',
+  'already known',
+  'replacement transaction underpriced',
+  'insufficient funds for gas * price + value',
+  'txpool is full',
+  'nonce too high',
+  'too many requests',
+  'transaction underpriced',
+  'something that nobody ever said before',
+  'invalid sender',
+]
+
+function createNode(settings: NodeSettings): Node {
+  const { actor, scheduler, chain, random, faults } = settings
+  const ask = <T>(label: string, effect: () => T) =>
+    scheduler.call({ actor, label, weight: 1, fallible: false }, effect)
+
+  function answerAll(requests: readonly RpcRequest[]): RpcResult[] {
+    if (faults() && random.chance(0.03)) return requests.map(() => silence('timeout'))
+    const view = viewOf(settings)
+    return requests.map((request) => (faults() && random.chance(0.005) ? silence('overloaded') : answer(view, request)))
+  }
+
+  function send(raw: string): RpcResult {
+    const wire = JSON.parse(raw) as Wire
+    settings.onSent(wire)
+    if (faults() && random.chance(0.15)) {
+      const taken = random.chance(0.5)
+      if (taken) chain.take(wire)
+      const lie = random.chance(0.4) ? null : random.pick(LIES)
+      scheduler.note(`  node: ${taken ? 'takes' : 'drops'} ${wire.hash.slice(-6)}, says ${lie ?? 'nothing'}`)
+      return lie === null ? silence('timeout') : { ok: false, error: { kind: 'answer', code: -32000, message: lie } }
+    }
+    const said = chain.take(wire)
+    return said === 'ok'
+      ? { ok: true, value: wire.hash }
+      : { ok: false, error: { kind: 'answer', code: -32000, message: said } }
+  }
+
+  return {
+    batch: (requests) =>
+      ask(`rpc ${[...new Set(requests.map(({ method }) => method.slice(4)))].join(' ')}`, () => answerAll(requests)),
+    sendRawTransactions: (raw) =>
+      ask(`send ${raw.map((bytes) => describe(JSON.parse(bytes))).join(' ')}`, () =>
+        raw.map(send).map(classifySubmission),
+      ),
+  }
+}
+
+function describe({ nonce, hash, signedFor }: Wire): string {
+  return `${signedFor}@${nonce}:${hash.slice(-6)}`
+}
+
+function silence(reason: 'timeout' | 'overloaded'): RpcResult {
+  return { ok: false, error: unavailable(reason, 'simulated') }
+}
+
+/** The chain as this answer shows it: as it is, some blocks ago, or on the branch that was left. */
+function viewOf({ chain, random, faults }: NodeSettings): readonly ChainBlock[] {
+  if (!faults() || random.chance(0.9)) return chain.blocks()
+  const branch = random.chance(0.3) ? chain.left() : chain.blocks()
+  return branch.slice(0, Math.max(1, branch.length - random.between(0, MAX_LAG_BLOCKS)))
+}
+
+function answer(view: readonly ChainBlock[], request: RpcRequest): RpcResult {
+  const value = read(view, request)
+  return value === undefined
+    ? { ok: false, error: { kind: 'answer', code: -32000, message: 'header not found' } }
+    : { ok: true, value }
+}
+
+function read(view: readonly ChainBlock[], { method, params }: RpcRequest): unknown {
+  const at = (param: unknown) => (param === 'latest' ? view.at(-1) : view[readCount(param, 'a block')])
+  switch (method) {
+    case 'eth_blockNumber':
+      return toQuantity(view.length - 1)
+    case 'eth_getBlockByNumber':
+      return asBlock(at(params[0]), params[1] === true)
+    case 'eth_getBlockReceipts':
+      return receiptsOf(at(params[0]))
+    case 'eth_getBlockTransactionCountByNumber':
+      return at(params[0]) === undefined ? null : toQuantity(at(params[0])?.transactions.length ?? 0)
+    case 'eth_getTransactionReceipt':
+      return (
+        view.flatMap((block) => receiptsOf(block) ?? []).find(({ transactionHash }) => transactionHash === params[0]) ??
+        null
+      )
+    case 'eth_getTransactionCount':
+      return countAt(at(params[1]), String(params[0]))
+    default:
+      throw new Error(`the simulated node knows no ${method}`)
+  }
+}
+
+function countAt(block: ChainBlock | undefined, account: string): string | undefined {
+  return block === undefined ? undefined : toQuantity(block.counts.get(account) ?? 0)
+}
+
+function asBlock(block: ChainBlock | undefined, full: boolean): unknown {
+  if (block === undefined) return null
+  const { number, hash, parentHash, timestamp, baseFee } = block
+  const transactions = block.transactions.map((wire) =>
+    full
+      ? {
+          hash: wire.hash,
+          from: wire.from.toLowerCase(),
+          to: wire.to,
+          nonce: toQuantity(wire.nonce),
+          value: toQuantity(BigInt(wire.value)),
+        }
+      : wire.hash,
+  )
+  return {
+    number: toQuantity(number),
+    hash,
+    parentHash,
+    timestamp: toQuantity(timestamp),
+    baseFeePerGas: toQuantity(baseFee),
+    transactions,
+  }
+}
+
+function receiptsOf(block: ChainBlock | undefined) {
+  return block === undefined
+    ? null
+    : block.transactions.map((wire) => ({
+        transactionHash: wire.hash,
+        blockHash: block.hash,
+        status: wire.to === REVERTING ? '0x0' : '0x1',
+        gasUsed: GAS_USED,
+        effectiveGasPrice: toQuantity(block.baseFee),
+        logs: [],
+      }))
+}
+
+/** The node as a process of the world sees it. */
+export function nodeOf({ scheduler, chain, random, faults, onSent }: World, { actor }: PortsOf) {
+  return createNode({ actor, scheduler, chain, random, faults, onSent })
+}

@@ -1,0 +1,82 @@
+/** Who asks: for transfers, some of them that must follow others, and to cancel them or to pay more, at any time. */
+import { nativeAsset } from '../../src/core/assets.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import type { TransactionCommand } from '../../src/transactions/decider.ts'
+import type { Intent } from '../../src/transactions/events.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { REVERTING } from './chain.ts'
+import { createLogPort, type PortsOf } from './ports.ts'
+import { CHAIN_ID, isExpected, type World } from './terms.ts'
+
+const RECIPIENT = `0x${'33'.repeat(20)}`
+const ASSET = nativeAsset('ethereum', CHAIN_ID)
+const METADATA = { tenantId: 'acme', actor: 'apikey:owner' }
+const BALANCE = 10n ** 24n
+
+export async function runOwner(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
+  const { scheduler, random, store, accepted, lanes } = world
+  const log = createLogPort(ports)
+  for (const lane of lanes) store.balances.set(`${lane} ${ASSET.assetId}`, BALANCE)
+  const think = (label: string, isReady: () => boolean) =>
+    scheduler.call({ actor: ports.actor, label, weight: 0.4, fallible: false, isReady }, () => undefined)
+  while (!isStopped() && store.transactions.size < world.requests) {
+    await think('thinks', () => true)
+    const id = `tx_${(store.transactions.size + 1).toString().padStart(3, '0')}`
+    const opening = { type: 'RequestTransaction', opening: 'TransferRequested', intent: intentOf(world, id) } as const
+    await ask(log, id, opening)
+    // An answer that was lost may be of an append that was not: what is in the log is accepted.
+    if (store.transactions.has(id) && !accepted.includes(id)) accepted.push(id)
+    if (random.chance(0.5)) await change(world, log)
+  }
+  while (!isStopped()) {
+    await think('thinks again', world.faults)
+    if (world.faults() && random.chance(0.1)) await change(world, log)
+  }
+}
+
+async function change({ random, store, accepted, wallClock }: World, log: EventLog): Promise<void> {
+  if (accepted.length === 0) return
+  const id = random.pick(accepted)
+  if (!store.transactions.has(id)) return
+  const now = new Date(wallClock()).toISOString()
+  await ask(
+    log,
+    id,
+    random.chance(0.5) ? { type: 'RequestCancellation', now } : { type: 'RequestSpeedUp', gasPriority: 'high', now },
+  )
+}
+
+async function ask(log: EventLog, id: string, command: TransactionCommand): Promise<void> {
+  await log.execute(transactionAggregate, id, command, { metadata: METADATA }).catch((error: unknown) => {
+    if (!isExpected(error) && (error as { code?: string }).code !== 'cancellation_requested') throw error
+  })
+}
+
+function intentOf({ random, lanes, accepted, wallClock, store }: World, id: string): Intent {
+  const from = random.pick(lanes)
+  const dependency = accepted.filter((other) => store.transactions.get(other)?.from_address === from)
+  const dependsOn = dependency.length > 0 && random.chance(0.15) ? random.pick(dependency) : null
+  const now = new Date(wallClock()).toISOString()
+  return {
+    tenantId: 'acme',
+    walletId: from,
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: CHAIN_ID,
+    from,
+    to: random.chance(0.1) ? REVERTING : RECIPIENT,
+    asset: { assetId: ASSET.assetId, symbol: ASSET.symbol, decimals: ASSET.decimals, contract: null },
+    amount: String(Number(id.slice(3))),
+    data: null,
+    dependsOn,
+    subject: null,
+    gasPriority: random.pick(['low', 'medium', 'high']),
+    reserved: { gasLimit: '21000', maxFeePerGas: '40' },
+    quote: null,
+    referenceId: null,
+    memo: null,
+    validUntil: random.chance(0.1) ? new Date(wallClock() + 60_000).toISOString() : null,
+    estimatedCompletionAt: now,
+    requestedAt: now,
+  }
+}

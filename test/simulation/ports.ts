@@ -1,0 +1,256 @@
+/** The ports of one process over the store in memory: each call waits for the scheduler, then reads or writes at once. */
+import type { Event } from '../../src/core/messages.ts'
+import { type Aggregate, change, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+import { StreamConflict } from '../../src/event-log/commit.ts'
+import type { Lease, Leases } from '../../src/event-log/leases.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import type { WalkedBlocks } from '../../src/follower/cursor.ts'
+import type { BlockReads } from '../../src/transactions/block-reads.ts'
+import type { Lane, LaneReads } from '../../src/transactions/lanes.ts'
+import type { Actor, Scheduler } from './scheduler.ts'
+import type { Store, TransactionRow } from './store.ts'
+
+export const IN_FLIGHT: readonly string[] = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds']
+const UNSENT: readonly string[] = ['signed', 'replaced', 'reorged', 'awaiting_funds']
+const MAX_CONFLICTS = 10
+const FUTURE_MS = 60_000
+/** Few, so that there are several pages. */
+const BLOCKS_OF_PAGE = 2
+
+export type PortsOf = {
+  readonly actor: Actor
+  readonly scheduler: Scheduler
+  readonly store: Store
+  /** The clock of this process, as ISO 8601. */
+  readonly now: () => string
+  /** The time of the database, which no process sets. */
+  readonly databaseNow: () => number
+}
+
+/** Whether a row was changed before, or by a clock that has been set back since. */
+function isOlder(row: TransactionRow, ageMs: number, databaseNow: number): boolean {
+  const changed = Date.parse(row.updated_at)
+  return changed < databaseNow - ageMs || changed > databaseNow + FUTURE_MS
+}
+
+function caller({ actor, scheduler }: PortsOf) {
+  return <T>(label: string, effect: () => T, weight = 1): Promise<T> =>
+    scheduler.call({ actor, label, weight, fallible: true }, effect)
+}
+
+export function createLogPort(ports: PortsOf): EventLog {
+  const { store, now } = ports
+  const call = caller(ports)
+
+  function fold<S, C, E extends Event>(aggregate: Aggregate<S, C, E>, id: string): Loaded<S> {
+    const stored = store.streams.get(`${aggregate.category}-${id}`) ?? []
+    const state = stored.reduce(
+      (before, { type, schemaVersion, data }) =>
+        aggregate.evolve(before, upcast<E>(aggregate.schemas, type, schemaVersion, data)),
+      aggregate.initialState,
+    )
+    return { id, state, version: stored.length, hash: stored.at(-1)?.hash ?? '' }
+  }
+
+  const append: EventLog['append'] = (commit) => {
+    const types = commit.changes.map(({ events }) =>
+      events.map(({ canonical }) => JSON.parse(canonical).type).join('+'),
+    )
+    return call(`append ${types.join(' ') || 'rows'}`, () => store.append(commit))
+  }
+  const load: EventLog['load'] = (aggregate, id) => call(`load ${id}`, () => fold(aggregate, id))
+  return {
+    now,
+    append,
+    load,
+    loadMany: (aggregate, ids) =>
+      call(`load ${ids.join(' ')}`, () => [...new Set(ids)].map((id) => fold(aggregate, id))),
+    heads: (ids) =>
+      call('heads', () =>
+        ids.map((id) => {
+          const stored = store.streams.get(id) ?? []
+          return { version: stored.length, hash: stored.at(-1)?.hash ?? '' }
+        }),
+      ),
+    async execute(aggregate, id, command, { metadata }) {
+      for (let tries = 1; ; tries += 1) {
+        const loaded = await load(aggregate, id)
+        const decided = change(aggregate, loaded, command, { metadata, now: now() })
+        if (decided === null) return loaded.state
+        try {
+          await append({ changes: [decided] })
+          return decided.after.state
+        } catch (error) {
+          if (!(error instanceof StreamConflict) || tries >= MAX_CONFLICTS) throw error
+        }
+      }
+    },
+    readStream: <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E['type']> }, id: string) =>
+      call(`read ${id}`, () =>
+        (store.streams.get(`${aggregate.category}-${id}`) ?? []).map((event, index) => ({
+          ...upcast<E>(aggregate.schemas, event.type, event.schemaVersion, event.data),
+          position: BigInt(index),
+          streamId: event.streamId,
+          streamVersion: event.version,
+          metadata: { tenantId: event.tenantId, actor: 'simulated' },
+          recordedAt: event.recordedAt,
+          hash: event.hash,
+        })),
+      ),
+  }
+}
+
+export function createLeasesPort(ports: PortsOf, leaseMs: number): Leases {
+  const { store, actor } = ports
+  const call = caller(ports)
+  return {
+    async acquire(name) {
+      const fence = await call(`acquire ${name}`, () => store.leases.acquire(name, actor.name, leaseMs))
+      if (fence === null) return null
+      return {
+        name,
+        fence,
+        renew: () => call(`renew ${name}`, () => store.leases.renew(name, fence, leaseMs), 0.5),
+        during: (work) => work(),
+        release: (options) => call(`release ${name}`, () => store.leases.release(name, fence, options?.force ?? false)),
+      } satisfies Lease
+    },
+  }
+}
+
+function ofLane(store: Store, { chainId, address }: Lane): TransactionRow[] {
+  return [...store.transactions.values()].filter((row) => row.chain_id === chainId && row.from_address === address)
+}
+
+function idsOf(rows: readonly TransactionRow[], limit = Number.POSITIVE_INFINITY): string[] {
+  return rows.slice(0, limit).map((row) => row.transaction_id)
+}
+
+const byNonce = (a: TransactionRow, b: TransactionRow) => (a.nonce ?? 0) - (b.nonce ?? 0)
+const byId = (a: TransactionRow, b: TransactionRow) => (a.transaction_id < b.transaction_id ? -1 : 1)
+
+export function createLanePort(ports: PortsOf): LaneReads {
+  const { store, databaseNow } = ports
+  const call = caller(ports)
+  const isDecided = (id: unknown) => {
+    const dependency = store.transactions.get(String(id))
+    if (dependency === undefined) return true
+    if (dependency.state === 'requested' || IN_FLIGHT.includes(dependency.state)) return false
+    return dependency.state !== 'mined' || dependency.succeeded === true
+  }
+  return {
+    waiting: (lane, limit) =>
+      call('waiting', () =>
+        idsOf(
+          ofLane(store, lane)
+            .filter((row) => row.state === 'requested' && (row.depends_on === null || isDecided(row.depends_on)))
+            .sort(byId),
+          limit,
+        ),
+      ),
+    inFlight: (lane) =>
+      call('in flight', () => ofLane(store, lane).filter((row) => IN_FLIGHT.includes(row.state)).length),
+    freeNonces: (lane, from, count) =>
+      call('free nonces', () => {
+        const taken = new Set(ofLane(store, lane).map(({ nonce }) => nonce))
+        const free: number[] = []
+        for (let nonce = from; free.length < count; nonce += 1) if (!taken.has(nonce)) free.push(nonce)
+        return free
+      }),
+    wantingReplacement: (lane) =>
+      call('wanting', () =>
+        idsOf(
+          ofLane(store, lane)
+            .filter((row) => row.attention !== null)
+            .sort(byNonce),
+          64,
+        ),
+      ),
+    stuck: (lane, unchangedMs, limit) =>
+      call('stuck', () =>
+        idsOf(
+          ofLane(store, lane)
+            .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, databaseNow()))
+            .sort(byNonce),
+          limit,
+        ),
+      ),
+    toSubmit: (lane, { forgottenAfterMs, afterNonce, limit }) =>
+      call('to submit', () =>
+        idsOf(
+          ofLane(store, lane)
+            .filter((row) => {
+              const due = row.state === 'submitted' && isOlder(row, forgottenAfterMs, databaseNow())
+              return (row.nonce ?? -1) > afterNonce && (UNSENT.includes(row.state) || due)
+            })
+            .sort(byNonce),
+          limit,
+        ),
+      ),
+  }
+}
+
+export function createBlockPort(ports: PortsOf, addresses: readonly string[]): BlockReads {
+  const { store, databaseNow } = ports
+  const call = caller(ports)
+  const all = () => [...store.transactions.values()]
+  return {
+    ownSenders: (_chainId, asked) =>
+      call('own senders', () => addresses.filter((address) => asked.includes(address.toLowerCase()))),
+    byNonce: (_chainId, sent) =>
+      call('by nonce', () =>
+        sent.flatMap(({ address, nonce }, index) =>
+          all()
+            .filter((row) => row.from_address === address && row.nonce === nonce)
+            .map((row) => ({ id: row.transaction_id, index })),
+        ),
+      ),
+    inBlocksAbove: (_chainId, block) =>
+      call('in blocks above', () =>
+        idsOf(
+          all()
+            .filter((row) => (row.block_number ?? -1) > block)
+            .sort(byId),
+        ),
+      ),
+    minedUpTo: (_chainId, block) =>
+      call('mined up to', () =>
+        idsOf(all().filter((row) => row.state === 'mined' && (row.block_number ?? block + 1) <= block)),
+      ),
+    recordedBlocks: (_chainId, upTo) =>
+      call('recorded blocks', () => {
+        const hashes = new Map(all().map((row) => [row.block_number ?? -1, String(row.block_hash)]))
+        return [...hashes]
+          .filter(([number]) => number >= 0 && number <= upTo)
+          .sort(([a], [b]) => b - a)
+          .slice(0, BLOCKS_OF_PAGE)
+          .map(([number, hash]) => ({ number, hash }))
+      }),
+    quiet: (_chainId, unchangedMs) =>
+      call('quiet', () =>
+        all()
+          .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, databaseNow()))
+          .sort(byNonce)
+          .map((row) => ({ id: row.transaction_id, address: row.from_address, nonce: row.nonce ?? 0 })),
+      ),
+  }
+}
+
+/** @param forgetsAbove as the follower once did: what is above the cursor is forgotten too */
+export function createWalkedPort(ports: PortsOf, keptHashes: number, forgetsAbove: boolean): WalkedBlocks {
+  const { store } = ports
+  const call = caller(ports)
+  return {
+    cursor: () => call('cursor', () => store.cursor()),
+    hashes: (_chainId, from, to) =>
+      call('hashes', () => new Map([...store.blocks].filter(([number]) => number >= from && number <= to))),
+    hash: (_chainId, block) => call('hash', () => store.blocks.get(block) ?? null),
+    heard: async () => undefined,
+    prune: (_chainId, cursor) =>
+      call('prune', () => {
+        for (const number of store.blocks.keys())
+          if (number > 0 && (number < cursor - keptHashes || (forgetsAbove && number > cursor)))
+            store.blocks.delete(number)
+      }),
+  }
+}

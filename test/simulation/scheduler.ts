@@ -1,0 +1,112 @@
+/**
+ * Decides, by a seed, who goes on. Every call of a port waits here until it is picked; at that point its process may die,
+ * before the effect or after it, or the answer may be lost. One seed, one schedule, whatever the machine.
+ */
+import { Unavailable } from '../../src/core/errors.ts'
+import type { Random } from '../support/load-random.ts'
+
+/** A process of the service: it may die, and then nothing that it waits for ever goes on. */
+export type Actor = { readonly name: string; alive: boolean }
+
+export type PortCall = {
+  readonly actor: Actor
+  readonly label: string
+  /** How often it is picked, beside others. */
+  readonly weight: number
+  /** What may go wrong: all, or nothing (a wait that has no effect). */
+  readonly fallible: boolean
+  /** Whether there is anything to be had: who waits in vain takes nobody's turn. */
+  readonly isReady?: () => boolean
+}
+
+type Waiting = PortCall & { readonly proceed: (fate: Fate) => void }
+
+type Fate = 'done' | 'died_before' | 'died_after' | 'answer_lost' | 'not_heard'
+
+export type Scheduler = {
+  /** Waits to be picked, then has the effect, unless a fault befalls it. */
+  readonly call: <T>(call: PortCall, effect: () => T) => Promise<T>
+  /** Lets one waiting call go on, and waits until everybody waits again. False when nobody waits. */
+  readonly step: (faults: boolean) => Promise<boolean>
+  readonly kill: (actor: Actor) => void
+  readonly note: (line: string) => void
+  readonly trace: readonly string[]
+}
+
+const FAULTS: readonly (readonly [Exclude<Fate, 'done'>, number])[] = [
+  ['died_before', 0.004],
+  ['died_after', 0.004],
+  ['answer_lost', 0.008],
+  ['not_heard', 0.008],
+]
+
+export function createScheduler(random: Random): Scheduler {
+  let waiting: Waiting[] = []
+  const trace: string[] = []
+  const note = (line: string) => void trace.push(line)
+
+  function kill(actor: Actor): void {
+    actor.alive = false
+    waiting = waiting.filter((call) => call.actor !== actor)
+    note(`${actor.name} dies`)
+  }
+
+  async function call<T>(request: PortCall, effect: () => T): Promise<T> {
+    const { actor, label } = request
+    if (!actor.alive) return new Promise<T>(() => undefined)
+    const fate = await new Promise<Fate>((proceed) => {
+      waiting.push({ ...request, proceed })
+    })
+    if (fate === 'died_before' || fate === 'died_after') {
+      if (fate === 'died_after') attempt(effect)
+      kill(actor)
+      return new Promise<T>(() => undefined)
+    }
+    if (fate === 'not_heard') throw new Unavailable('simulated', `${label} was not heard`)
+    if (fate === 'done') return effect()
+    attempt(effect)
+    throw new Unavailable('simulated', `the answer to ${label} was lost`)
+  }
+
+  async function step(faults: boolean): Promise<boolean> {
+    const ready = waiting.filter(({ isReady }) => isReady?.() ?? true)
+    const picked = ready[pickByWeight(random, ready)]
+    if (picked === undefined) return false
+    waiting = waiting.filter((other) => other !== picked)
+    const fate = faults && picked.fallible ? fateOf(random) : 'done'
+    note(`${picked.actor.name}: ${picked.label}${fate === 'done' ? '' : ` [${fate}]`}`)
+    picked.proceed(fate)
+    // All that follows without another port runs in microtasks: when this turn comes, everybody waits again.
+    await new Promise((resolve) => setImmediate(resolve))
+    return true
+  }
+
+  return { call, step, kill, note, trace }
+}
+
+/** An effect that is refused is refused, whether or not anybody is there to hear it. */
+function attempt(effect: () => unknown): void {
+  try {
+    effect()
+  } catch {
+    return
+  }
+}
+
+function fateOf(random: Random): Fate {
+  let roll = random.next()
+  for (const [fate, probability] of FAULTS) {
+    if (roll < probability) return fate
+    roll -= probability
+  }
+  return 'done'
+}
+
+function pickByWeight(random: Random, calls: readonly PortCall[]): number {
+  let roll = random.next() * calls.reduce((sum, { weight }) => sum + weight, 0)
+  for (const [index, { weight }] of calls.entries()) {
+    roll -= weight
+    if (roll <= 0) return index
+  }
+  return calls.length - 1
+}

@@ -1,0 +1,177 @@
+/**
+ * What `append_commits`, the leases and the read models are in PostgreSQL, in memory. A commit is checked as there: fences,
+ * stream versions, holds, the one nonce of a chain and sender; and it is all or nothing.
+ */
+import type { HoldChange, ReadModelRow } from '../../src/event-log/aggregate.ts'
+import { type Commit, FenceLost, HoldRefused, StreamConflict, UniqueRuleBroken } from '../../src/event-log/commit.ts'
+import { chainHash } from '../../src/event-log/hash-chain.ts'
+
+export type StoredEvent = {
+  readonly streamId: string
+  readonly version: number
+  readonly type: string
+  readonly schemaVersion: number
+  readonly data: unknown
+  readonly tenantId: string
+  readonly recordedAt: string
+  readonly canonical: string
+  readonly hash: string
+}
+
+export type TransactionRow = Readonly<Record<string, unknown>> & {
+  readonly transaction_id: string
+  readonly chain_id: number
+  readonly from_address: string
+  readonly state: string
+  readonly nonce: number | null
+  readonly block_number: number | null
+  readonly block_hash: string | null
+  readonly updated_at: string
+  readonly depends_on: string | null
+  readonly succeeded: boolean | null
+  readonly attention: string | null
+}
+
+type LeaseRow = { holder: string | null; fence: bigint; expiresAt: number; wanted: boolean }
+
+/** Laws of the store that a mutant may break. */
+export type StoreLaws = { readonly fences: boolean; readonly nonces: boolean; readonly releases: boolean }
+
+export type Store = ReturnType<typeof createStore>
+
+export function createStore(laws: StoreLaws, now: () => number) {
+  const events: StoredEvent[] = []
+  const streams = new Map<string, StoredEvent[]>()
+  const transactions = new Map<string, TransactionRow>()
+  const blocks = new Map<number, string>()
+  const held = new Map<string, bigint>()
+  const balances = new Map<string, bigint>()
+  const leases = new Map<string, LeaseRow>()
+  let cursor: { number: number; hash: string } | null = null
+
+  function checkStreams(commit: Commit): 'new' | 'before' {
+    const all = commit.changes.flatMap((change) => change.events)
+    const standing = all.map((event) => streams.get(event.streamId)?.[event.streamVersion - 1])
+    if (all.length > 0 && all.every((event, index) => standing[index]?.hash === event.hash)) return 'before'
+    for (const [index, event] of all.entries()) {
+      if (standing[index] !== undefined) throw new StreamConflict(event.streamId)
+      const before = index > 0 && all[index - 1]?.streamId === event.streamId ? all[index - 1] : undefined
+      const previous = before?.hash ?? streams.get(event.streamId)?.at(-1)?.hash ?? ''
+      if (chainHash(previous, event.canonical) !== event.hash) throw new Error(`${event.streamId}: the chain is broken`)
+    }
+    return 'new'
+  }
+
+  function checkNonces(rows: readonly ReadModelRow[]): void {
+    for (const { table, row } of rows) {
+      if (table !== 'transactions' || row.nonce === null) continue
+      for (const other of transactions.values()) {
+        const same = other.nonce === row.nonce && other.from_address === row.from_address
+        if (same && other.transaction_id !== row.transaction_id) throw new UniqueRuleBroken('transactions_nonce_once')
+      }
+    }
+  }
+
+  function checkHolds(holds: readonly HoldChange[]): void {
+    const sums = new Map<string, bigint>()
+    for (const { walletId, assetId, delta } of holds.filter(({ mustFit }) => mustFit)) {
+      const account = `${walletId} ${assetId}`
+      const sum = (sums.get(account) ?? held.get(account) ?? 0n) + delta
+      const balance = balances.get(account) ?? 0n
+      if (sum > balance)
+        throw new HoldRefused({ asset_id: assetId, available: balance.toString(), needed: delta.toString() })
+      sums.set(account, sum)
+    }
+  }
+
+  function put({ table, row }: ReadModelRow): void {
+    if (table === 'transactions') transactions.set(String(row.transaction_id), row as TransactionRow)
+    else if (table === 'chain_blocks') blocks.set(Number(row.number), String(row.hash))
+    else if (table === 'chain_cursors') cursor = { number: Number(row.number), hash: String(row.hash) }
+    else throw new Error(`the simulation knows no table ${table}`)
+  }
+
+  function append(commit: Commit): void {
+    const fence = commit.guards?.fence
+    if (laws.fences && fence && leases.get(fence.name)?.fence !== fence.fence) throw new FenceLost(fence.name)
+    if (checkStreams(commit) === 'before') return
+    const rows = [...commit.changes.flatMap((change) => change.readModels.rows), ...(commit.rows ?? [])]
+    const holds = [...commit.changes.flatMap((change) => change.readModels.holds), ...(commit.holds ?? [])]
+    if (laws.nonces) checkNonces(rows)
+    checkHolds(holds)
+    for (const event of commit.changes.flatMap((change) => change.events)) {
+      const stored = toStored(event)
+      events.push(stored)
+      streams.set(event.streamId, [...(streams.get(event.streamId) ?? []), stored])
+    }
+    for (const row of rows) put(row)
+    for (const { walletId, assetId, delta } of holds) {
+      if (!laws.releases && delta < 0n) continue
+      const account = `${walletId} ${assetId}`
+      held.set(account, (held.get(account) ?? 0n) + delta)
+    }
+  }
+
+  return {
+    events,
+    streams,
+    transactions,
+    blocks,
+    held,
+    balances,
+    cursor: () => cursor,
+    append,
+    leases: leaseTable(leases, now),
+  }
+}
+
+function toStored({ canonical, hash }: { readonly canonical: string; readonly hash: string }): StoredEvent {
+  const parsed = JSON.parse(canonical)
+  return {
+    streamId: parsed.stream_id,
+    version: parsed.stream_version,
+    type: parsed.type,
+    schemaVersion: parsed.schema_version,
+    data: parsed.data,
+    tenantId: parsed.metadata.tenantId,
+    recordedAt: parsed.recorded_at,
+    canonical,
+    hash,
+  }
+}
+
+/** The three functions of the leases' table. */
+function leaseTable(rows: Map<string, LeaseRow>, now: () => number) {
+  return {
+    acquire(name: string, holder: string, leaseMs: number): bigint | null {
+      const row = rows.get(name) ?? { holder: null, fence: 0n, expiresAt: 0, wanted: false }
+      rows.set(name, row)
+      if (row.holder !== null && row.expiresAt >= now()) {
+        row.wanted = true
+        return null
+      }
+      Object.assign(row, { holder, fence: row.fence + 1n, expiresAt: now() + leaseMs, wanted: false })
+      return row.fence
+    },
+    isFree(name: string): boolean {
+      const row = rows.get(name)
+      return row === undefined || row.holder === null || row.expiresAt < now()
+    },
+    renew(name: string, fence: bigint, leaseMs: number): boolean {
+      const row = rows.get(name)
+      if (row === undefined || row.fence !== fence || row.holder === null) return false
+      row.expiresAt = now() + leaseMs
+      return true
+    },
+    release(name: string, fence: bigint, force: boolean): 'released' | 'wanted' | 'lost' {
+      const row = rows.get(name)
+      if (row === undefined || row.fence !== fence || row.holder === null) return 'lost'
+      if (row.wanted && !force) {
+        row.wanted = false
+        return 'wanted'
+      }
+      Object.assign(row, { holder: null, expiresAt: 0, wanted: false })
+      return 'released'
+    },
+  }
+}

@@ -1,0 +1,41 @@
+/** What all parts of a simulation share: the constants of its service, and the world of one schedule. */
+import { Unavailable } from '../../src/core/errors.ts'
+import type { Random } from '../support/load-random.ts'
+import type { SimulatedChain, Wire } from './chain.ts'
+import type { Mutant } from './mutants.ts'
+import type { Queues } from './queues.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Store } from './store.ts'
+
+export const CHAIN_ID = 1
+export const CONFIRMATIONS = 3
+export const LEASE_MS = 10_000
+export const REBROADCAST_AFTER_MS = 30_000
+export const REPLACE_AFTER_MS = 60_000
+export const FEE_CAP_WEI = 3_000n
+export const MAX_IN_FLIGHT = 3
+
+export type World = {
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly store: Store
+  readonly chain: SimulatedChain
+  readonly queues: Queues
+  readonly mutant: Mutant
+  readonly lanes: readonly string[]
+  readonly requests: number
+  /** Ids in the order in which they were accepted. */
+  readonly accepted: string[]
+  /** What the processes take for the time; it may jump. */
+  readonly wallClock: () => number
+  readonly databaseNow: () => number
+  readonly faults: () => boolean
+  readonly broken: (problem: string) => void
+  readonly onSent: (wire: Wire) => void
+}
+
+/** What production retries. Anything else is a defect. */
+export function isExpected(error: unknown): boolean {
+  const codes = ['stream_conflict', 'fence_lost', 'unique_rule_broken', 'rpc_error', 'already_mined', 'already_failed']
+  return error instanceof Unavailable || codes.includes((error as { code?: string }).code ?? '')
+}

@@ -1,0 +1,23 @@
+/** The mutant that breaks law 2: it takes a node that does not answer for proof that a nonce is lost. */
+import type { EventLog } from '../../src/event-log/log.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import type { Wire } from './chain.ts'
+import type { Node } from './node.ts'
+import type { World } from './terms.ts'
+
+export function trustingSilence({ wallClock }: World, log: EventLog, node: Node): Node {
+  return {
+    ...node,
+    async sendRawTransactions(raw) {
+      const answers = await node.sendRawTransactions(raw)
+      for (const [index, { outcome }] of answers.entries()) {
+        const { signedFor, nonce } = JSON.parse(raw[index] ?? '{}') as Wire
+        if (outcome !== 'unavailable' || signedFor === null) continue
+        const now = new Date(wallClock()).toISOString()
+        const command = { type: 'RecordForeignNonce', nonce, finalizedBlock: 0, now } as const
+        await log.execute(transactionAggregate, signedFor, command, { metadata: { tenantId: 'acme', actor: 'mutant' } })
+      }
+      return answers
+    },
+  }
+}

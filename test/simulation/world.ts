@@ -1,0 +1,200 @@
+/**
+ * One schedule: the production code of lane, submitter, follower and dispatcher over a log, a chain and queues in memory.
+ * First a storm, in which all that the seed holds goes wrong; then calm, in which all must come to rest.
+ */
+import { createRandom } from '../support/load-random.ts'
+import { type Actors, startActors } from './actors.ts'
+import { createChain } from './chain.ts'
+import { checkRest, checkWire } from './invariants.ts'
+import { HONEST, type Mutant } from './mutants.ts'
+import { createQueues } from './queues.ts'
+import { createScheduler } from './scheduler.ts'
+import { createStore } from './store.ts'
+import { CONFIRMATIONS, type World } from './terms.ts'
+
+const STORM_STEPS: readonly [number, number] = [150, 600]
+const MAX_CALM_STEPS = 12_000
+/** Out of a lane's whole life: enough to meet each other, few enough to be read in a trace. */
+const REQUESTS: readonly [number, number] = [2, 6]
+const LANES = ['0x1111111111111111111111111111111111111111', '0x2222222222222222222222222222222222222222'] as const
+
+/** A law that did not hold; the message tells the seed and every step that led to it. */
+export class LawBroken extends Error {}
+
+export type Outcome = { readonly steps: number; readonly settled: Readonly<Record<string, number>> }
+
+/** @throws LawBroken */
+export async function simulate(seed: number, mutant: Mutant = HONEST): Promise<Outcome> {
+  const time = { now: Date.parse('2026-11-21T12:00:00.000Z'), skew: 0, storm: true }
+  const problems: string[] = []
+  const { world, actors } = createWorld(seed, mutant, time, problems)
+  const { random, scheduler } = world
+  const fail = () => new LawBroken(describe(seed, mutant, problems, scheduler.trace))
+  const storm = random.between(...STORM_STEPS)
+  let steps = 0
+  for (; steps < storm && problems.length === 0; steps += 1) {
+    if (random.chance(0.25)) disturb(world, actors, time)
+    else await scheduler.step(true)
+  }
+  scheduler.note('--- calm ---')
+  time.storm = false
+  world.chain.setBaseFee(10n)
+  for (let calm = 0; problems.length === 0; calm += 1) {
+    if (calm % 10 === 0) tick(world, time, 1_000)
+    if (calm % 40 === 0) world.chain.mine({ room: 8, whims: false })
+    await scheduler.step(false)
+    if (calm % 20 === 0 && actors.isAtRest()) break
+    if (calm > MAX_CALM_STEPS)
+      world.broken(
+        `nothing comes to rest: ${actors.unrest()} ${
+          process.env.SIM_FULL
+            ? JSON.stringify(
+                world.chain
+                  .blocks()
+                  .filter((b) => b.transactions.length)
+                  .map((b) => [
+                    b.number,
+                    b.hash.slice(-6),
+                    world.store.blocks.get(b.number)?.slice(-6),
+                    b.transactions.map((w) => [w.signedFor, w.from.slice(0, 6), w.nonce, w.hash.slice(-6)].join('/')),
+                  ]),
+              ) +
+              JSON.stringify(
+                [...world.store.transactions.values()].map((r) => [
+                  r.transaction_id,
+                  r.state,
+                  r.nonce,
+                  r.from_address.slice(0, 6),
+                  r.updated_at,
+                  (r.hashes as string[]).map((h) => h.slice(-6)),
+                ]),
+              ) +
+              [...world.store.blocks.keys()].slice(0, 3)
+            : ''
+        }`,
+      )
+    steps += 1
+  }
+  actors.stop()
+  if (problems.length === 0) checkRest(world)
+  if (problems.length > 0) throw fail()
+  const settled: Record<string, number> = {}
+  for (const { state } of world.store.transactions.values()) settled[state] = (settled[state] ?? 0) + 1
+  return { steps, settled }
+}
+
+type Time = { now: number; skew: number; storm: boolean }
+
+function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[]): { world: World; actors: Actors } {
+  const random = createRandom(seed)
+  const scheduler = createScheduler(random)
+  const world: World = {
+    random,
+    scheduler,
+    store: createStore(mutant.laws, () => time.now),
+    chain: createChain(random, CONFIRMATIONS),
+    queues: createQueues(random, () => time.storm),
+    mutant,
+    lanes: LANES.slice(0, random.between(1, LANES.length)),
+    requests: random.between(...REQUESTS),
+    accepted: [],
+    wallClock: () => time.now + time.skew,
+    databaseNow: () => time.now,
+    faults: () => time.storm,
+    broken: (problem) => void problems.push(problem),
+    onSent: (wire) => checkWire(world, wire),
+  }
+  for (let block = 0; block < CONFIRMATIONS + 1; block += 1) world.chain.mine({ room: 0, whims: false })
+  return { world, actors: startActors(world) }
+}
+
+function tick({ scheduler }: World, time: Time, milliseconds: number): void {
+  time.now += milliseconds
+  scheduler.note(`  clock: +${milliseconds} ms`)
+}
+
+type Disturbance = (world: World, actors: Actors, time: Time) => void
+
+/** What happens beside the processes, and how often. */
+const DISTURBANCES: readonly (readonly [number, Disturbance])[] = [
+  [40, (world, _actors, time) => tick(world, time, world.random.pick([500, 3_000, 12_000, 40_000]))],
+  [
+    40,
+    ({ chain, random, scheduler }) => {
+      chain.mine({ room: random.between(0, 4), whims: true })
+      const { number, hash, transactions } = chain.head()
+      scheduler.note(
+        `  chain: block ${number} ${hash.slice(-6)} with ${transactions.map((wire) => wire.hash.slice(-6)).join(' ') || 'nothing'}`,
+      )
+    },
+  ],
+  [
+    6,
+    ({ chain, random, scheduler, mutant }) => {
+      const taken = chain.reorg(
+        random.pick([1, 1, 1, 2, 3, CONFIRMATIONS + 2, mutant.keptHashes + 3]),
+        random.pick([0, 0.5, 1]),
+      )
+      scheduler.note(`  chain: reorg of depth ${taken}`)
+      for (let block = random.between(0, taken + 1); block > 0; block -= 1)
+        chain.mine({ room: random.between(0, 3), whims: true })
+    },
+  ],
+  [
+    4,
+    ({ chain, random, scheduler }) => {
+      chain.setBaseFee(random.pick([10n, 10n, 20n, 100n, 1_000n]))
+      scheduler.note(`  chain: base fee ${chain.baseFee()}`)
+    },
+  ],
+  [
+    3,
+    ({ chain, scheduler }) => {
+      chain.forgetPool()
+      scheduler.note('  chain: the pool is forgotten')
+    },
+  ],
+  [
+    2,
+    ({ chain, random, lanes, scheduler }) => {
+      const from = random.pick(lanes)
+      chain.stranger(from)
+      scheduler.note(`  chain: a stranger sends from ${from.slice(0, 6)}`)
+    },
+  ],
+  [
+    2,
+    ({ random, scheduler }, _actors, time) => {
+      time.skew = random.pick([-3_600_000, 0, 0, 3_600_000])
+      scheduler.note(`  clock: stands ${time.skew / 1_000} s from the truth`)
+    },
+  ],
+  [3, (_world, actors) => actors.killAny()],
+  [
+    1,
+    ({ queues, scheduler }) => {
+      queues.empty()
+      scheduler.note('  queues: emptied')
+    },
+  ],
+]
+
+const TOTAL = DISTURBANCES.reduce((sum, [weight]) => sum + weight, 0)
+
+function disturb(world: World, actors: Actors, time: Time): void {
+  let roll = world.random.next() * TOTAL
+  for (const [weight, happen] of DISTURBANCES) {
+    roll -= weight
+    if (roll > 0) continue
+    happen(world, actors, time)
+    return
+  }
+}
+
+function describe(seed: number, mutant: Mutant, problems: readonly string[], trace: readonly string[]): string {
+  return [
+    `seed ${seed}${mutant === HONEST ? '' : ` (${mutant.name})`}: ${problems.join('; ')}`,
+    `Again with: SIMULATION_SEED=${seed} SIMULATION_SCHEDULES=1 npx tap run test/unit/simulation.test.ts`,
+    ...trace.slice(process.env.SIM_FULL ? 0 : -400),
+  ].join('\n')
+}

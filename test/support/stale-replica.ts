@@ -1,0 +1,66 @@
+/** A node as it was some blocks ago: what the real one says, cut off at an older head. */
+import { toQuantity } from '../../src/chain/hex.ts'
+import type { Message, RpcCall } from './service-node-proxy.ts'
+
+/** Questions about a state, and where among their parameters the block stands. */
+const STATE_AT: Readonly<Record<string, number>> = {
+  eth_getBalance: 1,
+  eth_getTransactionCount: 1,
+  eth_getCode: 1,
+  eth_call: 1,
+  eth_estimateGas: 1,
+  eth_feeHistory: 1,
+  eth_getBlockByNumber: 0,
+  eth_getBlockReceipts: 0,
+  eth_getBlockTransactionCountByNumber: 0,
+}
+/** Questions about a block, which a node that never saw it answers with null. */
+const OF_BLOCKS = new Set(['eth_getBlockByNumber', 'eth_getBlockReceipts', 'eth_getBlockTransactionCountByNumber'])
+const QUANTITY = /^0x[0-9a-f]{1,13}$/i
+
+/**
+ * Asks a node as if it stood `behind` blocks lower. Transactions that are sent to it reach the real pool, as a replica passes
+ * them on.
+ *
+ * @param forward asks the real node
+ */
+export async function askStale(
+  forward: (calls: readonly RpcCall[]) => Promise<Message[]>,
+  calls: readonly RpcCall[],
+  behind: number,
+): Promise<Message[]> {
+  const [newest] = await forward([{ id: 0, method: 'eth_blockNumber', params: [] }])
+  if (typeof newest?.result !== 'string') throw new Error('the real node does not say where it stands')
+  const head = Math.max(0, Number(newest.result) - behind)
+  const unseen = calls.filter((call) => OF_BLOCKS.has(call.method) && blockOf(call, head) > head)
+  const asked = calls.filter((call) => !unseen.includes(call)).map((call) => lower(call, head))
+  const heard = await forward(asked)
+  return [
+    ...heard.map((message) => {
+      const method = calls.find(({ id }) => id === message.id)?.method
+      if (method === 'eth_blockNumber') return { ...message, result: toQuantity(head) }
+      return isAbove(message.result, head) ? { ...message, result: null } : message
+    }),
+    ...unseen.map(({ id }) => ({ jsonrpc: '2.0', id, result: null })),
+  ]
+}
+
+function blockOf({ method, params }: RpcCall, head: number): number {
+  const tag = params[STATE_AT[method] ?? 0]
+  return typeof tag === 'string' && QUANTITY.test(tag) ? Number(tag) : head
+}
+
+/** The newest block that it knows stands for `latest` and for every block that it cannot know. */
+function lower(call: RpcCall, head: number): RpcCall {
+  const place = STATE_AT[call.method]
+  if (place === undefined) return call
+  const params = [...call.params]
+  params[place] = toQuantity(Math.min(head, blockOf(call, head)))
+  return { ...call, params }
+}
+
+/** A receipt, or a transaction, of a block that it has not seen. */
+function isAbove(result: unknown, head: number): boolean {
+  const block = (result as { readonly blockNumber?: string } | null | undefined)?.blockNumber
+  return typeof block === 'string' && Number(block) > head
+}

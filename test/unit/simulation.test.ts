@@ -1,0 +1,21 @@
+/**
+ * Lane, submitter, follower and dispatcher over thousands of seeded schedules: whatever dies, lies, lags or is undone, each
+ * accepted transfer is on chain once or ended with a reason, and the log tells all of it.
+ */
+import t from 'tap'
+import { simulate } from '../simulation/world.ts'
+
+const SEED = Number(process.env.SIMULATION_SEED ?? Date.now() % 2 ** 31)
+const SCHEDULES = Number(process.env.SIMULATION_SCHEDULES ?? 2_000)
+
+t.test(`no schedule breaks a law (SIMULATION_SEED=${SEED} SIMULATION_SCHEDULES=${SCHEDULES})`, async (t) => {
+  const settled: Record<string, number> = {}
+  let steps = 0
+  for (let seed = SEED; seed < SEED + SCHEDULES; seed += 1) {
+    const outcome = await simulate(seed)
+    steps += outcome.steps
+    for (const [state, count] of Object.entries(outcome.settled)) settled[state] = (settled[state] ?? 0) + count
+  }
+  t.comment(`${SCHEDULES} schedules, ${steps} steps: ${JSON.stringify(settled)}`)
+  for (const state of ['confirmed', 'reverted', 'failed', 'cancelled']) t.ok(settled[state], `some ended as ${state}`)
+})
