@@ -65,7 +65,7 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
     sources: [
       {
         name: 'lanes',
-        find: (limit) => findUnfinishedLanes(pool, quietBefore(), new Date(clock() - rebroadcastAfterMs), limit),
+        find: (limit) => findUnfinishedLanes(pool, { quietMs: sweepIntervalMs, sentMs: rebroadcastAfterMs }, limit),
       },
       { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
       { name: 'shares', find: (limit) => findOpenRefreshes(pool, quietBefore(), limit) },

@@ -27,7 +27,8 @@ function configFor(env: NodeJS.ProcessEnv) {
     const quiet = { LOG_LEVEL: 'error', ...env }
     const config = loadConfig(quiet)
     if (config.databaseUrl !== null) return config
-    return loadConfig({ ...quiet, DATABASE_URL: sandboxDatabase(config.dataDir), SANDBOX: 'true' })
+    const { database_url: databaseUrl, settings } = readSandbox(config.dataDir)
+    return loadConfig({ ...settings, ...quiet, DATABASE_URL: databaseUrl, SANDBOX: 'true' })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
@@ -35,10 +36,12 @@ function configFor(env: NodeJS.ProcessEnv) {
   }
 }
 
-function sandboxDatabase(dataDir: string): string {
+type SandboxState = { readonly database_url: string; readonly settings?: Readonly<Record<string, string>> }
+
+/** Its database, and the settings of its processes: its chains have ports of their own. */
+function readSandbox(dataDir: string): SandboxState {
   try {
-    const { database_url } = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as { database_url: string }
-    return database_url
+    return JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxState
   } catch {
     throw new ConfigError(['DATABASE_URL must be set, or a sandbox must be running here: start one with npm start'])
   }

@@ -5,6 +5,7 @@
  * Invariant: the reading session holds no transaction id, so that no subscription waits for it, however long it reads.
  */
 import type { Client } from 'pg'
+import { NotFound } from '../core/errors.ts'
 import { EVENT_COLUMNS, type EventRow } from './rows.ts'
 import type { Checkpoint } from './subscription.ts'
 
@@ -90,4 +91,18 @@ export async function* readStreams(reader: Client, filter: StreamFilter): AsyncG
     yield rows
   }
   await reader.query('CLOSE log_by_stream')
+}
+
+/** The transaction that wrote an event: with its position, its place in the reading order. @throws NotFound `unknown_position` */
+export async function transactionOf(reader: Client, position: bigint): Promise<bigint> {
+  const { rows } = await reader.query<{ transaction_id: string }>(
+    'SELECT transaction_id::text FROM events WHERE position = $1::text::numeric',
+    [position.toString()],
+  )
+  const [row] = rows
+  if (row !== undefined) return BigInt(row.transaction_id)
+  const { rows: ends } = await reader.query<{ last: string | null }>('SELECT max(position) AS last FROM events')
+  const last = ends[0]?.last
+  const rule = last ? `positions go up to ${last}, with gaps` : 'the log is empty'
+  throw new NotFound('position', 'unknown_position', `No event has the position ${position}: ${rule}.`)
 }

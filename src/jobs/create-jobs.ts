@@ -4,6 +4,7 @@ import { BACKOFF, type BullQueue, createBull } from './bull.ts'
 import { createErrorLog } from './error-log.ts'
 import { FAILED_KEPT, listFailed, retryFailed } from './failed-jobs.ts'
 import type { Jobs, JobsLog, JobWorker, QueueCounts } from './jobs.ts'
+import { findOldest } from './oldest-job.ts'
 import { openQueues } from './open-queues.ts'
 import { postgresWiring } from './postgres.ts'
 import { assertJob, type Job, QUEUE_NAMES, type QueueName } from './queues.ts'
@@ -55,6 +56,7 @@ export function createJobs(settings: JobsSettings): Jobs {
       return Object.fromEntries(await Promise.all(entries)) as Record<QueueName, QueueCounts>
     },
 
+    oldest: (name) => queues.on(name, findOldest),
     failed: (name, { limit }) => queues.on(name, (queue) => listFailed(queue, limit)),
     retry: (name, id) => queues.on(name, async (queue) => (await retryFailed(queue, id)) > 0, RETRY_DEADLINE_MS),
     retryAll: (name) => queues.on(name, (queue) => retryFailed(queue), RETRY_DEADLINE_MS),

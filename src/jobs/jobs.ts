@@ -36,6 +36,16 @@ export type QueueCounts = {
   readonly failed: number
 }
 
+/** The job that waits longest in a queue, for its first try or for its next one. */
+export type OldestJob = {
+  readonly id: string
+  readonly state: 'waiting' | 'active' | 'delayed'
+  /** Milliseconds since the epoch. */
+  readonly addedAt: number
+  /** Tries that failed. */
+  readonly attempts: number
+}
+
 /** A job that was given up. */
 export type FailedJob = {
   readonly id: string
@@ -68,6 +78,8 @@ export type Jobs = {
    */
   readonly process: (queue: QueueName, handler: JobHandler, options: { readonly concurrency: number }) => JobWorker
   readonly counts: () => Promise<Readonly<Record<QueueName, QueueCounts>>>
+  /** The job that was added first among those that are not done; `null` in an empty queue. */
+  readonly oldest: (queue: QueueName) => Promise<OldestJob | null>
   /** Jobs that were given up, newest first, one entry for each id. */
   readonly failed: (queue: QueueName, options: { readonly limit: number }) => Promise<readonly FailedJob[]>
   /** Puts a failed job back with all its tries. False when there is no failed job of that id. */

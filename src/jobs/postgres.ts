@@ -20,9 +20,21 @@ const IDLE_TIMEOUT_MS = 60_000
  */
 const SESSION = '-c synchronous_commit=off'
 
+/**
+ * A connection that breaks while BullMQ has it in hand emits an error that BullMQ does not listen to, which would end the
+ * process. Nothing is lost with it: the statement that was running fails with the same error.
+ */
+class QuietClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    this.on('error', () => undefined)
+  }
+}
+
 export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOptions> {
   const { url, options } = splitOptions(databaseUrl)
   const base = {
+    Client: QuietClient,
     connectionString: url,
     options: [options, SESSION].filter(Boolean).join(' '),
     schema: SCHEMA,

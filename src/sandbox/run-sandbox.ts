@@ -37,6 +37,7 @@ const PROCESSES: readonly ProcessPlan[] = [
   { name: 'signer', entry: '../../workers/signer.js' },
   { name: 'submitter', entry: '../../workers/submitter.js' },
   { name: 'chain-follower', entry: '../../workers/chain-follower.js' },
+  { name: 'auditor', entry: '../../workers/auditor.js' },
 ]
 
 /** What differs from production unless the user says otherwise. */
@@ -50,6 +51,8 @@ const DEFAULT_ENV = {
   REBROADCAST_AFTER_MS: '5000',
   REPLACE_AFTER_MS: '30000',
   LEASE_MS: '3000',
+  /** Who tries it out sees checkpoints soon. */
+  AUDIT_CHECKPOINT_INTERVAL_MS: '30000',
   /** Fewer arenas of the C library: a process takes a fifth less memory. */
   MALLOC_ARENA_MAX: '2',
 } as const
@@ -91,6 +94,7 @@ export async function runSandbox(settings: {
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
     ])
     const parties = await planParties(config)
+    const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
     const childEnv = amend({
       ...DEFAULT_ENV,
       ...parties.env,
@@ -98,8 +102,9 @@ export async function runSandbox(settings: {
       DATA_DIR: dataDir,
       DATABASE_URL: databaseUrl,
       SANDBOX: 'true',
-      ...Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain))),
+      ...chainSettings,
     })
+    const settings = { ...DEFAULT_ENV, ...parties.env, ...chainSettings }
     await step('API and workers', async () => {
       await Promise.all(
         [...PROCESSES, ...parties.processes].map(({ name, entry, env: own = {} }) =>
@@ -112,7 +117,14 @@ export async function runSandbox(settings: {
     const apiKey = await step('faucet and first API key', () => furnish(kernel, chains, stateFile))
     await awaitFirstKey(kernel.pool, config.mpc)
     publish = () =>
-      writeState(stateFile, { config, apiKey, databaseUrl, chains: chains.map(({ chain }) => chain), supervisor })
+      writeState(stateFile, {
+        config,
+        apiKey,
+        databaseUrl,
+        settings,
+        chains: chains.map(({ chain }) => chain),
+        supervisor,
+      })
     await publish()
     printWelcome({ baseUrl: `http://${api.host}:${api.port}`, apiKey, dataDir, mpc: config.mpc !== null })
     return {
@@ -202,11 +214,13 @@ async function writeState(
     readonly config: Config
     readonly apiKey: string
     readonly databaseUrl: string
+    /** What a command in another shell must know to see what the processes see. */
+    readonly settings: Readonly<Record<string, string>>
     readonly chains: readonly SandboxChain[]
     readonly supervisor: Supervisor
   },
 ): Promise<void> {
-  const { config, apiKey, databaseUrl, chains, supervisor } = state
+  const { config, apiKey, databaseUrl, settings, chains, supervisor } = state
   const content = {
     base_url: `http://${config.api.host}:${config.api.port}`,
     api_key: apiKey,
@@ -214,6 +228,7 @@ async function writeState(
       chains.map(({ network, url }) => [network, { rpc_url: url, chain_id: SANDBOX_CHAIN_IDS[network] }]),
     ),
     database_url: databaseUrl,
+    settings,
     processes: supervisor.processes(),
   }
   // Put in place whole: whoever waits for the file must never read half of it.

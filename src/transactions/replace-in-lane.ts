@@ -36,10 +36,12 @@ export type ReplacePorts = {
 export type ReplaceInLane = (lane: Lane, lease: Lease) => Promise<void>
 
 export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
-  const { log, lanes, clock, replaceAfterMs } = ports
+  const { log, lanes, replaceAfterMs } = ports
   return async (lane, lease) => {
-    const before = new Date(clock() - replaceAfterMs)
-    const [wanted, stuck] = await Promise.all([lanes.wantingReplacement(lane), lanes.stuck(lane, before, MAX_BUMPS)])
+    const [wanted, stuck] = await Promise.all([
+      lanes.wantingReplacement(lane),
+      lanes.stuck(lane, replaceAfterMs, MAX_BUMPS),
+    ])
     const ids = [...new Set([...wanted, ...stuck])]
     if (ids.length === 0) return
     const quote = await ports.quoteOf(lane.chainId)

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { MpcTerms } from './events.ts'
 
 /** A process that has not beaten for so long is gone, or cannot reach the database. */
-const FRESH_SECONDS = 15
+export const FRESH_SECONDS = 15
 const FRESH = `beat_at > clock_timestamp() - interval '${FRESH_SECONDS} seconds'`
 
 /** SQL: how many parties live. */

@@ -1,6 +1,7 @@
 /** Jobs are delivered, deduplicated, retried and given up the same way wherever they live. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { Conflict } from '../../src/core/errors.ts'
@@ -72,6 +73,29 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     await jobs.add([lane('b'), lane('a'), { queue: 'submit', id: 'a', data: {} }])
     const { lane: lanes, submit } = await jobs.counts()
     t.strictSame([lanes.waiting, submit.waiting], [2, 1])
+  })
+
+  await t.test('of a queue the job that was added first is told, whatever it waits for', async (t) => {
+    const jobs = openJobs(t, await place.fresh())
+    t.equal(await jobs.oldest('lane'), null)
+    const before = Date.now()
+    for (const id of ['a', 'b', 'c']) {
+      await jobs.add([lane(id)])
+      await sleep(2) // Their times are whole milliseconds.
+    }
+    const oldest = await jobs.oldest('lane')
+    t.match(oldest, { id: 'a', state: 'waiting', attempts: 0 })
+    t.ok((oldest?.addedAt ?? 0) >= before - 1_000, 'since when')
+    const { came, handler, letGo } = gate()
+    jobs.process('lane', handler, { concurrency: 1 })
+    await eventually(() => came.length === 1)
+    t.match(await jobs.oldest('lane'), { id: 'a', state: 'active' })
+    for (const more of [2, 3]) {
+      letGo()
+      await eventually(() => came.length === more)
+    }
+    letGo()
+    t.equal(await eventually(async () => (await jobs.oldest('lane')) === null), true)
   })
 
   await t.test('a job that is added while it runs is run once more after it, so that nothing is missed', async (t) => {

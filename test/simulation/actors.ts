@@ -17,10 +17,16 @@ import { runOwner } from './owner.ts'
 import { createLanePort, createLeasesPort, createLogPort, type PortsOf } from './ports.ts'
 import type { Actor } from './scheduler.ts'
 import { createSimulatedSigner } from './signer.ts'
-import { FEE_CAP_WEI, isExpected, LEASE_MS, MAX_IN_FLIGHT, REBROADCAST_AFTER_MS, REPLACE_AFTER_MS, type World } from './terms.ts'
+import {
+  FEE_CAP_WEI,
+  isExpected,
+  LEASE_MS,
+  MAX_IN_FLIGHT,
+  REBROADCAST_AFTER_MS,
+  REPLACE_AFTER_MS,
+  type World,
+} from './terms.ts'
 import { trustingSilence } from './trusting-silence.ts'
-
-
 
 export type Actors = {
   /** All that was accepted has ended, the follower has seen the chain, and nothing waits. */
@@ -59,7 +65,13 @@ export function startActors(world: World): Actors {
   function start(name: string, run: Run): void {
     const actor: Actor = { name, alive: true }
     actors.set(name, actor)
-    const ports: PortsOf = { actor, scheduler, store, now: () => toInstant(world.wallClock()) }
+    const ports: PortsOf = {
+      actor,
+      scheduler,
+      store,
+      now: () => toInstant(world.wallClock()),
+      databaseNow: world.databaseNow,
+    }
     void run(world, ports, () => stopped).catch((error: unknown) =>
       world.broken(`${name} ended with ${error instanceof Error ? error.stack : error}`),
     )
@@ -108,7 +120,8 @@ async function runWorker(
 ): Promise<void> {
   const { scheduler, queues, random } = world
   while (!isStopped()) {
-    const wait = { actor: ports.actor, label: `take ${queue}`, weight: 1, fallible: false }
+    const isReady = () => queues.has(queue)
+    const wait = { actor: ports.actor, label: `take ${queue}`, weight: 1, fallible: false, isReady }
     const job = await scheduler.call(wait, () => queues.take(queue))
     if (job === null) continue
     try {
@@ -176,7 +189,6 @@ function createSubmitter(world: World, ports: PortsOf) {
     leases: createLeasesPort(ports, LEASE_MS),
     lanes: createLanePort(ports),
     clientOf: () => (world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
-    clock: world.wallClock,
     rebroadcastAfterMs: REBROADCAST_AFTER_MS,
     onRefused: () => undefined,
   })

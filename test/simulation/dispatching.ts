@@ -13,7 +13,8 @@ export async function runDispatcher(world: World, ports: PortsOf, isStopped: () 
   const { actor } = ports
   // A dispatcher that died goes on from its checkpoint, and so tells some events twice.
   while (!isStopped()) {
-    const wait = { actor, label: 'dispatch', weight: 1, fallible: false }
+    const isReady = () => store.events.length > queues.checkpoint()
+    const wait = { actor, label: 'dispatch', weight: 1, fallible: false, isReady }
     const from = await scheduler.call(wait, () => world.queues.checkpoint())
     const events = store.events
       .slice(from)
@@ -48,20 +49,21 @@ function findLanes(store: Store, ids: readonly string[], decided: readonly strin
 }
 
 export async function runSweeper(world: World, { actor }: PortsOf, isStopped: () => boolean): Promise<void> {
-  const { scheduler, store, queues } = world
+  const { scheduler, queues } = world
   while (!isStopped()) {
-    await scheduler.call({ actor, label: 'sweep', weight: 0.2, fallible: false }, () => {
-      const now = world.wallClock()
-      queues.add(findUnfinished(store, now - QUIET_MS, now - REBROADCAST_AFTER_MS))
+    await scheduler.call({ actor, label: 'sweep', weight: 0.1, fallible: false }, () => {
+      const now = world.databaseNow()
+      queues.add(findUnfinished(world, now - QUIET_MS, now - REBROADCAST_AFTER_MS))
     })
   }
 }
 
 /** As `findUnfinishedLanes` asks the database. */
-function findUnfinished(store: Store, quietBefore: number, sentBefore: number): Job[] {
+function findUnfinished({ store, databaseNow }: World, quietBefore: number, sentBefore: number): Job[] {
   const jobs = new Map<string, Job>()
   for (const row of store.transactions.values()) {
-    const changed = Date.parse(row.updated_at)
+    const recorded = Date.parse(row.updated_at)
+    const changed = recorded > databaseNow() + 60_000 ? 0 : recorded
     const unfinished = row.state === 'requested' || IN_FLIGHT.includes(row.state)
     if (!unfinished || changed >= quietBefore) continue
     const lane = laneName({ chainId: row.chain_id, address: row.from_address })

@@ -153,6 +153,10 @@ function leaseTable(rows: Map<string, LeaseRow>, now: () => number) {
       Object.assign(row, { holder, fence: row.fence + 1n, expiresAt: now() + leaseMs, wanted: false })
       return row.fence
     },
+    isFree(name: string): boolean {
+      const row = rows.get(name)
+      return row === undefined || row.holder === null || row.expiresAt < now()
+    },
     renew(name: string, fence: bigint, leaseMs: number): boolean {
       const row = rows.get(name)
       if (row === undefined || row.fence !== fence || row.holder === null) return false

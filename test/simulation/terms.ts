@@ -28,6 +28,7 @@ export type World = {
   readonly accepted: string[]
   /** What the processes take for the time; it may jump. */
   readonly wallClock: () => number
+  readonly databaseNow: () => number
   readonly faults: () => boolean
   readonly broken: (problem: string) => void
   readonly onSent: (wire: Wire) => void

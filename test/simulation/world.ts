@@ -40,11 +40,39 @@ export async function simulate(seed: number, mutant: Mutant = HONEST): Promise<O
   time.storm = false
   world.chain.setBaseFee(10n)
   for (let calm = 0; problems.length === 0; calm += 1) {
-    if (calm % 10 === 0) tick(world, time, 4_000)
+    if (calm % 10 === 0) tick(world, time, 1_000)
     if (calm % 40 === 0) world.chain.mine({ room: 8, whims: false })
     await scheduler.step(false)
-    if (calm % 50 === 0 && actors.isAtRest()) break
-    if (calm > MAX_CALM_STEPS) world.broken(`nothing comes to rest: ${actors.unrest()}`)
+    if (calm % 20 === 0 && actors.isAtRest()) break
+    if (calm > MAX_CALM_STEPS)
+      world.broken(
+        `nothing comes to rest: ${actors.unrest()} ${
+          process.env.SIM_FULL
+            ? JSON.stringify(
+                world.chain
+                  .blocks()
+                  .filter((b) => b.transactions.length)
+                  .map((b) => [
+                    b.number,
+                    b.hash.slice(-6),
+                    world.store.blocks.get(b.number)?.slice(-6),
+                    b.transactions.map((w) => [w.signedFor, w.from.slice(0, 6), w.nonce, w.hash.slice(-6)].join('/')),
+                  ]),
+              ) +
+              JSON.stringify(
+                [...world.store.transactions.values()].map((r) => [
+                  r.transaction_id,
+                  r.state,
+                  r.nonce,
+                  r.from_address.slice(0, 6),
+                  r.updated_at,
+                  (r.hashes as string[]).map((h) => h.slice(-6)),
+                ]),
+              ) +
+              [...world.store.blocks.keys()].slice(0, 3)
+            : ''
+        }`,
+      )
     steps += 1
   }
   actors.stop()
@@ -71,6 +99,7 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     requests: random.between(...REQUESTS),
     accepted: [],
     wallClock: () => time.now + time.skew,
+    databaseNow: () => time.now,
     faults: () => time.storm,
     broken: (problem) => void problems.push(problem),
     onSent: (wire) => checkWire(world, wire),
@@ -166,6 +195,6 @@ function describe(seed: number, mutant: Mutant, problems: readonly string[], tra
   return [
     `seed ${seed}${mutant === HONEST ? '' : ` (${mutant.name})`}: ${problems.join('; ')}`,
     `Again with: SIMULATION_SEED=${seed} SIMULATION_SCHEDULES=1 npx tap run test/unit/simulation.test.ts`,
-    ...trace.slice(-400),
+    ...trace.slice(process.env.SIM_FULL ? 0 : -400),
   ].join('\n')
 }

@@ -26,6 +26,7 @@ export async function auditLog(databaseUrl: string): Promise<LogAudit> {
   }
 }
 
+/** Streams have every version from 1 on, and each event's hash is that of what it says and of the one before it. */
 async function judgeChains(pool: pg.Pool): Promise<LogAudit> {
   return withSessions(pool, ['log-audit'], async (reader) => {
     await beginSnapshot(reader)

@@ -1,0 +1,78 @@
+/** Reads the log in its reading order as text, cheaply: nothing of a row is parsed. */
+import type { ClientBase, Pool } from 'pg'
+import type { Checkpoint } from '../../event-log/subscription.ts'
+
+/** One event as the table has it. */
+export type LogRow = {
+  readonly place: Checkpoint
+  readonly streamId: string
+  readonly streamVersion: number
+  readonly type: string
+  readonly schemaVersion: string
+  /** As PostgreSQL prints `jsonb`. */
+  readonly data: string
+  readonly metadata: string
+  /** As PostgreSQL prints a timestamp in UTC. */
+  readonly recordedAt: string
+  /** Hex. */
+  readonly hash: string
+}
+
+/** Who answers queries: a pool, or one connection with a snapshot of its own. */
+export type Queryable = Pick<Pool, 'query'> | Pick<ClientBase, 'query'>
+
+/** Columns as text: the driver would make dates and buffers of them. */
+const RAW = { getTypeParser: () => (value: string) => value }
+
+const COLUMNS = `transaction_id::text, position::text, stream_id, stream_version::text, type, schema_version::text, data::text, metadata::text,
+                 (recorded_at AT TIME ZONE 'UTC')::text, encode(hash, 'hex')`
+
+/** The events after a place that no running transaction can come before, oldest first. @param share of all streams; of one: every event */
+export async function readLogRows(
+  database: Queryable,
+  after: Checkpoint,
+  limit: number,
+  share: { readonly index: number; readonly of: number } = { index: 0, of: 1 },
+): Promise<LogRow[]> {
+  const { rows } = await database.query({
+    text: `SELECT ${COLUMNS} FROM events
+            WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+              AND ($4 = 1 OR (hashtext(stream_id) & 2147483647) % $4 = $5)
+            ORDER BY events.transaction_id, events.position LIMIT $3`,
+    name: 'audit_log_rows',
+    values: [after.transactionId.toString(), after.position.toString(), limit, share.of, share.index],
+    rowMode: 'array',
+    types: RAW,
+  } as never)
+  return (rows as unknown as Columns[]).map(toLogRow)
+}
+
+/** One event by its stream and version. */
+export async function readLogRow(database: Queryable, streamId: string, version: number): Promise<LogRow | undefined> {
+  const { rows } = await database.query({
+    text: `SELECT ${COLUMNS} FROM events WHERE stream_id = $1 AND stream_version = $2`,
+    name: 'audit_log_row',
+    values: [streamId, version],
+    rowMode: 'array',
+    types: RAW,
+  } as never)
+  const [row] = rows as unknown as Columns[]
+  return row === undefined ? undefined : toLogRow(row)
+}
+
+type Columns = [string, string, string, string, string, string, string, string, string, string]
+
+function toLogRow(row: Columns): LogRow {
+  const [transactionId, position, streamId, version, type, schemaVersion, data, metadata, recordedAt, hash] = row
+  return {
+    place: { transactionId: BigInt(transactionId), position: BigInt(position) },
+    streamId,
+    streamVersion: Number(version),
+    type,
+    schemaVersion,
+    data,
+    metadata,
+    recordedAt,
+    hash,
+  }
+}

@@ -1,0 +1,45 @@
+/** The commands with which an operator looks: what is stuck, lanes, queues, the story of a transaction. */
+import { findUnobservedWallets } from '../balances/jobs.ts'
+import type { CliCommand } from '../cli/command.ts'
+import { settingPrefix } from '../config/chains.ts'
+import { findOpenRefreshes } from '../mpc-keys/jobs.ts'
+import { findUnsignedVouchers } from '../nft/vouchers/jobs.ts'
+import { operatorCommands } from '../operator/commands.ts'
+import type { OperatorPorts } from '../operator/ports.ts'
+import { findWaitingExports } from '../recovery/jobs.ts'
+import { findPendingSignatures } from '../signatures/jobs.ts'
+import { findRequestedWallets } from '../wallets/jobs.ts'
+import type { Kernel } from './kernel.ts'
+import { withKernel } from './run-command.ts'
+
+export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
+  return operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel))))
+}
+
+export function operatorPorts({ config, pool, log, jobs, chains, clock }: Kernel): OperatorPorts {
+  const parties = config.mpc === null || config.mpc.addresses === null ? [] : [...config.mpc.addresses.keys()]
+  return {
+    pool,
+    log,
+    jobs,
+    clock,
+    queueBackend: config.redisUrl === null ? 'PostgreSQL' : 'Redis',
+    chains: chains.all.map(({ settings, client }) => ({
+      settings,
+      client,
+      capSetting: `${settingPrefix(settings)}MAX_FEE_PER_GAS_WEI`,
+      urlsSetting: `${settingPrefix(settings)}RPC_URLS`,
+    })),
+    sources: [
+      { name: 'wallets', find: (before, limit) => findRequestedWallets(pool, before, limit) },
+      { name: 'shares', find: (before, limit) => findOpenRefreshes(pool, before, limit) },
+      { name: 'vouchers', find: (before, limit) => findUnsignedVouchers(pool, before, limit) },
+      { name: 'signatures', find: (before, limit) => findPendingSignatures(pool, before, limit) },
+      { name: 'exports', find: (before, limit) => findWaitingExports(pool, before, limit) },
+      { name: 'balances', find: (before, limit) => findUnobservedWallets(pool, before, limit) },
+    ],
+    hasIpfs: config.ipfs !== null,
+    parties,
+    settings: config,
+  }
+}

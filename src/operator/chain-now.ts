@@ -1,0 +1,68 @@
+/** What a chain's nodes say at this moment. A node that does not answer is an answer too: it is never thrown. */
+import { toQuantity } from '../chain/hex.ts'
+import type { RpcReader, RpcResult } from '../chain/json-rpc.ts'
+import type { ChainSettings } from '../chain/settings.ts'
+import { chainName } from './words.ts'
+
+/** A configured chain as the operator's commands need it. */
+export type OperatorChain = {
+  readonly settings: Pick<
+    ChainSettings,
+    'network' | 'environment' | 'chainId' | 'confirmations' | 'maxFeePerGasWei' | 'minTipWei'
+  >
+  readonly client: RpcReader
+  /** Name of the setting that holds the hard cap. */
+  readonly capSetting: string
+  readonly urlsSetting: string
+}
+
+export type NodeNow =
+  | { readonly up: true; readonly head: number; readonly baseFeePerGas: bigint }
+  | { readonly up: false; readonly why: string }
+
+export type ChainNow = Omit<OperatorChain, 'client'> & { readonly name: string; readonly node: NodeNow }
+
+/** The head of the chain and its base fee (0 on a chain that has none). */
+export async function readChain({ client, ...chain }: OperatorChain): Promise<ChainNow> {
+  const [latest] = await client.batch([{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
+  return { ...chain, name: chainName(chain.settings), node: nodeOf(latest) }
+}
+
+function nodeOf(latest: RpcResult | undefined): NodeNow {
+  if (latest === undefined) return { up: false, why: 'no answer' }
+  if (!latest.ok) return { up: false, why: latest.error.message }
+  const { number, baseFeePerGas } = (latest.value ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof number !== 'string') return { up: false, why: 'the node has no newest block' }
+  return {
+    up: true,
+    head: Number(number),
+    baseFeePerGas: typeof baseFeePerGas === 'string' ? BigInt(baseFeePerGas) : 0n,
+  }
+}
+
+/** How many transactions of each address are in the chain: its next nonce there. `null` where no node answered. */
+export async function readNonces(
+  client: RpcReader,
+  addresses: readonly string[],
+  block: number | 'latest' | 'pending' = 'latest',
+): Promise<(number | null)[]> {
+  const at = typeof block === 'number' ? toQuantity(block) : block
+  const answers = await client.batch(
+    addresses.map((address) => ({ method: 'eth_getTransactionCount', params: [address, at] })),
+  )
+  return addresses.map((_, index) => {
+    const answer = answers[index]
+    return answer?.ok === true && typeof answer.value === 'string' ? Number(answer.value) : null
+  })
+}
+
+/** What an address holds of the native currency, wei. `null` where no node answered. */
+export async function readNativeBalances(client: RpcReader, addresses: readonly string[]): Promise<(bigint | null)[]> {
+  const answers = await client.batch(
+    addresses.map((address) => ({ method: 'eth_getBalance', params: [address, 'latest'] })),
+  )
+  return addresses.map((_, index) => {
+    const answer = answers[index]
+    return answer?.ok === true && typeof answer.value === 'string' ? BigInt(answer.value) : null
+  })
+}

@@ -1,0 +1,92 @@
+/** `explain`: the whole story of a transaction for a human. */
+import type { CliCommand, CliIo, ExitCode, Within } from '../../cli/command.ts'
+import { readChain } from '../chain-now.ts'
+import { judgeLane } from '../lanes/judge-lane.ts'
+import { completeLanes } from '../lanes/lane-now.ts'
+import { readLaneRows } from '../lanes/lane-rows.ts'
+import { readLaneContext } from '../lanes/read-context.ts'
+import type { OperatorPorts } from '../ports.ts'
+import { bursar } from '../words.ts'
+import { findTarget, type Target } from './find-target.ts'
+import { readStory, type StoryFacts } from './read-story.ts'
+import { storyJson, storyText } from './show-story.ts'
+import { tellStory } from './story.ts'
+import { type Surroundings, whereItStands } from './where-it-stands.ts'
+
+export function explainCommand(within: Within<OperatorPorts>): CliCommand {
+  return {
+    name: 'explain',
+    summary: 'the whole story of a transaction: who asked, what was decided on what, what became of it',
+    details: `Reads only. Each fact says where it is from: plain ones are recorded with their event; (derived) ones follow from what else the log had
+then; (now) ones are as they are now. That the same bytes were sent again is not recorded, nor which parties signed.
+
+Exit code 0: told; 2: nothing of that id or hash; 3: the database does not answer, or no node of the chain does, and the story is told
+without what only a node knows.
+
+JSON: {"transaction_id", "type", "tenant_id", "wallet_id", "network", "chain_id", "story": [{"at", "after_ms", "event", "who", "text",
+"details": [{"name", "value", "source": "recorded" | "derived" | "now"}]}], "depends_on", "dependents", "now": {"state", "status",
+"for_ms", "confirmations", "required_confirmations", "says", "next": [{"say", "run"}]}}; of a wallet, a collection, a mint or an NFT
+transfer {"of", "transactions": [{"id", "type", "state", "createdAt"}]}.`,
+    arguments: [
+      {
+        name: '<id>',
+        description:
+          'of a transaction (tx_…), any hash it ever had (0x…), or a wallet, collection, mint or NFT transfer whose transactions are listed',
+      },
+    ],
+    run: ({ arguments: [id = ''] }, io) =>
+      within(async (ports): Promise<ExitCode> => {
+        const target = await findTarget(ports.pool, id)
+        return target.kind === 'list' ? listTransactions(target, io) : explain(ports, target.id, io)
+      }),
+  }
+}
+
+function listTransactions({ of, transactions }: Extract<Target, { kind: 'list' }>, io: CliIo): ExitCode {
+  const rows = transactions.map((one) => [one.id, one.type, one.state, one.createdAt])
+  const [newest] = transactions
+  const text =
+    newest === undefined
+      ? `${of} has no transactions yet\n`
+      : `${of}, newest first:\n\n${io.table(['transaction', 'type', 'state', 'asked for at'], rows)}\n   → Read the story of one.\n     ${bursar(`explain ${newest.id}`)}\n`
+  io.print({ of, transactions }, text)
+  return 0
+}
+
+async function explain(ports: OperatorPorts, id: string, io: CliIo): Promise<ExitCode> {
+  const facts = await readStory(ports, id)
+  const surroundings = await readSurroundings(ports, facts)
+  const story = { facts, steps: tellStory(facts), standing: whereItStands(facts, surroundings) }
+  io.print(storyJson(story), storyText(story, io.paint))
+  const { chain } = surroundings
+  if (chain === null || chain.node.up) return 0
+  io.note(`No node of ${chain.name} answers: ${chain.node.why}.`)
+  return 3
+}
+
+const ENDED: ReadonlySet<string> = new Set(['confirmed', 'cancelled', 'failed', 'reverted'])
+
+/** A story that has ended needs no node and no lane. */
+async function readSurroundings(ports: OperatorPorts, { transaction }: StoryFacts): Promise<Surroundings> {
+  const { chainId, from: address } = transaction.intent
+  const nowMs = ports.clock()
+  const configured = ports.chains.find(({ settings }) => settings.chainId === chainId)
+  const isOver = ENDED.has(transaction.state)
+  const chain =
+    configured === undefined
+      ? null
+      : isOver
+        ? { ...configured, name: configured.settings.network, node: { up: true, head: 0, baseFeePerGas: 0n } as const }
+        : await readChain(configured)
+  if (isOver) return { chain, findings: [], headOfLane: null, nowMs, followed: true }
+  const [rows, contextOf] = await Promise.all([
+    readLaneRows(ports.pool, { lane: { chainId, address }, idle: true, limit: 1 }),
+    readLaneContext(ports),
+  ])
+  const [lane] = await completeLanes(ports, rows, chain === null ? [] : [chain])
+  if (lane === undefined) return { chain, findings: [], headOfLane: null, nowMs, followed: true }
+  const context = contextOf(chain)
+  const findings = judgeLane(lane, context)
+  const headOfLane = lane.head === null || lane.headNonce === null ? null : { id: lane.head.id, nonce: lane.headNonce }
+  return { chain, findings, headOfLane, nowMs, followed: context.followed }
+}

@@ -1,0 +1,84 @@
+/** What somebody means who asks to have something explained: a transaction by id or hash, or what has transactions. */
+import type { Pool } from 'pg'
+import { BadInput } from '../../cli/command.ts'
+import { NotFound } from '../../core/errors.ts'
+import { ID_PREFIXES, type IdKind, idPattern } from '../../core/ids.ts'
+
+export type Listed = { readonly id: string; readonly type: string; readonly state: string; readonly createdAt: string }
+
+export type Target =
+  | { readonly kind: 'transaction'; readonly id: string; readonly hash: string | null }
+  /** Something else: its transactions, newest first. */
+  | { readonly kind: 'list'; readonly of: string; readonly transactions: readonly Listed[] }
+
+const HASH = /^0x[0-9a-fA-F]{64}$/
+const MAX_LISTED = 50
+
+/** Where the transactions of a thing are found, and the thing itself. */
+const THINGS: Readonly<
+  Partial<Record<IdKind, { readonly noun: string; readonly exists: string; readonly where: string }>>
+> = {
+  wallet: { noun: 'wallet', exists: 'SELECT FROM wallets WHERE wallet_id = $1', where: 't.wallet_id = $1' },
+  collection: {
+    noun: 'collection',
+    exists: 'SELECT FROM nft_collections WHERE collection_id = $1',
+    where: `t.subject_type = 'collection' AND t.subject_id = $1`,
+  },
+  mint: {
+    noun: 'mint',
+    exists: 'SELECT FROM nft_mints WHERE mint_id = $1',
+    where: `t.subject_type = 'mint' AND t.subject_id = $1`,
+  },
+  nftTransfer: {
+    noun: 'nft transfer',
+    exists: 'SELECT FROM nft_transfers WHERE transfer_id = $1',
+    where: `t.subject_type = 'nft_transfer' AND t.subject_id = $1`,
+  },
+}
+
+/**
+ * @throws BadInput for what is neither an id nor a hash; NotFound when there is none of it
+ */
+export async function findTarget(pool: Pool, text: string): Promise<Target> {
+  if (HASH.test(text)) return findByHash(pool, text.toLowerCase())
+  if (new RegExp(idPattern('transaction')).test(text)) {
+    const { rowCount } = await pool.query('SELECT FROM transactions WHERE transaction_id = $1', [text])
+    if (rowCount === 0) throw new NotFound('transaction', 'transaction_not_found', `There is no transaction ${text}.`)
+    return { kind: 'transaction', id: text, hash: null }
+  }
+  for (const [kind, thing] of Object.entries(THINGS) as [IdKind, NonNullable<(typeof THINGS)[IdKind]>][]) {
+    if (new RegExp(idPattern(kind)).test(text)) return listOf(pool, text, thing)
+  }
+  const known = Object.values({ transaction: ID_PREFIXES.transaction, ...prefixesOf() }).join('_, ')
+  throw new BadInput(
+    `${text} is neither an id (${known}_ and a UUID) nor the hash of a transaction (0x and 64 hex digits)`,
+  )
+}
+
+function prefixesOf(): Record<string, string> {
+  return Object.fromEntries(Object.keys(THINGS).map((kind) => [kind, ID_PREFIXES[kind as IdKind]]))
+}
+
+/** Every version that was ever signed is known by its hash, those that were replaced too. */
+async function findByHash(pool: Pool, hash: string): Promise<Target> {
+  const { rows } = await pool.query<{ transaction_id: string }>(
+    'SELECT transaction_id FROM transactions WHERE hashes @> to_jsonb(ARRAY[$1::text]) LIMIT 1',
+    [hash],
+  )
+  const [row] = rows
+  if (row !== undefined) return { kind: 'transaction', id: row.transaction_id, hash }
+  const message = `No transaction of ours was ever signed as ${hash}: it is a stranger's, or an incoming one.`
+  throw new NotFound('transaction', 'transaction_not_found', message)
+}
+
+async function listOf(pool: Pool, id: string, thing: { noun: string; exists: string; where: string }): Promise<Target> {
+  const { rowCount } = await pool.query(thing.exists, [id])
+  if (rowCount === 0) throw new NotFound(thing.noun, undefined, `There is no ${thing.noun} ${id}.`)
+  const { rows } = await pool.query<{ id: string; type: string; state: string; at: Date }>(
+    `SELECT t.transaction_id AS id, t.type, t.state, t.created_at AS at FROM transactions t WHERE ${thing.where}
+      ORDER BY t.transaction_id DESC LIMIT ${MAX_LISTED}`,
+    [id],
+  )
+  const transactions = rows.map(({ at, ...row }) => ({ ...row, createdAt: at.toISOString() }))
+  return { kind: 'list', of: `${thing.noun} ${id}`, transactions }
+}

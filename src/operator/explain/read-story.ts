@@ -1,0 +1,123 @@
+/** Everything that a transaction's story is told from: its stream, and what stands beside it in the log and the read models. */
+import type { Pool } from 'pg'
+import { nativeAsset } from '../../core/assets.ts'
+import { NotFound } from '../../core/errors.ts'
+import type { RecordedEvent } from '../../core/messages.ts'
+import type { EventLog } from '../../event-log/log.ts'
+import type { TransactionEvent } from '../../transactions/events.ts'
+import { transactionAggregate } from '../../transactions/projection.ts'
+import type { KnownTransaction } from '../../transactions/state.ts'
+import type { WalletKey, WalletType } from '../../wallets/events.ts'
+import { type FundsThen, readFunds } from './inputs.ts'
+
+export type OtherTransaction = { readonly id: string; readonly type: string; readonly state: string }
+export type ReorgOfChain = { readonly depth: number; readonly fromBlock: number; readonly ancestorBlock: number }
+
+export type StoryFacts = {
+  readonly id: string
+  readonly events: readonly RecordedEvent<TransactionEvent>[]
+  readonly transaction: KnownTransaction
+  /** The wallet's own words, and how its key is found. */
+  readonly wallet: { readonly label: string; readonly type: WalletType; readonly key: WalletKey | null } | null
+  /** Labels of the API keys that asked, by key id. */
+  readonly keyLabels: ReadonlyMap<string, string>
+  readonly funds: readonly FundsThen[]
+  /** By position of the event that the reorg made. */
+  readonly reorgs: ReadonlyMap<bigint, ReorgOfChain>
+  readonly dependsOn: OtherTransaction | null
+  readonly dependents: readonly OtherTransaction[]
+  /** The newest walked block; `null` when the chain was never followed. */
+  readonly head: number | null
+}
+
+const MAX_DEPENDENTS = 20
+
+export type StoryPorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'readStream'> }
+
+/** @throws NotFound when the log has no such transaction */
+export async function readStory({ pool, log }: StoryPorts, id: string): Promise<StoryFacts> {
+  const events = await log.readStream<TransactionEvent>(transactionAggregate, id)
+  const transaction = events.reduce(transactionAggregate.evolve, transactionAggregate.initialState)
+  const [opening] = events
+  if (opening === undefined || transaction.state === 'unknown') throw new NotFound('transaction')
+  const { intent } = transaction
+  const native = nativeAsset(intent.network, intent.chainId).assetId
+  const moment = {
+    walletId: intent.walletId,
+    transactionId: id,
+    position: opening.position,
+    at: new Date(opening.recordedAt),
+  }
+  const [wallet, keyLabels, funds, reorgs, others, head] = await Promise.all([
+    readWallet(pool, intent.walletId),
+    readKeyLabels(pool, events),
+    readFunds(pool, moment, [...new Set([native, intent.asset.assetId])]),
+    readReorgs(pool, id),
+    readOthers(pool, id, intent.dependsOn),
+    readHead(pool, intent.chainId),
+  ])
+  return { id, events, transaction, wallet, keyLabels, funds, reorgs, ...others, head }
+}
+
+async function readWallet(pool: Pool, walletId: string): Promise<StoryFacts['wallet']> {
+  const { rows } = await pool.query<{ label: string; type: WalletType; key: WalletKey | null }>(
+    'SELECT label, type, key_ref AS key FROM wallets WHERE wallet_id = $1',
+    [walletId],
+  )
+  return rows[0] ?? null
+}
+
+async function readKeyLabels(
+  pool: Pool,
+  events: readonly RecordedEvent<TransactionEvent>[],
+): Promise<Map<string, string>> {
+  const ids = events.flatMap(({ metadata: { actor } }) =>
+    actor.startsWith('apikey:') ? [actor.slice('apikey:'.length)] : [],
+  )
+  const { rows } = await pool.query<{ key_id: string; label: string }>(
+    'SELECT key_id, label FROM api_keys WHERE key_id = ANY($1)',
+    [[...new Set(ids)]],
+  )
+  return new Map(rows.map(({ key_id: keyId, label }) => [keyId, label]))
+}
+
+/** The reorg is recorded in the commit that took the transaction's block back. */
+async function readReorgs(pool: Pool, id: string): Promise<Map<bigint, ReorgOfChain>> {
+  const { rows } = await pool.query<{ position: string; depth: number; from_block: number; ancestor: number }>(
+    `SELECT e.position, (r.data->>'depth')::integer AS depth, (r.data->'from'->>'number')::double precision AS from_block,
+            (r.data->'ancestor'->>'number')::double precision AS ancestor
+       FROM events e JOIN events r ON r.transaction_id = e.transaction_id AND r.type = 'ReorgDetected'
+        AND r.stream_id = (SELECT 'chain-' || network || '-' || environment FROM transactions WHERE transaction_id = $2)
+      WHERE e.stream_id = $1 AND e.type = 'TransactionReorged'`,
+    [`transaction-${id}`, id],
+  )
+  return new Map(
+    rows.map(({ position, depth, from_block: fromBlock, ancestor }) => [
+      BigInt(position),
+      { depth, fromBlock, ancestorBlock: ancestor },
+    ]),
+  )
+}
+
+async function readOthers(
+  pool: Pool,
+  id: string,
+  dependsOn: string | null,
+): Promise<Pick<StoryFacts, 'dependsOn' | 'dependents'>> {
+  const { rows } = await pool.query<OtherTransaction>(
+    `SELECT transaction_id AS id, type, state FROM transactions WHERE transaction_id = $2
+      UNION (SELECT transaction_id, type, state FROM transactions WHERE depends_on = $1 ORDER BY transaction_id LIMIT ${MAX_DEPENDENTS})`,
+    [id, dependsOn],
+  )
+  return {
+    dependsOn: rows.find((row) => row.id === dependsOn) ?? null,
+    dependents: rows.filter((row) => row.id !== dependsOn),
+  }
+}
+
+async function readHead(pool: Pool, chainId: number): Promise<number | null> {
+  const { rows } = await pool.query<{ number: string }>('SELECT number FROM chain_cursors WHERE chain_id = $1', [
+    chainId,
+  ])
+  return rows[0] === undefined ? null : Number(rows[0].number)
+}

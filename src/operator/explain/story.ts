@@ -1,0 +1,54 @@
+/** A transaction's story in time order, step by step, each fact with where it is from. Pure. */
+import type { RecordedEvent } from '../../core/messages.ts'
+import type { TransactionEvent } from '../../transactions/events.ts'
+import { duration } from '../words.ts'
+import type { StoryFacts } from './read-story.ts'
+import { tellEvent } from './tell-event.ts'
+import { tellOpening } from './tell-opening.ts'
+import type { Told } from './told.ts'
+
+export type StoryStep = Told & {
+  readonly at: string
+  /** Since the step before, ms; `null` for the first. */
+  readonly afterMs: number | null
+  /** What that time went by with. */
+  readonly waited: string | null
+  readonly event: string
+  readonly who: string
+}
+
+export function tellStory(facts: StoryFacts): StoryStep[] {
+  return facts.events.map((event, index) => {
+    const before = facts.events[index - 1]
+    const afterMs = before === undefined ? null : Date.parse(event.recordedAt) - Date.parse(before.recordedAt)
+    return {
+      at: event.recordedAt,
+      afterMs,
+      waited: afterMs === null ? null : `${duration(afterMs)}${WAITED[event.type] ?? ''}`,
+      event: event.type,
+      who: whoDid(event, facts.keyLabels),
+      ...(index === 0 ? tellOpening(event, facts) : tellEvent(event, facts, index)),
+    }
+  })
+}
+
+/** What a transaction waits for before such an event. */
+const WAITED: Readonly<Record<string, string>> = {
+  TransactionSigned: ' until a signer had its turn',
+  TransactionReplaced: ' in no block',
+  TransactionSubmitted: ' until a node had it',
+  TransactionMined: ' until it was in a block',
+  TransactionConfirmed: ' until it was deep enough',
+  TransactionReverted: ' until it was deep enough',
+  NonceConsumedExternally: " until the stranger's block was final",
+}
+
+function whoDid(
+  { metadata: { actor, tenantId } }: RecordedEvent<TransactionEvent>,
+  labels: ReadonlyMap<string, string>,
+): string {
+  if (!actor.startsWith('apikey:')) return actor
+  const id = actor.slice('apikey:'.length)
+  const label = labels.get(id)
+  return `API key ${label ? `"${label}" ` : ''}${id} of tenant ${tenantId}`
+}

@@ -1,0 +1,168 @@
+/** What each event after the first means for a reader. Pure. */
+import { nativeAsset } from '../../core/assets.ts'
+import type { RecordedEvent } from '../../core/messages.ts'
+import type { Fees, Inclusion, ReplacementPurpose, TransactionEvent } from '../../transactions/events.ts'
+import type { WalletKey } from '../../wallets/events.ts'
+import { gwei } from '../words.ts'
+import type { StoryFacts } from './read-story.ts'
+import { describeQuote } from './tell-opening.ts'
+import { amountOf, type Detail, derived, recorded, type Told } from './told.ts'
+
+const PURPOSES: Readonly<Record<ReplacementPurpose, string>> = {
+  bump: 'made dearer, because no block took it',
+  speed_up: 'made dearer, because its owner asked for speed',
+  cancel: 'replaced by a transaction that does nothing, because its owner asked to cancel',
+}
+
+/** @param index of the event among those of the story */
+export function tellEvent(event: RecordedEvent<TransactionEvent>, facts: StoryFacts, index: number): Told {
+  switch (event.type) {
+    case 'TransactionSigned': {
+      const { nonce, hash, fees, quote } = event.data
+      return {
+        text: `signed with nonce ${nonce}`,
+        details: [
+          recorded('hash', hash),
+          ...offer(facts, fees),
+          recorded('fee quote', describeQuote(quote)),
+          signedBy(facts),
+        ],
+      }
+    }
+    case 'TransactionReplaced': {
+      const { nonce, hash, fees, purpose, replacedHash, quote } = event.data
+      return {
+        text: `${PURPOSES[purpose]}; nonce ${nonce} as before`,
+        details: [
+          recorded('hash', `${hash} (${purpose})`),
+          recorded('replaces', replacedHash),
+          ...offer(facts, fees),
+          recorded('fee quote', describeQuote(quote)),
+          signedBy(facts),
+        ],
+      }
+    }
+    case 'TransactionSubmitted':
+      return { text: 'given to a node', details: [recorded('hash', named(facts, event.data.hash, index))] }
+    case 'TransactionAwaitingFunds':
+      return {
+        text: 'refused by the node: the wallet could not pay. The same bytes are sent again',
+        details: [recorded('hash', named(facts, event.data.hash, index))],
+      }
+    case 'TransactionMined':
+      return tellMined(event.data, facts, index)
+    case 'TransactionReorged': {
+      const reorg = facts.reorgs.get(event.position)
+      return {
+        text: `its block ${event.data.blockNumber} left the chain. The same bytes are sent again`,
+        details: [
+          recorded('block', event.data.blockHash),
+          ...(reorg === undefined
+            ? []
+            : [
+                derived('reorg', `${reorg.depth} blocks, from block ${reorg.fromBlock} back to ${reorg.ancestorBlock}`),
+              ]),
+        ],
+      }
+    }
+    default:
+      return tellEnd(event)
+  }
+}
+
+function tellEnd(event: RecordedEvent<TransactionEvent>): Told {
+  const told = (text: string, ...details: Detail[]): Told => ({ text, details })
+  switch (event.type) {
+    case 'TransactionConfirmed':
+      return told(`final: ${event.data.confirmations} blocks deep, in block ${event.data.blockNumber}`)
+    case 'TransactionReverted':
+      return told(
+        `final, and it failed on chain, ${event.data.confirmations} blocks deep in block ${event.data.blockNumber}`,
+        recorded('reason', event.data.reason),
+      )
+    case 'TransactionFailed':
+      return told(
+        'failed before it was signed: nothing of it is on chain',
+        recorded(event.data.code, event.data.message),
+      )
+    case 'CancellationRequested':
+      return told(
+        event.metadata.actor.startsWith('worker:')
+          ? 'to be cancelled: the node rejects the bytes for good'
+          : 'to be cancelled',
+        ...requestOf(event),
+      )
+    case 'SpeedUpRequested':
+      return told(`to be sped up, priority ${event.data.gasPriority}`, ...requestOf(event))
+    case 'TransactionCancelled':
+      return told(
+        event.data.hash === null
+          ? 'cancelled: nothing of it is on chain'
+          : 'cancelled: its nonce was used to do nothing',
+        ...(event.data.hash === null ? [] : [recorded('hash', event.data.hash)]),
+      )
+    case 'NonceConsumedExternally':
+      return told(
+        `nonce ${event.data.nonce} was used by a transaction from outside of Bursar: it gets a new one`,
+        recorded('proven at', `block ${event.data.finalizedBlock}, which is final`),
+      )
+    default:
+      return told(event.type)
+  }
+}
+
+function requestOf({ metadata: { correlationId, idempotency } }: RecordedEvent<TransactionEvent>): Detail[] {
+  return [
+    ...(correlationId === undefined ? [] : [recorded('request id', correlationId)]),
+    ...(idempotency === undefined ? [] : [recorded('idempotency key', idempotency.key)]),
+  ]
+}
+
+function offer({ transaction }: StoryFacts, { gasLimit, maxFeePerGas, maxPriorityFeePerGas }: Fees): Detail[] {
+  const { network, chainId } = transaction.intent
+  const most = amountOf(transaction, nativeAsset(network, chainId).assetId, BigInt(gasLimit) * BigInt(maxFeePerGas))
+  return [
+    recorded(
+      'offers',
+      `at most ${gwei(maxFeePerGas)} with a tip of ${gwei(maxPriorityFeePerGas)}, for ${gasLimit} gas: ${most}`,
+    ),
+  ]
+}
+
+/** The event names the process alone; the key is the wallet's, which never changes. */
+function signedBy({ wallet }: StoryFacts): Detail {
+  return derived('key', describeKey(wallet?.key ?? null))
+}
+
+function describeKey(key: WalletKey | null): string {
+  if (key === null) return 'unknown: the wallet has none'
+  return key.kind === 'hd'
+    ? `hd, index ${key.index} of the seed of tenant ${key.tenantId}`
+    : `mpc, ${key.keyId}: which parties took part is not recorded`
+}
+
+/** A hash with the purpose of its bytes, as the story has told it so far. */
+function named({ events }: StoryFacts, hash: string, index: number): string {
+  const signed = events
+    .slice(0, index)
+    .find(
+      (event) =>
+        (event.type === 'TransactionSigned' || event.type === 'TransactionReplaced') && event.data.hash === hash,
+    )
+  return `${hash} (${signed?.type === 'TransactionReplaced' ? signed.data.purpose : 'original'})`
+}
+
+function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told {
+  const { transaction } = facts
+  const { hash, blockNumber, blockHash, succeeded, gasUsed, effectiveGasPrice, blockTimestamp } = inclusion
+  const native = nativeAsset(transaction.intent.network, transaction.intent.chainId).assetId
+  const paid = amountOf(transaction, native, BigInt(gasUsed) * BigInt(effectiveGasPrice))
+  return {
+    text: `in block ${blockNumber}, and ${succeeded ? 'it succeeded' : 'it failed there'}`,
+    details: [
+      recorded('hash', named(facts, hash, index)),
+      recorded('block', `${blockHash} of ${blockTimestamp}`),
+      recorded('paid', `${paid} for ${gasUsed} gas at ${gwei(effectiveGasPrice)}`),
+    ],
+  }
+}

@@ -1,0 +1,62 @@
+/** How a story begins: what was asked for, by which request, and what it was accepted on. Pure. */
+import { nativeAsset } from '../../core/assets.ts'
+import type { RecordedEvent } from '../../core/messages.ts'
+import type { RecordedQuote, TransactionEvent } from '../../transactions/events.ts'
+import { gwei } from '../words.ts'
+import type { StoryFacts } from './read-story.ts'
+import { amountOf, derived, fromNow, recorded, type Told } from './told.ts'
+
+export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts: StoryFacts): Told {
+  const { transaction, wallet } = facts
+  const { intent, type } = transaction
+  const amount = amountOf(transaction, intent.asset.assetId, BigInt(intent.amount))
+  const { correlationId, idempotency, traceparent } = metadata
+  const optional: (readonly [string, string | null | undefined])[] = [
+    ['request id', correlationId],
+    ['idempotency key', idempotency?.key],
+    ['trace', traceparent],
+    ['reference', intent.referenceId],
+    ['memo', intent.memo],
+    ['valid until', intent.validUntil],
+    ['serves', intent.subject === null ? null : `${intent.subject.type} ${intent.subject.id}`],
+    ['depends on', intent.dependsOn],
+  ]
+  return {
+    text: `accepted: ${type} of ${amount} from ${intent.from} to ${intent.to}`,
+    details: [
+      ...optional.flatMap(([name, value]) => (value ? [recorded(name, value)] : [])),
+      fromNow('wallet', `${intent.walletId}${wallet === null ? '' : ` (${wallet.type}) ${wallet.label}`}`.trimEnd()),
+      recorded('fee quote', `${describeQuote(intent.quote)}, priority ${intent.gasPriority}`),
+      recorded('held back', heldBack(facts)),
+      ...facts.funds.map((funds) => derived('balance then', describeFunds(facts, funds))),
+      derived('price', 'none: no decision on a transaction looks at a price'),
+    ],
+  }
+}
+
+/** What the network asked when fees were decided on. */
+export function describeQuote(quote: RecordedQuote | null): string {
+  if (quote === null) return 'not recorded by the version that wrote this'
+  return `base fee ${gwei(quote.baseFeePerGas)}, tip ${gwei(quote.maxPriorityFeePerGas)}, at most ${gwei(quote.maxFeePerGas)}`
+}
+
+function heldBack({ transaction }: StoryFacts): string {
+  const { intent } = transaction
+  const { gasLimit, maxFeePerGas } = intent.reserved
+  const native = nativeAsset(intent.network, intent.chainId).assetId
+  const gas = amountOf(transaction, native, BigInt(gasLimit) * BigInt(maxFeePerGas))
+  const amount = amountOf(transaction, intent.asset.assetId, BigInt(intent.amount))
+  return `${amount}, and ${gas} for ${gasLimit} gas at ${gwei(maxFeePerGas)}`
+}
+
+function describeFunds(
+  { transaction }: StoryFacts,
+  { assetId, balance, blockNumber, held }: StoryFacts['funds'][number],
+): string {
+  if (balance === null) return `nothing of ${assetId} had been observed`
+  const others =
+    held === null
+      ? 'more requests were open than are folded here'
+      : `of which other requests held ${amountOf(transaction, assetId, held)}`
+  return `${amountOf(transaction, assetId, balance)} as seen at block ${blockNumber}, ${others}`
+}

@@ -1,0 +1,20 @@
+/** The parts of a story: what is told, and of each fact where it is from. Pure. */
+import { nativeAsset } from '../../core/assets.ts'
+import { formatAmount } from '../../core/money.ts'
+import type { KnownTransaction } from '../../transactions/state.ts'
+
+/** Recorded with the event; derived from what else the log had then; or as it is now, where the log does not say. */
+export type Source = 'recorded' | 'derived' | 'now'
+export type Detail = { readonly name: string; readonly value: string; readonly source: Source }
+export type Told = { readonly text: string; readonly details: readonly Detail[] }
+
+export const recorded = (name: string, value: string): Detail => ({ name, value, source: 'recorded' })
+export const derived = (name: string, value: string): Detail => ({ name, value, source: 'derived' })
+export const fromNow = (name: string, value: string): Detail => ({ name, value, source: 'now' })
+
+/** `1.5 ETH`. @param assetId of the transaction's asset or of the currency that pays for gas */
+export function amountOf({ intent }: KnownTransaction, assetId: string, units: bigint): string {
+  const native = nativeAsset(intent.network, intent.chainId)
+  const { decimals, symbol } = assetId === intent.asset.assetId ? intent.asset : native
+  return `${formatAmount(units, decimals)} ${symbol}`
+}

@@ -1,0 +1,56 @@
+/** What is stuck and what to do about it. Each kind stays what it is: scripts and alarms name it. */
+
+/** Every kind of finding, with what it means in a word. */
+export const FINDING_KINDS = {
+  database_down: 'the database does not answer',
+  queue_down: 'the job queue does not answer',
+  node_down: 'no node of a chain answers',
+  process_missing: 'no process of a kind gives a sign of life',
+  process_silent: 'one of several processes of a kind has fallen silent',
+  nobody_leads: 'work that one process does at a time is done by none',
+  subscription_behind: 'events wait for the subscription that acts on them',
+  follower_halted: 'a chain is not followed',
+  follower_behind: 'the follower is far behind the head of its chain',
+  lane_without_holder: 'requests wait to be signed and no signer holds their lane',
+  lane_not_signing: 'a signer holds the lane and signs nothing',
+  not_sent: 'signed bytes were not taken by a node',
+  not_mined: 'a node has the bytes and no block takes them',
+  fee_under_base: 'the base fee is above what the lowest nonce of a lane offers',
+  fee_over_cap: 'the network asks more than the configured cap',
+  awaiting_funds: 'the wallet cannot pay for what it has signed',
+  nonce_gap: 'a nonce was given to nobody, and what comes after it cannot be mined',
+  nonce_taken: 'a nonce is used on chain by something that was not recorded',
+  wish_not_done: 'a cancellation or a speed-up was asked for and is not signed',
+  not_settled: 'deep enough in the chain, and not recorded as final',
+  lease_expired: 'a process died while it held a lane',
+  failed_jobs: 'jobs were given up',
+  work_waiting: 'something other than a transaction waits too long',
+  mpc_party_down: 'a party of the joint keys gives no sign of life',
+  mpc_party_banned: 'a party may not sign with a key',
+  metadata_unpinned: 'metadata is not on IPFS',
+} as const
+export type FindingKind = keyof typeof FINDING_KINDS
+
+/** One thing to do, the best first. `run` can be pasted into a shell. */
+export type NextStep = { readonly say: string; readonly run: string | null }
+
+export type Finding = {
+  readonly kind: FindingKind
+  /** What it is about: `ethereum 0x…`, `queue lane`, `signer`. */
+  readonly subject: string
+  /** A whole sentence with the figures. */
+  readonly problem: string
+  /** How long it has been so, where that is known. */
+  readonly forMs: number | null
+  /** At least one. */
+  readonly next: readonly NextStep[]
+}
+
+export function step(say: string, run: string | null = null): NextStep {
+  return { say, run }
+}
+
+/** Shape of a finding in JSON. */
+export function findingJson({ kind, subject, problem, forMs, next }: Finding) {
+  return { kind, subject, problem, for_ms: forMs === null ? null : Math.round(forMs), next }
+}

@@ -1,0 +1,92 @@
+/** A lane with all that judging it needs: its row, what its chain says, and the transaction that blocks all others. */
+import type { Pool } from 'pg'
+import type { EventLog } from '../../event-log/log.ts'
+import { transactionAggregate } from '../../transactions/projection.ts'
+import type { KnownTransaction } from '../../transactions/state.ts'
+import { type ChainNow, type OperatorChain, readNativeBalances, readNonces } from '../chain-now.ts'
+import { type LaneRow, readGaps } from './lane-rows.ts'
+
+/** The lowest nonce in flight: nothing behind it can be mined before it. */
+export type Head = { readonly id: string; readonly transaction: KnownTransaction }
+
+export type LaneNow = LaneRow & {
+  readonly head: Head | null
+  /** `null` where no node answers, or none is configured. */
+  readonly chainNonce: number | null
+  /** Wei; read only where a lack of it is in question. */
+  readonly nativeBalance: bigint | null
+  readonly gaps: readonly number[]
+}
+
+export type LaneNowPorts = {
+  readonly pool: Pool
+  readonly log: Pick<EventLog, 'loadMany'>
+  readonly chains: readonly OperatorChain[]
+}
+
+/** Adds to each row what its chain and its stream say, with a few calls for all of them together. */
+export async function completeLanes(
+  { pool, log, chains }: LaneNowPorts,
+  rows: readonly LaneRow[],
+  now: readonly ChainNow[],
+): Promise<LaneNow[]> {
+  const [heads, nonces, balances] = await Promise.all([
+    readHeads(log, rows),
+    askEach(chains, now, rows, (client, addresses) => readNonces(client, addresses)),
+    askEach(
+      chains,
+      now,
+      rows.filter(({ counts }) => counts.awaitingFunds > 0),
+      readNativeBalances,
+    ),
+  ])
+  const questions = rows.flatMap((row) => {
+    const from = nonces.get(row)
+    return from === undefined || row.highestNonce === null || row.headNonce === null
+      ? []
+      : [{ row, lane: row.lane, from, highest: row.highestNonce }]
+  })
+  const gaps = await readGaps(pool, questions)
+  const gapsOf = new Map(questions.map(({ row }, index) => [row, gaps[index] ?? []]))
+  return rows.map((row) => ({
+    ...row,
+    head: heads.get(row.ids.head ?? '') ?? null,
+    chainNonce: nonces.get(row) ?? null,
+    nativeBalance: balances.get(row) ?? null,
+    gaps: gapsOf.get(row) ?? [],
+  }))
+}
+
+async function readHeads(log: Pick<EventLog, 'loadMany'>, rows: readonly LaneRow[]): Promise<Map<string, Head>> {
+  const ids = rows.flatMap(({ ids: { head } }) => head ?? [])
+  const loaded = ids.length === 0 ? [] : await log.loadMany(transactionAggregate, ids)
+  return new Map(
+    loaded.flatMap(({ id, state }) => (state.state === 'unknown' ? [] : [[id, { id, transaction: state }] as const])),
+  )
+}
+
+/** Asks the node of each lane's chain, all lanes of a chain at once; lanes whose node does not answer are left out. */
+async function askEach<T>(
+  chains: readonly OperatorChain[],
+  now: readonly ChainNow[],
+  rows: readonly LaneRow[],
+  ask: (client: OperatorChain['client'], addresses: readonly string[]) => Promise<(T | null)[]>,
+): Promise<Map<LaneRow, T>> {
+  const answers = new Map<LaneRow, T>()
+  await Promise.all(
+    chains.map(async ({ settings, client }) => {
+      const isUp = now.some(({ settings: { chainId }, node }) => chainId === settings.chainId && node.up)
+      const own = rows.filter(({ lane }) => lane.chainId === settings.chainId)
+      if (!isUp || own.length === 0) return
+      const told = await ask(
+        client,
+        own.map(({ lane }) => lane.address),
+      )
+      for (const [index, row] of own.entries()) {
+        const answer = told[index] ?? null
+        if (answer !== null) answers.set(row, answer)
+      }
+    }),
+  )
+  return answers
+}

@@ -1,0 +1,125 @@
+/** `lanes`: every lane with something under way, one line for each. */
+import { BadInput, type CliCommand, type Within } from '../../cli/command.ts'
+import { type ChainNow, readChain } from '../chain-now.ts'
+import type { OperatorPorts } from '../ports.ts'
+import { duration } from '../words.ts'
+import { judgeLane } from './judge-lane.ts'
+import { completeLanes, type LaneNow } from './lane-now.ts'
+import { type LeaseNow, readLaneRows } from './lane-rows.ts'
+import { readLaneContext } from './read-context.ts'
+
+const DEFAULT_LIMIT = 200
+const HEAD = [
+  'network',
+  'address',
+  'wallet',
+  'signer',
+  'submitter',
+  'next',
+  'chain',
+  'waiting',
+  'signed',
+  'sent',
+  'oldest',
+  'attention',
+]
+
+export function lanesCommand(within: Within<OperatorPorts>): CliCommand {
+  return {
+    name: 'lanes',
+    summary: 'every lane with work under way: who holds it, its nonces, what waits',
+    details: `Reads only. Columns: next is the next nonce that will be given, chain the account's nonce on chain; waiting, signed and sent count
+transactions; oldest is how long the first of them waits to be signed; attention names findings of \`stuck\`.
+
+JSON: [{"network", "chain_id", "address", "wallet_id", "signer", "submitter", "next_nonce", "chain_nonce", "waiting", "dependent",
+"signed", "submitted", "awaiting_funds", "oldest_waiting_ms", "attention"}].`,
+    options: [
+      { flags: '--all', description: 'lanes of wallets with nothing under way too' },
+      {
+        flags: '--limit <number>',
+        description: `at most so many, the longest waiting first (default ${DEFAULT_LIMIT})`,
+      },
+    ],
+    run: ({ options }, io) =>
+      within(async (ports) => {
+        const limit = readLimit(options.limit)
+        const chains = await Promise.all(ports.chains.map(readChain))
+        const rows = await readLaneRows(ports.pool, { idle: options.all === true, limit: limit + 1 })
+        const lanes = await completeLanes(ports, rows.slice(0, limit), chains)
+        const contextOf = await readLaneContext(ports)
+        const attention = (lane: LaneNow) => judgeLane(lane, contextOf(chainOf(lane, chains))).map(({ kind }) => kind)
+        const listed = lanes.map((lane) => laneJson(lane, chainOf(lane, chains), attention(lane)))
+        io.print(listed, listed.length === 0 ? 'no lane has work under way\n' : io.table(HEAD, listed.map(toCells)))
+        if (rows.length > limit) io.note(`There are more: --limit ${10 * limit} shows them.`)
+        for (const { name, node } of chains) if (!node.up) io.note(`No node of ${name} answers: ${node.why}.`)
+        return chains.every(({ node }) => node.up) ? 0 : 3
+      }),
+  }
+}
+
+function chainOf({ lane }: Pick<LaneNow, 'lane'>, chains: readonly ChainNow[]): ChainNow | null {
+  return chains.find(({ settings }) => settings.chainId === lane.chainId) ?? null
+}
+
+/** Shape of a lane in JSON. */
+export function laneJson(lane: LaneNow, chain: ChainNow | null, attention: readonly string[]) {
+  const { counts, ages } = lane
+  return {
+    network: chain?.name ?? `chain-${lane.lane.chainId}`,
+    chain_id: lane.lane.chainId,
+    address: lane.lane.address,
+    wallet_id: lane.wallet?.id ?? null,
+    signer: holderOf(lane.signLease),
+    submitter: holderOf(lane.submitLease),
+    next_nonce: nextNonce(lane),
+    chain_nonce: lane.chainNonce,
+    waiting: counts.waiting,
+    dependent: counts.dependent,
+    signed: counts.unsent,
+    submitted: counts.submitted,
+    awaiting_funds: counts.awaitingFunds,
+    oldest_waiting_ms: ages.waiting === null ? null : Math.round(ages.waiting),
+    attention,
+  }
+}
+
+type LaneJson = ReturnType<typeof laneJson>
+
+/** The lowest that is free: a gap, else the one after the highest that was given; what the chain says where that is more. */
+function nextNonce({ gaps, highestNonce, chainNonce }: LaneNow): number | null {
+  const [gap] = gaps
+  if (gap !== undefined) return gap
+  if (chainNonce === null) return highestNonce === null ? null : highestNonce + 1
+  return Math.max(chainNonce, highestNonce === null ? 0 : highestNonce + 1)
+}
+
+/** Nobody, when the lease has run out: whoever held it may not act on it any more. */
+function holderOf(lease: LeaseNow | null): string | null {
+  return lease !== null && lease.expiresInMs > 0 ? lease.holder : null
+}
+
+function toCells(lane: LaneJson): string[] {
+  const cell = (value: string | number | null) => (value === null ? '-' : String(value))
+  const oldest = lane.oldest_waiting_ms
+  return [
+    lane.network,
+    lane.address,
+    cell(lane.wallet_id),
+    cell(lane.signer),
+    cell(lane.submitter),
+    cell(lane.next_nonce),
+    cell(lane.chain_nonce),
+    cell(lane.waiting),
+    cell(lane.signed),
+    cell(lane.submitted + lane.awaiting_funds),
+    oldest === null ? '-' : duration(oldest),
+    lane.attention.length === 0 ? '-' : lane.attention.join(', '),
+  ]
+}
+
+function readLimit(text: string | boolean | undefined): number {
+  if (text === undefined) return DEFAULT_LIMIT
+  if (typeof text !== 'string' || !/^[1-9]\d{0,4}$/.test(text))
+    throw new BadInput('--limit must be a number from 1 to 99999')
+  return Number(text)
+}

@@ -1,0 +1,61 @@
+/** The transactions of one lane that are under way, with the bytes that count now. Read only. */
+import type { Pool } from 'pg'
+import type { EventLog } from '../../event-log/log.ts'
+import type { Lane } from '../../transactions/lanes.ts'
+import { transactionAggregate } from '../../transactions/projection.ts'
+import { newestAttempt } from '../../transactions/state.ts'
+
+/** Of a lane that is shown whole; the counts beside it tell of the rest. */
+const MAX_SHOWN = 200
+
+export type Unfinished = {
+  readonly id: string
+  readonly state: string
+  /** How long it has been in that state. */
+  readonly forMs: number
+  readonly dependsOn: string | null
+  readonly nonce: number | null
+  readonly hash: string | null
+  readonly purpose: string | null
+  /** Versions that were signed for the nonce. */
+  readonly bytes: number
+  /** Wei for one unit of gas. */
+  readonly maxFeePerGas: bigint | null
+  readonly maxPriorityFeePerGas: bigint | null
+}
+
+/** In nonce order, then those that wait for a nonce in the order in which they were accepted. */
+export async function readUnfinished(
+  { pool, log }: { readonly pool: Pool; readonly log: Pick<EventLog, 'loadMany'> },
+  { chainId, address }: Lane,
+): Promise<Unfinished[]> {
+  const { rows } = await pool.query<{ id: string; state: string; depends_on: string | null; for_ms: number }>({
+    name: 'operator_unfinished',
+    text: `SELECT transaction_id AS id, state, depends_on,
+                  extract(epoch FROM clock_timestamp() - updated_at)::double precision * 1000 AS for_ms
+             FROM transactions WHERE chain_id = $1 AND from_address = $2
+              AND state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+            ORDER BY nonce NULLS LAST, transaction_id LIMIT ${MAX_SHOWN}`,
+    values: [chainId, address],
+  })
+  const loaded = await log.loadMany(
+    transactionAggregate,
+    rows.map(({ id }) => id),
+  )
+  return rows.map(({ id, state, depends_on: dependsOn, for_ms: forMs }, index) => {
+    const known = loaded[index]?.state
+    const newest = known === undefined || known.state === 'unknown' ? null : newestAttempt(known)
+    return {
+      id,
+      state,
+      forMs,
+      dependsOn,
+      nonce: newest?.nonce ?? null,
+      hash: newest?.hash ?? null,
+      purpose: newest?.purpose ?? null,
+      bytes: known === undefined || known.state === 'unknown' ? 0 : known.attempts.length,
+      maxFeePerGas: newest === null ? null : BigInt(newest.fees.maxFeePerGas),
+      maxPriorityFeePerGas: newest === null ? null : BigInt(newest.fees.maxPriorityFeePerGas),
+    }
+  })
+}

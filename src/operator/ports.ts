@@ -1,0 +1,60 @@
+/** What the operator's commands are made of. They read; nothing here can change anything. */
+import type { Pool } from 'pg'
+import type { Within } from '../cli/command.ts'
+import { Unavailable } from '../core/errors.ts'
+import type { Clock } from '../core/ids.ts'
+import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import type { OperatorChain } from './chain-now.ts'
+import type { OperatorSettings } from './limits.ts'
+import type { WaitingSource } from './stuck/service-facts.ts'
+
+export type OperatorPorts = {
+  readonly pool: Pool
+  readonly log: Pick<EventLog, 'loadMany' | 'readStream'>
+  readonly jobs: Pick<Jobs, 'counts' | 'failed' | 'oldest'>
+  /** What carries the queues. */
+  readonly queueBackend: 'PostgreSQL' | 'Redis'
+  readonly chains: readonly OperatorChain[]
+  readonly sources: readonly WaitingSource[]
+  readonly hasIpfs: boolean
+  /** Parties of the joint keys; none where there are no mpc wallets. */
+  readonly parties: readonly number[]
+  readonly settings: OperatorSettings
+  readonly clock: Clock
+}
+
+/** A dependency that did not answer, in its place among the facts. */
+export type Down = { readonly down: string }
+
+export function isDown(fact: unknown): fact is Down {
+  return typeof fact === 'object' && fact !== null && 'down' in fact
+}
+
+/** The answer, or that there is none. @throws what is no outage */
+export async function orDown<T>(question: Promise<T>): Promise<T | Down> {
+  try {
+    return await question
+  } catch (error) {
+    if (!(error instanceof Unavailable) && !isConnectionFailure(error) && !isTransient(error)) throw error
+    return { down: messageOf(error) }
+  }
+}
+
+/** A refused connection to several addresses has an empty message: its parts say it. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0])
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Tells a database that does not answer in so many words: its driver's own do not say what they are about. */
+export function tellingOutages(within: Within<OperatorPorts>): Within<OperatorPorts> {
+  return (task) =>
+    within(task).catch((error: unknown) => {
+      if (!isConnectionFailure(error)) throw error
+      throw new Unavailable('database_unavailable', `The database does not answer: ${messageOf(error)}.`, {
+        cause: error,
+      })
+    })
+}

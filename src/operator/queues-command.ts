@@ -1,0 +1,67 @@
+/** `queues`: what waits in the queues of either back end, how old it is, and what was given up. */
+import type { CliCommand, Within } from '../cli/command.ts'
+import type { FailedJob, OldestJob } from '../jobs/jobs.ts'
+import { QUEUE_NAMES } from '../jobs/queues.ts'
+import type { OperatorPorts } from './ports.ts'
+import { count, duration } from './words.ts'
+
+const FAILED_SHOWN = 3
+
+export function queuesCommand(within: Within<OperatorPorts>): CliCommand {
+  return {
+    name: 'queues',
+    summary: 'the job queues: counts, the oldest job, what was given up',
+    details: `Reads only. Exit code 0: no job was given up; 1: some were; 3: the queue does not answer. \`npm run jobs\` puts jobs back.
+
+JSON: {"backend", "queues": [{"queue", "waiting", "active", "delayed", "failed", "oldest": {"id", "state", "age_ms", "attempts"} or null,
+"newest_failed": [{"id", "reason", "at", "failed_at", "attempts", "times"}]}]}.`,
+    run: (_input, io) =>
+      within(async ({ jobs, queueBackend, clock }) => {
+        const now = clock()
+        const counts = await jobs.counts()
+        const queues = await Promise.all(
+          QUEUE_NAMES.map(async (queue) => {
+            const isEmpty = counts[queue].waiting + counts[queue].active + counts[queue].delayed === 0
+            const oldest = isEmpty ? null : await jobs.oldest(queue)
+            const failed = counts[queue].failed === 0 ? [] : await jobs.failed(queue, { limit: FAILED_SHOWN })
+            return {
+              queue,
+              ...counts[queue],
+              oldest: oldest && oldestJson(oldest, now),
+              newest_failed: failed.map(failedJson),
+            }
+          }),
+        )
+        const rows = queues.map(({ queue, waiting, active, delayed, failed, oldest }) => [
+          queue,
+          ...[waiting, active, delayed, failed].map(String),
+          oldest === null ? '-' : `${oldest.id}, ${oldest.state} for ${duration(oldest.age_ms)}`,
+        ])
+        const given = queues.flatMap(({ queue, failed, newest_failed: newest }) =>
+          newest.length === 0 ? [] : [describeFailed(queue, failed, newest)],
+        )
+        const table = io.table(['queue', 'waiting', 'active', 'delayed', 'failed', 'oldest'], rows)
+        io.print({ backend: queueBackend, queues }, `queues on ${queueBackend}\n\n${table}${given.join('')}`)
+        return given.length > 0 ? 1 : 0
+      }),
+  }
+}
+
+function oldestJson({ id, state, addedAt, attempts }: OldestJob, now: number) {
+  return { id, state, age_ms: Math.max(0, now - addedAt), attempts }
+}
+
+function failedJson({ id, reason, at, failedAt, attempts, times }: FailedJob) {
+  return { id, reason, at, failed_at: new Date(failedAt).toISOString(), attempts, times }
+}
+
+function describeFailed(queue: string, total: number, newest: readonly ReturnType<typeof failedJson>[]): string {
+  const lines = newest.map(
+    ({ id, reason, failed_at: at, attempts }) => `   ${id}  ${at}  tries ${attempts}: ${reason}\n`,
+  )
+  return (
+    `\n${count(total, 'job')} of ${queue} given up, the newest:\n${lines.join('')}` +
+    `   → See all of them, and where each failed.\n     npm run jobs -- failed ${queue}\n` +
+    `   → Mend the cause, then put them back.\n     npm run jobs -- retry ${queue} --all\n`
+  )
+}

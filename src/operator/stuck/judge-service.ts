@@ -1,0 +1,299 @@
+/** What is stuck beside the lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
+import type { FailedJob } from '../../jobs/jobs.ts'
+import type { QueueName } from '../../jobs/queues.ts'
+import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
+import type { ChainNow } from '../chain-now.ts'
+import { type Finding, step } from '../finding.ts'
+import type { Limits } from '../limits.ts'
+import { bursar, count, duration, startProcess } from '../words.ts'
+import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
+
+/** What must live, whatever is configured. */
+export const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
+/** Older rows are of processes that were replaced: the next one that stops takes them away. */
+const FORGOTTEN_MS = 60 * 60_000
+const FRESH_MS = FRESH_SECONDS * 1_000
+/** As `/readyz` has them. */
+const SUBSCRIPTION_LAG_MS = 30_000
+const FOLLOWER_SILENCE_MS = 60_000
+
+export type ServiceContext = {
+  readonly chains: readonly ChainNow[]
+  readonly limits: Limits
+  /** Parties of the joint keys that this installation has. */
+  readonly parties: readonly number[]
+}
+
+/** How many processes of a kind have given a sign of life lately. */
+export function liveOf(processes: readonly ProcessNow[], name: string): number {
+  return processes.filter(({ process, silentMs }) => process === name && silentMs <= FRESH_MS).length
+}
+
+export function judgeService(facts: ServiceFacts, context: ServiceContext): Finding[] {
+  return [
+    ...judgeProcesses(facts, context),
+    ...judgeLeaders(facts, context),
+    ...facts.subscriptions.flatMap(judgeSubscription),
+    ...context.chains.flatMap((chain) => judgeFollower(facts, chain, context.limits)),
+    ...judgeUnsettled(facts, context),
+    ...judgeBans(facts),
+    ...judgeWork(facts, context.limits),
+  ]
+}
+
+function judgeProcesses({ processes }: ServiceFacts, { parties }: ServiceContext): Finding[] {
+  const names = [...PROCESSES, ...parties.map((number) => `mpc-party-${number}`)]
+  return names.flatMap((name): Finding[] => {
+    const own = processes.filter(({ process }) => process === name)
+    const last = own.toSorted((a, b) => a.silentMs - b.silentMs)[0]
+    if (liveOf(processes, name) === 0) return [missing(name, last)]
+    return own.filter((one) => isLost(one, own)).map(silent)
+  })
+}
+
+function missing(name: string, last: ProcessNow | undefined): Finding {
+  const isParty = name.startsWith('mpc-party-')
+  const silence =
+    last === undefined ? 'was never seen, or stopped in order' : `fell silent ${duration(last.silentMs)} ago`
+  return {
+    kind: isParty ? 'mpc_party_down' : 'process_missing',
+    subject: name,
+    problem: `No ${name} gives a sign of life: the last one ${last === undefined ? '' : `(${last.instance}) `}${silence}.`,
+    forMs: last?.silentMs ?? null,
+    next: [
+      step('Start it.', startProcess(name)),
+      step('If it runs, it cannot reach the database: read its log.', `docker compose logs --since 10m ${name}`),
+      ...(isParty
+        ? [step('If its disk is lost, its shares can be made again: docs/mpc.md, "Recovering a lost share".')]
+        : []),
+    ],
+  }
+}
+
+/** Silent, not yet forgotten, and nothing of its kind lives in its place: `host:pid` names the place. */
+function isLost({ instance, silentMs }: ProcessNow, own: readonly ProcessNow[]): boolean {
+  const host = (name: string) => name.slice(0, name.lastIndexOf(':'))
+  return (
+    silentMs > FRESH_MS &&
+    silentMs < FORGOTTEN_MS &&
+    !own.some((other) => other.silentMs <= FRESH_MS && host(other.instance) === host(instance))
+  )
+}
+
+function silent({ process, instance, silentMs }: ProcessNow): Finding {
+  return {
+    kind: 'process_silent',
+    subject: `${process} ${instance}`,
+    problem: `${process}@${instance} fell silent ${duration(silentMs)} ago; others of its kind live and go on with its work.`,
+    forMs: silentMs,
+    next: [
+      step(
+        'Start it again, unless it was taken away on purpose: it is forgotten after an hour.',
+        startProcess(process),
+      ),
+    ],
+  }
+}
+
+function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {
+  const needed = [
+    ['dispatcher', 'dispatcher'],
+    ['sweeper', 'dispatcher'],
+    ...chains.map(({ settings }) => [`follow-${settings.chainId}`, 'chain-follower'] as const),
+  ] as const
+  return needed.flatMap(([name, process]): Finding[] => {
+    const leader = leaders.find((one) => one.name === name)
+    if (leader !== undefined && -leader.expiresInMs <= limits.leaseGraceMs) return []
+    // That none of its kind lives is told already.
+    if (liveOf(processes, process) === 0) return []
+    const problem =
+      leader === undefined
+        ? `Nobody leads ${name}.`
+        : `${leader.holder} led ${name} and has not renewed its lease for ${duration(-leader.expiresInMs)}; nobody has taken over.`
+    return [
+      {
+        kind: 'nobody_leads',
+        subject: name,
+        problem,
+        forMs: leader === undefined ? null : -leader.expiresInMs,
+        next: [
+          step(`A ${process} lives: read why it does not lead.`, `docker compose logs --since 10m ${process}`),
+          step('Or start one more, to take over.', startProcess(process)),
+        ],
+      },
+    ]
+  })
+}
+
+function judgeSubscription({ name, lagMs }: ServiceFacts['subscriptions'][number]): Finding[] {
+  if (lagMs <= SUBSCRIPTION_LAG_MS) return []
+  return [
+    {
+      kind: 'subscription_behind',
+      subject: name,
+      problem: `The oldest event that ${name} has not read was recorded ${duration(lagMs)} ago.`,
+      forMs: lagMs,
+      next: [
+        step('Start it, or add one to take over.', startProcess('dispatcher')),
+        step(
+          'A transaction that was left open keeps every reader of the log waiting: look for one, and end it.',
+          `psql $DATABASE_URL -c "SELECT pid, state, xact_start, left(query, 60) FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start"`,
+        ),
+      ],
+    },
+  ]
+}
+
+/** Whether what the chain holds is recorded: else nothing can be said of what it has mined. */
+function isFollowed(cursors: readonly CursorNow[], chain: ChainNow, { lagBlocks }: Pick<Limits, 'lagBlocks'>): boolean {
+  const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
+  return (
+    cursor !== undefined && cursor.silentMs <= FOLLOWER_SILENCE_MS && headOf(cursor, chain) - cursor.number <= lagBlocks
+  )
+}
+
+/** Between two blocks the follower is one behind, and the node that is asked may be one ahead. */
+const AT_HEAD = { lagBlocks: 2 }
+
+/** What of a chain's follower the lanes are judged by. */
+export function followingOf(cursors: readonly CursorNow[], chain: ChainNow | null, limits: Limits) {
+  return {
+    followed: chain !== null && isFollowed(cursors, chain, limits),
+    atHead: chain !== null && isFollowed(cursors, chain, AT_HEAD),
+  }
+}
+
+function headOf({ head }: CursorNow, { node }: ChainNow): number {
+  return Math.max(head, node.up ? node.head : 0)
+}
+
+function judgeFollower({ cursors, processes }: ServiceFacts, chain: ChainNow, limits: Limits): Finding[] {
+  // That no follower lives is told already.
+  if (liveOf(processes, 'chain-follower') === 0 || isFollowed(cursors, chain, limits)) return []
+  const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
+  const start = step('Start a follower.', startProcess('chain-follower'))
+  const log = step('Read its log.', 'docker compose logs --since 10m chain-follower')
+  if (cursor === undefined || cursor.silentMs > FOLLOWER_SILENCE_MS) {
+    const problem =
+      cursor === undefined
+        ? `${chain.name} was never followed.`
+        : `${chain.name} stands at block ${cursor.number}: its follower has heard no node for ${duration(cursor.silentMs)}.`
+    const node = chain.node.up
+      ? step(`The node answers and is at block ${chain.node.head}.`)
+      : step(`The node does not answer (${chain.node.why}): mend it, or name another one in ${chain.urlsSetting}.`)
+    return [
+      {
+        kind: 'follower_halted',
+        subject: chain.name,
+        problem,
+        forMs: cursor?.silentMs ?? null,
+        next: [node, start, log],
+      },
+    ]
+  }
+  const head = headOf(cursor, chain)
+  const next = [
+    step('Ask again in a minute: when the number falls, it catches up by itself.', bursar('stuck')),
+    step('When it does not, read why.', 'docker compose logs --since 10m chain-follower'),
+  ]
+  const problem = `The follower of ${chain.name} is at block ${cursor.number} and the chain at ${head}: ${count(head - cursor.number, 'block')} behind.`
+  return [{ kind: 'follower_behind', subject: chain.name, problem, forMs: null, next }]
+}
+
+function judgeUnsettled({ unsettled, cursors }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {
+  const followed = chains.filter((chain) => isFollowed(cursors, chain, limits))
+  return unsettled
+    .filter(({ ms, chainId }) => ms > limits.workMs && followed.some(({ settings }) => settings.chainId === chainId))
+    .map(({ chainId, count: n, id, ms }) => ({
+      kind: 'not_settled' as const,
+      subject: chains.find(({ settings }) => settings.chainId === chainId)?.name ?? `chain-${chainId}`,
+      problem: `${count(n, 'transaction')} deep enough in the chain and not recorded as final, ${id} for one.`,
+      forMs: ms,
+      next: [
+        step(
+          'The follower settles with each block: see whether it is there.',
+          'docker compose logs --since 10m chain-follower',
+        ),
+        step('Read the story of one.', bursar(`explain ${id}`)),
+      ],
+    }))
+}
+
+function judgeBans({ bannedKeys }: ServiceFacts): Finding[] {
+  return bannedKeys.map(({ keyId, walletId, banned }) => ({
+    kind: 'mpc_party_banned' as const,
+    subject: walletId ?? keyId,
+    problem: `Party ${banned.join(', ')} failed a check of the others and signs no more with ${keyId}${walletId === null ? ', a key of the pool' : ` of ${walletId}`}.`,
+    forMs: null,
+    next: [
+      step(
+        'Find out why: its share is damaged, its disk was put back to an older state, or somebody else sits there.',
+        `docker compose logs mpc-party-${banned[0]}`,
+      ),
+      walletId === null
+        ? step('No wallet has this key: it can stay as it is.')
+        : step('Make the shares anew, which lifts the ban.', sharesRequest(walletId)),
+    ],
+  }))
+}
+
+function sharesRequest(walletId: string): string {
+  return `curl -s -X POST $URL/v1/wallets/${walletId}/shares/refresh -H "Authorization: Bearer $KEY" -H "Idempotency-Key: $(uuidgen)"`
+}
+
+function judgeWork({ waiting, unpinned }: ServiceFacts, limits: Limits): Finding[] {
+  const found: Finding[] = waiting
+    .filter(({ ids }) => ids.length > 0)
+    .map(({ name, ids }) => ({
+      kind: 'work_waiting',
+      subject: name,
+      problem: `${count(ids.length, 'item')} of ${name} should have been done ${duration(limits.workMs)} after they were asked for, ${ids[0]} first.`,
+      forMs: null,
+      next: [
+        step('See whether their jobs wait or failed.', bursar('queues')),
+        step('Read the log of who does them.', `docker compose logs --since 10m ${WORKERS[name] ?? 'signer'}`),
+      ],
+    }))
+  if (unpinned !== null) {
+    found.push({
+      kind: 'metadata_unpinned',
+      subject: 'IPFS',
+      problem: `${count(unpinned.count, 'piece')} of metadata not on IPFS, ${unpinned.cid} for one.`,
+      forMs: null,
+      next: [
+        step('See that the Kubo node of IPFS_API_URL answers.', 'curl -s -X POST $IPFS_API_URL/api/v0/id'),
+        step(
+          'Read what it says: the dispatcher pins, and tries again by itself.',
+          'docker compose logs --since 10m dispatcher',
+        ),
+      ],
+    })
+  }
+  return found
+}
+
+/** Who does waiting work that is not the signer's. */
+const WORKERS: Readonly<Record<string, string>> = { balances: 'chain-follower' }
+
+/** @param failed the newest jobs of a queue that were given up; `total` of them there are */
+export function judgeFailedJobs(
+  queue: QueueName,
+  failed: readonly FailedJob[],
+  total: number,
+  nowMs: number,
+): Finding[] {
+  const [newest] = failed
+  if (newest === undefined) return []
+  return [
+    {
+      kind: 'failed_jobs',
+      subject: `queue ${queue}`,
+      problem: `${count(total, 'job')} given up, ${newest.id} last: ${newest.reason}`,
+      forMs: nowMs - newest.failedAt,
+      next: [
+        step('See all of them, and where each failed.', `npm run jobs -- failed ${queue}`),
+        step('Mend the cause, then put them back.', `npm run jobs -- retry ${queue} --all`),
+      ],
+    },
+  ]
+}

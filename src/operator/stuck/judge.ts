@@ -1,0 +1,108 @@
+/** Everything that is stuck, what blocks the most first. Pure. */
+import { type Finding, step } from '../finding.ts'
+import { isOverCap, judgeLane } from '../lanes/judge-lane.ts'
+import type { Limits } from '../limits.ts'
+import { isDown } from '../ports.ts'
+import { gwei, startProcess } from '../words.ts'
+import { followingOf, judgeFailedJobs, judgeService, liveOf } from './judge-service.ts'
+import type { Facts } from './read-facts.ts'
+
+export type JudgeContext = {
+  readonly limits: Limits
+  readonly parties: readonly number[]
+  readonly nowMs: number
+  readonly queueBackend: string
+}
+
+export function judge(facts: Facts, context: JudgeContext): Finding[] {
+  const { chains, service, lanes, failedJobs } = facts
+  const { limits, parties, nowMs } = context
+  const live = isDown(service)
+    ? null
+    : { signer: liveOf(service.processes, 'signer'), submitter: liveOf(service.processes, 'submitter') }
+  return [
+    ...judgeOutages(facts, context),
+    ...(isDown(service) ? [] : judgeService(service, { chains, limits, parties })),
+    ...chains.filter(isOverCap).map(overCap),
+    ...(isDown(lanes) ? [] : lanes).flatMap((lane) => {
+      const chain = chains.find(({ settings }) => settings.chainId === lane.lane.chainId) ?? null
+      return judgeLane(lane, {
+        chain,
+        limits,
+        live,
+        ...followingOf(isDown(service) ? [] : service.cursors, chain, limits),
+      })
+    }),
+    ...(isDown(failedJobs) ? [] : failedJobs).flatMap(({ queue, newest, total }) =>
+      judgeFailedJobs(queue, newest, total, nowMs),
+    ),
+  ]
+}
+
+/** Kinds after which something is not known: the exit code says so. */
+export function isOutage({ kind }: Finding): boolean {
+  return kind === 'database_down' || kind === 'queue_down' || kind === 'node_down'
+}
+
+function judgeOutages({ chains, service, lanes, failedJobs }: Facts, { queueBackend }: JudgeContext): Finding[] {
+  const found: Finding[] = []
+  const database = isDown(service) ? service : isDown(lanes) ? lanes : null
+  if (database !== null) {
+    found.push({
+      kind: 'database_down',
+      subject: 'database',
+      problem: `The database does not answer: ${database.down}. Nothing is accepted, signed or recorded, and nothing is lost.`,
+      forMs: null,
+      next: [
+        step('See whether it runs, and start it.', startProcess('postgres')),
+        step('See whether DATABASE_URL reaches it from here.', 'psql $DATABASE_URL -c "SELECT 1"'),
+      ],
+    })
+  }
+  if (isDown(failedJobs)) {
+    found.push({
+      kind: 'queue_down',
+      subject: `queues on ${queueBackend}`,
+      problem: `The job queue does not answer: ${failedJobs.down} What is accepted waits, and nothing is lost.`,
+      forMs: null,
+      next: [
+        step('Start it: the sweeper finds by itself what an emptied queue has lost.', startProcess('redis')),
+        step('See whether REDIS_URL reaches it from here.', 'redis-cli -u $REDIS_URL ping'),
+      ],
+    })
+  }
+  for (const { name, node, urlsSetting } of chains) {
+    if (node.up) continue
+    found.push({
+      kind: 'node_down',
+      subject: name,
+      problem: `No node of ${name} answers: ${node.why}. What is signed is sent when one does.`,
+      forMs: null,
+      next: [
+        step(
+          `Mend it, or add another node to ${urlsSetting} and start the processes again: several are tried in turn.`,
+        ),
+        step('See how often each node failed.', 'curl -s $URL/metrics | grep bursar_rpc'),
+      ],
+    })
+  }
+  return found
+}
+
+function overCap({ name, node, settings, capSetting }: Facts['chains'][number]): Finding {
+  const base = node.up ? node.baseFeePerGas : 0n
+  const needed = base + settings.minTipWei
+  return {
+    kind: 'fee_over_cap',
+    subject: name,
+    problem: `${name} asks ${gwei(needed)} for a unit of gas and the cap is ${gwei(settings.maxFeePerGasWei)}: nothing is signed there.`,
+    forMs: null,
+    next: [
+      step('Wait for fees to fall: what waits is signed then, and what has valid_until fails at that time.'),
+      step(
+        `Or set ${capSetting} to more than ${needed} (wei) and start the signers and the API again.`,
+        startProcess('signer api'),
+      ),
+    ],
+  }
+}

@@ -1,0 +1,120 @@
+/** What the database says of the service as a whole: who lives, who leads, what waits. Read only; a fixed number of queries. */
+import type { Pool } from 'pg'
+import type { Job } from '../../jobs/queues.ts'
+
+export type ProcessNow = { readonly process: string; readonly instance: string; readonly silentMs: number }
+export type LeaderNow = { readonly name: string; readonly holder: string; readonly expiresInMs: number }
+export type SubscriptionNow = { readonly name: string; readonly lagMs: number }
+export type CursorNow = {
+  readonly chainId: number
+  readonly number: number
+  /** The head that the follower was told last. */
+  readonly head: number
+  readonly silentMs: number
+}
+export type BannedKey = { readonly keyId: string; readonly walletId: string | null; readonly banned: readonly number[] }
+/** Things of one sort that should have moved by now: the oldest, and how many at most a hundred. */
+export type WaitingWork = { readonly name: string; readonly ids: readonly string[] }
+
+export type ServiceFacts = {
+  readonly processes: readonly ProcessNow[]
+  readonly leaders: readonly LeaderNow[]
+  readonly subscriptions: readonly SubscriptionNow[]
+  readonly cursors: readonly CursorNow[]
+  readonly bannedKeys: readonly BannedKey[]
+  readonly waiting: readonly WaitingWork[]
+  /** `null` where everything is pinned, or no IPFS node is configured. */
+  readonly unpinned: { readonly count: number; readonly cid: string } | null
+  /** By chain id: how many are deep enough and not final yet, and the lowest of them. */
+  readonly unsettled: readonly {
+    readonly chainId: number
+    readonly count: number
+    readonly id: string
+    readonly ms: number
+  }[]
+}
+
+/** Where unfinished work shows: what the sweeper looks at too. */
+export type WaitingSource = {
+  readonly name: string
+  readonly find: (before: Date, limit: number) => Promise<readonly Job[]>
+}
+
+export type ServiceFactsPorts = {
+  readonly pool: Pool
+  readonly sources: readonly WaitingSource[]
+  readonly hasIpfs: boolean
+  /** Confirmations that make a transaction final, by chain id. */
+  readonly confirmations: ReadonlyMap<number, number>
+}
+
+/** Of each sort of waiting work. */
+const MAX_WAITING = 100
+const MAX_BANNED = 100
+const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})::double precision * 1000`
+
+/** @param before what was asked for later may still be on its way */
+export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): Promise<ServiceFacts> {
+  const { pool, sources } = ports
+  const rows = async <T extends object>(text: string, values: unknown[] = []) =>
+    (await pool.query<T>(text, values)).rows
+  const [processes, leaders, subscriptions, cursors, bannedKeys, unpinned, unsettled, waiting] = await Promise.all([
+    readProcesses(pool),
+    rows<LeaderNow>(
+      `SELECT name, holder, -${age('expires_at')} AS "expiresInMs" FROM leases
+        WHERE holder IS NOT NULL AND name !~ '^(sign|submit)-' ORDER BY name`,
+    ),
+    rows<SubscriptionNow>(LAGS),
+    readCursors(pool),
+    rows<BannedKey>(
+      `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
+    ),
+    readUnpinned(ports, before),
+    readUnsettled(ports),
+    Promise.all(
+      sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
+    ),
+  ])
+  return { processes, leaders, subscriptions, cursors, bannedKeys, unpinned, unsettled, waiting }
+}
+
+export async function readProcesses(pool: Pool): Promise<ProcessNow[]> {
+  const text = `SELECT process, instance, ${age('beat_at')} AS "silentMs" FROM heartbeats ORDER BY process, instance`
+  return (await pool.query<ProcessNow>(text)).rows
+}
+
+export async function readCursors(pool: Pool): Promise<CursorNow[]> {
+  const text = `SELECT chain_id AS "chainId", number::double precision, head::double precision, ${age('updated_at')} AS "silentMs"
+                  FROM chain_cursors`
+  return (await pool.query<CursorNow>(text)).rows
+}
+
+/** How long the oldest event after each checkpoint has waited. */
+const LAGS = `
+  SELECT c.name, coalesce(${age('e.recorded_at')}, 0) AS "lagMs" FROM checkpoints c
+    LEFT JOIN LATERAL (SELECT recorded_at FROM events WHERE (transaction_id, position) > (c.transaction_id, c.position)
+                        ORDER BY transaction_id, position LIMIT 1) AS e ON true
+   ORDER BY c.name`
+
+/** What was tried and put off (due in the future), and what nobody has tried for a while. */
+async function readUnpinned({ pool, hasIpfs }: ServiceFactsPorts, before: Date): Promise<ServiceFacts['unpinned']> {
+  if (!hasIpfs) return null
+  const { rows } = await pool.query<{ count: string; cid: string | null }>(
+    'SELECT count(*) AS count, min(cid) AS cid FROM nft_pins WHERE pinned_at IS NULL AND (due_at < $1 OR due_at > clock_timestamp())',
+    [before],
+  )
+  const [row] = rows
+  return row === undefined || row.cid === null ? null : { count: Number(row.count), cid: row.cid }
+}
+
+async function readUnsettled({ pool, confirmations }: ServiceFactsPorts): Promise<ServiceFacts['unsettled']> {
+  const { rows } = await pool.query<{ chainId: number; count: string; id: string; ms: number }>(
+    `SELECT t.chain_id AS "chainId", count(*) AS count, min(t.transaction_id) AS id, max(${age('t.updated_at')}) AS ms
+       FROM unnest($1::integer[], $2::integer[]) AS chain(id, confirmations)
+       JOIN chain_cursors c ON c.chain_id = chain.id
+       JOIN transactions t ON t.chain_id = c.chain_id AND t.state = 'mined' AND t.block_number <= c.number - chain.confirmations + 1
+      GROUP BY t.chain_id`,
+    [[...confirmations.keys()], [...confirmations.values()]],
+  )
+  return rows.map((row) => ({ ...row, count: Number(row.count) }))
+}
