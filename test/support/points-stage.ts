@@ -110,7 +110,8 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
       const transfers = planTransfers(createRandom(0), { ...plan, firstNumber: asked, tokens })
       asked += 1
       const [answer] = await sendTransfers(api, transfers, (answered) => void answers.push(answered))
-      if (answer === undefined || answer.transactionId === null) throw new Error(`refused: ${answer?.status} ${answer?.code}`)
+      if (answer === undefined || answer.transactionId === null)
+        throw new Error(`refused: ${answer?.status} ${answer?.code}`)
       return answer.transactionId
     },
     settle,
