@@ -55,14 +55,13 @@ export function auditRoutes({ readEvents, checkpoints, proveEvent }: AuditRouteP
       const newest = await checkpoints.newest()
       if (newest === null)
         throw new NotFound('checkpoint', 'checkpoint_not_found', 'Nothing was signed yet: ask again in a while.')
-      const { size, root, note, takenAt, anchorTransactionId } = newest
+      const { size, root, note, takenAt } = newest
       return success({
         origin: note.slice(0, note.indexOf('\n')),
         size,
         root: root.toString('base64'),
         note,
         taken_at: takenAt.toISOString(),
-        anchor_transaction_id: anchorTransactionId,
       })
     })
 

@@ -81,9 +81,6 @@ export const checkpointSchema = Type.Object({
   }),
   note,
   taken_at: instantSchema,
-  anchor_transaction_id: nullable(
-    Type.String({ description: 'The transaction that put the root on a chain, if any did.', examples: [null] }),
-  ),
 })
 
 export const proofParams = closedObject({ event_id: eventIdSchema })

@@ -75,7 +75,9 @@ function postgresLocks(databaseUrl: string): Locks {
     },
     drop: (names) =>
       withClient(databaseUrl, async (client) => {
-        const text = `UPDATE ${SCHEMA}.job SET locked_until_ms = 0 WHERE state = 'active' AND queue || ' ' || id = ANY ($1)`
+        // The time of the last check is of such a clock too: until it has come again, nobody would check.
+        const text = `WITH again AS (DELETE FROM ${SCHEMA}.meta WHERE field = 'stalled-check')
+                      UPDATE ${SCHEMA}.job SET locked_until_ms = 0 WHERE state = 'active' AND queue || ' ' || id = ANY ($1)`
         await client.query(text, [names])
       }),
   }

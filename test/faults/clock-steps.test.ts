@@ -74,10 +74,11 @@ const ACTS = [
 async function setInSilence(stage: PointsStage, node: NodeProxy, victim: Victim, aheadMs: number): Promise<void> {
   await actNamed('a transfer').play(stage) // So that everything that is remembered for a while is remembered from before.
   node.decide = () => ({ type: 'refuse' })
-  const ids = await Promise.all(stage.wallets.map((wallet) => stage.send(wallet, 'native')))
+  const sent = Promise.all(stage.wallets.map((wallet) => stage.send(wallet, 'native')))
   await sleep(SILENCE_MS)
   await victim.setClock(aheadMs)
   node.decide = () => ({ type: 'pass' })
+  const ids = await sent
   await stage.settle()
   for (const id of ids) await mustBe(stage, id, 'confirmed')
 }

@@ -43,6 +43,9 @@ type Tally = { -readonly [Key in keyof Hits]: Hits[Key] } & { restarts: number; 
 const APPEND = /append_commits/
 /** What a full disk refuses, of what the service sends: all but questions. */
 const WRITES = /append_commits|_lease|INSERT|UPDATE|DELETE/i
+const LESSER_DEPTHS = [5, 2, 1] as const
+/** A block comes every second. */
+const REORG_TRIES = 20
 /** Base fees do not grow without end: past this one is left as it is. */
 const HIGH_BASE_FEE = 20n * 10n ** 9n
 
@@ -101,7 +104,7 @@ async function perform(world: World, fault: Fault, tally: Tally): Promise<void> 
       tally.databaseFaults += world.database.cutAll() > 0 ? 1 : 0
       return
     case 'reorg':
-      tally.reorgs += (await attempt(() => reorganise(nodeOf(world, fault.network), fault))) ? 1 : 0
+      tally.reorgs += (await attempt(() => reorganiseAsDeepAs(world, fault))) ? 1 : 0
       return
     case 'forget pool':
       tally.others += (await attempt(() => ask(world, fault.network, 'anvil_dropAllTransactions'))) ? 1 : 0
@@ -188,6 +191,14 @@ function ask(world: World, network: Network, method: string, ...params: unknown[
   return callRpc(nodeOf(world, network), method, params)
 }
 
+/** A node that was just started cannot go back behind its start: then it goes back as far as it can. */
+async function reorganiseAsDeepAs(world: World, fault: Extract<Fault, { type: 'reorg' }>): Promise<void> {
+  const { network, again } = fault
+  for (const depth of [fault.depth, ...LESSER_DEPTHS.filter((lesser) => lesser < fault.depth)])
+    if (await attempt(() => reorganise(nodeOf(world, network), { depth, again }))) return
+  await insist(() => reorganise(nodeOf(world, network), { depth: 1, again }), REORG_TRIES)
+}
+
 async function raiseBaseFee(world: World, network: Network): Promise<void> {
   const { baseFeePerGas } = (await ask(world, network, 'eth_getBlockByNumber', 'latest', false)) as {
     readonly baseFeePerGas: string
@@ -215,13 +226,13 @@ async function attempt(action: () => Promise<unknown>): Promise<boolean> {
 const TRIES = 200
 const PAUSE_MS = 100
 
-async function insist(action: () => Promise<unknown>): Promise<void> {
+async function insist(action: () => Promise<unknown>, most = TRIES): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await action()
       return
     } catch (error) {
-      if (tries === TRIES) throw error
+      if (tries === most) throw error
     }
     await sleep(PAUSE_MS)
   }

@@ -16,14 +16,17 @@ async function withTwo(t: Test) {
   return { held, other, setBack }
 }
 
-t.test('a holder that died before the clock was set back by an hour does not keep its lease for that hour', async (t) => {
-  const { held, other, setBack } = await withTwo(t)
-  t.equal(await other.acquire('lane'), null, 'it is held')
-  await setBack('1 hour')
-  const taken = await other.acquire('lane')
-  t.equal(taken?.fence, held.fence + 1n)
-  t.equal(await held.renew(), false, 'the fence keeps the one before from coming back')
-})
+t.test(
+  'a holder that died before the clock was set back by an hour does not keep its lease for that hour',
+  async (t) => {
+    const { held, other, setBack } = await withTwo(t)
+    t.equal(await other.acquire('lane'), null, 'it is held')
+    await setBack('1 hour')
+    const taken = await other.acquire('lane')
+    t.equal(taken?.fence, held.fence + 1n)
+    t.equal(await held.renew(), false, 'the fence keeps the one before from coming back')
+  },
+)
 
 t.test('a holder that lives and renews keeps its lease when the clock is set back', async (t) => {
   const { held, other, setBack } = await withTwo(t)

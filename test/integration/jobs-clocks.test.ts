@@ -3,11 +3,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { inEveryPlace, openJobs, type Where } from '../support/job-places.ts'
+import { inEveryPlace, openJobs, QUICK, type Where } from '../support/job-places.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const WORKER = fileURLToPath(new URL('../support/jobs-worker.ts', import.meta.url))
 const HOUR_MS = 3_600_000
+/** So many that a worker does not run out of them before it is killed. */
+const RETRIES = { ...QUICK, attempts: 1_000 }
 
 /** A worker with a wrong clock takes the job, and dies with it in its hands, or after it has failed it. */
 async function leaveToDie(where: Where, then: 'hold' | 'fail', until: () => Promise<boolean>): Promise<void> {
@@ -40,7 +42,7 @@ await inEveryPlace(t, async (t, place) => {
   ] as const) {
     await t.test(rule, async (t) => {
       const where = await place.fresh()
-      const jobs = openJobs(t, where)
+      const jobs = openJobs(t, where, { retries: RETRIES })
       await jobs.add([{ queue: 'lane', id: 'a', data: { lane: 'a' } }])
       await leaveToDie(where, then, async () => (await jobs.counts()).lane[state] === 1)
       await mustRun(t, jobs)

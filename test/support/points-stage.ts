@@ -79,6 +79,7 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
   let listening = await service.listenAt(port)
   const api = createApiClient({ baseUrl: listening.baseUrl, apiKey: service.apiKey })
   const answers: Answered[] = []
+  let asked = 0
   const settle = () =>
     untilSettled(
       () => service.places,
@@ -106,9 +107,11 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
     async send(wallet, asset) {
       const plan = { wallets: [wallet], count: 1, spreadMs: 0, impatient: 0 }
       const tokens = asset === 'USDC' ? 1 : 0
-      const transfers = planTransfers(createRandom(0), { ...plan, firstNumber: answers.length, tokens })
+      const transfers = planTransfers(createRandom(0), { ...plan, firstNumber: asked, tokens })
+      asked += 1
       const [answer] = await sendTransfers(api, transfers, (answered) => void answers.push(answered))
-      if (answer === undefined || answer.transactionId === null) throw new Error(`refused: ${JSON.stringify(answer)}`)
+      if (answer === undefined || answer.transactionId === null)
+        throw new Error(`refused: ${answer?.status} ${answer?.code}`)
       return answer.transactionId
     },
     settle,

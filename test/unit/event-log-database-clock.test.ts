@@ -53,18 +53,21 @@ t.test('before the database has answered, and where it never does, the time is t
 })
 
 for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
-  t.test(`a system clock that is set by ${aheadMs / HOUR_MS} h moves nothing, and has the database asked again`, async (t) => {
-    const { clocks, clock } = withClocks()
-    t.teardown(clock.close)
-    await settled(clock)
-    const { asked } = clocks
-    clocks.wall += aheadMs
-    t.equal(clock.now(), clocks.database)
-    await settled(clock)
-    t.equal(clocks.asked, asked + 1)
-    t.equal(clock.now(), clocks.database)
-    t.equal(clocks.asked, asked + 1, 'once')
-  })
+  t.test(
+    `a system clock that is set by ${aheadMs / HOUR_MS} h moves nothing, and has the database asked again`,
+    async (t) => {
+      const { clocks, clock } = withClocks()
+      t.teardown(clock.close)
+      await settled(clock)
+      const { asked } = clocks
+      clocks.wall += aheadMs
+      t.equal(clock.now(), clocks.database)
+      await settled(clock)
+      t.equal(clocks.asked, asked + 1)
+      t.equal(clock.now(), clocks.database)
+      t.equal(clocks.asked, asked + 1, 'once')
+    },
+  )
 }
 
 t.test('a machine that slept, and whose timer stood still, is told the time when it wakes up', async (t) => {

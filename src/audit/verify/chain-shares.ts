@@ -5,7 +5,8 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { BadEvent } from '../chain/chain-check.ts'
-import type { CheckedShare, Share } from './check-share.ts'
+import type { Share } from '../chain/log-rows.ts'
+import type { CheckedShare } from './check-share.ts'
 
 /** What a thread is told, and tells. */
 export type ShareTask = {

@@ -1,13 +1,10 @@
 /** Checks the hash chains of a share of the streams, in the order of the log, on a connection whose snapshot stands still. */
 import { LOG_START } from '../../event-log/subscription.ts'
 import { type BadEvent, createChainCheck } from '../chain/chain-check.ts'
-import { type Queryable, readLogRows } from '../chain/log-rows.ts'
+import { type Queryable, readLogRows, type Share } from '../chain/log-rows.ts'
 
 /** Events in one read: a few megabytes. */
 const BATCH_SIZE = 4_000
-
-/** All streams, or one of several shares of them. */
-export type Share = { readonly index: number; readonly of: number }
 
 export type CheckedShare = {
   /** How many events were checked. */
