@@ -5,6 +5,7 @@ import { type Answered, type LoadTransfer, type LoadWallet, replayTransfers, sen
 import type { Random } from '../support/load-random.ts'
 import { type Unsettled, untilSettled } from '../support/load-settle.ts'
 import { auditLog, firstConfirmations } from '../support/log-audit.ts'
+import { operatorVerifies } from '../support/operator-verify.ts'
 import type { Service } from '../support/service.ts'
 import type { World } from '../support/world.ts'
 import { describeFault, type Fault } from './fault-plan.ts'
@@ -86,6 +87,7 @@ export async function runRound(round: Round): Promise<RoundResult> {
     )),
   )
   problems.push(...unexplained(service.deaths().slice(deathsBefore), restarts))
+  problems.push(...(await operatorVerifies(service)))
   const { database_url } = service.state()
   const log = await auditLog(database_url)
   const audit = await auditChain({ places: service.state(), wallets, answers: [...earlier, ...answers] })

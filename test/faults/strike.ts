@@ -58,14 +58,16 @@ export async function strikeAll(
   const startedAt = performance.now()
   const tally: Tally = { ...NO_HITS, restarts: 0, killedAt: [] }
   const told = liesTold(world)
-  const lasting = new Set<Promise<void>>()
+  const lasting: Promise<PromiseSettledResult<void>[]>[] = []
   for (const fault of faults) {
     await sleep(Math.max(0, startedAt + fault.atMs - performance.now()))
     onFault(fault)
-    if ('forMs' in fault && fault.type !== 'pause') lasting.add(last(world, fault, random, tally))
+    if ('forMs' in fault && fault.type !== 'pause')
+      lasting.push(Promise.allSettled([last(world, fault, random, tally)]))
     else await perform(world, fault, tally)
   }
-  await Promise.all(lasting)
+  const failed = (await Promise.all(lasting)).flat().find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
   world.calm()
   const { restarts, killedAt, ...hits } = tally
   return { hits: { ...hits, lies: liesTold(world) - told }, killedAt, restarts, lastAt: performance.now() }
@@ -127,7 +129,6 @@ async function perform(world: World, fault: Fault, tally: Tally): Promise<void> 
 /** A start asks for a world that works: an operator does not start anew on a disk that is full. */
 async function startAgain(world: World): Promise<void> {
   world.calm()
-  await insist(() => query(world, 'SELECT 1')).catch(() => undefined)
   await world.service.start()
 }
 
@@ -223,7 +224,8 @@ async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   )
 }
 
-const TRIES = 200
+/** Five minutes: only ends a run that hangs. */
+const TRIES = 3_000
 const PAUSE_MS = 100
 
 async function insist(action: () => Promise<unknown>, most = TRIES): Promise<void> {
