@@ -12,6 +12,8 @@ import { describeFault, type Kind, planFaults } from './fault-plan.ts'
 import { runRound } from './run-round.ts'
 
 const TRANSFERS = 300
+/** Share of exchanges in which nodes lie all the time. */
+const UNREST = 0.1
 /** Nodes are not killed here: one forgets what it has not written down, and with it the wallets' funds. */
 const KINDS: readonly Kind[] = [
   'api',
@@ -58,7 +60,15 @@ t.test('a round of faults by a random seed: nothing is lost, nothing is doubled,
   t.comment(faults.map(describeFault).join(', '))
   const plan = { wallets, count: TRANSFERS, firstNumber: 0, spreadMs: withinMs, tokens: 0.25, impatient: 0.03 }
   const transfers = planTransfers(random, plan)
-  const { audit, hits, settledMs } = await runRound({ world, wallets, transfers, faults, random, earlier: [] })
+  const { audit, hits, settledMs } = await runRound({
+    world,
+    wallets,
+    transfers,
+    faults,
+    random,
+    unrest: UNREST,
+    earlier: [],
+  })
   const { accepted, once, ended, doubled, lost, problems } = audit
   t.strictSame(problems, [])
   t.strictSame({ open: accepted - once - ended, doubled, lost }, { open: 0, doubled: 0, lost: 0 })
