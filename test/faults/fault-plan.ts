@@ -141,7 +141,7 @@ function faultOf(random: Random, kind: Kind, atMs: number): Fault {
     case 'disk':
       return { type: 'full disk', atMs, forMs }
     case 'lies':
-      return { type: 'lies', atMs, networks: liars(random), forMs: 2 * forMs, share: 0.6 }
+      return { type: 'lies', atMs, networks: liars(random), forMs: 5 * forMs, share: 0.6 }
     case 'reorg':
       return { type: 'reorg', atMs, network, depth: random.between(1, 2), again: random.chance(0.5) }
     case 'deep reorg':
