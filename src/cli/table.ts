@@ -21,7 +21,7 @@ const NO_BORDERS = {
 
 /** The rows under their heads, each line ended by a line feed. No cell is cut. */
 export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const table = new Table({ chars: NO_BORDERS, style: { 'padding-left': 0, 'padding-right': 0, head: [] } })
+  const table = new Table({ chars: NO_BORDERS, style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] } })
   table.push([...head], ...rows.map((row) => [...row]))
   return table
     .toString()
