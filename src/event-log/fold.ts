@@ -11,7 +11,7 @@ import type { StreamEvent } from './read-streams.ts'
 export type AnyAggregate = Aggregate<never, never, never>
 
 /** The log holds what this version does not know. */
-export class UnknownEvent extends BursarError {
+class UnknownEvent extends BursarError {
   override readonly type = 'conflict'
   override readonly code = 'unknown_event'
 }
