@@ -3,10 +3,11 @@ import type { CliCommand, Within } from '../cli/command.ts'
 import { explainCommand } from './explain/explain-command.ts'
 import { laneCommand } from './lanes/lane-command.ts'
 import { lanesCommand } from './lanes/lanes-command.ts'
-import type { OperatorPorts } from './ports.ts'
+import { type OperatorPorts, tellingOutages } from './ports.ts'
 import { queuesCommand } from './queues-command.ts'
 import { stuckCommand } from './stuck/stuck-command.ts'
 
 export function operatorCommands(within: Within<OperatorPorts>): readonly CliCommand[] {
-  return [stuckCommand, lanesCommand, laneCommand, queuesCommand, explainCommand].map((command) => command(within))
+  const commands = [stuckCommand, lanesCommand, laneCommand, queuesCommand, explainCommand]
+  return commands.map((command) => command(tellingOutages(within)))
 }

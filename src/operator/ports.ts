@@ -1,5 +1,6 @@
 /** What the operator's commands are made of. They read; nothing here can change anything. */
 import type { Pool } from 'pg'
+import type { Within } from '../cli/command.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
@@ -45,4 +46,15 @@ export async function orDown<T>(question: Promise<T>): Promise<T | Down> {
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0])
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Tells a database that does not answer in so many words: its driver's own do not say what they are about. */
+export function tellingOutages(within: Within<OperatorPorts>): Within<OperatorPorts> {
+  return (task) =>
+    within(task).catch((error: unknown) => {
+      if (!isConnectionFailure(error)) throw error
+      throw new Unavailable('database_unavailable', `The database does not answer: ${messageOf(error)}.`, {
+        cause: error,
+      })
+    })
 }

@@ -69,9 +69,9 @@ const WEIGHTS: Readonly<Partial<Record<Kind, number>>> = {
   api: 2,
   postgres: 2,
   several: 2,
-  lies: 6,
-  reorg: 4,
-  'deep reorg': 2,
+  lies: 8,
+  reorg: 6,
+  'deep reorg': 3,
 }
 
 /** Between two faults, on the average. */
@@ -141,7 +141,7 @@ function faultOf(random: Random, kind: Kind, atMs: number): Fault {
     case 'disk':
       return { type: 'full disk', atMs, forMs }
     case 'lies':
-      return { type: 'lies', atMs, networks: liars(random), forMs: 2 * forMs, share: 0.5 }
+      return { type: 'lies', atMs, networks: liars(random), forMs: 5 * forMs, share: 0.6 }
     case 'reorg':
       return { type: 'reorg', atMs, network, depth: random.between(1, 2), again: random.chance(0.5) }
     case 'deep reorg':
@@ -159,7 +159,7 @@ function faultOf(random: Random, kind: Kind, atMs: number): Fault {
 
 /** All of them, as often as one: a bad day of a provider hits every chain. */
 function liars(random: Random): readonly Network[] {
-  return random.chance(0.5) ? NETWORKS : [random.pick(NETWORKS)]
+  return random.chance(0.7) ? NETWORKS : [random.pick(NETWORKS)]
 }
 
 export function describeFault(fault: Fault): string {

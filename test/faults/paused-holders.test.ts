@@ -5,7 +5,7 @@
  */
 import t from 'tap'
 import type { Step } from '../support/fault-points.ts'
-import { ACTS, type Act } from '../support/points-acts.ts'
+import { type Act, actNamed } from '../support/points-acts.ts'
 import { auditStage } from '../support/points-audit.ts'
 import { type PointsStage, withPointsStage } from '../support/points-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -16,11 +16,6 @@ import { within } from '../support/within.ts'
 const DEADLINE_MS = 120_000
 
 const stage = await withPointsStage(t)
-const actNamed = (name: string): Act => {
-  const act = ACTS.find((one) => one.name === name)
-  if (act === undefined) throw new Error(`no act is ${name}`)
-  return act
-}
 
 /** Plays an act whose process stops at a place, until another one of its kind has ended it. Returns the stopped one. */
 async function overtake(stage: PointsStage, kind: ProcessKind, place: Place, act: Act): Promise<Victim> {
@@ -46,7 +41,8 @@ function outcomesOf(error: string): string[] {
 const CASES: readonly (readonly [ProcessKind, Step, string])[] = [
   ['signer', 'append TransactionSigned', 'a transfer'],
   ['signer', 'append TransactionReplaced', 'a cancellation'],
-  ['submitter', 'append TransactionSubmitted', 'a transfer'],
+  // An act that waits for the other submitter before it has a block mined.
+  ['submitter', 'append TransactionSubmitted', 'a speed-up'],
   ['chain-follower', 'append BalanceChanged+TransactionMined', 'a transfer'],
   ['chain-follower', 'append BalanceReorged+ReorgDetected+TransactionReorged', 'a reorg'],
   ['chain-follower', 'append TransactionConfirmed', 'a transfer'],
@@ -72,7 +68,7 @@ for (const [kind, step, act] of CASES) {
 
 t.test('a submitter that wakes up with old bytes in its hands sends them, and nothing is paid twice', async (t) => {
   const place = { moment: 'before', step: 'rpc eth_sendRawTransaction' } as const
-  const victim = await overtake(stage, 'submitter', place, actNamed('a transfer'))
+  const victim = await overtake(stage, 'submitter', place, actNamed('a speed-up'))
   const { reached } = victim.arm({ ...place, moment: 'after' }, 'SIGSTOP')
   victim.resume()
   await within('the node has heard it', DEADLINE_MS, reached)

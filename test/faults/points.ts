@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import t from 'tap'
 import { createRandom } from '../support/load-random.ts'
 import { createRecorder, firstOfEach, nameOf } from '../support/points-discovery.ts'
-import { withPointsStage } from '../support/points-stage.ts'
+import { type PointsStage, withPointsStage } from '../support/points-stage.ts'
 import { killAtEach } from './kill-points.ts'
 import { summaryOf, tableOf } from './points-table.ts'
 
@@ -33,7 +33,8 @@ if (values.help) {
 t.setTimeout(0)
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 const recorder = createRecorder()
-const others = Array.from({ length: Number(values.stages) - 1 }, () => withPointsStage(t))
+const others: PointsStage[] = []
+while (others.length < Number(values.stages) - 1) others.push(await withPointsStage(t))
 const first = await withPointsStage(t, { onKernel: recorder.onKernel })
 const { steps, pairs } = await recorder.discover(first)
 const random = createRandom(Number(values.seed))
@@ -44,7 +45,7 @@ const points = [...(values['every-act'] ? steps : firstOfEach(steps)), ...pairs]
   .map(({ point }) => point)
 say(`seed ${values.seed}: ${points.length} points, ${pairs.length} of them pairs`)
 let done = 0
-const kills = await killAtEach([first, ...(await Promise.all(others))], points, (kill) => {
+const kills = await killAtEach([first, ...others], points, (kill) => {
   done += 1
   const told = kill.hit ? `${(kill.recoveredMs / 1_000).toFixed(1)} s` : 'never passed there'
   say(`${done}/${points.length} ${nameOf(kill.point)} (${kill.point.act.name}): ${[told, ...kill.problems].join('; ')}`)

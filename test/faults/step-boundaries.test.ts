@@ -26,7 +26,7 @@ const MUST_HAPPEN = [
   'TransactionReorged',
   'TransactionConfirmed',
 ]
-const CHOSEN_BY_SEED = 8
+const CHOSEN_BY_SEED = 6
 
 const seed = Date.now() % 1_000_000
 const random = createRandom(seed)
@@ -45,7 +45,7 @@ function choose(points: FaultPoint[], count: number): FaultPoint[] {
 }
 
 const recorder = createRecorder()
-const other = withPointsStage(t)
+const other = await withPointsStage(t)
 const stage = await withPointsStage(t, { onKernel: recorder.onKernel })
 const { steps } = await recorder.discover(stage)
 const points = firstOfEach(steps)
@@ -62,7 +62,7 @@ t.test('the scenario passes through every process and every event of a transacti
 t.test('a process that is killed at a step boundary loses nothing and doubles nothing', async (t) => {
   const always = points.filter(isAlwaysTaken)
   const rest = points.filter((point) => !isAlwaysTaken(point))
-  const kills = await killAtEach([stage, await other], [...always, ...choose(rest, CHOSEN_BY_SEED)])
+  const kills = await killAtEach([stage, other], [...always, ...choose(rest, CHOSEN_BY_SEED)])
   for (const { point, hit, problems } of kills) {
     t.ok(hit, `it is reached: ${nameOf(point)}`)
     t.strictSame(problems, [], `everything is as it must be: ${nameOf(point)}`)

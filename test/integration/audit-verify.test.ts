@@ -62,6 +62,19 @@ t.test('a log that nobody touched is whole, and the command says what it saw', a
   t.match((await verify()).out, /^The log is whole: 615 events, root .*, 2 checkpoints agree/)
 })
 
+t.test('threads with a share of the streams each find the same first bad event', async (t) => {
+  const { code, out, err } = await verify('--json --threads 2')
+  t.equal(code, 0, err)
+  t.match(JSON.parse(out), { ok: true, events: 615 })
+  const bad = [await eventAt(123), await eventAt(126), await eventAt(400)]
+  await restoring(async () => {
+    for (const { position } of bad) await tamper(`UPDATE events SET type = 'X' WHERE position = ${position}`)
+    const found = await verify('--json --threads 2')
+    t.equal(found.code, 1)
+    t.match(JSON.parse(found.out).finding, { position: bad[0]?.position, stream_id: bad[0]?.stream_id })
+  })
+})
+
 t.test('an event whose data were changed is named', async (t) => {
   const { stream_id, stream_version, position } = await eventAt(300)
   await restoring(async () => {

@@ -60,7 +60,7 @@ export async function withAudit(t: Test): Promise<AuditStage> {
     checkpointFile,
     signer,
     takeCheckpoint,
-    verify: (options = '') => runCommandLine([command], `audit verify --threads 2 ${options}`),
+    verify: (options = '') => runCommandLine([command], `audit verify ${options}`),
     async tamper(...statements) {
       const client = await pool.connect()
       try {

@@ -19,16 +19,11 @@ const SHOWN = 10
 export async function auditLog(databaseUrl: string): Promise<LogAudit> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
   try {
-    return await judgeLog(pool)
+    const chained = await judgeChains(pool)
+    return { events: chained.events, problems: [...chained.problems, ...(await judgeReplay(pool))] }
   } finally {
     await pool.end()
   }
-}
-
-/** The same over connections like those of a pool. */
-export async function judgeLog(pool: pg.Pool): Promise<LogAudit> {
-  const chained = await judgeChains(pool)
-  return { events: chained.events, problems: [...chained.problems, ...(await judgeReplay(pool))] }
 }
 
 /** Streams have every version from 1 on, and each event's hash is that of what it says and of the one before it. */
@@ -65,7 +60,12 @@ async function judgeReplay(pool: pg.Pool): Promise<string[]> {
   const { differences } = await compareLive(pool, ALL_AGGREGATES)
   return differences
     .slice(0, SHOWN)
-    .map(({ table, live, replayed }) => `${table}: live ${JSON.stringify(live)}, replayed ${JSON.stringify(replayed)}`)
+    .map(({ table, live, replayed }) => `${table}: live ${text(live)}, replayed ${text(replayed)}`)
+}
+
+/** A large number comes as a bigint, which JSON does not know. */
+function text(row: unknown): string {
+  return JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 /**

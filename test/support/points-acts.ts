@@ -33,13 +33,13 @@ async function stateOf({ service }: PointsStage, id: string): Promise<{ state: s
 const until = (stage: PointsStage, id: string, ...states: string[]) =>
   eventually(async () => states.includes((await stateOf(stage, id)).state))
 
-async function mustBe(stage: PointsStage, id: string, ...states: string[]): Promise<void> {
+export async function mustBe(stage: PointsStage, id: string, ...states: string[]): Promise<void> {
   const { state } = await stateOf(stage, id)
   if (!states.includes(state)) throw new Error(`${id} is ${state} and must be ${states.join(' or ')}`)
 }
 
 /** A transfer that a node has, and no block. */
-async function submitted(stage: PointsStage): Promise<{ readonly wallet: LoadWallet; readonly id: string }> {
+export async function submitted(stage: PointsStage): Promise<{ readonly wallet: LoadWallet; readonly id: string }> {
   const [wallet] = stage.wallets as [LoadWallet]
   const id = await stage.send(wallet, 'native')
   await until(stage, id, 'submitted')
@@ -53,6 +53,12 @@ const change = ({ api }: PointsStage, { id: walletId }: LoadWallet, id: string, 
     key: nextKey(`${what}-${id}`),
     body,
   })
+
+export function actNamed(name: string): Act {
+  const act = ACTS.find((one) => one.name === name)
+  if (act === undefined) throw new Error(`no act is ${name}`)
+  return act
+}
 
 export const ACTS: readonly Act[] = [
   {

@@ -47,22 +47,27 @@ export type PointsStage = {
 }
 
 export type PointsStageOptions = {
+  /** Puts something between the service and its node: says what the service is told as its nodes. */
+  readonly nodes?: (url: string) => Promise<readonly string[]>
   readonly env?: Readonly<Record<string, string>>
   readonly onKernel?: (kernel: Kernel) => void
 }
 
-export async function withPointsStage(t: Test, { env = {}, onKernel }: PointsStageOptions = {}): Promise<PointsStage> {
+export async function withPointsStage(t: Test, options: PointsStageOptions = {}): Promise<PointsStage> {
+  const { env = {}, nodes, onKernel } = options
   const { url: databaseUrl } = await withDatabase(t)
   const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
   const contracts = await setUpChain(url, 'ethereum')
   const port = await freePort()
   const chain = chainEnv({ network: 'ethereum', url, contracts })
+  const rpcUrls = (await nodes?.(url)) ?? [url]
   const service = await withLocalService(t, {
     databaseUrl,
     chainUrl: url,
     chainId: CHAIN_ID,
     env: {
       ...chain,
+      ETHEREUM_RPC_URLS: rpcUrls.join(','),
       ETHEREUM_POLL_INTERVAL_MS: '50',
       LEASE_MS: '1000',
       HOST: '127.0.0.1',
@@ -74,6 +79,7 @@ export async function withPointsStage(t: Test, { env = {}, onKernel }: PointsSta
   let listening = await service.listenAt(port)
   const api = createApiClient({ baseUrl: listening.baseUrl, apiKey: service.apiKey })
   const answers: Answered[] = []
+  let asked = 0
   const settle = () =>
     untilSettled(
       () => service.places,
@@ -101,9 +107,11 @@ export async function withPointsStage(t: Test, { env = {}, onKernel }: PointsSta
     async send(wallet, asset) {
       const plan = { wallets: [wallet], count: 1, spreadMs: 0, impatient: 0 }
       const tokens = asset === 'USDC' ? 1 : 0
-      const transfers = planTransfers(createRandom(0), { ...plan, firstNumber: answers.length, tokens })
+      const transfers = planTransfers(createRandom(0), { ...plan, firstNumber: asked, tokens })
+      asked += 1
       const [answer] = await sendTransfers(api, transfers, (answered) => void answers.push(answered))
-      if (answer === undefined || answer.transactionId === null) throw new Error(`refused: ${JSON.stringify(answer)}`)
+      if (answer === undefined || answer.transactionId === null)
+        throw new Error(`refused: ${answer?.status} ${answer?.code}`)
       return answer.transactionId
     },
     settle,

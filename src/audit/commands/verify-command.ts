@@ -1,13 +1,12 @@
 /** `audit verify`: recomputes the whole log and holds it against everything that was signed. Changes nothing. */
 import { readFile } from 'node:fs/promises'
-import { availableParallelism } from 'node:os'
 import { BadInput, type CliCommand, type CliIo, type Within } from '../../cli/command.ts'
 import { isMissing } from '../../keys/private-files.ts'
 import { readVerifier } from '../checkpoints/audit-key.ts'
 import { notesIn } from '../checkpoints/checkpoint-file.ts'
 import type { Verdict } from '../verify/judge.ts'
 import { knownCheckpoints } from '../verify/known-checkpoints.ts'
-import { createVerifyLog } from '../verify/verify-log.ts'
+import { createVerifyLog, DEFAULT_THREADS } from '../verify/verify-log.ts'
 
 export type VerifyPorts = {
   readonly databaseUrl: string
@@ -16,9 +15,6 @@ export type VerifyPorts = {
 }
 
 const MAX_THREADS = 16
-
-/** More than these gain nothing: the database needs processors too. */
-const DEFAULT_THREADS = Math.min(4, availableParallelism())
 
 export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
   return {
@@ -36,7 +32,7 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
       { flags: '--checkpoints <file>', description: 'the file of checkpoints; AUDIT_CHECKPOINT_FILE unless given' },
       {
         flags: '--threads <number>',
-        description: `threads that compute hashes, 1 to ${MAX_THREADS}; ${DEFAULT_THREADS} unless given`,
+        description: `threads that compute hashes, 1 to ${MAX_THREADS}; as many as there are processors, at most ${DEFAULT_THREADS}, unless given`,
       },
     ],
     run: ({ options }, io) =>
@@ -73,8 +69,8 @@ function createWatch(io: CliIo) {
   }
 }
 
-function threadsOf(text: unknown): number {
-  if (text === undefined) return DEFAULT_THREADS
+function threadsOf(text: unknown): number | null {
+  if (text === undefined) return null
   const threads = Number(text)
   if (/^\d{1,2}$/.test(String(text)) && threads >= 1 && threads <= MAX_THREADS) return threads
   throw new BadInput(`--threads must be a whole number from 1 to ${MAX_THREADS}, not "${text}".`)

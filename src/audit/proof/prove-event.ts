@@ -11,7 +11,7 @@ import { leafOf } from '../tree/leaf.ts'
 import { createReadTree } from '../tree/read-tree.ts'
 import { createTileStore } from '../tree/tile-store.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
-import { PROOF_FORMAT, type Proof, type ProvedEvent } from './proof-file.ts'
+import { orderProof, PROOF_FORMAT, type Proof, type ProvedEvent } from './proof-file.ts'
 
 /**
  * Proves an event against the newest checkpoint.
@@ -51,7 +51,7 @@ export function createProveEvent(pool: Pool): ProveEvent {
     }
     const before = row.streamVersion === 1 ? null : await readLogRow(pool, row.streamId, row.streamVersion - 1)
     const path = await tree.inclusion(index, newest.size)
-    return {
+    return orderProof({
       format: PROOF_FORMAT,
       event_id: eventIdOf(row),
       event: toProvedEvent(row, metadata),
@@ -59,7 +59,7 @@ export function createProveEvent(pool: Pool): ProveEvent {
       leaf_index: index,
       path: path.map((hash) => hash.toString('hex')),
       checkpoint: newest.note,
-    }
+    })
   }
 }
 

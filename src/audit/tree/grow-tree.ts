@@ -54,7 +54,8 @@ export function createGrowTree(database: Queryable): GrowTree {
     if (first === null || index * TILE_WIDTH + hashes.length !== size) {
       throw new TreeDamaged('The tiles of the tree are not those of its size')
     }
-    const rows = await readLogRows(database, { ...first, position: first.position - 1n }, hashes.length)
+    const tail = await readLogRows(database, { ...first, position: first.position - 1n }, TILE_WIDTH)
+    const rows = tail.slice(0, hashes.length)
     const differs = hashes.findIndex((hash, leaf) => {
       const row = rows[leaf]
       return row === undefined || !leafOf(row).equals(hash)

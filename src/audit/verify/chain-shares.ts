@@ -5,23 +5,18 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { BadEvent } from '../chain/chain-check.ts'
-
-export type ChainShares = {
-  /** How many events were checked. */
-  readonly events: number
-  /** The first bad event in the order of the log, or `null`. */
-  readonly bad: BadEvent | null
-}
+import type { Share } from '../chain/log-rows.ts'
+import type { CheckedShare } from './check-share.ts'
 
 /** What a thread is told, and tells. */
 export type ShareTask = {
   readonly connectionString: string
   readonly snapshot: string
-  readonly share: { readonly index: number; readonly of: number }
+  readonly share: Share
 }
 export type ShareMessage =
   | { readonly type: 'progress'; readonly events: number }
-  | { readonly type: 'end'; readonly events: number; readonly bad: BadEvent | null }
+  | ({ readonly type: 'end' } & CheckedShare)
   | { readonly type: 'failed'; readonly error: unknown }
 
 /**
@@ -31,7 +26,7 @@ export type ShareMessage =
 export async function checkChains(
   settings: { readonly connectionString: string; readonly snapshot: string; readonly threads: number },
   onProgress: (events: number) => void,
-): Promise<ChainShares> {
+): Promise<CheckedShare> {
   const { connectionString, snapshot, threads } = settings
   const done = Array.from({ length: threads }, () => 0)
   const workers: Worker[] = []
@@ -62,7 +57,7 @@ export function byPlace(one: BadEvent, other: BadEvent): number {
   return a.position < b.position ? -1 : 1
 }
 
-function endOf(worker: Worker, onProgress: (events: number) => void): Promise<ChainShares> {
+function endOf(worker: Worker, onProgress: (events: number) => void): Promise<CheckedShare> {
   return new Promise((resolve, reject) => {
     worker.on('message', (message: ShareMessage) => {
       if (message.type === 'progress') onProgress(message.events)

@@ -75,8 +75,8 @@ async function* readLeaves(pool: Pick<Pool, 'query'>) {
       name: 'audit_leaves',
       text: `SELECT transaction_id::text, position::text, stream_id, stream_version::text, encode(hash, 'hex') FROM events
               WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-              ORDER BY events.transaction_id, events.position LIMIT $3`,
-      values: [after.transactionId, after.position, BATCH_SIZE],
+              ORDER BY events.transaction_id, events.position LIMIT ${BATCH_SIZE}`,
+      values: [after.transactionId, after.position],
       rowMode: 'array',
     } as never)
     const tiles = await pool.query<{ hashes: Buffer }>({

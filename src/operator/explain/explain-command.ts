@@ -4,10 +4,8 @@ import { readChain } from '../chain-now.ts'
 import { judgeLane } from '../lanes/judge-lane.ts'
 import { completeLanes } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
-import { limitsOf } from '../limits.ts'
-import { isDown, type OperatorPorts, orDown } from '../ports.ts'
-import { liveOf } from '../stuck/judge-service.ts'
-import { readProcesses } from '../stuck/service-facts.ts'
+import { readLaneContext } from '../lanes/read-context.ts'
+import type { OperatorPorts } from '../ports.ts'
 import { bursar } from '../words.ts'
 import { findTarget, type Target } from './find-target.ts'
 import { readStory, type StoryFacts } from './read-story.ts'
@@ -80,17 +78,15 @@ async function readSurroundings(ports: OperatorPorts, { transaction }: StoryFact
       : isOver
         ? { ...configured, name: configured.settings.network, node: { up: true, head: 0, baseFeePerGas: 0n } as const }
         : await readChain(configured)
-  if (isOver) return { chain, findings: [], headOfLane: null, nowMs }
-  const [rows, processes] = await Promise.all([
+  if (isOver) return { chain, findings: [], headOfLane: null, nowMs, followed: true }
+  const [rows, contextOf] = await Promise.all([
     readLaneRows(ports.pool, { lane: { chainId, address }, idle: true, limit: 1 }),
-    orDown(readProcesses(ports.pool)),
+    readLaneContext(ports),
   ])
   const [lane] = await completeLanes(ports, rows, chain === null ? [] : [chain])
-  if (lane === undefined) return { chain, findings: [], headOfLane: null, nowMs }
-  const live = isDown(processes)
-    ? null
-    : { signer: liveOf(processes, 'signer'), submitter: liveOf(processes, 'submitter') }
-  const findings = judgeLane(lane, { chain, limits: limitsOf(ports.settings), live })
+  if (lane === undefined) return { chain, findings: [], headOfLane: null, nowMs, followed: true }
+  const context = contextOf(chain)
+  const findings = judgeLane(lane, context)
   const headOfLane = lane.head === null || lane.headNonce === null ? null : { id: lane.head.id, nonce: lane.headNonce }
-  return { chain, findings, headOfLane, nowMs }
+  return { chain, findings, headOfLane, nowMs, followed: context.followed }
 }

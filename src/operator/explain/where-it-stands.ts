@@ -13,6 +13,8 @@ export type Surroundings = {
   /** The transaction with the lowest nonce in flight in its lane. */
   readonly headOfLane: { readonly id: string; readonly nonce: number } | null
   readonly nowMs: number
+  /** Whether the follower is near the head of the chain. */
+  readonly followed: boolean
 }
 
 export type Standing = {
@@ -31,7 +33,17 @@ export function whereItStands(facts: StoryFacts, surroundings: Surroundings): St
   const { state, inclusion } = transaction
   const since = events.at(-1)?.recordedAt
   const confirmations = inclusion === null || head === null ? 0 : Math.max(0, head - inclusion.blockNumber + 1)
-  const { says, next } = advise(facts, surroundings, confirmations)
+  const advice = advise(facts, surroundings, confirmations)
+  const blind = surroundings.followed
+    ? []
+    : [
+        step(
+          'The follower of its chain is behind or gone: what happened on chain since is not known here.',
+          bursar('stuck'),
+        ),
+      ]
+  const { says } = advice
+  const next = [...blind, ...advice.next]
   return {
     state,
     status: statusOf(state),

@@ -15,6 +15,10 @@ export type LaneContext = {
   readonly limits: Limits
   /** How many live; `null` where the heartbeats could not be read. */
   readonly live: { readonly signer: number; readonly submitter: number } | null
+  /** Whether the follower is near the head of the chain: else what is mined is not recorded yet, and no lane is accused of it. */
+  readonly followed: boolean
+  /** Whether it has walked all but the newest blocks, so that a nonce that is used and not recorded is a stranger's. */
+  readonly atHead: boolean
 }
 
 /** The worst first: what blocks the lane, then what waits behind it. */
@@ -64,16 +68,15 @@ function judgeNonces(lane: LaneNow, context: LaneContext, add: Add): void {
     )
   }
   if (chainNonce === null || headNonce === null || head === null || chainNonce <= headNonce) return
-  if ((ages.head ?? 0) <= context.limits.workMs) return
+  if (!context.atHead || (ages.head ?? 0) <= context.limits.workMs) return
   add(
     'nonce_taken',
     ages.head,
-    `On chain the account is at nonce ${chainNonce}, and ${head.id} with nonce ${headNonce} is not recorded as mined: the ` +
-      'follower is behind, or something outside of Bursar sent from this address.',
-    step('See whether the follower is behind; if it is, this mends itself.', bursar('stuck')),
+    `On chain the account is at nonce ${chainNonce}, and ${head.id} with nonce ${headNonce} is not recorded as mined although the ` +
+      'follower is near the head: something outside of Bursar sent from this address.',
     step(
-      "Else find out who else has this key. When the stranger's block is final the transaction gets a new nonce by itself; it " +
-        'fails after three such losses.',
+      "Find out who else has this key. When the stranger's block is final the transaction gets a new nonce by itself; it fails " +
+        'after three such losses.',
       bursar(`explain ${head.id}`),
     ),
   )
@@ -99,7 +102,7 @@ function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
     )
     return
   }
-  if (head.transaction.state !== 'submitted' || (ages.head ?? 0) <= limits.blockMs) return
+  if (!context.followed || head.transaction.state !== 'submitted' || (ages.head ?? 0) <= limits.blockMs) return
   add(
     'not_mined',
     ages.head,

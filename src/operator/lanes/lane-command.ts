@@ -5,16 +5,14 @@ import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } fro
 import { NotFound } from '../../core/errors.ts'
 import { type ChainNow, type OperatorChain, readChain, readNonces } from '../chain-now.ts'
 import { type Finding, findingJson } from '../finding.ts'
-import { limitsOf } from '../limits.ts'
-import { isDown, type OperatorPorts, orDown } from '../ports.ts'
-import { liveOf } from '../stuck/judge-service.ts'
-import { readProcesses } from '../stuck/service-facts.ts'
+import type { OperatorPorts } from '../ports.ts'
 import { describeFinding } from '../stuck/stuck-command.ts'
 import { chainName, count, duration, gwei } from '../words.ts'
 import { judgeLane } from './judge-lane.ts'
 import { completeLanes, type LaneNow } from './lane-now.ts'
 import { type LeaseNow, readLaneRows } from './lane-rows.ts'
 import { laneJson } from './lanes-command.ts'
+import { readLaneContext } from './read-context.ts'
 import { readUnfinished, type Unfinished } from './unfinished.ts'
 
 const HEAD = ['nonce', 'state', 'for', 'transaction', 'hash', 'offers at most', 'bytes']
@@ -55,20 +53,17 @@ async function showLane(
 ): Promise<ExitCode> {
   const { pool, log } = ports
   const wanted = { chainId: configured.settings.chainId, address }
-  const [chain, rows, processes, [pendingNonce = null]] = await Promise.all([
+  const [chain, rows, contextOf, [pendingNonce = null]] = await Promise.all([
     readChain(configured),
     readLaneRows(pool, { lane: wanted, idle: true, limit: 1 }),
-    orDown(readProcesses(pool)),
+    readLaneContext(ports),
     readNonces(configured.client, [address], 'pending'),
   ])
   const [lane] = await completeLanes(ports, rows, [chain])
   if (lane === undefined)
     throw new NotFound('lane', 'lane_not_found', `No wallet of ours has ${address} on ${chain.name}.`)
   const transactions = await readUnfinished({ pool, log }, lane.lane)
-  const live = isDown(processes)
-    ? null
-    : { signer: liveOf(processes, 'signer'), submitter: liveOf(processes, 'submitter') }
-  const findings = judgeLane(lane, { chain, limits: limitsOf(ports.settings), live })
+  const findings = judgeLane(lane, contextOf(chain))
   const shown = { lane, chain, pendingNonce, transactions, findings }
   io.print(toJson(shown), toText(shown, io))
   if (chain.node.up) return findings.length > 0 ? 1 : 0

@@ -1,12 +1,12 @@
 /** `lanes`: every lane with something under way, one line for each. */
 import { BadInput, type CliCommand, type Within } from '../../cli/command.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
-import { limitsOf } from '../limits.ts'
 import type { OperatorPorts } from '../ports.ts'
 import { duration } from '../words.ts'
 import { judgeLane } from './judge-lane.ts'
 import { completeLanes, type LaneNow } from './lane-now.ts'
 import { type LeaseNow, readLaneRows } from './lane-rows.ts'
+import { readLaneContext } from './read-context.ts'
 
 const DEFAULT_LIMIT = 200
 const HEAD = [
@@ -46,9 +46,8 @@ JSON: [{"network", "chain_id", "address", "wallet_id", "signer", "submitter", "n
         const chains = await Promise.all(ports.chains.map(readChain))
         const rows = await readLaneRows(ports.pool, { idle: options.all === true, limit: limit + 1 })
         const lanes = await completeLanes(ports, rows.slice(0, limit), chains)
-        const limits = limitsOf(ports.settings)
-        const attention = (lane: LaneNow) =>
-          judgeLane(lane, { chain: chainOf(lane, chains), limits, live: null }).map(({ kind }) => kind)
+        const contextOf = await readLaneContext(ports)
+        const attention = (lane: LaneNow) => judgeLane(lane, contextOf(chainOf(lane, chains))).map(({ kind }) => kind)
         const listed = lanes.map((lane) => laneJson(lane, chainOf(lane, chains), attention(lane)))
         io.print(listed, listed.length === 0 ? 'no lane has work under way\n' : io.table(HEAD, listed.map(toCells)))
         if (rows.length > limit) io.note(`There are more: --limit ${10 * limit} shows them.`)
@@ -58,7 +57,7 @@ JSON: [{"network", "chain_id", "address", "wallet_id", "signer", "submitter", "n
   }
 }
 
-export function chainOf({ lane }: Pick<LaneNow, 'lane'>, chains: readonly ChainNow[]): ChainNow | null {
+function chainOf({ lane }: Pick<LaneNow, 'lane'>, chains: readonly ChainNow[]): ChainNow | null {
   return chains.find(({ settings }) => settings.chainId === lane.chainId) ?? null
 }
 

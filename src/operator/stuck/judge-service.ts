@@ -6,7 +6,7 @@ import type { ChainNow } from '../chain-now.ts'
 import { type Finding, step } from '../finding.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
-import type { ProcessNow, ServiceFacts } from './service-facts.ts'
+import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
 
 /** What must live, whatever is configured. */
 export const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
@@ -104,7 +104,8 @@ function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits }: 
   return needed.flatMap(([name, process]): Finding[] => {
     const leader = leaders.find((one) => one.name === name)
     if (leader !== undefined && -leader.expiresInMs <= limits.leaseGraceMs) return []
-    const isAlive = liveOf(processes, process) > 0
+    // That none of its kind lives is told already.
+    if (liveOf(processes, process) === 0) return []
     const problem =
       leader === undefined
         ? `Nobody leads ${name}.`
@@ -115,9 +116,10 @@ function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits }: 
         subject: name,
         problem,
         forMs: leader === undefined ? null : -leader.expiresInMs,
-        next: isAlive
-          ? [step(`A ${process} lives: read why it does not lead.`, `docker compose logs --since 10m ${process}`)]
-          : [step(`Start a ${process}.`, startProcess(process))],
+        next: [
+          step(`A ${process} lives: read why it does not lead.`, `docker compose logs --since 10m ${process}`),
+          step('Or start one more, to take over.', startProcess(process)),
+        ],
       },
     ]
   })
@@ -142,7 +144,32 @@ function judgeSubscription({ name, lagMs }: ServiceFacts['subscriptions'][number
   ]
 }
 
-function judgeFollower({ cursors }: ServiceFacts, chain: ChainNow, { lagBlocks }: Limits): Finding[] {
+/** Whether what the chain holds is recorded: else nothing can be said of what it has mined. */
+function isFollowed(cursors: readonly CursorNow[], chain: ChainNow, { lagBlocks }: Pick<Limits, 'lagBlocks'>): boolean {
+  const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
+  return (
+    cursor !== undefined && cursor.silentMs <= FOLLOWER_SILENCE_MS && headOf(cursor, chain) - cursor.number <= lagBlocks
+  )
+}
+
+/** Between two blocks the follower is one behind, and the node that is asked may be one ahead. */
+const AT_HEAD = { lagBlocks: 2 }
+
+/** What of a chain's follower the lanes are judged by. */
+export function followingOf(cursors: readonly CursorNow[], chain: ChainNow | null, limits: Limits) {
+  return {
+    followed: chain !== null && isFollowed(cursors, chain, limits),
+    atHead: chain !== null && isFollowed(cursors, chain, AT_HEAD),
+  }
+}
+
+function headOf({ head }: CursorNow, { node }: ChainNow): number {
+  return Math.max(head, node.up ? node.head : 0)
+}
+
+function judgeFollower({ cursors, processes }: ServiceFacts, chain: ChainNow, limits: Limits): Finding[] {
+  // That no follower lives is told already.
+  if (liveOf(processes, 'chain-follower') === 0 || isFollowed(cursors, chain, limits)) return []
   const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
   const start = step('Start a follower.', startProcess('chain-follower'))
   const log = step('Read its log.', 'docker compose logs --since 10m chain-follower')
@@ -164,8 +191,7 @@ function judgeFollower({ cursors }: ServiceFacts, chain: ChainNow, { lagBlocks }
       },
     ]
   }
-  const head = Math.max(cursor.head, chain.node.up ? chain.node.head : 0)
-  if (head - cursor.number <= lagBlocks) return []
+  const head = headOf(cursor, chain)
   const next = [
     step('Ask again in a minute: when the number falls, it catches up by itself.', bursar('stuck')),
     step('When it does not, read why.', 'docker compose logs --since 10m chain-follower'),
@@ -174,9 +200,10 @@ function judgeFollower({ cursors }: ServiceFacts, chain: ChainNow, { lagBlocks }
   return [{ kind: 'follower_behind', subject: chain.name, problem, forMs: null, next }]
 }
 
-function judgeUnsettled({ unsettled }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {
+function judgeUnsettled({ unsettled, cursors }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {
+  const followed = chains.filter((chain) => isFollowed(cursors, chain, limits))
   return unsettled
-    .filter(({ ms }) => ms > limits.workMs)
+    .filter(({ ms, chainId }) => ms > limits.workMs && followed.some(({ settings }) => settings.chainId === chainId))
     .map(({ chainId, count: n, id, ms }) => ({
       kind: 'not_settled' as const,
       subject: chains.find(({ settings }) => settings.chainId === chainId)?.name ?? `chain-${chainId}`,

@@ -4,7 +4,7 @@ import { isOverCap, judgeLane } from '../lanes/judge-lane.ts'
 import type { Limits } from '../limits.ts'
 import { isDown } from '../ports.ts'
 import { gwei, startProcess } from '../words.ts'
-import { judgeFailedJobs, judgeService, liveOf } from './judge-service.ts'
+import { followingOf, judgeFailedJobs, judgeService, liveOf } from './judge-service.ts'
 import type { Facts } from './read-facts.ts'
 
 export type JudgeContext = {
@@ -26,7 +26,12 @@ export function judge(facts: Facts, context: JudgeContext): Finding[] {
     ...chains.filter(isOverCap).map(overCap),
     ...(isDown(lanes) ? [] : lanes).flatMap((lane) => {
       const chain = chains.find(({ settings }) => settings.chainId === lane.lane.chainId) ?? null
-      return judgeLane(lane, { chain, limits, live })
+      return judgeLane(lane, {
+        chain,
+        limits,
+        live,
+        ...followingOf(isDown(service) ? [] : service.cursors, chain, limits),
+      })
     }),
     ...(isDown(failedJobs) ? [] : failedJobs).flatMap(({ queue, newest, total }) =>
       judgeFailedJobs(queue, newest, total, nowMs),

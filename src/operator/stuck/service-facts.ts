@@ -65,10 +65,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
         WHERE holder IS NOT NULL AND name !~ '^(sign|submit)-' ORDER BY name`,
     ),
     rows<SubscriptionNow>(LAGS),
-    rows<CursorNow>(
-      `SELECT chain_id AS "chainId", number::double precision, head::double precision, ${age('updated_at')} AS "silentMs"
-         FROM chain_cursors`,
-    ),
+    readCursors(pool),
     rows<BannedKey>(
       `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
     ),
@@ -84,6 +81,12 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
 export async function readProcesses(pool: Pool): Promise<ProcessNow[]> {
   const text = `SELECT process, instance, ${age('beat_at')} AS "silentMs" FROM heartbeats ORDER BY process, instance`
   return (await pool.query<ProcessNow>(text)).rows
+}
+
+export async function readCursors(pool: Pool): Promise<CursorNow[]> {
+  const text = `SELECT chain_id AS "chainId", number::double precision, head::double precision, ${age('updated_at')} AS "silentMs"
+                  FROM chain_cursors`
+  return (await pool.query<CursorNow>(text)).rows
 }
 
 /** How long the oldest event after each checkpoint has waited. */

@@ -1,0 +1,16 @@
+/** What judging a lane needs beside the lane: who lives, and whether its chain is followed. */
+import type { ChainNow } from '../chain-now.ts'
+import { limitsOf } from '../limits.ts'
+import type { OperatorPorts } from '../ports.ts'
+import { followingOf, liveOf } from '../stuck/judge-service.ts'
+import { readCursors, readProcesses } from '../stuck/service-facts.ts'
+import type { LaneContext } from './judge-lane.ts'
+
+export type ContextOf = (chain: ChainNow | null) => LaneContext
+
+export async function readLaneContext({ pool, settings }: OperatorPorts): Promise<ContextOf> {
+  const limits = limitsOf(settings)
+  const [processes, cursors] = await Promise.all([readProcesses(pool), readCursors(pool)])
+  const live = { signer: liveOf(processes, 'signer'), submitter: liveOf(processes, 'submitter') }
+  return (chain) => ({ chain, limits, live, ...followingOf(cursors, chain, limits) })
+}

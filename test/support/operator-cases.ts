@@ -1,0 +1,274 @@
+/** Of each kind of finding: facts that make it, who it is about, and words of its problem and of its advice. */
+import type { Finding, FindingKind } from '../../src/operator/finding.ts'
+import type { LaneNow } from '../../src/operator/lanes/lane-now.ts'
+import { judge } from '../../src/operator/stuck/judge.ts'
+import type { Facts } from '../../src/operator/stuck/read-facts.ts'
+import type { ServiceFacts } from '../../src/operator/stuck/service-facts.ts'
+import { ADDRESS, CHAIN, CONTEXT, GWEI, HEAD_ID, HEALTHY, head, LANE, NEXT_ID, SERVICE } from './operator-facts.ts'
+import { signed } from './recorded-transactions.ts'
+
+export const NONCE = signed.data.nonce
+
+export function stuck(facts: Partial<Facts>): Finding[] {
+  return judge({ ...HEALTHY, ...facts }, CONTEXT)
+}
+export const service = (facts: Partial<ServiceFacts>) => stuck({ service: { ...SERVICE, ...facts } })
+export const lane = (facts: Partial<LaneNow>, chain = CHAIN) =>
+  stuck({ chains: [chain], lanes: [{ ...LANE, ...facts }] })
+export const waits = (counts: Partial<LaneNow['counts']>) => ({ ...LANE.counts, ...counts })
+export const ages = (changed: Partial<LaneNow['ages']>) => ({ ...LANE.ages, ...changed })
+export const ids = (changed: Partial<LaneNow['ids']>) => ({ ...LANE.ids, ...changed })
+export const asks = (baseFeePerGas: bigint) => ({ ...CHAIN, node: { up: true, head: 1_000, baseFeePerGas } as const })
+export const without = (name: string) => SERVICE.processes.filter(({ process }) => process !== name)
+export const unsigned = {
+  counts: waits({ waiting: 3, dependent: 1 }),
+  ids: ids({ ready: NEXT_ID }),
+  ages: ages({ ready: 31_000 }),
+}
+export const lease = (expiresInMs: number) => ({ holder: 'signer@h:9', expiresInMs, fence: '4' })
+export const down = { down: 'connect ECONNREFUSED 127.0.0.1:5432' }
+const refused = {
+  type: 'TransactionAwaitingFunds',
+  data: { hash: signed.data.hash, refusedAt: signed.data.signedAt },
+} as const
+
+/** Of each kind: facts that make it and nothing else, who it is about, and words of its problem and of its advice. */
+export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Finding[], string, RegExp, RegExp])[]>> = {
+  database_down: [
+    [() => stuck({ service: down, lanes: down }), 'database', /ECONNREFUSED/, /docker compose up --detach postgres/],
+  ],
+  queue_down: [
+    [() => stuck({ failedJobs: { down: 'No answer.' } }), 'queues on Redis', /nothing is lost/, /REDIS_URL/],
+  ],
+  node_down: [
+    [
+      () => stuck({ chains: [{ ...CHAIN, node: { up: false, why: 'timeout' } }] }),
+      'ethereum',
+      /timeout/,
+      /ETHEREUM_RPC_URLS/,
+    ],
+  ],
+  process_missing: [
+    [
+      () => service({ processes: without('submitter') }),
+      'submitter',
+      /never seen/,
+      /docker compose up --detach submitter/,
+    ],
+    [
+      () => service({ processes: [...without('api'), { process: 'api', instance: 'h:1', silentMs: 16_000 }] }),
+      'api',
+      /h:1.*16\.0 s ago/,
+      /--detach api/,
+    ],
+  ],
+  process_silent: [
+    [
+      () =>
+        service({ processes: [...SERVICE.processes, { process: 'signer', instance: 'other:7', silentMs: 60_000 }] }),
+      'signer other:7',
+      /others of its kind live/,
+      /--detach signer/,
+    ],
+  ],
+  nobody_leads: [
+    [() => service({ leaders: SERVICE.leaders.slice(1) }), 'dispatcher', /Nobody leads/, /logs --since 10m dispatcher/],
+    [
+      () =>
+        service({
+          leaders: SERVICE.leaders.map((one) => (one.name === 'follow-1' ? { ...one, expiresInMs: -21_000 } : one)),
+        }),
+      'follow-1',
+      /has not renewed its lease for 21\.0 s/,
+      /logs --since 10m chain-follower/,
+    ],
+  ],
+  subscription_behind: [
+    [
+      () => service({ subscriptions: [{ name: 'dispatcher', lagMs: 31_000 }] }),
+      'dispatcher',
+      /31\.0 s ago/,
+      /pg_stat_activity/,
+    ],
+  ],
+  follower_halted: [
+    [() => service({ cursors: [] }), 'ethereum', /never followed/, /--detach chain-follower/],
+    [
+      () => service({ cursors: [{ chainId: 1, number: 990, head: 990, silentMs: 61_000 }] }),
+      'ethereum',
+      /stands at block 990/,
+      /at block 1000/,
+    ],
+  ],
+  follower_behind: [
+    [
+      () => service({ cursors: [{ chainId: 1, number: 979, head: 990, silentMs: 10 }] }),
+      'ethereum',
+      /21 blocks behind/,
+      /stuck/,
+    ],
+  ],
+  lane_without_holder: [
+    [() => lane(unsigned), `ethereum ${ADDRESS}`, /2 requests to be signed, .* no signer holds/, /--scale signer=4/],
+    [
+      () => lane({ ...unsigned, signLease: lease(-5_000) }),
+      `ethereum ${ADDRESS}`,
+      /no signer holds/,
+      /jobs -- failed lane/,
+    ],
+  ],
+  lane_not_signing: [
+    [
+      () => lane({ ...unsigned, signLease: lease(5_000) }),
+      `ethereum ${ADDRESS}`,
+      /signer@h:9 holds/,
+      /jobs -- failed lane/,
+    ],
+  ],
+  not_sent: [
+    [
+      () => lane({ counts: waits({ unsent: 2 }), ids: ids({ unsent: NEXT_ID }), ages: ages({ unsent: 31_000 }) }),
+      `ethereum ${ADDRESS}`,
+      /2 transactions signed and not with a node/,
+      /jobs -- failed submit/,
+    ],
+  ],
+  not_mined: [
+    [
+      () => lane({ ages: ages({ head: 241_000 }) }),
+      `ethereum ${ADDRESS}`,
+      /4 min 1 s ago/,
+      new RegExp(`${HEAD_ID}/speed-up`),
+    ],
+  ],
+  fee_under_base: [
+    [
+      () => lane({}, asks(21n * GWEI)),
+      `ethereum ${ADDRESS}`,
+      /offers 20 gwei at most and the base fee is 21 gwei/,
+      new RegExp(`curl .*/v1/wallets/wal_1/transactions/${HEAD_ID}/speed-up`),
+    ],
+  ],
+  fee_over_cap: [
+    [
+      () => stuck({ chains: [asks(500n * GWEI)] }),
+      'ethereum',
+      /501 gwei.*cap is 500 gwei/,
+      /ETHEREUM_MAX_FEE_PER_GAS_WEI to more than 501000000000/,
+    ],
+  ],
+  awaiting_funds: [
+    [
+      () => lane({ head: head(refused), nativeBalance: 5n * 10n ** 17n }),
+      `ethereum ${ADDRESS}`,
+      /needs 1\.00042 ETH with its gas and has 0\.5/,
+      new RegExp(`Send at least 0\\.50042 ETH to ${ADDRESS}`),
+    ],
+  ],
+  nonce_gap: [
+    [
+      () => lane({ gaps: [NONCE - 2, NONCE - 1] }),
+      `ethereum ${ADDRESS}`,
+      /Nonce 5, 6 is given to nobody/,
+      /\/v1\/wallets\/wal_1\/transfer/,
+    ],
+  ],
+  nonce_taken: [
+    [
+      () => lane({ chainNonce: NONCE + 1, ages: ages({ head: 31_000 }) }),
+      `ethereum ${ADDRESS}`,
+      /at nonce 8, .* with nonce 7 is not recorded as mined/,
+      /who else has this key/,
+    ],
+  ],
+  wish_not_done: [
+    [
+      () => lane({ counts: waits({ wishes: 1 }), ids: ids({ wish: HEAD_ID }), ages: ages({ wish: 31_000 }) }),
+      `ethereum ${ADDRESS}`,
+      /not signed/,
+      /ETHEREUM_MAX_FEE_PER_GAS_WEI higher/,
+    ],
+  ],
+  not_settled: [
+    [
+      () => service({ unsettled: [{ chainId: 1, count: 4, id: HEAD_ID, ms: 31_000 }] }),
+      'ethereum',
+      /4 transactions/,
+      /explain tx_/,
+    ],
+  ],
+  lease_expired: [
+    [
+      () => lane({ counts: waits({ unsent: 1 }), submitLease: lease(-21_000) }),
+      `ethereum ${ADDRESS}`,
+      /signer@h:9 died, or hangs, while it held the lane to submit/,
+      /--detach submitter/,
+    ],
+  ],
+  failed_jobs: [
+    [
+      () =>
+        stuck({
+          failedJobs: [
+            {
+              queue: 'lane',
+              total: 3,
+              newest: [
+                {
+                  id: `1-${ADDRESS}`,
+                  data: {},
+                  reason: 'the node is away',
+                  at: null,
+                  attempts: 8,
+                  times: 1,
+                  failedAt: CONTEXT.nowMs - 5_000,
+                },
+              ],
+            },
+          ],
+        }),
+      'queue lane',
+      /3 jobs given up, .*: the node is away/,
+      /npm run jobs -- retry lane --all/,
+    ],
+  ],
+  work_waiting: [
+    [
+      () => service({ waiting: [{ name: 'wallets', ids: ['wal_1', 'wal_2'] }] }),
+      'wallets',
+      /2 items of wallets .* wal_1 first/,
+      /logs --since 10m signer/,
+    ],
+    [
+      () => service({ waiting: [{ name: 'balances', ids: ['wal_1'] }] }),
+      'balances',
+      /1 item/,
+      /logs --since 10m chain-follower/,
+    ],
+  ],
+  mpc_party_down: [
+    [
+      () => service({ processes: without('mpc-party-2') }),
+      'mpc-party-2',
+      /No mpc-party-2/,
+      /docs\/mpc\.md, "Recovering a lost share"/,
+    ],
+  ],
+  mpc_party_banned: [
+    [
+      () => service({ bannedKeys: [{ keyId: 'mpk_1', walletId: 'wal_1', banned: [2] }] }),
+      'wal_1',
+      /Party 2 failed a check .* mpk_1 of wal_1/,
+      /\/v1\/wallets\/wal_1\/shares\/refresh/,
+    ],
+    [
+      () => service({ bannedKeys: [{ keyId: 'mpk_1', walletId: null, banned: [2] }] }),
+      'mpk_1',
+      /of the pool/,
+      /can stay/,
+    ],
+  ],
+  metadata_unpinned: [
+    [() => service({ unpinned: { count: 2, cid: 'bafy1' } }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
+  ],
+}

@@ -1,0 +1,85 @@
+/** Facts of a healthy service, of which a test changes what is to be stuck. */
+import type { ChainNow } from '../../src/operator/chain-now.ts'
+import type { LaneNow } from '../../src/operator/lanes/lane-now.ts'
+import { limitsOf } from '../../src/operator/limits.ts'
+import type { Facts } from '../../src/operator/stuck/read-facts.ts'
+import type { ServiceFacts } from '../../src/operator/stuck/service-facts.ts'
+import { fold, requested, signed } from './recorded-transactions.ts'
+
+export const GWEI = 1_000_000_000n
+export const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+export const HEAD_ID = 'tx_01a20051-578f-72f3-8aa6-e88168c39fb1'
+export const NEXT_ID = 'tx_01a20051-578f-72f3-8aa6-e88168c39fb2'
+
+/** Production's defaults: work counts as late after 30 s, a block after 4 min. */
+export const LIMITS = limitsOf({
+  sweepIntervalMs: 10_000,
+  rebroadcastAfterMs: 30_000,
+  replaceAfterMs: 120_000,
+  leaseMs: 10_000,
+  maxInFlightPerLane: 64,
+})
+
+export const CHAIN: ChainNow = {
+  name: 'ethereum',
+  settings: {
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: 1,
+    confirmations: 32,
+    maxFeePerGasWei: 500n * GWEI,
+    minTipWei: GWEI,
+  },
+  capSetting: 'ETHEREUM_MAX_FEE_PER_GAS_WEI',
+  urlsSetting: 'ETHEREUM_RPC_URLS',
+  node: { up: true, head: 1_000, baseFeePerGas: GWEI },
+}
+
+const PROCESS_NAMES = ['api', 'chain-follower', 'dispatcher', 'signer', 'submitter', 'mpc-party-1', 'mpc-party-2']
+
+export const SERVICE: ServiceFacts = {
+  processes: PROCESS_NAMES.map((process) => ({ process, instance: `${process}:7`, silentMs: 1_000 })),
+  leaders: ['dispatcher', 'sweeper', 'follow-1'].map((name) => ({ name, holder: 'x@h:7', expiresInMs: 5_000 })),
+  subscriptions: [{ name: 'dispatcher', lagMs: 100 }],
+  cursors: [{ chainId: 1, number: 1_000, head: 1_000, silentMs: 500 }],
+  bannedKeys: [],
+  waiting: [{ name: 'wallets', ids: [] }],
+  unpinned: null,
+  unsettled: [],
+}
+
+export const HEALTHY: Facts = { chains: [CHAIN], service: SERVICE, lanes: [], failedJobs: [] }
+export const CONTEXT = {
+  limits: LIMITS,
+  parties: [1, 2],
+  nowMs: Date.parse('2026-11-21T13:00:00Z'),
+  queueBackend: 'Redis',
+}
+
+/** A lane that has just sent one transaction, which offers 20 gwei at most. */
+export const LANE: LaneNow = {
+  lane: { chainId: 1, address: ADDRESS },
+  wallet: { id: 'wal_1', label: 'first', type: 'hd', tenantId: 'acme' },
+  counts: { waiting: 0, dependent: 0, unsent: 0, submitted: 1, awaitingFunds: 0, wishes: 0 },
+  ids: { ready: null, unsent: null, head: HEAD_ID, wish: null },
+  ages: { waiting: null, ready: null, unsent: null, head: 2_000, wish: null },
+  highestNonce: signed.data.nonce,
+  headNonce: signed.data.nonce,
+  signLease: null,
+  submitLease: null,
+  head: head(),
+  chainNonce: signed.data.nonce,
+  nativeBalance: null,
+  gaps: [],
+}
+
+/** The head of the lane as its events make it. */
+export function head(...more: Parameters<typeof fold>[0]): NonNullable<LaneNow['head']> {
+  const submitted = {
+    type: 'TransactionSubmitted',
+    data: { hash: signed.data.hash, submittedAt: signed.data.signedAt },
+  } as const
+  const transaction = fold([requested, signed, submitted, ...more])
+  if (transaction.state === 'unknown') throw new Error('it was requested')
+  return { id: HEAD_ID, transaction }
+}

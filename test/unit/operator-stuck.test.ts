@@ -1,0 +1,111 @@
+/** Every kind of finding: what makes it, what it says to do, and what does not make it. */
+import t from 'tap'
+import { FINDING_KINDS, findingJson } from '../../src/operator/finding.ts'
+import { isOutage } from '../../src/operator/stuck/judge.ts'
+import {
+  ages,
+  asks,
+  CASES,
+  down,
+  ids,
+  lane,
+  lease,
+  NONCE,
+  service,
+  stuck,
+  unsigned,
+  waits,
+  without,
+} from '../support/operator-cases.ts'
+import { CHAIN, GWEI, HEAD_ID, LANE, SERVICE } from '../support/operator-facts.ts'
+
+for (const [kind, cases] of Object.entries(CASES)) {
+  t.test(`${kind} is found, alone, and says what to do`, async (t) => {
+    for (const [made, subject, problem, advice] of cases) {
+      const findings = made()
+      t.strictSame(
+        findings.map((finding) => [finding.kind, finding.subject]),
+        [[kind, subject]],
+      )
+      const [finding] = findings
+      t.match(finding?.problem, problem)
+      t.match(JSON.stringify(finding?.next.map(({ say, run }) => [say, run])).replaceAll('\\"', '"'), advice)
+      t.ok((finding?.next.length ?? 0) > 0, 'there is always something to do')
+    }
+  })
+}
+
+t.test('every kind has a meaning in words, and none is left out here', async (t) => {
+  t.strictSame(Object.keys(CASES).toSorted(), Object.keys(FINDING_KINDS).toSorted())
+})
+
+t.test('a healthy service has nothing stuck, busy or not', async (t) => {
+  t.strictSame(stuck({}), [])
+  t.strictSame(lane({}), [], 'sent just now')
+  t.strictSame(lane({ ...unsigned, ages: ages({ ready: 29_000 }) }), [], 'signers have their turn')
+  t.strictSame(lane({ ...unsigned, ids: ids({ ready: null }) }), [], 'all of them wait for another one')
+  t.strictSame(lane({ ...unsigned, counts: waits({ waiting: 3, submitted: 64 }) }), [], 'a full lane waits for a block')
+  t.strictSame(lane({ gaps: [NONCE - 1], counts: waits({ waiting: 1 }) }), [], 'a gap that is about to be filled')
+  t.strictSame(lane({ signLease: lease(-60_000) }), [], 'a lease of a lane without work is nobody’s concern')
+  const replaced = [...SERVICE.processes, { process: 'signer', instance: 'signer:3', silentMs: 60_000 }]
+  t.strictSame(service({ processes: replaced }), [], 'another one lives in its place')
+  const forgotten = [...SERVICE.processes, { process: 'signer', instance: 'other:3', silentMs: 3_600_001 }]
+  t.strictSame(service({ processes: forgotten }), [])
+})
+
+t.test('above the cap it is said of the chain once, and no lane is accused', async (t) => {
+  t.strictSame(
+    lane(unsigned, asks(501n * GWEI)).map(({ kind }) => kind),
+    ['fee_over_cap', 'fee_under_base'],
+  )
+  const [, head] = lane({}, asks(501n * GWEI))
+  t.match(
+    head?.next,
+    [{ say: /ETHEREUM_MAX_FEE_PER_GAS_WEI to more than 502000000000/ }],
+    'to pay more is not offered where it is forbidden',
+  )
+})
+
+t.test('what is not known is not accused: only what answers is judged', async (t) => {
+  const facts = {
+    service: down,
+    lanes: down,
+    failedJobs: { down: 'No answer.' },
+    chains: [{ ...CHAIN, node: { up: false, why: 'x' } as const }],
+  }
+  const findings = stuck(facts)
+  t.strictSame(
+    findings.map(({ kind }) => kind),
+    ['database_down', 'queue_down', 'node_down'],
+  )
+  t.ok(findings.every(isOutage))
+  t.notOk(stuck({ chains: [asks(500n * GWEI)] }).some(isOutage))
+})
+
+t.test('one cause is told once: without a follower no chain, no leader and no lane is accused', async (t) => {
+  const late = { ...LANE, chainNonce: NONCE + 1, ages: ages({ head: 300_000 }) }
+  t.strictSame(
+    stuck({ lanes: [late] }).map(({ kind }) => kind),
+    ['nonce_taken', 'not_mined'],
+  )
+  const behind = { ...SERVICE, cursors: [{ chainId: 1, number: 997, head: 1_000, silentMs: 500 }] }
+  t.strictSame(
+    stuck({ service: behind, lanes: [late] }).map(({ kind }) => kind),
+    ['not_mined'],
+    'three blocks that were not walked may hold it',
+  )
+  const unsettled = [{ chainId: 1, count: 4, id: HEAD_ID, ms: 31_000 }]
+  const leaders = SERVICE.leaders.filter(({ name }) => name !== 'follow-1')
+  const gone = { ...SERVICE, processes: without('chain-follower'), cursors: [], leaders, unsettled }
+  t.strictSame(
+    stuck({ service: gone, lanes: [late] }).map(({ kind, subject }) => [kind, subject]),
+    [['process_missing', 'chain-follower']],
+  )
+})
+
+t.test('in JSON a finding keeps its shape', async (t) => {
+  const [finding] = service({ processes: without('submitter') })
+  if (finding === undefined) throw new Error('it was found')
+  t.strictSame(Object.keys(findingJson(finding)), ['kind', 'subject', 'problem', 'for_ms', 'next'])
+  t.strictSame(Object.keys(finding.next[0] ?? {}), ['say', 'run'])
+})
