@@ -30,7 +30,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 # A volume mounted here takes over owner and mode: other users of the host cannot read the sealed seeds and shares.
-RUN install -d -o node -g node -m 0700 /keystore /mpc-party
+RUN install -d -o node -g node -m 0700 /keystore /mpc-party /audit
 USER node
 EXPOSE 3000
 # The API serves /healthz on PORT, a worker on METRICS_PORT. Node asks: the image has no curl.

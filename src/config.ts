@@ -5,6 +5,7 @@
 import { join, resolve } from 'node:path'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { ChainSettings } from './chain/settings.ts'
+import { type AuditConfig, auditConfig } from './config/audit.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
 import { type MpcConfig, mpcConfig, mpcProblems } from './config/mpc.ts'
 import { readSetting, ruleOf } from './config/read-setting.ts'
@@ -44,6 +45,7 @@ export type Config = {
   }
   /** Null where there are no mpc wallets. */
   readonly mpc: MpcConfig | null
+  readonly audit: AuditConfig
   /** Age recipients to which keys may be exported; null for any. */
   readonly exportRecipients: readonly string[] | null
   /** The configured chains. */
@@ -167,6 +169,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       key: general.KEYSTORE_KEY ?? null,
     },
     mpc: mpcConfig(general, dataDir),
+    audit: auditConfig(general, dataDir),
     exportRecipients: general.EXPORT_RECIPIENTS ?? null,
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
     maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,

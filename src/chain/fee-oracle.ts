@@ -2,7 +2,7 @@
  * The current fee quote of one chain: read from a node at most once per interval, with one read in flight, and served on for
  * a bounded time while no node answers.
  */
-import { Unavailable } from '../core/errors.ts'
+import { ChainRefused, Unavailable } from '../core/errors.ts'
 import { type FeePolicy, type FeeQuote, HISTORY_BLOCKS, quoteFees, readFeeHistory, TIP_PERCENTILES } from './fees.ts'
 import { readQuantity, toQuantity } from './hex.ts'
 import { type RpcReader, type RpcResult, resultValue } from './json-rpc.ts'
@@ -33,7 +33,7 @@ export function createFeeOracle(options: FeeOracleOptions): FeeOracle {
   let reading: Promise<FeeQuote> | null = null
 
   const refresh = async (): Promise<FeeQuote> => {
-    const result = quoteFees(await readHistory(client), policy)
+    const result = quoteFees(await readHistory(client).catch(asSilence), policy)
     if (result.type === 'fee_cap_exceeded') {
       last = null
       throw new Unavailable(
@@ -78,6 +78,12 @@ async function readHistory(client: RpcReader) {
   if (!lacksHistory(history)) return readFeeHistory(resultValue(history, 'eth_feeHistory'))
   const price = readQuantity(resultValue(gasPrice, 'eth_gasPrice'), 'the answer to eth_gasPrice')
   return { baseFeePerGas: 0n, tips: [percentiles.map(() => price)] }
+}
+
+/** A node that refuses the question has told nothing of fees, and whoever wants to pay has asked for nothing wrong. */
+function asSilence(error: unknown): never {
+  if (!(error instanceof ChainRefused)) throw error
+  throw new Unavailable('rpc_unavailable', error.message, { cause: error })
 }
 
 function lacksHistory(result: RpcResult | undefined): boolean {

@@ -16,8 +16,11 @@ import {
 import { isBatchTooLarge, overloadOf } from './rpc-errors.ts'
 import { createHttpTransport, type HttpTransport } from './rpc-transport.ts'
 
-/** A server of another chain is a mistake in the configuration; somebody may correct it behind the same URL. */
-const WRONG_CHAIN_RECHECK_MS = 60_000
+/**
+ * A server of another chain is a mistake in the configuration, which somebody may correct behind the same URL, or one bad
+ * back end of many: a chain with a single URL stands still meanwhile, so it is asked as often as a server that is down.
+ */
+const WRONG_CHAIN_RECHECK_MS = 5_000
 
 /** As pino has it. */
 export type RpcLog = {
@@ -157,10 +160,13 @@ async function probe(context: Context): Promise<number | null> {
   state.head = head
   if (chainId === options.chainId) {
     state.verified = true
+    state.wrongUntil = Number.NEGATIVE_INFINITY
     return head
   }
   state.verified = false
+  const isKnown = state.wrongUntil > Number.NEGATIVE_INFINITY
   state.wrongUntil = options.now() + WRONG_CHAIN_RECHECK_MS
+  if (isKnown) return null
   options.log.error(
     { endpoint: options.index, host, expected_chain_id: options.chainId, chain_id: chainId },
     'an RPC URL serves another chain and is not used: correct the configuration',

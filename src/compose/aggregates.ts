@@ -2,7 +2,7 @@
 import { apiKeyAggregate } from '../access/projection.ts'
 import { assetAggregate } from '../assets/projection.ts'
 import { balanceAggregate } from '../balances/projection.ts'
-import type { AnyAggregate } from '../event-log/replay.ts'
+import type { AnyAggregate } from '../event-log/fold.ts'
 import { chainAggregate } from '../follower/aggregate.ts'
 import { mpcKeyAggregate } from '../mpc-keys/projection.ts'
 import { collectionAggregate } from '../nft/collections/projection.ts'

@@ -8,6 +8,7 @@ import { balanceRoutes } from '../balances/routes.ts'
 import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
+import { composeAuditRoutes } from './api-audit.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
@@ -36,6 +37,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     composeSignatureRoutes(kernel, parts),
     composeAssetRoutes(kernel, parts),
     composeRecoveryRoutes(kernel, parts),
+    composeAuditRoutes(kernel),
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata),
   ]

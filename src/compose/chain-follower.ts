@@ -10,13 +10,19 @@ import { createReconcile } from '../balances/reconcile.ts'
 import { repeat } from '../balances/repeat.ts'
 import type { ChainClient } from '../chain/client-set.ts'
 import { explainRevert, type FailedInclusion } from '../chain/explain-revert.ts'
+import { createInTurn } from '../core/in-turn.ts'
 import { lead } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { createWalkedBlocks } from '../follower/cursor.ts'
 import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
 import { observeOwnership, unwindOwnership } from '../nft/ownership/observe-blocks.ts'
 import { createBlockReads } from '../transactions/block-reads.ts'
-import { observeTransactions, settleTransactions, unwindTransactions } from '../transactions/observe-blocks.ts'
+import {
+  type ObservePorts,
+  observeTransactions,
+  settleTransactions,
+  unwindTransactions,
+} from '../transactions/observe-blocks.ts'
 import { resolveNonces } from '../transactions/resolve-nonces.ts'
 import type { Kernel } from './kernel.ts'
 import { createReorgReport } from './reorg-report.ts'
@@ -68,10 +74,12 @@ async function followAndTend(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pool, log, clock, config, logger } = kernel
+  const { pool, log, clock, logger } = kernel
   const { settings, client } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
+  const turns = createInTurn()
+  const inTurn: Turns = (task) => turns('blocks', task)
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])
   const reconcile = createReconcile({ pool, log, ...balances })
@@ -85,37 +93,47 @@ async function followAndTend(
   const tending = [
     tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(chain)),
     tend('reconciliation', RECONCILE_INTERVAL_MS, () => reconcile(chainId, { signal: both })),
-    tend('nonces', NONCE_INTERVAL_MS, async () => {
-      const cursor = await walked.cursor(chainId)
-      const finalized = (cursor?.number ?? 0) - settings.confirmations
-      if (finalized <= 0) return
-      const lost = await resolveNonces(
-        { reads: createBlockReads(pool), log, client, walkedHash: walked.hash },
-        chainId,
-        finalized,
-        new Date(clock() - config.rebroadcastAfterMs),
-        lease,
-      )
-      if (lost > 0)
-        logger.warn({ network, transactions: lost }, 'others sent from wallets of ours: their nonces are given anew')
-    }),
+    tend('nonces', NONCE_INTERVAL_MS, () => lookForLostNonces(kernel, chain, lease, inTurn)),
   ]
+  const recordedBlocks = (upTo: number) => createBlockReads(pool).recordedBlocks(chainId, upTo)
+  const observing = observersOf(kernel, chain, balances)
   try {
-    await followChain({ walked, log, client, settings, ...observersOf(kernel, chain, balances) }, lease, both)
+    await followChain({ walked, recordedBlocks, inTurn, log, client, settings, ...observing }, lease, both)
   } finally {
     stop.abort()
     await Promise.all(tending)
   }
 }
 
-function observersOf({ pool, log, chainOf, logger, metrics }: Kernel, { settings }: ChainClient, balances: Balances) {
-  const { chainId, network, environment, confirmations } = settings
-  const ports = {
+type Turns = <Result>(task: () => Promise<Result>) => Promise<Result>
+
+async function lookForLostNonces(kernel: Kernel, chain: ChainClient, lease: Lease, inTurn: Turns): Promise<void> {
+  const { pool, config, logger } = kernel
+  const { chainId, network, confirmations } = chain.settings
+  const walked = createWalkedBlocks(pool)
+  const finalized = ((await walked.cursor(chainId))?.number ?? 0) - confirmations
+  if (finalized <= 0) return
+  const ports = { ...observePorts(kernel), client: chain.client, walkedHash: walked.hash, inTurn }
+  const { lost, found } = await resolveNonces(ports, chainId, finalized, config.rebroadcastAfterMs, lease)
+  if (lost > 0)
+    logger.warn({ network, transactions: lost }, 'others sent from wallets of ours: their nonces are given anew')
+  if (found > 0)
+    logger.warn({ network, transactions: found }, 'transactions were mined in blocks that were never walked')
+}
+
+function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
+  return {
     reads: createBlockReads(pool),
     log,
     revertReason: (id: number, inclusion: FailedInclusion, raw: string) =>
       explainRevert(chainOf(id).client, inclusion, raw),
   }
+}
+
+function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balances) {
+  const { pool, log, logger, metrics } = kernel
+  const { chainId, network, environment, confirmations } = settings
+  const ports = observePorts(kernel)
   const chain = { chainId, network, environment }
   const report = createReorgReport({ network, logger, metrics })
   const balanceObserver = createBalanceObserver({ pool, ...balances })

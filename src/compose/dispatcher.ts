@@ -28,7 +28,9 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
   const settings = { leases, leaseMs: config.leaseMs, signal, onError }
   const leaders = [
     lead({ ...settings, name: DISPATCHER }, (_lease, stop) => dispatch(kernel, stop)),
-    lead({ ...settings, name: 'sweeper' }, (_lease, stop) => sweepUnfinished(kernel, stop)),
+    lead({ ...settings, name: 'sweeper' }, async (_lease, stop) => {
+      await Promise.all([sweepUnfinished(kernel, stop), freeStuckJobs(kernel, stop)])
+    }),
     ...keepSharesFresh(kernel, (task) => lead({ ...settings, name: 'mpc-refreshes' }, (_lease, stop) => task(stop))),
     lead({ ...settings, name: 'exports' }, (_lease, stop) => deleteExpired(kernel, stop)),
     ...keepPins(kernel, (task) => lead({ ...settings, name: 'pins' }, (_lease, stop) => task(stop))),
@@ -63,7 +65,7 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
     sources: [
       {
         name: 'lanes',
-        find: (limit) => findUnfinishedLanes(pool, quietBefore(), new Date(clock() - rebroadcastAfterMs), limit),
+        find: (limit) => findUnfinishedLanes(pool, { quietMs: sweepIntervalMs, sentMs: rebroadcastAfterMs }, limit),
       },
       { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
       { name: 'shares', find: (limit) => findOpenRefreshes(pool, quietBefore(), limit) },
@@ -77,6 +79,16 @@ function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: 
     signal,
     log: logger,
   })
+}
+
+/** What waits in a queue for a wrong time is not swept: a job of its id is there. */
+function freeStuckJobs({ config, jobs, logger }: Kernel, signal: AbortSignal): Promise<void> {
+  const onError = (error: unknown) => logger.warn({ err: error }, 'stuck jobs were not looked for, it is tried again')
+  const free = async () => {
+    const freed = await jobs.unstick()
+    if (freed > 0) logger.warn({ jobs: freed }, 'jobs waited for a time that did not come: look at the clocks')
+  }
+  return repeat(free, { intervalMs: config.sweepIntervalMs, signal, onError })
 }
 
 /** Nothing where shares may become any age, or there are no mpc wallets. */

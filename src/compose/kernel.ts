@@ -6,6 +6,7 @@ import { type ChainClient, type ChainClients, createChainClients } from '../chai
 import { type Config, ConfigError } from '../config.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { Clock, NewId } from '../core/ids.ts'
+import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases, type Leases } from '../event-log/leases.ts'
 import { createEventLog, type EventLog } from '../event-log/log.ts'
 import { createWakeUps, type WakeUps } from '../event-log/wake-ups.ts'
@@ -53,11 +54,13 @@ export function composeKernel(config: Config, processName: string): Kernel {
   const instance = `${hostname()}:${process.pid}`
   const pool = createPool(databaseUrl, config, processName, logger)
   const wakeUps = createWakeUps(pool, databaseUrl)
-  const clock: Clock = Date.now
+  const databaseClock = createDatabaseClock(pool)
+  const clock = databaseClock.now
   const chains = createChainClients({
     chains: config.chains,
     timeoutMs: config.rpcTimeoutMs,
-    now: clock,
+    // Cool-downs and ages, never the time of day: a clock that is set must not make a rest of a second one of an hour.
+    now: () => performance.now(),
     log: logger,
     onExchange: ({ network }, { method, outcome, ms }) =>
       metrics.observeRpc({ network, method, outcome, durationMs: ms }),
@@ -95,6 +98,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
       return chain
     },
     async close() {
+      databaseClock.close()
       await jobs.close()
       await wakeUps.close()
       chains.close()

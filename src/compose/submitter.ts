@@ -7,20 +7,10 @@ import type { Work } from './run-process.ts'
 /** Submitting is waiting for nodes. */
 const LANES_AT_ONCE = 16
 
-export async function startSubmitter({
-  config,
-  pool,
-  log,
-  leases,
-  clock,
-  jobs,
-  logger,
-  chainOf,
-}: Kernel): Promise<Work> {
+export async function startSubmitter({ config, pool, log, leases, jobs, logger, chainOf }: Kernel): Promise<Work> {
   const submitLane = createSubmitLane({
     log,
     leases,
-    clock,
     lanes: createLaneReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
     rebroadcastAfterMs: config.rebroadcastAfterMs,

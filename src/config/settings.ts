@@ -1,6 +1,7 @@
 /** Every setting, with its type, its default and what it means. The README's table and the checks are made from this. */
 import { Type } from '@sinclair/typebox'
 import { LOG_LEVELS } from '../logging.ts'
+import { AUDIT_SETTINGS } from './audit.ts'
 import { MPC_SETTINGS } from './mpc.ts'
 import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
@@ -90,6 +91,7 @@ export const GENERAL_SETTINGS = {
         'The only recipients to which keys of wallets are exported; any unless set. Set it at the signers: they refuse all others, whoever asks.',
     },
   ),
+  ...AUDIT_SETTINGS,
   RPC_TIMEOUT_MS: milliseconds(
     { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },
     'How long a node may take to answer.',

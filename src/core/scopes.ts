@@ -14,6 +14,7 @@ export const SCOPES = [
   'recovery:read',
   'recovery:write',
   'recovery:export',
+  'audit:read',
 ] as const
 export type Scope = (typeof SCOPES)[number]
 

@@ -7,13 +7,16 @@ import { nameIn } from './shadow.ts'
 import { type KeyColumn, quoted } from './table-shape.ts'
 import type { ReadModel } from './tables.ts'
 
+/** Values as the database writes them: an amount of 78 digits is none of JavaScript's numbers. */
+export type Row = Readonly<Record<string, string | null>>
+
 /** A row that stands on one side alone, or differs. A differing row has both sides. */
 export type Difference = {
   readonly table: ReadModel
   /** By the columns of the primary key. */
-  readonly key: Readonly<Record<string, unknown>>
-  readonly live: Readonly<Record<string, unknown>> | null
-  readonly replayed: Readonly<Record<string, unknown>> | null
+  readonly key: Row
+  readonly live: Row | null
+  readonly replayed: Row | null
 }
 
 export type Compared = {
@@ -91,8 +94,8 @@ async function difference(compared: Compared, found: Digest | null): Promise<Dif
   const values = JSON.parse(found?.key ?? '[]') as string[]
   const [ofLive, ofShadow] = await Promise.all(
     [live, shadow].map(async ({ session, schema }) => {
-      const { rows } = await session.query<{ row: Record<string, unknown> }>(
-        `SELECT to_jsonb(r) AS row FROM ${nameIn(schema, table)} AS r
+      const { rows } = await session.query<{ row: Row }>(
+        `SELECT (SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each_text(to_jsonb(r)) AS c) AS row FROM ${nameIn(schema, table)} AS r
           WHERE ${key.map(({ name, type }, n) => `r.${quoted(name)} = $${n + 1}::text::${type}`).join(' AND ')}`,
         values,
       )
@@ -101,7 +104,7 @@ async function difference(compared: Compared, found: Digest | null): Promise<Dif
   )
   return {
     table,
-    key: Object.fromEntries(key.map(({ name }, n) => [name, values[n]])),
+    key: Object.fromEntries(key.map(({ name }, n) => [name, values[n] ?? null])),
     live: ofLive ?? null,
     replayed: ofShadow ?? null,
   }

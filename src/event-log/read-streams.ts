@@ -5,6 +5,7 @@
  * Invariant: the reading session holds no transaction id, so that no subscription waits for it, however long it reads.
  */
 import type { Client } from 'pg'
+import { NotFound } from '../core/errors.ts'
 import { EVENT_COLUMNS, type EventRow } from './rows.ts'
 import type { Checkpoint } from './subscription.ts'
 
@@ -37,16 +38,13 @@ export async function beginSnapshot(reader: Client, tables: readonly string[] = 
   return rows[0]?.snapshot ?? ''
 }
 
-/** How many events a filter leaves, and how far the log goes in it. */
-export async function countEvents(
-  reader: Client,
-  filter: StreamFilter,
-): Promise<{ readonly events: number; readonly last: string | null }> {
-  const { rows } = await reader.query<{ events: string; last: string | null }>(
-    `SELECT count(*) AS events, max(position) AS last FROM events AS e WHERE ${CONDITION}`,
+/** How many events a filter leaves. */
+export async function countEvents(reader: Client, filter: StreamFilter): Promise<number> {
+  const { rows } = await reader.query<{ events: string }>(
+    `SELECT count(*) AS events FROM events AS e WHERE ${CONDITION}`,
     conditionValues(filter),
   )
-  return { events: Number(rows[0]?.events ?? 0), last: rows[0]?.last ?? null }
+  return Number(rows[0]?.events)
 }
 
 const CONDITION = `($1::text IS NULL OR e.stream_id = $1)
@@ -90,4 +88,18 @@ export async function* readStreams(reader: Client, filter: StreamFilter): AsyncG
     yield rows
   }
   await reader.query('CLOSE log_by_stream')
+}
+
+/** The transaction that wrote an event: with its position, its place in the reading order. @throws NotFound `unknown_position` */
+export async function transactionOf(reader: Client, position: bigint): Promise<bigint> {
+  const { rows } = await reader.query<{ transaction_id: string }>(
+    'SELECT transaction_id::text FROM events WHERE position = $1::text::numeric',
+    [position.toString()],
+  )
+  const [row] = rows
+  if (row !== undefined) return BigInt(row.transaction_id)
+  const { rows: ends } = await reader.query<{ last: string | null }>('SELECT max(position) AS last FROM events')
+  const last = ends[0]?.last
+  const rule = last ? `positions go up to ${last}, with gaps` : 'the log is empty'
+  throw new NotFound('position', 'unknown_position', `No event has the position ${position}: ${rule}.`)
 }

@@ -7,14 +7,18 @@ import type { Client, Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import { compareShadow, type Difference } from './compare-shadow.ts'
 import { type AnyAggregate, createFold, type Fold } from './fold.ts'
-import { beginSnapshot, countEvents, readStreams, type StreamEvent, type StreamFilter } from './read-streams.ts'
+import {
+  beginSnapshot,
+  countEvents,
+  readStreams,
+  type StreamEvent,
+  type StreamFilter,
+  transactionOf,
+} from './read-streams.ts'
 import { withSessions } from './session.ts'
 import { createShadow, nameIn, type Shadow } from './shadow.ts'
-import type { Checkpoint } from './subscription.ts'
 import { liveSchema, quoted, readPrimaryKeys } from './table-shape.ts'
 import { READ_MODEL_NAMES, READ_MODELS, type ReadModel } from './tables.ts'
-
-export type { AnyAggregate } from './fold.ts'
 
 export type ReplaySettings = {
   readonly streamId?: string
@@ -76,16 +80,16 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
   await beginSnapshot(reader, onDifference ? tables.map((table) => nameIn(live, table)) : [])
   const filter: StreamFilter = {
     ...(streamId === undefined ? {} : { streamId }),
-    ...(typeof to === 'bigint' ? { upTo: await placeOf(reader, to) } : {}),
+    ...(typeof to === 'bigint' ? { upTo: { transactionId: await transactionOf(reader, to), position: to } } : {}),
   }
-  const { events: total, last } = await countEvents(reader, filter)
+  const total = await countEvents(reader, filter)
   if (streamId !== undefined && total === 0) throw unknownStream(streamId)
   const fold = createFold({
     aggregates,
     primaryKeys: namesOf(keyColumns),
     ...(to instanceof Date ? { until: to } : {}),
   })
-  const { events, streams } = await foldInto(shadow, readStreams(reader, filter), fold, (done) =>
+  const { events, streams, position } = await foldInto(shadow, readStreams(reader, filter), fold, (done) =>
     onProgress?.(done, total),
   )
   await shadow.fill()
@@ -113,7 +117,7 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
     await writer.query('COMMIT')
   }
   await reader.query('ROLLBACK')
-  return { events, streams, position: last, rows, differences }
+  return { events, streams, position: position?.toString() ?? null, rows, differences }
 }
 
 /** Folds what is read into a shadow. */
@@ -122,42 +126,23 @@ export async function foldInto(
   batches: AsyncIterable<readonly StreamEvent[]>,
   fold: Fold,
   onProgress: (events: number) => void,
-): Promise<{ readonly events: number; readonly streams: number }> {
-  let events = 0
-  let streams = 0
+): Promise<ReturnType<Fold['taken']>> {
+  let read = 0
   for await (const batch of batches) {
     for (const event of batch) {
       const ended = fold.take(event)
-      if (ended === null) continue
-      streams += 1
-      await shadow.add(ended)
+      if (ended !== null) await shadow.add(ended)
     }
-    events += batch.length
-    onProgress(events)
+    read += batch.length
+    onProgress(read)
   }
   const last = fold.end()
-  if (last !== null) {
-    streams += 1
-    await shadow.add(last)
-  }
-  return { events, streams }
+  if (last !== null) await shadow.add(last)
+  return fold.taken()
 }
 
 export function namesOf(keys: Awaited<ReturnType<typeof readPrimaryKeys>>): ReadonlyMap<string, readonly string[]> {
   return new Map([...keys].map(([table, columns]) => [table, columns.map(({ name }) => name)]))
-}
-
-async function placeOf(reader: Client, position: bigint): Promise<Checkpoint> {
-  const { rows } = await reader.query<{ transaction_id: string }>(
-    'SELECT transaction_id::text FROM events WHERE position = $1::text::numeric',
-    [position.toString()],
-  )
-  const [row] = rows
-  if (row !== undefined) return { transactionId: BigInt(row.transaction_id), position }
-  const { rows: ends } = await reader.query<{ last: string | null }>('SELECT max(position) AS last FROM events')
-  const last = ends[0]?.last
-  const rule = last ? `positions go up to ${last}, with gaps` : 'the log is empty'
-  throw new NotFound('position', 'unknown_position', `No event has the position ${position}: ${rule}.`)
 }
 
 function unknownStream(streamId: string): NotFound {

@@ -28,6 +28,8 @@ export type Shadow = {
   readonly fill: () => Promise<void>
   /** After a pass over streams that grew: their rows take the place of those that they had. */
   readonly merge: () => Promise<void>
+  /** This one takes no more rows: it is somebody else's now. */
+  readonly release: (table: ReadModel) => void
 }
 
 /** Makes the tables, empty and without indexes. */
@@ -43,10 +45,11 @@ export async function createShadow(settings: ShadowSettings): Promise<Shadow> {
     }
   }
   let isFilled = false
-  const rows = createChunks(settings, (table) => isFilled || READ_MODELS[table] !== 'stream')
+  const open = new Set(tables)
+  const rows = createChunks(settings, open, (table) => isFilled || READ_MODELS[table] !== 'stream')
   const merge = async () => {
     await rows.flush()
-    for (const table of tables) await mergeStage(settings, table)
+    for (const table of open) await mergeStage(settings, table)
   }
   return {
     add: (stream) => rows.add(stream),
@@ -55,11 +58,16 @@ export async function createShadow(settings: ShadowSettings): Promise<Shadow> {
       isFilled = true
     },
     merge,
+    release: (table) => void open.delete(table),
   }
 }
 
 /** Rows on their way to the tables: one insert under way while the next ones gather. */
-function createChunks({ writer, schema, tables }: ShadowSettings, isStaged: (table: ReadModel) => boolean) {
+function createChunks(
+  { writer, schema, tables }: ShadowSettings,
+  open: ReadonlySet<ReadModel>,
+  isStaged: (table: ReadModel) => boolean,
+) {
   const chunks = new Map(tables.map((table) => [table as string, { table, rows: [] as string[], characters: 0 }]))
   let underWay: Promise<unknown> = Promise.resolve()
 
@@ -78,7 +86,7 @@ function createChunks({ writer, schema, tables }: ShadowSettings, isStaged: (tab
 
   async function put(table: string, row: Readonly<Record<string, unknown>>): Promise<void> {
     const chunk = chunks.get(table)
-    if (chunk === undefined) return
+    if (chunk === undefined || !open.has(chunk.table)) return
     const text = JSON.stringify(row)
     chunk.rows.push(text)
     chunk.characters += text.length

@@ -1,6 +1,5 @@
 /** What a table is beside its rows: columns, keys, indexes, grants; read from the database, to make another one like it. */
-import type { Client } from 'pg'
-import { escapeIdentifier } from 'pg'
+import { type ClientBase, escapeIdentifier } from 'pg'
 
 /** `name` as SQL names it. */
 export const quoted = escapeIdentifier
@@ -8,7 +7,7 @@ export const quoted = escapeIdentifier
 export type KeyColumn = { readonly name: string; readonly type: string }
 
 /** The schema that statements mean which name none. */
-export async function liveSchema(client: Client): Promise<string> {
+export async function liveSchema(client: ClientBase): Promise<string> {
   const { rows } = await client.query<{ name: string | null }>('SELECT current_schema() AS name')
   const name = rows[0]?.name
   if (name === null || name === undefined) throw new Error('the database has no schema on its search path')
@@ -17,7 +16,7 @@ export async function liveSchema(client: Client): Promise<string> {
 
 /** The columns of each table's primary key, in its order. */
 export async function readPrimaryKeys(
-  client: Client,
+  client: ClientBase,
   schema: string,
 ): Promise<ReadonlyMap<string, readonly KeyColumn[]>> {
   const { rows } = await client.query<{ table: string; name: string; type: string }>(
@@ -42,7 +41,7 @@ export type TableShape = {
 }
 
 /** @throws Error for a table that cannot be swapped: another object rests on it */
-export async function readShape(client: Client, schema: string, table: string): Promise<TableShape> {
+export async function readShape(client: ClientBase, schema: string, table: string): Promise<TableShape> {
   const live = `${quoted(schema)}.${quoted(table)}`
   const { rows: indexes } = await client.query<{ name: string; definition: string; constraint: string | null }>(
     `SELECT c.relname AS name, pg_get_indexdef(i.indexrelid) AS definition, pg_get_constraintdef(k.oid) AS constraint

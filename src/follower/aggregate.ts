@@ -14,9 +14,14 @@ export const chainAggregate: Aggregate<null, ChainEvent, ChainEvent> = {
   project: () => ({ rows: [], holds: [] }),
 }
 
+/** The id of a chain's stream. */
+export function chainStream({ network, environment }: ChainKey): string {
+  return `${network}-${environment}`
+}
+
 /** The end of a chain's stream: the stream grows for ever, and nothing of it is needed but its head. */
-export async function loadChain(log: EventLog, { network, environment }: ChainKey): Promise<Loaded<null>> {
-  const id = `${network}-${environment}`
+export async function loadChain(log: EventLog, chain: ChainKey): Promise<Loaded<null>> {
+  const id = chainStream(chain)
   const [head] = await log.heads([`${chainAggregate.category}-${id}`])
   return { id, state: null, version: head?.version ?? 0, hash: head?.hash ?? '' }
 }

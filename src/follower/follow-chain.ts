@@ -16,6 +16,7 @@ import type { EventLog } from '../event-log/log.ts'
 import { chainAggregate, loadChain } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
+import { findGround } from './find-ground.ts'
 
 /** The log is told every so many blocks how far the follower is. */
 const ADVANCED_EVERY_BLOCKS = 1_000
@@ -37,6 +38,10 @@ export type FollowPorts = {
   readonly walked: WalkedBlocks
   readonly log: EventLog
   readonly client: RpcReader
+  /** Blocks of which anything is recorded, at a height or below, newest first: a page, empty where there are no more. */
+  readonly recordedBlocks: (upTo: number) => Promise<readonly BlockRef[]>
+  /** Runs alone: no step is committed while what others work out from walked blocks is. */
+  readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
   readonly settings: ChainSettings
   readonly observers: readonly BlockObserver[]
   /** What becomes final at a head, committed on its own. */
@@ -54,9 +59,9 @@ export async function followChain(ports: FollowPorts, lease: Lease, signal: Abor
   let settledAt: number | null = null
   let touchedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
-    const step = await follower.nextStep(cursor)
+    const step = await grounded(ports, await follower.nextStep(cursor))
     if (step.type === 'advance' || step.type === 'reorg')
-      cursor = await repeatOnConflict(() => take(ports, lease, cursor, step))
+      cursor = await ports.inTurn(() => repeatOnConflict(() => take(ports, lease, cursor, step)))
     else if (performance.now() - touchedAt > TOUCH_INTERVAL_MS) {
       await walked.heard(chainId, step.head.number)
       touchedAt = performance.now()
@@ -76,6 +81,13 @@ async function begin({ log, client, settings }: FollowPorts, lease: Lease): Prom
   const rows = [...blocks.map((block) => blockRow(chainId, block)), cursorRow(chainId, start, start.number, log.now())]
   await log.append({ changes: [], rows, guards: { fence: lease } })
   return start
+}
+
+/** A reorg beyond the window reaches as deep as what is recorded is no longer shown; a chain that began anew, to its start. */
+async function grounded({ log, client, settings, recordedBlocks }: FollowPorts, step: FollowStep): Promise<FollowStep> {
+  if (step.type !== 'reorg' || !step.beyondWindow || step.to.number === 0) return step
+  const to = await findGround({ log, client, chain: settings, recordedBlocks }, step.to)
+  return { ...step, to, depth: step.from.number - to.number }
 }
 
 /** Commits what a step means; returns the cursor after it. */
@@ -99,8 +111,8 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
       return ref(last)
     }
     case 'reorg': {
-      const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(step.to.number, step.from.number)))
       const { from, to, depth, beyondWindow } = step
+      const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(to.number, from.number)))
       const fact: ChainEvent = {
         type: 'ReorgDetected',
         data: { from: ref(from), ancestor: ref(to), depth, beyondWindow, detectedAt: log.now() },

@@ -25,6 +25,8 @@ export type Metrics = ReorgMetrics & {
   readonly countSigned: (signed: { network: string; transactions: number }) => void
   /** One step of the export of a wallet's key. */
   readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
+  /** One checkpoint that was not signed, because the log contradicts what was signed before. */
+  readonly countAuditRefusal: () => void
   /** One piece of content that the IPFS node was to pin. */
   readonly observePin: (pin: { outcome: string; durationMs: number }) => void
   readonly mpc: MpcMetrics
@@ -59,6 +61,7 @@ export function createMetrics(processName: string): Metrics {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
     exports: "Exports of wallets' keys, by step.",
+    refusals: 'Checkpoints that were not signed because the log contradicts an earlier one.',
     failures: 'Gauges that could not be read.',
   }
   const batches = new Histogram({
@@ -74,6 +77,7 @@ export function createMetrics(processName: string): Metrics {
     labelNames: ['step'],
     registers,
   })
+  const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: help.refusals, registers })
   const failures = new Counter({
     name: 'bursar_gauge_failures_total',
     help: help.failures,
@@ -95,6 +99,7 @@ export function createMetrics(processName: string): Metrics {
     ...createReorgMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
+    countAuditRefusal: () => refusals.inc(),
     observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {
       new Gauge({

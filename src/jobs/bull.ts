@@ -9,12 +9,19 @@ import type { QueueName } from './queues.ts'
 
 export type BullQueue = Pick<
   Queue,
-  'addBulk' | 'close' | 'disconnect' | 'getFailed' | 'getJobCounts' | 'getJobs' | 'isPaused'
+  'addBulk' | 'close' | 'disconnect' | 'getDelayed' | 'getFailed' | 'getJobCounts' | 'getJobs' | 'isPaused'
 >
 export type BullJob = Awaited<ReturnType<BullQueue['getFailed']>>[number]
 export type BullWorker = Pick<Worker, 'close' | 'disconnect' | 'run'> & {
   readonly onFailed: (listener: (job: BullJob | undefined, error: Error) => void) => void
   readonly onStalled: (listener: (bullId: string) => void) => void
+}
+
+/** The locks of running jobs, where they end by the clock of a process; by name, with the time until which they hold. */
+export type Locks = {
+  readonly read: () => Promise<ReadonlyMap<string, string>>
+  /** Lets these end now: the next check for jobs of dead workers finds them. */
+  readonly drop: (names: readonly string[]) => Promise<void>
 }
 
 /** What differs between the back ends. `C` is how BullMQ is told to connect. */
@@ -24,6 +31,8 @@ export type Wiring<C> = {
   readonly prepare: () => Promise<void>
   readonly producer: () => C
   readonly consumer: (concurrency: number) => C
+  /** `null` where the server's own clock ends them. */
+  readonly locks: Locks | null
   readonly close: () => Promise<void>
 }
 
@@ -34,6 +43,7 @@ export type Bull = {
     run: Processor,
     options: { readonly concurrency: number; readonly retries: RetryPolicy },
   ) => Promise<BullWorker>
+  readonly locks: Locks | null
   readonly close: () => Promise<void>
 }
 
@@ -97,6 +107,7 @@ export function createBull<C>(wiring: Wiring<C>, onError: (error: unknown, field
       }
     },
 
+    locks: wiring.locks,
     close: wiring.close,
   }
 }

@@ -9,6 +9,7 @@ import { openQueues } from './open-queues.ts'
 import { postgresWiring } from './postgres.ts'
 import { assertJob, type Job, QUEUE_NAMES, type QueueName } from './queues.ts'
 import { redisWiring } from './redis.ts'
+import { createUnstick } from './unstick.ts'
 import { startWorker } from './worker.ts'
 
 export type JobsSettings = {
@@ -60,6 +61,7 @@ export function createJobs(settings: JobsSettings): Jobs {
     retry: (name, id) => queues.on(name, async (queue) => (await retryFailed(queue, id)) > 0, RETRY_DEADLINE_MS),
     retryAll: (name) => queues.on(name, (queue) => retryFailed(queue), RETRY_DEADLINE_MS),
 
+    unstick: createUnstick(bull, queues, retries),
     async ping() {
       await queues.on(QUEUE_NAMES[0], (queue) => queue.isPaused()) // The cheapest question that must be answered.
     },

@@ -4,7 +4,10 @@ import type { JobsLog } from './jobs.ts'
 const INTERVAL_MS = 10_000
 
 /** Returns a function that logs errors of the back end without flooding. */
-export function createErrorLog(log: JobsLog, now: () => number = Date.now): (error: unknown, fields: object) => void {
+export function createErrorLog(
+  log: JobsLog,
+  now: () => number = () => performance.now(),
+): (error: unknown, fields: object) => void {
   let quietUntil = 0
   let suppressed = 0
   return (error, fields) => {

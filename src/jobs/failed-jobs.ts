@@ -43,8 +43,8 @@ async function failedById(queue: BullQueue): Promise<Map<string, Failures>> {
   return byId
 }
 
-/** Another operator, or the limit of what is kept, may have taken the job since it was read. */
-async function unlessGone(change: Promise<unknown>): Promise<boolean> {
+/** False when another operator, a worker, or the limit of what is kept has taken the job since it was read. */
+export async function unlessGone(change: Promise<unknown>): Promise<boolean> {
   try {
     await change
     return true

@@ -86,6 +86,11 @@ export type Jobs = {
   readonly retry: (queue: QueueName, id: string) => Promise<boolean>
   /** Puts every failed job back; returns how many ids. */
   readonly retryAll: (queue: QueueName) => Promise<number>
+  /**
+   * Frees jobs that wait for a time which no wait of ours reaches, because a clock was set. To be called every so often: it
+   * compares what it sees with what it saw. Returns how many it freed.
+   */
+  readonly unstick: () => Promise<number>
   /** Returns when the back end answers. */
   readonly ping: () => Promise<void>
   /** Closes the workers as they close, then the connections. Never throws. */

@@ -1,7 +1,7 @@
 /** BullMQ on PostgreSQL: its own schema in the database of the log, made on first use. */
 import { createPostgresBackend, type PostgresConnectionOptions, runMigrations } from 'bullmq'
 import pg from 'pg'
-import type { Wiring } from './bull.ts'
+import type { Locks, Wiring } from './bull.ts'
 
 const SCHEMA = 'bullmq'
 /** A producer sends one statement at a time for each queue; a second connection keeps counts from waiting behind it. */
@@ -20,9 +20,21 @@ const IDLE_TIMEOUT_MS = 60_000
  */
 const SESSION = '-c synchronous_commit=off'
 
+/**
+ * A connection that breaks while BullMQ has it in hand emits an error that BullMQ does not listen to, which would end the
+ * process. Nothing is lost with it: the statement that was running fails with the same error.
+ */
+class QuietClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    this.on('error', () => undefined)
+  }
+}
+
 export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOptions> {
   const { url, options } = splitOptions(databaseUrl)
   const base = {
+    Client: QuietClient,
     connectionString: url,
     options: [options, SESSION].filter(Boolean).join(' '),
     schema: SCHEMA,
@@ -44,17 +56,44 @@ export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOp
     },
     producer: () => ({ ...base, max: PRODUCER_CONNECTIONS }),
     consumer: (concurrency) => ({ ...base, max: Math.min(concurrency + 1, CONSUMER_CONNECTIONS) }),
+    locks: postgresLocks(databaseUrl),
     close: () => Promise.resolve(),
+  }
+}
+
+/** BullMQ writes the end of a lock as its own machine's time. */
+function postgresLocks(databaseUrl: string): Locks {
+  return {
+    async read() {
+      return withClient(databaseUrl, async (client) => {
+        const { rows } = await client.query<{ name: string; until: string }>(
+          `SELECT queue || ' ' || id AS name, locked_until_ms::text AS until FROM ${SCHEMA}.job
+            WHERE state = 'active' AND locked_until_ms > 0`,
+        )
+        return new Map(rows.map(({ name, until }) => [name, until]))
+      })
+    },
+    drop: (names) =>
+      withClient(databaseUrl, async (client) => {
+        // The time of the last check is of such a clock too: until it has come again, nobody would check.
+        const text = `WITH again AS (DELETE FROM ${SCHEMA}.meta WHERE field = 'stalled-check')
+                      UPDATE ${SCHEMA}.job SET locked_until_ms = 0 WHERE state = 'active' AND queue || ' ' || id = ANY ($1)`
+        await client.query(text, [names])
+      }),
   }
 }
 
 /** Processes that start together wait for each other: BullMQ migrates in one transaction under an advisory lock. */
 async function migrate(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, (client) => runMigrations(client, SCHEMA))
+}
+
+async function withClient<T>(databaseUrl: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   client.on('error', () => undefined) // The statement that was running fails with the same error.
   await client.connect()
   try {
-    await runMigrations(client, SCHEMA)
+    return await use(client)
   } finally {
     await client.end()
   }

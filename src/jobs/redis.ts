@@ -50,6 +50,7 @@ export function redisWiring(
     },
     producer,
     consumer: connectOnce(CONSUMER),
+    locks: null,
     async close() {
       for (const client of open) end(client)
     },

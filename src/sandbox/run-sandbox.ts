@@ -37,6 +37,7 @@ const PROCESSES: readonly ProcessPlan[] = [
   { name: 'signer', entry: '../../workers/signer.js' },
   { name: 'submitter', entry: '../../workers/submitter.js' },
   { name: 'chain-follower', entry: '../../workers/chain-follower.js' },
+  { name: 'auditor', entry: '../../workers/auditor.js' },
 ]
 
 /** What differs from production unless the user says otherwise. */
@@ -50,6 +51,8 @@ const DEFAULT_ENV = {
   REBROADCAST_AFTER_MS: '5000',
   REPLACE_AFTER_MS: '30000',
   LEASE_MS: '3000',
+  /** Who tries it out sees checkpoints soon. */
+  AUDIT_CHECKPOINT_INTERVAL_MS: '30000',
   /** Fewer arenas of the C library: a process takes a fifth less memory. */
   MALLOC_ARENA_MAX: '2',
 } as const

@@ -3,11 +3,15 @@
  * blocks and transactions it is about.
  */
 import type { Pool } from 'pg'
+import type { BlockRef } from '../chain/blocks.ts'
+import { unchangedFor } from './lanes.ts'
 
 /** More than this settle with the next step of the follower. */
 const MAX_SETTLED = 5_000
 /** Transactions whose nonces are looked at in one round. */
 const MAX_QUIET = 200
+/** Blocks in one page: as many headers are read in a batch. */
+const BLOCKS_OF_PAGE = 64
 
 export type SentBy = { readonly address: string; readonly nonce: number }
 
@@ -22,8 +26,10 @@ export type BlockReads = {
   readonly inBlocksAbove: (chainId: number, block: number) => Promise<string[]>
   /** Transactions that are mined and not settled, in this block or below, the lowest blocks first, as many as one step settles. */
   readonly minedUpTo: (chainId: number, block: number) => Promise<string[]>
-  /** Transactions with signed bytes that are in no block and have not changed since, by sender and nonce, as many as one round looks at. */
-  readonly quiet: (chainId: number, since: Date) => Promise<QuietTransaction[]>
+  /** Blocks in which transactions are recorded, this one and below, newest first: a page of them. */
+  readonly recordedBlocks: (chainId: number, upTo: number) => Promise<BlockRef[]>
+  /** Transactions with signed bytes that are in no block and have not changed for so long, by sender and nonce, as many as one round looks at. */
+  readonly quiet: (chainId: number, unchangedMs: number) => Promise<QuietTransaction[]>
 }
 
 export function createBlockReads(pool: Pool): BlockReads {
@@ -64,13 +70,23 @@ export function createBlockReads(pool: Pool): BlockReads {
           ORDER BY block_number LIMIT ${MAX_SETTLED}`,
         [chainId, block],
       ),
-    async quiet(chainId, since) {
+    async recordedBlocks(chainId, upTo) {
+      const { rows } = await pool.query<{ block_number: string; block_hash: string }>({
+        name: 'recorded_blocks',
+        text: `SELECT DISTINCT block_number, block_hash FROM transactions WHERE chain_id = $1 AND block_number <= $2
+                ORDER BY block_number DESC LIMIT ${BLOCKS_OF_PAGE}`,
+        values: [chainId, upTo],
+      })
+      return rows.map((row) => ({ number: Number(row.block_number), hash: row.block_hash }))
+    },
+    async quiet(chainId, unchangedMs) {
       const { rows } = await pool.query<{ transaction_id: string; from_address: string; nonce: string }>({
         name: 'quiet_transactions',
         text: `SELECT transaction_id, from_address, nonce FROM transactions
-                WHERE chain_id = $1 AND state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND updated_at < $2
+                WHERE chain_id = $1 AND state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+                  AND ${unchangedFor('$2')}
                 ORDER BY from_address, nonce LIMIT ${MAX_QUIET}`,
-        values: [chainId, since],
+        values: [chainId, unchangedMs],
       })
       return rows.map((row) => ({ id: row.transaction_id, address: row.from_address, nonce: Number(row.nonce) }))
     },

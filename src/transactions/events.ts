@@ -92,6 +92,8 @@ export const TRANSACTION_TYPES = {
   NftTransferRequested: 'NFT_TRANSFER',
   TokenUpdateRequested: 'NFT_UPDATE',
   VoucherRevocationRequested: 'NFT_REVOKE',
+  /** Asked for by a lane itself: nobody has the nonce that all of its others wait for. */
+  NonceFillRequested: 'NONCE_FILL',
 } as const
 export type Opening = keyof typeof TRANSACTION_TYPES
 export type TransactionType = (typeof TRANSACTION_TYPES)[Opening]

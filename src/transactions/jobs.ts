@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
 import { TRANSACTION_TYPES } from './events.ts'
-import { type Lane, laneName } from './lanes.ts'
+import { type Lane, laneName, unchangedFor } from './lanes.ts'
 
 function signJob(lane: Lane): Job {
   return { queue: 'lane', id: laneName(lane), data: { lane: laneName(lane) } }
@@ -113,23 +113,24 @@ export function createLanesOf(pool: Pool): LanesOf {
 /**
  * Lanes with work that nothing has touched for a while: what is lost with an emptied queue is found here.
  *
- * @param quietBefore work that changed later has a job of its own on the way
+ * @param quietMs work that changed later has a job of its own on the way
+ * @param sentMs bytes that were sent longer ago are given to the network again
  */
 export async function findUnfinishedLanes(
   pool: Pool,
-  quietBefore: Date,
-  sentBefore: Date,
+  { quietMs, sentMs }: { readonly quietMs: number; readonly sentMs: number },
   limit: number,
 ): Promise<Job[]> {
   const { rows } = await pool.query<{ chain_id: number; from_address: string; to_sign: boolean; to_submit: boolean }>({
     name: 'unfinished_lanes',
     text: `SELECT chain_id, from_address,
-                  bool_or(state = 'requested' OR attention IS NOT NULL OR updated_at < $2) AS to_sign,
-                  bool_or(state <> 'requested' AND (state <> 'submitted' OR updated_at < $2)) AS to_submit
+                  bool_or(state = 'requested' OR attention IS NOT NULL OR ${unchangedFor('$2')}) AS to_sign,
+                  bool_or(state <> 'requested' AND (state <> 'submitted' OR ${unchangedFor('$2')})) AS to_submit
              FROM transactions
-            WHERE state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND updated_at < $1
+            WHERE state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+              AND ${unchangedFor('$1')}
             GROUP BY chain_id, from_address LIMIT $3`,
-    values: [quietBefore, sentBefore, limit],
+    values: [quietMs, sentMs, limit],
   })
   return rows.flatMap((row) => {
     const lane = { chainId: row.chain_id, address: row.from_address }

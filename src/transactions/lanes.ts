@@ -34,18 +34,38 @@ export type LaneReads = {
   readonly freeNonces: (lane: Lane, from: number, count: number) => Promise<number[]>
   /** Transactions whose owner asked to cancel them or to speed them up. */
   readonly wantingReplacement: (lane: Lane) => Promise<string[]>
-  /** Unchanged since `before` and still in no block, lowest nonces first: what blocks the lane. */
-  readonly stuck: (lane: Lane, before: Date, limit: number) => Promise<string[]>
-  /** Signed bytes that the network has not been given, or has forgotten, by nonce. */
+  /** Unchanged for so many milliseconds and still in no block, lowest nonces first: what blocks the lane. */
+  readonly stuck: (lane: Lane, unchangedMs: number, limit: number) => Promise<string[]>
+  /**
+   * Nonces from `from` on that none of ours has, below the highest one that is in no block, while something has been stuck
+   * for so many milliseconds: all that is above waits for them. The lowest few.
+   */
+  readonly gaps: (lane: Lane, from: number, unchangedMs: number) => Promise<number[]>
+  /** Signed bytes that the network has not been given, or may have forgotten in so many milliseconds, by nonce. */
   readonly toSubmit: (
     lane: Lane,
-    page: { readonly sentBefore: Date; readonly afterNonce: number; readonly limit: number },
+    page: { readonly forgottenAfterMs: number; readonly afterNonce: number; readonly limit: number },
   ) => Promise<string[]>
 }
+
+/** Strangers' transactions that a reorg took back: a handful. */
+const MAX_GAPS = 16
 
 const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
 const UNMINED = `('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
 const UNSENT = `('signed', 'replaced', 'reorged', 'awaiting_funds')`
+
+/**
+ * In SQL: a row that was last changed so many milliseconds ago, by the clock of the database, which no process sets. Rows are
+ * stamped by the clocks of processes: what was changed in the future was stamped by one that has since been set back, so
+ * that nobody knows how long ago it was, and it counts as long.
+ *
+ * @param milliseconds the parameter of the statement, `$3`
+ */
+export function unchangedFor(milliseconds: string): string {
+  const age = `${milliseconds}::double precision * interval '1 millisecond'`
+  return `(updated_at < now() - ${age} OR updated_at > now() + interval '1 minute')`
+}
 
 export function createLaneReads(pool: Pool): LaneReads {
   async function ids(name: string, text: string, values: unknown[]): Promise<string[]> {
@@ -97,20 +117,32 @@ export function createLaneReads(pool: Pool): LaneReads {
           ORDER BY nonce LIMIT 64`,
         [chainId, address],
       ),
-    stuck: ({ chainId, address }, before, limit) =>
+    stuck: ({ chainId, address }, unchangedMs, limit) =>
       ids(
         'lane_stuck',
-        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT} AND updated_at < $3
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT}
+            AND ${unchangedFor('$3')}
           ORDER BY nonce LIMIT $4`,
-        [chainId, address, before, limit],
+        [chainId, address, unchangedMs, limit],
       ),
-    toSubmit: ({ chainId, address }, { sentBefore, afterNonce, limit }) =>
+    async gaps({ chainId, address }, from, unchangedMs) {
+      const { rows } = await pool.query<{ nonce: string }>({
+        name: 'lane_gaps',
+        text: `SELECT n AS nonce FROM generate_series($3::bigint, (SELECT max(nonce) - 1 FROM transactions
+                  WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT} AND ${unchangedFor('$4')})) AS n
+                WHERE NOT EXISTS (SELECT FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce = n)
+                ORDER BY n LIMIT ${MAX_GAPS}`,
+        values: [chainId, address, from, unchangedMs],
+      })
+      return rows.map(({ nonce }) => Number(nonce))
+    },
+    toSubmit: ({ chainId, address }, { forgottenAfterMs, afterNonce, limit }) =>
       ids(
         'lane_to_submit',
         `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce > $4
-            AND (state IN ${UNSENT} OR (state = 'submitted' AND updated_at < $3))
+            AND (state IN ${UNSENT} OR (state = 'submitted' AND ${unchangedFor('$3')}))
           ORDER BY nonce LIMIT $5`,
-        [chainId, address, sentBefore, afterNonce, limit],
+        [chainId, address, forgottenAfterMs, afterNonce, limit],
       ),
   }
 }

@@ -24,6 +24,7 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     NftTransferRequested: second,
     TokenUpdateRequested: second,
     VoucherRevocationRequested: second,
+    NonceFillRequested: first,
     TransactionSigned: second,
     TransactionReplaced: second,
     TransactionSubmitted: first,

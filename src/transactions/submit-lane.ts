@@ -5,7 +5,6 @@
 import type { RpcClient } from '../chain/rpc-client.ts'
 import type { Submission } from '../chain/rpc-errors.ts'
 import { Unavailable } from '../core/errors.ts'
-import type { Clock } from '../core/ids.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
@@ -24,7 +23,6 @@ export type SubmitLanePorts = {
   readonly leases: Leases
   readonly lanes: LaneReads
   readonly clientOf: (chainId: number) => Pick<RpcClient, 'sendRawTransactions'>
-  readonly clock: Clock
   /** Bytes that were sent this long ago and are in no block may have been dropped: they are sent again. */
   readonly rebroadcastAfterMs: number
   readonly onRefused: (refusal: {
@@ -62,9 +60,8 @@ async function submitNext(
   lease: Lease,
   afterNonce: number,
 ): Promise<number | null> {
-  const { log, lanes, clock, rebroadcastAfterMs } = ports
-  const sentBefore = new Date(clock() - rebroadcastAfterMs)
-  const ids = await lanes.toSubmit(lane, { sentBefore, afterNonce, limit: MAX_BATCH })
+  const { log, lanes, rebroadcastAfterMs: forgottenAfterMs } = ports
+  const ids = await lanes.toSubmit(lane, { forgottenAfterMs, afterNonce, limit: MAX_BATCH })
   const unsent = (await log.loadMany(transactionAggregate, ids)).flatMap((loaded): Unsent[] => {
     if (loaded.state.state === 'unknown' || !isUnmined(loaded.state)) return []
     const attempt = newestAttempt(loaded.state)

@@ -1,10 +1,12 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|nft|mpc|replay|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
- * the same run. Without names, all of them but `growth`, which makes a log of a million events.
+ * `npm run bench [-- accept|status|end-to-end|nft|mpc|replay|audit|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
+ * the same run. Without names, all of them but `audit` and `growth`, which
+ * make a log of a million events.
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
+import { benchAudit } from './audit.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { growLog } from './grow.ts'
 import { benchMpc } from './mpc.ts'
@@ -14,6 +16,8 @@ import { type Figure, makeReport, toTable } from './report.ts'
 import { type Subject, startSubject } from './subject.ts'
 
 const GROWN_EVENTS = 1_000_000
+/** Benches that make a long log. */
+const GROWING: readonly string[] = ['audit', 'growth']
 const MEMORY_LIMIT_MB = 250
 
 const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>> = {
@@ -32,6 +36,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
       ceilingIs: 'the most it may take',
     },
   ],
+  audit: benchAudit,
   async growth(subject) {
     await growLog(subject, GROWN_EVENTS)
     const note = 'with 1,000,000 events in the log'
@@ -45,7 +50,7 @@ if (unknown !== undefined) {
   process.stderr.write(`no such bench: ${unknown}. There are: ${Object.keys(BENCHES).join(', ')}\n`)
   process.exit(2)
 }
-const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => name !== 'growth')
+const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !GROWING.includes(name))
 const withParties = names.filter((name) => name === 'mpc')
 const figures = [
   ...(await measure(names.filter((name) => name !== 'mpc'))),

@@ -22,7 +22,7 @@ export type Fault =
   | (Lasting & { readonly type: 'slow database'; readonly lateMs: number })
   | (Lasting & { readonly type: 'read-only database' })
   | (Lasting & { readonly type: 'full disk' })
-  | (Lasting & { readonly type: 'lies'; readonly network: Network; readonly share: number })
+  | (Lasting & { readonly type: 'lies'; readonly networks: readonly Network[]; readonly share: number })
   /** With `again`, what was in the blocks is mined once more, in another one; otherwise the node has forgotten it. */
   | (At & { readonly type: 'reorg'; readonly network: Network; readonly depth: number; readonly again: boolean })
   | (At & { readonly type: 'forget pool'; readonly network: Network })
@@ -69,9 +69,9 @@ const WEIGHTS: Readonly<Partial<Record<Kind, number>>> = {
   api: 2,
   postgres: 2,
   several: 2,
-  lies: 6,
-  reorg: 4,
-  'deep reorg': 2,
+  lies: 8,
+  reorg: 6,
+  'deep reorg': 3,
 }
 
 /** Between two faults, on the average. */
@@ -141,7 +141,7 @@ function faultOf(random: Random, kind: Kind, atMs: number): Fault {
     case 'disk':
       return { type: 'full disk', atMs, forMs }
     case 'lies':
-      return { type: 'lies', atMs, network, forMs: 2 * forMs, share: 0.4 }
+      return { type: 'lies', atMs, networks: liars(random), forMs: 5 * forMs, share: 0.6 }
     case 'reorg':
       return { type: 'reorg', atMs, network, depth: random.between(1, 2), again: random.chance(0.5) }
     case 'deep reorg':
@@ -157,6 +157,11 @@ function faultOf(random: Random, kind: Kind, atMs: number): Fault {
   }
 }
 
+/** All of them, as often as one: a bad day of a provider hits every chain. */
+function liars(random: Random): readonly Network[] {
+  return random.chance(0.7) ? NETWORKS : [random.pick(NETWORKS)]
+}
+
 export function describeFault(fault: Fault): string {
   const at = `@${seconds(fault.atMs)}`
   switch (fault.type) {
@@ -169,7 +174,7 @@ export function describeFault(fault: Fault): string {
     case 'kill parent':
       return `parent${at}`
     case 'lies':
-      return `${fault.network} lies for ${seconds(fault.forMs)}${at}`
+      return `${fault.networks.join('+')} lies for ${seconds(fault.forMs)}${at}`
     case 'reorg':
       return `${fault.network} reorg of ${fault.depth}${fault.again ? ', mined again' : ''}${at}`
     case 'forget pool':

@@ -30,6 +30,8 @@ const USAGE = `usage: npm run faults -- [--seed N] [--rounds N] [--transfers N] 
 /** Sends all at once, or over a part of the time in which faults come. */
 const SPREADS = [0, 0.3, 0.8]
 const TOKENS = 0.25
+/** Nodes lie now and then all the time. */
+const UNREST = 0.15
 const IMPATIENT = 0.03
 /** anvil writes its state every 10 s: what is younger is gone when it is killed, and a wallet's funds with it. */
 const REST_MS = 15_000
@@ -128,6 +130,7 @@ async function runAll(world: World, settings: Settings, report: Report): Promise
       transfers,
       faults,
       random,
+      unrest: UNREST,
       earlier: answers,
       onProgress: report.progress,
     })

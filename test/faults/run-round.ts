@@ -5,10 +5,11 @@ import { type Answered, type LoadTransfer, type LoadWallet, replayTransfers, sen
 import type { Random } from '../support/load-random.ts'
 import { type Unsettled, untilSettled } from '../support/load-settle.ts'
 import { auditLog, firstConfirmations } from '../support/log-audit.ts'
+import { operatorVerifies } from '../support/operator-verify.ts'
 import type { Service } from '../support/service.ts'
 import type { World } from '../support/world.ts'
 import { describeFault, type Fault } from './fault-plan.ts'
-import { type Hits, strikeAll } from './strike.ts'
+import { type Hits, liesTold, strikeAll } from './strike.ts'
 
 export type Round = {
   readonly world: World
@@ -16,6 +17,8 @@ export type Round = {
   readonly transfers: readonly LoadTransfer[]
   readonly faults: readonly Fault[]
   readonly random: Random
+  /** Share of exchanges in which nodes lie until all is settled, whatever else happens. Default 0. */
+  readonly unrest?: number
   /** What earlier rounds on the same service asked for: it is audited again. */
   readonly earlier: readonly Answered[]
   readonly onProgress?: (progress: Progress) => void
@@ -51,7 +54,7 @@ const SPED_UP = 0.02
 const CHANGE_WITHIN_MS = 2_500
 
 export async function runRound(round: Round): Promise<RoundResult> {
-  const { world, wallets, transfers, faults, random, earlier, onProgress = () => undefined } = round
+  const { world, wallets, transfers, faults, random, earlier, unrest = 0, onProgress = () => undefined } = round
   const { service } = world
   const problems: string[] = []
   const deathsBefore = service.deaths().length
@@ -69,16 +72,21 @@ export async function runRound(round: Round): Promise<RoundResult> {
     tell(null)
     changing.push(change(service, one, changes.get(one.transfer.key), problems))
   })
-  const striking = strikeAll(world, faults, random, (fault) => tell(describeFault(fault))).then(async (struck) => ({
-    ...struck,
-    readyMs: await untilReady(service, struck.lastAt),
-  }))
+  const liesBefore = liesTold(world)
+  const striking = strikeAll(world, { faults, random, unrest }, (fault) => tell(describeFault(fault))).then(
+    async (struck) => ({
+      ...struck,
+      readyMs: await untilReady(service, struck.lastAt),
+    }),
+  )
   const [answers, { hits, killedAt, restarts, lastAt, readyMs }] = await Promise.all([sending, striking])
   await Promise.all(changing)
   await untilSettled(service.state, SETTLE_DEADLINE_MS, (unsettled) => tell(null, unsettled)).catch((error: Error) =>
     problems.push(error.message),
   )
   const settledMs = performance.now() - lastAt
+  world.calm()
+  const lies = liesTold(world) - liesBefore
   problems.push(
     ...(await replayTransfers(
       service.api,
@@ -86,6 +94,7 @@ export async function runRound(round: Round): Promise<RoundResult> {
     )),
   )
   problems.push(...unexplained(service.deaths().slice(deathsBefore), restarts))
+  problems.push(...(await operatorVerifies(service)))
   const { database_url } = service.state()
   const log = await auditLog(database_url)
   const audit = await auditChain({ places: service.state(), wallets, answers: [...earlier, ...answers] })
@@ -94,7 +103,7 @@ export async function runRound(round: Round): Promise<RoundResult> {
     audit: { ...audit, problems: [...problems, ...log.problems, ...audit.problems] },
     events: log.events,
     recoveriesMs: await firstConfirmations(database_url, killedAt),
-    hits,
+    hits: { ...hits, lies },
     readyMs,
     settledMs,
   }

@@ -6,8 +6,9 @@ import type { Network } from '../../src/core/networks.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import type { DatabaseProxy } from '../support/database-proxy.ts'
 import type { Random } from '../support/load-random.ts'
-import { createLiar } from '../support/node-lies.ts'
+import { createLiar, PASS } from '../support/node-lies.ts'
 import { reorganise } from '../support/reorganise.ts'
+import type { NodeProxy } from '../support/service-node-proxy.ts'
 import type { World } from '../support/world.ts'
 import type { Fault } from './fault-plan.ts'
 
@@ -29,7 +30,8 @@ export type Hits = {
 export const NO_HITS: Hits = { kills: 0, pauses: 0, reorgs: 0, lies: 0, databaseFaults: 0, others: 0 }
 
 export type Struck = {
-  readonly hits: Hits
+  /** All but the lies, which go on until the world is calmed. */
+  readonly hits: Omit<Hits, 'lies'>
   /** When everything was killed at once, by the clock. */
   readonly killedAt: readonly Date[]
   /** When the last of it was over; a time of `performance`. */
@@ -38,41 +40,69 @@ export type Struck = {
   readonly restarts: number
 }
 
-type Tally = { -readonly [Key in keyof Hits]: Hits[Key] } & { restarts: number; killedAt: Date[] }
+type Tally = { -readonly [Key in keyof Struck['hits']]: number } & { restarts: number; killedAt: Date[] }
 
 const APPEND = /append_commits/
 /** What a full disk refuses, of what the service sends: all but questions. */
 const WRITES = /append_commits|_lease|INSERT|UPDATE|DELETE/i
+const LESSER_DEPTHS = [5, 2, 1] as const
+/** A block comes every second. */
+const REORG_TRIES = 20
 /** Base fees do not grow without end: past this one is left as it is. */
 const HIGH_BASE_FEE = 20n * 10n ** 9n
 
+/** @param unrest share of exchanges in which nodes lie all the time, until somebody calms the world */
 export async function strikeAll(
   world: World,
-  faults: readonly Fault[],
-  random: Random,
+  { faults, random, unrest }: { readonly faults: readonly Fault[]; readonly random: Random; readonly unrest: number },
   onFault: (fault: Fault) => void,
 ): Promise<Struck> {
   const startedAt = performance.now()
-  const tally: Tally = { ...NO_HITS, restarts: 0, killedAt: [] }
-  const told = liesTold(world)
-  const lasting = new Set<Promise<void>>()
+  const { lies: _, ...none } = NO_HITS
+  const tally: Tally = { ...none, restarts: 0, killedAt: [] }
+  const always = unrest === 0 ? () => PASS : createLiar(random, unrest)
+  const stage: Stage = { world, random, tally, always, writable: Promise.resolve() }
+  beAlways(stage)
+  const lasting: Promise<PromiseSettledResult<void>[]>[] = []
   for (const fault of faults) {
     await sleep(Math.max(0, startedAt + fault.atMs - performance.now()))
     onFault(fault)
-    if ('forMs' in fault && fault.type !== 'pause') lasting.add(last(world, fault, random, tally))
-    else await perform(world, fault, tally)
+    if ('forMs' in fault && fault.type !== 'pause') lasting.push(begin(stage, fault))
+    else await perform(stage, fault)
   }
-  await Promise.all(lasting)
-  world.calm()
+  const failed = (await Promise.all(lasting)).flat().find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
   const { restarts, killedAt, ...hits } = tally
-  return { hits: { ...hits, lies: liesTold(world) - told }, killedAt, restarts, lastAt: performance.now() }
+  return { hits, killedAt, restarts, lastAt: performance.now() }
 }
 
-function liesTold({ nodes }: World): number {
+/** What nodes do while no other fault says otherwise. */
+function beAlways({ world: { nodes }, always }: Stage): void {
+  for (const node of Object.values(nodes)) node.decide = always
+}
+
+/** Since the proxies were started. */
+export function liesTold({ nodes }: World): number {
   return Object.values(nodes).reduce((sum, { told }) => sum + [...told.values()].reduce((a, b) => a + b, 0), 0)
 }
 
-async function perform(world: World, fault: Fault, tally: Tally): Promise<void> {
+type Stage = {
+  readonly world: World
+  readonly random: Random
+  readonly tally: Tally
+  readonly always: NodeProxy['decide']
+  /** Resolves when the database takes writes again. */
+  writable: Promise<unknown>
+}
+
+function begin(stage: Stage, fault: Extract<Fault, { forMs: number }>): Promise<PromiseSettledResult<void>[]> {
+  const over = Promise.allSettled([last(stage, fault)])
+  if (fault.type === 'read-only database') stage.writable = over
+  return over
+}
+
+async function perform(stage: Stage, fault: Fault): Promise<void> {
+  const { world, tally } = stage
   const { service } = world
   switch (fault.type) {
     case 'kill':
@@ -84,14 +114,16 @@ async function perform(world: World, fault: Fault, tally: Tally): Promise<void> 
       await sleep(fault.forMs)
       return void service.kill(fault.name, 'SIGCONT')
     case 'kill all':
+      await stage.writable
       tally.kills += service.state().processes.length + 1
       tally.killedAt.push(new Date())
       await service.killAll()
-      return startAgain(world)
+      return startAgain(stage)
     case 'kill parent':
+      await stage.writable
       tally.kills += 1
       await service.killParent()
-      return startAgain(world)
+      return startAgain(stage)
     case 'restart postgres':
       if (!service.kill('postgres', 'SIGINT')) return
       tally.databaseFaults += 1
@@ -101,7 +133,7 @@ async function perform(world: World, fault: Fault, tally: Tally): Promise<void> 
       tally.databaseFaults += world.database.cutAll() > 0 ? 1 : 0
       return
     case 'reorg':
-      tally.reorgs += (await attempt(() => reorganise(nodeOf(world, fault.network), fault))) ? 1 : 0
+      tally.reorgs += (await attempt(() => reorganiseAsDeepAs(world, fault))) ? 1 : 0
       return
     case 'forget pool':
       tally.others += (await attempt(() => ask(world, fault.network, 'anvil_dropAllTransactions'))) ? 1 : 0
@@ -121,28 +153,22 @@ async function perform(world: World, fault: Fault, tally: Tally): Promise<void> 
   }
 }
 
-/** A start asks for a world that works: an operator does not start anew on a disk that is full. */
-async function startAgain(world: World): Promise<void> {
-  world.calm()
-  await insist(() => query(world, 'SELECT 1')).catch(() => undefined)
-  await world.service.start()
+/** A start asks for a world that works: an operator does not start anew on a disk that is full, or a read-only database. */
+async function startAgain(stage: Stage): Promise<void> {
+  stage.world.calm()
+  await stage.world.service.start()
+  beAlways(stage)
 }
 
 /** What goes on for a while, and is over when this returns. */
-async function last(
-  world: World,
-  fault: Extract<Fault, { forMs: number }>,
-  random: Random,
-  tally: Tally,
-): Promise<void> {
+async function last({ world, random, tally, always }: Stage, fault: Extract<Fault, { forMs: number }>): Promise<void> {
   const { nodes, database } = world
   switch (fault.type) {
     case 'lies': {
-      const node = nodes[fault.network]
       const liar = createLiar(random, fault.share)
-      node.decide = liar
+      for (const network of fault.networks) nodes[network].decide = liar
       await sleep(fault.forMs)
-      if (node.decide === liar) node.decide = () => ({ type: 'pass' })
+      for (const node of Object.values(nodes)) if (node.decide === liar) node.decide = always
       return
     }
     case 'read-only database':
@@ -189,6 +215,14 @@ function ask(world: World, network: Network, method: string, ...params: unknown[
   return callRpc(nodeOf(world, network), method, params)
 }
 
+/** A node that was just started cannot go back behind its start: then it goes back as far as it can. */
+async function reorganiseAsDeepAs(world: World, fault: Extract<Fault, { type: 'reorg' }>): Promise<void> {
+  const { network, again } = fault
+  for (const depth of [fault.depth, ...LESSER_DEPTHS.filter((lesser) => lesser < fault.depth)])
+    if (await attempt(() => reorganise(nodeOf(world, network), { depth, again }))) return
+  await insist(() => reorganise(nodeOf(world, network), { depth: 1, again }), REORG_TRIES)
+}
+
 async function raiseBaseFee(world: World, network: Network): Promise<void> {
   const { baseFeePerGas } = (await ask(world, network, 'eth_getBlockByNumber', 'latest', false)) as {
     readonly baseFeePerGas: string
@@ -213,16 +247,17 @@ async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   )
 }
 
-const TRIES = 200
+/** Five minutes: only ends a run that hangs. */
+const TRIES = 3_000
 const PAUSE_MS = 100
 
-async function insist(action: () => Promise<unknown>): Promise<void> {
+async function insist(action: () => Promise<unknown>, most = TRIES): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await action()
       return
     } catch (error) {
-      if (tries === TRIES) throw error
+      if (tries === most) throw error
     }
     await sleep(PAUSE_MS)
   }

@@ -112,6 +112,6 @@ t.test('the comparison finds a row that was tampered with', async (t: Test) => {
   const { differences } = await compareLive(pool, ALL_AGGREGATES, { tables: LOGGED })
   t.same(
     differences.map(({ table, key, live, replayed }) => [table, key, live?.amount, replayed?.amount]),
-    [['transactions', { transaction_id: id }, 1001, 1000]],
+    [['transactions', { transaction_id: id }, '1001', '1000']],
   )
 })

@@ -8,7 +8,7 @@ import { createLanesOf, findUnfinishedLanes } from '../../src/transactions/jobs.
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support/calls.ts'
-import { TEST_CHAIN } from '../support/log.ts'
+import { BUT_BALANCES, TEST_CHAIN } from '../support/log.ts'
 import { ACME } from '../support/wallet-parts.ts'
 
 t.test(
@@ -169,7 +169,7 @@ t.test('who waits for a transaction is found once it is decided, in whatever lan
     [one.address, other.address].toSorted(),
     'a lane once, however much waits in it',
   )
-  const unfinished = await findUnfinishedLanes(calls.pool, new Date(Date.now() + 1_000), new Date(0), 10)
+  const unfinished = await findUnfinishedLanes(calls.pool, { quietMs: -1_000, sentMs: 10 ** 12 }, 10)
   t.equal(unfinished.length, 2, 'and the sweeper finds both lanes whatever became of their jobs')
 })
 
@@ -180,5 +180,5 @@ t.test('rows of calls fold from the log as they stand', async (t) => {
   await mine(calls, ids[0] ?? '', 0)
   await mine(calls, ids[1] ?? '', 1, false)
   await settle(calls, ids[1] ?? '')
-  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES)).differences, [])
+  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
 })

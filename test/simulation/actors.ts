@@ -7,6 +7,7 @@ import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import type { QueueName } from '../../src/jobs/queues.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
+import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import { type Lane, parseLane } from '../../src/transactions/lanes.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
@@ -17,10 +18,16 @@ import { runOwner } from './owner.ts'
 import { createLanePort, createLeasesPort, createLogPort, type PortsOf } from './ports.ts'
 import type { Actor } from './scheduler.ts'
 import { createSimulatedSigner } from './signer.ts'
-import { FEE_CAP_WEI, isExpected, LEASE_MS, MAX_IN_FLIGHT, REBROADCAST_AFTER_MS, REPLACE_AFTER_MS, type World } from './terms.ts'
+import {
+  FEE_CAP_WEI,
+  isExpected,
+  LEASE_MS,
+  MAX_IN_FLIGHT,
+  REBROADCAST_AFTER_MS,
+  REPLACE_AFTER_MS,
+  type World,
+} from './terms.ts'
 import { trustingSilence } from './trusting-silence.ts'
-
-
 
 export type Actors = {
   /** All that was accepted has ended, the follower has seen the chain, and nothing waits. */
@@ -59,7 +66,13 @@ export function startActors(world: World): Actors {
   function start(name: string, run: Run): void {
     const actor: Actor = { name, alive: true }
     actors.set(name, actor)
-    const ports: PortsOf = { actor, scheduler, store, now: () => toInstant(world.wallClock()) }
+    const ports: PortsOf = {
+      actor,
+      scheduler,
+      store,
+      now: () => toInstant(world.wallClock()),
+      ...ageClock(world),
+    }
     void run(world, ports, () => stopped).catch((error: unknown) =>
       world.broken(`${name} ended with ${error instanceof Error ? error.stack : error}`),
     )
@@ -108,7 +121,8 @@ async function runWorker(
 ): Promise<void> {
   const { scheduler, queues, random } = world
   while (!isStopped()) {
-    const wait = { actor: ports.actor, label: `take ${queue}`, weight: 1, fallible: false }
+    const isReady = () => queues.has(queue)
+    const wait = { actor: ports.actor, label: `take ${queue}`, weight: 1, fallible: false, isReady }
     const job = await scheduler.call(wait, () => queues.take(queue))
     if (job === null) continue
     try {
@@ -134,6 +148,11 @@ function createSigner(world: World, ports: PortsOf) {
     if (quoted.type === 'quoted') return quoted.quote
     throw new Unavailable('fee_cap_exceeded', 'gas is dearer than the cap')
   }
+  const nonceOf = async (address: string) => {
+    const [answer] = await node.batch([{ method: 'eth_getTransactionCount', params: [address, 'latest'] }])
+    if (!answer?.ok) throw new Unavailable('rpc_unavailable', 'the node does not answer')
+    return Number(answer.value)
+  }
   return createDrainLane({
     ...shared,
     keyOf,
@@ -148,16 +167,28 @@ function createSigner(world: World, ports: PortsOf) {
       replaceAfterMs: REPLACE_AFTER_MS,
       onCapReached: () => undefined,
     }),
+    fillGaps: createFillGaps({
+      log,
+      lanes,
+      quoteOf: quote,
+      nonceOf: ({ address }) => nonceOf(address),
+      newId: () => `tx_9${(world.store.transactions.size + 1).toString().padStart(2, '0')}`,
+      replaceAfterMs: REPLACE_AFTER_MS,
+      onFilled: () => undefined,
+    }),
     chainOf: () => ({
       quote,
       estimateGas: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),
-      nonceOf: async (address) => {
-        const [answer] = await node.batch([{ method: 'eth_getTransactionCount', params: [address, 'latest'] }])
-        if (!answer?.ok) throw new Unavailable('rpc_unavailable', 'the node does not answer')
-        return Number(answer.value)
-      },
+      nonceOf,
     }),
   })
+}
+
+/** By which clock the age of rows is told, and whether those of the future count as old. */
+function ageClock({ mutant, wallClock, databaseNow }: World) {
+  return mutant.trustsClocks
+    ? { databaseNow: wallClock, futureMs: Number.POSITIVE_INFINITY }
+    : { databaseNow, futureMs: 60_000 }
 }
 
 function mutantLanes({ mutant }: World, lanes: ReturnType<typeof createLanePort>): typeof lanes {
@@ -176,7 +207,6 @@ function createSubmitter(world: World, ports: PortsOf) {
     leases: createLeasesPort(ports, LEASE_MS),
     lanes: createLanePort(ports),
     clientOf: () => (world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
-    clock: world.wallClock,
     rebroadcastAfterMs: REBROADCAST_AFTER_MS,
     onRefused: () => undefined,
   })

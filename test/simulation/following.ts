@@ -1,5 +1,6 @@
 /** A chain follower as production composes it, without balances and tokens: it leads, walks, settles and looks for lost nonces. */
 import type { ChainSettings } from '../../src/chain/settings.ts'
+import { createInTurn } from '../../src/core/in-turn.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../../src/transactions/observe-blocks.ts'
@@ -27,7 +28,11 @@ export async function runFollower(world: World, ports: PortsOf, isStopped: () =>
   const { scheduler } = world
   const leases = createLeasesPort(ports, LEASE_MS)
   while (!isStopped()) {
-    await scheduler.call({ actor: ports.actor, label: 'wants to lead', weight: 0.3, fallible: false }, () => undefined)
+    const isReady = () => world.store.leases.isFree(`follow-${CHAIN_ID}`)
+    await scheduler.call(
+      { actor: ports.actor, label: 'wants to lead', weight: 0.3, fallible: false, isReady },
+      () => undefined,
+    )
     try {
       const lease = await leases.acquire(`follow-${CHAIN_ID}`)
       if (lease !== null) await leadUntilLost(world, ports, lease, isStopped)
@@ -41,9 +46,15 @@ export async function runFollower(world: World, ports: PortsOf, isStopped: () =>
 /** As `lead` and `followAndTend` do: when the lease is lost, or one part fails, all of it ends. */
 async function leadUntilLost(world: World, ports: PortsOf, lease: Lease, isStopped: () => boolean): Promise<void> {
   const stop = new AbortController()
-  const beside = [keepRenewing(lease, stop), tendNonces(world, ports, lease, stop.signal)]
+  const turns = createInTurn()
+  const inTurn: InTurn = (task) => turns('blocks', task)
+  const beside = [keepRenewing(lease, stop), tendNonces(world, ports, lease, inTurn, stop.signal)]
   try {
-    await followChain({ ...partsOf(world, ports), onStep: () => isStopped() && stop.abort() }, lease, stop.signal)
+    await followChain(
+      { ...partsOf(world, ports), inTurn, onStep: () => isStopped() && stop.abort() },
+      lease,
+      stop.signal,
+    )
   } finally {
     stop.abort()
     await Promise.all(beside)
@@ -60,15 +71,20 @@ async function keepRenewing(lease: Lease, stop: AbortController): Promise<void> 
   stop.abort()
 }
 
-async function tendNonces(world: World, ports: PortsOf, lease: Lease, signal: AbortSignal): Promise<void> {
-  const { scheduler, wallClock } = world
-  const walked = createWalkedPort(ports, world.mutant.keptHashes, false)
-  const parts = {
-    reads: createBlockPort(ports, world.lanes),
-    log: createLogPort(ports),
-    client: nodeOf(world, ports),
-    walkedHash: walked.hash,
-  }
+type InTurn = <Result>(task: () => Promise<Result>) => Promise<Result>
+
+async function tendNonces(
+  world: World,
+  ports: PortsOf,
+  lease: Lease,
+  inTurn: InTurn,
+  signal: AbortSignal,
+): Promise<void> {
+  const { scheduler } = world
+  const walked = createWalkedPort(ports, world.keptHashes)
+  const observing = observePorts(world, ports)
+  const reads = { ...observing.reads, ...(world.mutant.missesBlocks ? { ownSenders: async () => [] } : {}) }
+  const parts = { ...observing, reads, client: nodeOf(world, ports), walkedHash: walked.hash, inTurn }
   while (!signal.aborted) {
     try {
       await scheduler.call(
@@ -77,7 +93,7 @@ async function tendNonces(world: World, ports: PortsOf, lease: Lease, signal: Ab
       )
       const finalized = ((await walked.cursor(CHAIN_ID))?.number ?? 0) - CONFIRMATIONS
       if (signal.aborted || finalized <= 0) continue
-      await resolveNonces(parts, CHAIN_ID, finalized, new Date(wallClock() - REBROADCAST_AFTER_MS), lease)
+      await resolveNonces(parts, CHAIN_ID, finalized, REBROADCAST_AFTER_MS, lease)
     } catch (error) {
       scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`)
       if (!isExpected(error)) throw error
@@ -86,12 +102,12 @@ async function tendNonces(world: World, ports: PortsOf, lease: Lease, signal: Ab
 }
 
 function partsOf(world: World, ports: PortsOf) {
-  const { mutant, lanes } = world
-  const log = createLogPort(ports)
-  const observing = { reads: createBlockPort(ports, lanes), log, revertReason: async () => 'it reverts' }
+  const { mutant } = world
+  const observing = observePorts(world, ports)
   return {
-    walked: createWalkedPort(ports, mutant.keptHashes, mutant.forgetsAbove),
-    log,
+    walked: createWalkedPort(ports, world.keptHashes),
+    recordedBlocks: (upTo: number) => observing.reads.recordedBlocks(CHAIN_ID, upTo),
+    log: observing.log,
     client: nodeOf(world, ports),
     settings: SETTINGS,
     observers: [
@@ -104,4 +120,8 @@ function partsOf(world: World, ports: PortsOf) {
     ],
     settle: (head: number) => settleTransactions(observing, CHAIN_ID, head, CONFIRMATIONS),
   }
+}
+
+function observePorts({ lanes }: World, ports: PortsOf) {
+  return { reads: createBlockPort(ports, lanes), log: createLogPort(ports), revertReason: async () => 'it reverts' }
 }

@@ -166,4 +166,3 @@ function receiptsOf(block: ChainBlock | undefined) {
 export function nodeOf({ scheduler, chain, random, faults, onSent }: World, { actor }: PortsOf) {
   return createNode({ actor, scheduler, chain, random, faults, onSent })
 }
-

@@ -17,10 +17,10 @@ export async function runOwner(world: World, ports: PortsOf, isStopped: () => bo
   const { scheduler, random, store, accepted, lanes } = world
   const log = createLogPort(ports)
   for (const lane of lanes) store.balances.set(`${lane} ${ASSET.assetId}`, BALANCE)
-  const think = (label: string) =>
-    scheduler.call({ actor: ports.actor, label, weight: 0.4, fallible: false }, () => undefined)
+  const think = (label: string, isReady: () => boolean) =>
+    scheduler.call({ actor: ports.actor, label, weight: 0.12, fallible: false, isReady }, () => undefined)
   while (!isStopped() && store.transactions.size < world.requests) {
-    await think('thinks')
+    await think('thinks', () => true)
     const id = `tx_${(store.transactions.size + 1).toString().padStart(3, '0')}`
     const opening = { type: 'RequestTransaction', opening: 'TransferRequested', intent: intentOf(world, id) } as const
     await ask(log, id, opening)
@@ -29,7 +29,7 @@ export async function runOwner(world: World, ports: PortsOf, isStopped: () => bo
     if (random.chance(0.5)) await change(world, log)
   }
   while (!isStopped()) {
-    await think('thinks again')
+    await think('thinks again', world.faults)
     if (world.faults() && random.chance(0.1)) await change(world, log)
   }
 }

@@ -1,6 +1,6 @@
 /** The ports of one process over the store in memory: each call waits for the scheduler, then reads or writes at once. */
 import type { Event } from '../../src/core/messages.ts'
-import { type Aggregate, change, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+import { type Aggregate, change, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
 import type { Lease, Leases } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
@@ -13,6 +13,9 @@ import type { Store, TransactionRow } from './store.ts'
 export const IN_FLIGHT: readonly string[] = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds']
 const UNSENT: readonly string[] = ['signed', 'replaced', 'reorged', 'awaiting_funds']
 const MAX_CONFLICTS = 10
+const MAX_GAPS = 16
+/** Few, so that there are several pages. */
+const BLOCKS_OF_PAGE = 2
 
 export type PortsOf = {
   readonly actor: Actor
@@ -20,6 +23,22 @@ export type PortsOf = {
   readonly store: Store
   /** The clock of this process, as ISO 8601. */
   readonly now: () => string
+  /** The time of the database, which no process sets. */
+  readonly databaseNow: () => number
+  /** Rows that were changed so much later than now count as old. */
+  readonly futureMs: number
+}
+
+type Ages = Pick<PortsOf, 'databaseNow' | 'futureMs'>
+
+/** Whether a row was changed before, or by a clock that has been set back since. */
+export function isOlder(
+  row: Pick<TransactionRow, 'updated_at'>,
+  ageMs: number,
+  { databaseNow, futureMs }: Ages,
+): boolean {
+  const changed = Date.parse(row.updated_at)
+  return changed < databaseNow() - ageMs || changed > databaseNow() + futureMs
 }
 
 function caller({ actor, scheduler }: PortsOf) {
@@ -74,7 +93,18 @@ export function createLogPort(ports: PortsOf): EventLog {
         }
       }
     },
-    readStream: () => Promise.reject(new Error('nobody in the simulation reads a stream')),
+    readStream: <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E['type']> }, id: string) =>
+      call(`read ${id}`, () =>
+        (store.streams.get(`${aggregate.category}-${id}`) ?? []).map((event, index) => ({
+          ...upcast<E>(aggregate.schemas, event.type, event.schemaVersion, event.data),
+          position: BigInt(index),
+          streamId: event.streamId,
+          streamVersion: event.version,
+          metadata: { tenantId: event.tenantId, actor: 'simulated' },
+          recordedAt: event.recordedAt,
+          hash: event.hash,
+        })),
+      ),
   }
 }
 
@@ -144,22 +174,30 @@ export function createLanePort(ports: PortsOf): LaneReads {
           64,
         ),
       ),
-    stuck: (lane, before, limit) =>
+    stuck: (lane, unchangedMs, limit) =>
       call('stuck', () =>
         idsOf(
           ofLane(store, lane)
-            .filter((row) => IN_FLIGHT.includes(row.state) && Date.parse(row.updated_at) < before.getTime())
+            .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
             .sort(byNonce),
           limit,
         ),
       ),
-    toSubmit: (lane, { sentBefore, afterNonce, limit }) =>
+    gaps: (lane, from, unchangedMs) =>
+      call('gaps', () => {
+        const ours = ofLane(store, lane)
+        const stuck = ours.filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
+        const highest = Math.max(-1, ...stuck.map((row) => row.nonce ?? -1))
+        const all = Array.from({ length: Math.max(0, highest - from) }, (_, index) => from + index)
+        return all.filter((nonce) => ours.every((row) => row.nonce !== nonce)).slice(0, MAX_GAPS)
+      }),
+    toSubmit: (lane, { forgottenAfterMs, afterNonce, limit }) =>
       call('to submit', () =>
         idsOf(
           ofLane(store, lane)
-            .filter(({ nonce, state, updated_at }) => {
-              const due = state === 'submitted' && Date.parse(updated_at) < sentBefore.getTime()
-              return (nonce ?? -1) > afterNonce && (UNSENT.includes(state) || due)
+            .filter((row) => {
+              const due = row.state === 'submitted' && isOlder(row, forgottenAfterMs, ports)
+              return (row.nonce ?? -1) > afterNonce && (UNSENT.includes(row.state) || due)
             })
             .sort(byNonce),
           limit,
@@ -195,18 +233,26 @@ export function createBlockPort(ports: PortsOf, addresses: readonly string[]): B
       call('mined up to', () =>
         idsOf(all().filter((row) => row.state === 'mined' && (row.block_number ?? block + 1) <= block)),
       ),
-    quiet: (_chainId, since) =>
+    recordedBlocks: (_chainId, upTo) =>
+      call('recorded blocks', () => {
+        const hashes = new Map(all().map((row) => [row.block_number ?? -1, String(row.block_hash)]))
+        return [...hashes]
+          .filter(([number]) => number >= 0 && number <= upTo)
+          .sort(([a], [b]) => b - a)
+          .slice(0, BLOCKS_OF_PAGE)
+          .map(([number, hash]) => ({ number, hash }))
+      }),
+    quiet: (_chainId, unchangedMs) =>
       call('quiet', () =>
         all()
-          .filter((row) => IN_FLIGHT.includes(row.state) && Date.parse(row.updated_at) < since.getTime())
+          .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
           .sort(byNonce)
           .map((row) => ({ id: row.transaction_id, address: row.from_address, nonce: row.nonce ?? 0 })),
       ),
   }
 }
 
-/** @param forgetsAbove as the follower once did: what is above the cursor is forgotten too */
-export function createWalkedPort(ports: PortsOf, keptHashes: number, forgetsAbove: boolean): WalkedBlocks {
+export function createWalkedPort(ports: PortsOf, keptHashes: number): WalkedBlocks {
   const { store } = ports
   const call = caller(ports)
   return {
@@ -218,8 +264,7 @@ export function createWalkedPort(ports: PortsOf, keptHashes: number, forgetsAbov
     prune: (_chainId, cursor) =>
       call('prune', () => {
         for (const number of store.blocks.keys())
-          if (number > 0 && (number < cursor - keptHashes || (forgetsAbove && number > cursor)))
-            store.blocks.delete(number)
+          if (number > 0 && number < cursor - keptHashes) store.blocks.delete(number)
       }),
   }
 }

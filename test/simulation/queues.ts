@@ -4,6 +4,7 @@ import type { Random } from '../support/load-random.ts'
 
 export type Queues = {
   readonly add: (jobs: readonly Job[]) => void
+  readonly has: (queue: QueueName) => boolean
   readonly take: (queue: QueueName) => Job | null
   readonly size: () => number
   readonly empty: () => void
@@ -23,6 +24,7 @@ export function createQueues(random: Random, storm: () => boolean): Queues {
         if (!known || (storm() && random.chance(0.2))) waiting.push(job)
       }
     },
+    has: (queue) => waiting.some((job) => job.queue === queue),
     take(queue) {
       const fitting = waiting.filter((job) => job.queue === queue)
       if (fitting.length === 0) return null

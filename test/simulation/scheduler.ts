@@ -15,6 +15,8 @@ export type PortCall = {
   readonly weight: number
   /** What may go wrong: all, or nothing (a wait that has no effect). */
   readonly fallible: boolean
+  /** Whether there is anything to be had: who waits in vain takes nobody's turn. */
+  readonly isReady?: () => boolean
 }
 
 type Waiting = PortCall & { readonly proceed: (fate: Fate) => void }
@@ -49,10 +51,11 @@ export function createScheduler(random: Random): Scheduler {
     note(`${actor.name} dies`)
   }
 
-  async function call<T>({ actor, label, weight, fallible }: PortCall, effect: () => T): Promise<T> {
+  async function call<T>(request: PortCall, effect: () => T): Promise<T> {
+    const { actor, label } = request
     if (!actor.alive) return new Promise<T>(() => undefined)
     const fate = await new Promise<Fate>((proceed) => {
-      waiting.push({ actor, label, weight, fallible, proceed })
+      waiting.push({ ...request, proceed })
     })
     if (fate === 'died_before' || fate === 'died_after') {
       if (fate === 'died_after') attempt(effect)
@@ -66,9 +69,10 @@ export function createScheduler(random: Random): Scheduler {
   }
 
   async function step(faults: boolean): Promise<boolean> {
-    if (waiting.length === 0) return false
-    const [picked] = waiting.splice(pickByWeight(random, waiting), 1)
+    const ready = waiting.filter(({ isReady }) => isReady?.() ?? true)
+    const picked = ready[pickByWeight(random, ready)]
     if (picked === undefined) return false
+    waiting = waiting.filter((other) => other !== picked)
     const fate = faults && picked.fallible ? fateOf(random) : 'done'
     note(`${picked.actor.name}: ${picked.label}${fate === 'done' ? '' : ` [${fate}]`}`)
     picked.proceed(fate)

@@ -24,10 +24,13 @@ export type World = {
   readonly mutant: Mutant
   readonly lanes: readonly string[]
   readonly requests: number
+  /** How many hashes the follower keeps. */
+  readonly keptHashes: number
   /** Ids in the order in which they were accepted. */
   readonly accepted: string[]
   /** What the processes take for the time; it may jump. */
   readonly wallClock: () => number
+  readonly databaseNow: () => number
   readonly faults: () => boolean
   readonly broken: (problem: string) => void
   readonly onSent: (wire: Wire) => void

@@ -88,7 +88,17 @@ function follow(
       },
     ]
     const walked = createWalkedBlocks(pool)
-    const ports = { walked, log, client, settings, observers, settle: async () => [], onStep: () => undefined }
+    const alone = { recordedBlocks: async () => [], inTurn: <Result>(task: () => Promise<Result>) => task() }
+    const ports = {
+      ...alone,
+      walked,
+      log,
+      client,
+      settings,
+      observers,
+      settle: async () => [],
+      onStep: () => undefined,
+    }
     await followChain(ports, lease, stopping.signal)
     await lease.release({ force: true })
   })()

@@ -26,6 +26,7 @@ export async function auditLog(databaseUrl: string): Promise<LogAudit> {
   }
 }
 
+/** Streams have every version from 1 on, and each event's hash is that of what it says and of the one before it. */
 async function judgeChains(pool: pg.Pool): Promise<LogAudit> {
   return withSessions(pool, ['log-audit'], async (reader) => {
     await beginSnapshot(reader)
@@ -59,7 +60,12 @@ async function judgeReplay(pool: pg.Pool): Promise<string[]> {
   const { differences } = await compareLive(pool, ALL_AGGREGATES)
   return differences
     .slice(0, SHOWN)
-    .map(({ table, live, replayed }) => `${table}: live ${JSON.stringify(live)}, replayed ${JSON.stringify(replayed)}`)
+    .map(({ table, live, replayed }) => `${table}: live ${text(live)}, replayed ${text(replayed)}`)
+}
+
+/** A large number comes as a bigint, which JSON does not know. */
+function text(row: unknown): string {
+  return JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 /**

@@ -31,8 +31,11 @@ export const SEND_LIES: Readonly<Record<string, Fate>> = {
 export const STALE: Fate = { type: 'behind', blocks: 50 }
 export const WRONG_CHAIN: Fate = { type: 'answer', method: 'eth_chainId', answer: { result: '0x1' } }
 
-/** What may become of any other exchange. */
+/** What may become of any other exchange: silence takes a client long, so that few of those would be many lies. */
 const READ_LIES: readonly Fate[] = [
+  STALE,
+  STALE,
+  STALE,
   STALE,
   STALE,
   STALE,

@@ -46,7 +46,13 @@ export type LocalService = {
   readonly lines: readonly LogLine[]
   /** One more API process, which remembers nothing. */
   readonly startApi: () => Promise<ApiClient>
+  /** The same at a port of the test's choice, until it is closed. */
+  readonly listenAt: (port: number) => Promise<LocalApi>
+  /** The settings of its processes, for one more that runs outside. */
+  readonly env: Readonly<Record<string, string>>
 }
+
+export type LocalApi = { readonly baseUrl: string; readonly close: () => Promise<void> }
 
 export type LocalServiceOptions = {
   readonly databaseUrl: string
@@ -56,6 +62,8 @@ export type LocalServiceOptions = {
   /** What the service is told as its nodes; the node itself unless it is named. */
   readonly rpcUrls?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Told of the parts of each process before it begins to work. */
+  readonly onKernel?: (kernel: Kernel) => void
 }
 
 /** Quick, so that a test sees in seconds what takes minutes in production. */
@@ -86,10 +94,10 @@ export type WorkerName = keyof typeof WORKERS
 
 /** Everything runs when it returns, and is gone after the test. */
 export async function withLocalService(t: Test, options: LocalServiceOptions): Promise<LocalService> {
-  const { databaseUrl, chainUrl, chainId, rpcUrls = [chainUrl], env = {} } = options
+  const { databaseUrl, chainUrl, chainId, rpcUrls = [chainUrl], env = {}, onKernel = () => undefined } = options
   const directory = await mkdtemp(join(tmpdir(), 'bursar-local-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
-  const config = loadConfig({
+  const settings = {
     ...QUICK,
     DATABASE_URL: databaseUrl,
     DATA_DIR: directory,
@@ -97,11 +105,13 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     ETHEREUM_RPC_URLS: rpcUrls.join(','),
     ETHEREUM_CHAIN_ID: String(chainId),
     ...env,
-  })
+  }
+  const config = loadConfig(settings)
   const { lines, logger } = keptLog()
   const running = new Map<WorkerName, RunningWorker>()
   async function startWorker(name: WorkerName): Promise<void> {
     const kernel = { ...composeKernel(config, name), logger }
+    onKernel(kernel)
     running.set(name, await runWorker(kernel, WORKERS[name]))
   }
   async function stopWorker(name: WorkerName): Promise<void> {
@@ -117,18 +127,21 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   t.after(() => kernel.close())
   const { token } = await createIssueApiKey(kernel)({ tenantId: TENANT, environment: 'mainnet' }, { actor: 'operator' })
 
-  async function listen(): Promise<string> {
+  async function listenAt(port: number): Promise<LocalApi> {
     const parts = composeKernel(config, 'api')
+    onKernel(parts)
     const app = await composeApi(parts, '0.0.0-test')
-    const address = await app.listen({ host: '127.0.0.1', port: 0 })
-    t.after(async () => {
-      await app.close()
-      await parts.close()
-    })
-    return address
+    const baseUrl = await app.listen({ host: '127.0.0.1', port })
+    let closing: Promise<void> | null = null
+    const close = () => {
+      closing ??= app.close().then(parts.close)
+      return closing
+    }
+    t.after(close)
+    return { baseUrl, close }
   }
 
-  const baseUrl = await listen()
+  const { baseUrl } = await listenAt(0)
   const api = createApiClient({ baseUrl, apiKey: token })
   return {
     api,
@@ -146,7 +159,9 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     startWorker,
     stopWorker,
     lines,
-    startApi: async () => createApiClient({ baseUrl: await listen(), apiKey: token }),
+    startApi: async () => createApiClient({ baseUrl: (await listenAt(0)).baseUrl, apiKey: token }),
+    listenAt,
+    env: settings,
   }
 }
 

@@ -152,7 +152,7 @@ async function forward(target: string, calls: readonly RpcCall[]): Promise<Messa
   const response = await fetch(target, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(calls),
+    body: JSON.stringify(calls.map((call) => ({ jsonrpc: '2.0', ...call }))),
   })
   return (await response.json()) as Message[]
 }

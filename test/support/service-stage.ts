@@ -44,12 +44,16 @@ export type StageOptions = {
   readonly env?: Readonly<Record<string, string>>
   /** Puts something between the service and its node: says what the service is told as its nodes. */
   readonly nodes?: (url: string) => Promise<readonly string[]>
+  /** A chain that the test starts and stops itself, with this id, whose blocks come when they are asked for. */
+  readonly chain?: (chainId: number) => Promise<{ readonly url: string }>
+  /** A database of the test, with every migration applied. */
+  readonly databaseUrl?: string
 }
 
 /** Blocks come when the test says so. */
-export async function withStage(t: Test, { env = {}, nodes }: StageOptions = {}): Promise<Stage> {
-  const { url: databaseUrl } = await withDatabase(t)
-  const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
+export async function withStage(t: Test, { env = {}, nodes, chain, ...own }: StageOptions = {}): Promise<Stage> {
+  const databaseUrl = own.databaseUrl ?? (await withDatabase(t)).url
+  const { url } = await (chain?.(CHAIN_ID) ?? withAnvil(t, { chainId: CHAIN_ID, mining: 'call' }))
   const rpcUrls = (await nodes?.(url)) ?? [url]
   const service = await withLocalService(t, { databaseUrl, chainUrl: url, chainId: CHAIN_ID, rpcUrls, env })
   const rpc = (method: string, ...params: unknown[]) => callRpc(url, method, params)

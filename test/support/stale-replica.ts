@@ -30,7 +30,8 @@ export async function askStale(
   behind: number,
 ): Promise<Message[]> {
   const [newest] = await forward([{ id: 0, method: 'eth_blockNumber', params: [] }])
-  const head = Math.max(0, Number(newest?.result) - behind)
+  if (typeof newest?.result !== 'string') throw new Error('the real node does not say where it stands')
+  const head = Math.max(0, Number(newest.result) - behind)
   const unseen = calls.filter((call) => OF_BLOCKS.has(call.method) && blockOf(call, head) > head)
   const asked = calls.filter((call) => !unseen.includes(call)).map((call) => lower(call, head))
   const heard = await forward(asked)

@@ -151,6 +151,18 @@ t.test('the oracle serves the last quote while no node answers, for a bounded ti
   t.equal((await fees.quote()).baseFeePerGas, 200n, 'it comes back by itself')
 })
 
+t.test('a node that refuses to tell its fees is as good as silent: nobody asked for anything wrong', async (t) => {
+  const refusal: RpcResult = { ok: false, error: { kind: 'answer', code: -32602, message: 'invalid digit' } }
+  let given: string | RpcResult = refusal
+  const { node, fees } = oracle(() => given)
+  await t.rejects(fees.quote(), { code: 'rpc_unavailable', retryable: true, message: /invalid digit/ })
+  given = '0x64'
+  t.equal((await fees.quote()).baseFeePerGas, 100n)
+  given = refusal
+  node.now = 99
+  t.equal((await fees.quote()).baseFeePerGas, 100n)
+})
+
 t.test('a network above the cap is told as such, and an old quote does not hide it', async (t) => {
   let given = '0x64'
   const { node, fees } = oracle(() => given)

@@ -23,13 +23,12 @@ CREATE INDEX audit_tiles_by_place ON audit_tiles (first_transaction_id, first_po
 -- Hashes do not shrink: trying to would cost more than it saves.
 ALTER TABLE audit_tiles ALTER COLUMN hashes SET STORAGE EXTERNAL;
 
--- Signed tree heads, one for each size. `anchor_transaction_id` names the transaction that put the root on a chain.
+-- Signed tree heads, one for each size.
 CREATE TABLE audit_checkpoints (
-  size                  bigint PRIMARY KEY,
-  root                  bytea  NOT NULL,
-  note                  text   NOT NULL,
-  taken_at              timestamptz(3) NOT NULL,
-  anchor_transaction_id text
+  size     bigint PRIMARY KEY,
+  root     bytea  NOT NULL,
+  note     text   NOT NULL,
+  taken_at timestamptz(3) NOT NULL
 );
 
 -- A tenant reads its own events in the order of the log.

@@ -4,12 +4,12 @@
  */
 import type { Pool } from 'pg'
 import { Conflict, Unavailable } from '../../core/errors.ts'
+import { createInTurn } from '../../core/in-turn.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { ChainKey, Network } from '../../core/networks.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { RequestWallet } from '../../wallets/request-wallet.ts'
 import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from '../../wallets/wait-for-wallet.ts'
-import { createInTurn } from '../in-turn.ts'
 
 export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
 

@@ -1,0 +1,123 @@
+/**
+ * Recomputes the hash chain of every stream while the log goes by in its reading order. Keeps the newest hash of the streams that
+ * were seen last and asks the database for the others, so that its memory does not grow with the log.
+ */
+import { hash as digest } from 'node:crypto'
+import { canonicalText } from '../../event-log/canonical-text.ts'
+import type { Checkpoint } from '../../event-log/subscription.ts'
+import type { LogRow, Queryable } from './log-rows.ts'
+
+/** An event that is not as it was recorded. */
+export type BadEvent = {
+  readonly place: Checkpoint
+  readonly streamId: string
+  readonly streamVersion: number
+  /** What is wrong with it, as the rest of a sentence that begins with the event. */
+  readonly problem: string
+}
+
+export type ChainCheck = {
+  /** Checks the next rows of the log. Returns the first bad one, or `null`. */
+  readonly check: (rows: readonly LogRow[]) => Promise<BadEvent | null>
+}
+
+type Head = { readonly version: number; readonly hash: string }
+
+/** Two generations of at most this many streams: some 30 MB. */
+const STREAMS_KEPT = 65_536
+const NO_HEAD: Head = { version: 0, hash: '' }
+
+export function createChainCheck(database: Queryable): ChainCheck {
+  let young = new Map<string, Head>()
+  let old = new Map<string, Head>()
+
+  const headOf = (streamId: string) => young.get(streamId) ?? old.get(streamId)
+
+  /** Between batches alone: a stream must not be forgotten while its rows are looked at. */
+  function makeRoom(): void {
+    if (young.size < STREAMS_KEPT) return
+    old = young
+    young = new Map()
+  }
+
+  async function recall(rows: readonly LogRow[]): Promise<void> {
+    const firsts = new Map<string, LogRow>()
+    for (const row of rows) if (!firsts.has(row.streamId)) firsts.set(row.streamId, row)
+    const forgotten = [...firsts.values()].filter(
+      ({ streamId, streamVersion }) => streamVersion > 1 && headOf(streamId) === undefined,
+    )
+    if (forgotten.length === 0) return
+    for (const [streamId, head] of await headsBefore(database, forgotten)) young.set(streamId, head)
+  }
+
+  return {
+    async check(rows) {
+      makeRoom()
+      await recall(rows)
+      for (const row of rows) {
+        const { streamId, streamVersion, hash, place } = row
+        const problem = problemOf(row, headOf(streamId) ?? NO_HEAD)
+        if (problem !== null) return { place, streamId, streamVersion, problem }
+        young.set(streamId, { version: streamVersion, hash })
+      }
+      return null
+    },
+  }
+}
+
+/** The chain hash of a row, as it must be after `previous`. Hex. */
+export function chainHashOf(row: LogRow, previous: string): string {
+  return digest('sha256', `${previous}\n${canonicalRow(row)}`, 'hex')
+}
+
+/** What `canonicalEvent` says of the event. */
+function canonicalRow(row: LogRow): string {
+  return (
+    `{"data":${canonicalText(row.data)},"metadata":${canonicalText(row.metadata)},"recorded_at":"${toInstantText(row.recordedAt)}",` +
+    `"schema_version":${row.schemaVersion},"stream_id":${JSON.stringify(row.streamId)},"stream_version":${row.streamVersion},` +
+    `"type":${JSON.stringify(row.type)}}`
+  )
+}
+
+/** `2026-01-01 00:00:00.5` as ISO 8601 in UTC with milliseconds. */
+export function toInstantText(timestamp: string): string {
+  const [, day, time, fraction = ''] = /^(\S+) (\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?$/.exec(timestamp) ?? []
+  return `${day}T${time}.${fraction.padEnd(3, '0')}Z`
+}
+
+function problemOf(row: LogRow, before: Head): string | null {
+  const { streamVersion } = row
+  const expected = before.version + 1
+  if (streamVersion > expected) {
+    const missing =
+      streamVersion - 1 === expected ? `version ${expected}` : `versions ${expected} to ${streamVersion - 1}`
+    return `comes without ${missing} of its stream before it: an event was removed, or put out of order`
+  }
+  if (streamVersion < expected) {
+    return `comes after version ${before.version} of its stream: an event was inserted, or put out of order`
+  }
+  if (chainHashOf(row, before.hash) === row.hash) return null
+  return 'does not have the hash that it was recorded with: it was changed, or forged'
+}
+
+/** The newest event of each stream before the first of these rows: those rows are where the streams were forgotten. */
+async function headsBefore(database: Queryable, rows: readonly LogRow[]): Promise<[string, Head][]> {
+  const result = await (database as Pick<import('pg').Pool, 'query'>).query<{
+    stream_id: string
+    version: number
+    hash: string
+  }>({
+    name: 'audit_heads_before',
+    text: `SELECT e.stream_id, e.stream_version AS version, encode(e.hash, 'hex') AS hash
+             FROM unnest($1::text[], $2::xid8[], $3::bigint[]) AS wanted(stream_id, transaction_id, position)
+            CROSS JOIN LATERAL (SELECT stream_id, stream_version, hash FROM events v WHERE v.stream_id = wanted.stream_id
+                AND (v.transaction_id, v.position) < (wanted.transaction_id, wanted.position)
+              ORDER BY v.stream_version DESC LIMIT 1) AS e`,
+    values: [
+      rows.map(({ streamId }) => streamId),
+      rows.map(({ place }) => place.transactionId.toString()),
+      rows.map(({ place }) => place.position.toString()),
+    ],
+  })
+  return result.rows.map(({ stream_id, version, hash }) => [stream_id, { version, hash }])
+}

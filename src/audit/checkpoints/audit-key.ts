@@ -1,0 +1,94 @@
+/**
+ * The key that signs checkpoints: a file that its owner alone can read, and beside it the public key for everybody. It is made once; a
+ * log that was signed before never gets another one unseen.
+ */
+import { createHash } from 'node:crypto'
+import { chmod, readFile, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { InvalidSetting, Unavailable } from '../../core/errors.ts'
+import { createFileOnce, isMissing, preparePrivateDirectory } from '../../keys/private-files.ts'
+import {
+  makeNoteKey,
+  type NoteSigner,
+  type NoteVerifier,
+  parseNoteSigner,
+  parseNoteVerifier,
+} from '../note/note-keys.ts'
+
+/** Behind the name of the key file: the file of the public key, which everybody may read. */
+export const PUBLIC_SUFFIX = '.pub'
+/** How the public key is named where a proof is checked without being told of a key: as the default setting names it. */
+export const PUBLIC_KEY_NAME = `audit.key${PUBLIC_SUFFIX}`
+const WORLD_READABLE = 0o644
+const ORIGIN_DIGITS = 16
+
+export type AuditKeySettings = {
+  readonly keyFile: string
+  /** The name of the log in its checkpoints; `null` for one that follows from the key. */
+  readonly origin: string | null
+}
+
+/**
+ * Opens the key, or makes it when there is none and nothing was ever signed.
+ *
+ * @throws Unavailable `audit_key_missing` or `audit_key_damaged`; InvalidSetting when the key bears another name than the setting
+ */
+export async function openAuditKey(
+  { keyFile, origin }: AuditKeySettings,
+  wasUsed: () => Promise<boolean>,
+): Promise<NoteSigner> {
+  const found = await readKey(keyFile)
+  if (found === undefined && (await wasUsed())) {
+    throw new Unavailable(
+      'audit_key_missing',
+      `${keyFile} is missing, and checkpoints were signed with it: restore it from a backup, or run this where it is.`,
+    )
+  }
+  if (found === undefined) {
+    await preparePrivateDirectory(dirname(keyFile))
+    await createFileOnce(keyFile, `${makeNoteKey((publicKey) => origin ?? originOf(publicKey))}\n`)
+  }
+  const signer = found ?? (await readKey(keyFile))
+  if (signer === undefined) throw new Unavailable('audit_key_missing', `${keyFile} went away while it was opened.`)
+  if (origin !== null && signer.name !== origin) {
+    throw new InvalidSetting(
+      'AUDIT_ORIGIN',
+      `must be ${signer.name}, the name of the key in ${keyFile}, or be left out`,
+    )
+  }
+  await createFileOnce(`${keyFile}${PUBLIC_SUFFIX}`, `${signer.encoded}\n`, WORLD_READABLE)
+  return signer
+}
+
+/** Reads a public key from its file, or from the text itself. @throws Unavailable `audit_public_key_damaged` */
+export async function readVerifier(textOrPath: string): Promise<NoteVerifier> {
+  const direct = parseNoteVerifier(textOrPath.trim())
+  if (direct !== undefined) return direct
+  const text = await readFile(textOrPath, 'utf8')
+  const verifier = parseNoteVerifier(text.trim())
+  if (verifier !== undefined) return verifier
+  throw new Unavailable(
+    'audit_public_key_damaged',
+    `${textOrPath} does not hold a public key such as name+1a2b3c4d+AX…`,
+  )
+}
+
+async function readKey(keyFile: string): Promise<NoteSigner | undefined> {
+  const text = await readFile(keyFile, 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  if (((await stat(keyFile)).mode & 0o077) !== 0) await chmod(keyFile, 0o600)
+  const signer = parseNoteSigner(text.trim())
+  if (signer !== undefined) return signer
+  throw new Unavailable(
+    'audit_key_damaged',
+    `${keyFile} does not hold the key of the auditor: restore it from a backup.`,
+  )
+}
+
+/** A name that no other installation has, where none was chosen. */
+function originOf(publicKey: Uint8Array): string {
+  return `bursar.local/${createHash('sha256').update(publicKey).digest('hex').slice(0, ORIGIN_DIGITS)}`
+}

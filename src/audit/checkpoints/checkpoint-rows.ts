@@ -1,0 +1,52 @@
+/** The checkpoints in the database: one for each size. */
+import type { Pool } from 'pg'
+import type { Queryable } from '../chain/log-rows.ts'
+import type { Checkpoint } from '../note/checkpoint.ts'
+
+export type CheckpointRow = {
+  readonly size: number
+  readonly root: Buffer
+  readonly note: string
+  readonly takenAt: Date
+}
+
+export type CheckpointRows = {
+  readonly newest: () => Promise<CheckpointRow | null>
+  /** Every note, smallest tree first. */
+  readonly notes: () => Promise<readonly string[]>
+  /** Keeps a checkpoint; one of the same size stays as it is. */
+  readonly keep: (checkpoint: Checkpoint, takenAt: string) => Promise<void>
+}
+
+const COLUMNS = 'size, root, note, taken_at'
+
+export function createCheckpointRows(database: Queryable): CheckpointRows {
+  const pool = database as Pick<Pool, 'query'>
+  async function one(text: string): Promise<CheckpointRow | null> {
+    const { rows } = await pool.query<Row>(text)
+    const [row] = rows
+    if (row === undefined) return null
+    const { size, root, note, taken_at: takenAt } = row
+    return { size: Number(size), root, note, takenAt }
+  }
+  return {
+    newest: () => one(`SELECT ${COLUMNS} FROM audit_checkpoints ORDER BY size DESC LIMIT 1`),
+    async notes() {
+      const { rows } = await pool.query<{ note: string }>('SELECT note FROM audit_checkpoints ORDER BY size')
+      return rows.map(({ note }) => note)
+    },
+    async keep({ size, root, note }, takenAt) {
+      await pool.query(
+        'INSERT INTO audit_checkpoints (size, root, note, taken_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+        [size, root, note, takenAt],
+      )
+    },
+  }
+}
+
+type Row = {
+  readonly size: string
+  readonly root: Buffer
+  readonly note: string
+  readonly taken_at: Date
+}

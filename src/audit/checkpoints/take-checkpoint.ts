@@ -1,0 +1,90 @@
+/**
+ * Takes a checkpoint: reads the log to its end, proves that the tree continues the one that was signed last, signs, writes the file,
+ * then the database. A history that contradicts a signature is never signed.
+ */
+import type { Pool } from 'pg'
+import type { Clock } from '../../core/ids.ts'
+import { toInstant } from '../../core/ids.ts'
+import { extendsTree } from '../merkle/verify-proof.ts'
+import { type Checkpoint, openCheckpoint, signCheckpoint } from '../note/checkpoint.ts'
+import type { NoteSigner } from '../note/note-keys.ts'
+import { createGrowTree } from '../tree/grow-tree.ts'
+import { createReadTree } from '../tree/read-tree.ts'
+import { createTileStore } from '../tree/tile-store.ts'
+import { TreeDamaged } from '../tree/tree-damaged.ts'
+import type { CheckpointFile } from './checkpoint-file.ts'
+import { createCheckpointRows } from './checkpoint-rows.ts'
+
+/** One at a time takes a checkpoint, the command or a worker. Any number that nothing else in the database uses. */
+const AUDIT_LOCK = 727_073_691
+
+export type TakenCheckpoint = Checkpoint & {
+  /** False when there was nothing new to sign: then it is the one from before. */
+  readonly isNew: boolean
+}
+
+/** @throws TreeDamaged when the log or the tree is not what was signed before */
+export type TakeCheckpoint = (signal?: AbortSignal, onProgress?: (leaves: number) => void) => Promise<TakenCheckpoint>
+
+export function createTakeCheckpoint(settings: {
+  readonly pool: Pool
+  readonly signer: NoteSigner
+  readonly file: CheckpointFile
+  readonly clock: Clock
+}): TakeCheckpoint {
+  const { pool, signer, file, clock } = settings
+  const rows = createCheckpointRows(pool)
+  const growTree = createGrowTree(pool)
+  const tree = createReadTree(createTileStore(pool))
+
+  /** The newest of both places; what only the file has is put back into the database. */
+  async function previous(): Promise<Checkpoint | null> {
+    const [inDatabase, inFile] = [(await rows.newest())?.note, (await file.notes()).at(-1)]
+    const [one, other] = [opened(inDatabase, 'the database'), opened(inFile, 'the file')]
+    const newest = other === null || (one !== null && one.size >= other.size) ? one : other
+    if (newest !== null && newest !== one) await rows.keep(newest, toInstant(clock()))
+    return newest
+  }
+
+  function opened(note: string | undefined, source: string): Checkpoint | null {
+    if (note === undefined) return null
+    const checkpoint = openCheckpoint(note, signer)
+    if (checkpoint !== null) return checkpoint
+    throw new TreeDamaged(`The newest checkpoint of ${source} was not signed with the key of this auditor`)
+  }
+
+  async function take(signal?: AbortSignal, onProgress?: (leaves: number) => void): Promise<TakenCheckpoint> {
+    const before = await previous()
+    const { size } = await growTree(signal, onProgress)
+    if (before !== null && before.size > size) {
+      throw new TreeDamaged(`The log has ${size} events, and ${before.size} were signed`)
+    }
+    const root = await tree.rootAt(size)
+    const proof = before === null ? [] : await tree.consistency(before.size, size)
+    if (before !== null && !extendsTree(before, { size, root }, proof)) {
+      throw new TreeDamaged(
+        `The tree of ${size} leaves does not continue the one of ${before.size} leaves that was signed`,
+      )
+    }
+    if (before?.size === size) return { ...before, isNew: false }
+    const checkpoint = signCheckpoint({ size, root }, signer)
+    await file.append(checkpoint.note)
+    await rows.keep(checkpoint, toInstant(clock()))
+    return { ...checkpoint, isNew: true }
+  }
+
+  return async (signal, onProgress) => {
+    // A lock of the session: one of a transaction would hold back every reader of the log.
+    const client = await pool.connect()
+    try {
+      await client.query('SELECT pg_advisory_lock($1)', [AUDIT_LOCK])
+      try {
+        return await take(signal, onProgress)
+      } finally {
+        await client.query('SELECT pg_advisory_unlock($1)', [AUDIT_LOCK])
+      }
+    } finally {
+      client.release()
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/** `audit verify`: recomputes the whole log and holds it against everything that was signed. Changes nothing. */
+import { readFile } from 'node:fs/promises'
+import { BadInput, type CliCommand, type CliIo, type Within } from '../../cli/command.ts'
+import { isMissing } from '../../keys/private-files.ts'
+import { readVerifier } from '../checkpoints/audit-key.ts'
+import { notesIn } from '../checkpoints/checkpoint-file.ts'
+import type { Verdict } from '../verify/judge.ts'
+import { knownCheckpoints } from '../verify/known-checkpoints.ts'
+import { createVerifyLog, DEFAULT_THREADS } from '../verify/verify-log.ts'
+
+export type VerifyPorts = {
+  readonly databaseUrl: string
+  readonly publicKeyFile: string
+  readonly checkpointFile: string
+}
+
+const MAX_THREADS = 16
+
+export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
+  return {
+    name: 'audit verify',
+    summary: 'recompute hash chains, tree and roots of the whole log, and name the first bad event',
+    details:
+      'Reads one snapshot of the log while the service runs on, and changes nothing. It finds an event that was changed, removed, inserted\n' +
+      'or put out of order, a tail that was cut off, and a history that was written anew behind a checkpoint. Exit code 1 with one line\n' +
+      'says what is wrong. Keep the key and the checkpoints on another machine, and give them here: docs/audit.md.',
+    options: [
+      {
+        flags: '--key <file|text>',
+        description: 'the public key that checkpoints must be signed with; the installation’s own unless given',
+      },
+      { flags: '--checkpoints <file>', description: 'the file of checkpoints; AUDIT_CHECKPOINT_FILE unless given' },
+      {
+        flags: '--threads <number>',
+        description: `threads that compute hashes, 1 to ${MAX_THREADS}; as many as there are processors, at most ${DEFAULT_THREADS}, unless given`,
+      },
+    ],
+    run: ({ options }, io) =>
+      within(async (ports) => {
+        const threads = threadsOf(options.threads)
+        const path = typeof options.checkpoints === 'string' ? options.checkpoints : ports.checkpointFile
+        const notes = notesIn(await textOf(path, options.checkpoints === undefined))
+        const verify = createVerifyLog({ connectionString: ports.databaseUrl, threads })
+        const startedAt = performance.now()
+        const watch = createWatch(io)
+        const verdict = await verify(async (database) => {
+          const verifier = await readVerifier(String(options.key ?? ports.publicKeyFile)).catch((error: unknown) => {
+            if (isMissing(error))
+              throw new BadInput(
+                `${options.key ?? ports.publicKeyFile} is missing: give the public key of the auditor with --key.`,
+              )
+            throw error
+          })
+          return knownCheckpoints(database, { path, notes }, verifier)
+        }, watch).finally(watch.end)
+        return tell(verdict, io, (performance.now() - startedAt) / 1_000)
+      }),
+  }
+}
+
+function createWatch(io: CliIo) {
+  let progress: ReturnType<CliIo['progress']> | null = null
+  return {
+    onStart: (estimate: number) => {
+      progress = io.progress({ unit: 'events', total: estimate > 0 ? estimate : null })
+    },
+    onProgress: (events: number) => progress?.at(events),
+    end: () => progress?.end(),
+  }
+}
+
+function threadsOf(text: unknown): number | null {
+  if (text === undefined) return null
+  const threads = Number(text)
+  if (/^\d{1,2}$/.test(String(text)) && threads >= 1 && threads <= MAX_THREADS) return threads
+  throw new BadInput(`--threads must be a whole number from 1 to ${MAX_THREADS}, not "${text}".`)
+}
+
+/** The installation's own file may not be there yet; one that was named must be. */
+async function textOf(path: string, mayBeMissing: boolean): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (mayBeMissing && isMissing(error)) return ''
+    if (isMissing(error)) throw new BadInput(`--checkpoints: there is no file ${path}.`)
+    throw error
+  })
+}
+
+function tell({ events, root, checkpoints, finding }: Verdict, io: CliIo, seconds: number): 0 | 1 {
+  const rate = Math.round(events / Math.max(seconds, 0.001))
+  const value = {
+    ok: finding === null,
+    events,
+    root: root.toString('base64'),
+    checkpoints,
+    seconds: Number(seconds.toFixed(3)),
+    events_per_second: rate,
+    finding:
+      finding === null
+        ? null
+        : {
+            kind: finding.kind,
+            message: finding.message,
+            position: finding.position,
+            stream_id: finding.streamId,
+            stream_version: finding.streamVersion,
+          },
+  }
+  const unsigned = checkpoints === 0 ? ' Nothing was signed yet, so a tail that is gone cannot be seen.' : ''
+  const text =
+    finding === null
+      ? `The log is whole: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree (${seconds.toFixed(1)} s, ${rate} events a second).${unsigned}\n`
+      : `${finding.message}\n`
+  io.print(value, text)
+  return finding === null ? 0 : 1
+}

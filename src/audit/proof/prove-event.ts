@@ -1,0 +1,81 @@
+/** Makes the proof of an event from the log, the tiles and a checkpoint: a few rows each, however long the log is. */
+import type { Pool } from 'pg'
+import { Conflict, NotFound } from '../../core/errors.ts'
+import { eventIdOf, parseEventId } from '../../core/event-ids.ts'
+import type { Metadata } from '../../core/messages.ts'
+import { toInstantText } from '../chain/chain-check.ts'
+import { type LogRow, readLogRow } from '../chain/log-rows.ts'
+import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
+import { TILE_WIDTH } from '../merkle/tiles.ts'
+import { leafOf } from '../tree/leaf.ts'
+import { createReadTree } from '../tree/read-tree.ts'
+import { createTileStore } from '../tree/tile-store.ts'
+import { TreeDamaged } from '../tree/tree-damaged.ts'
+import { orderProof, PROOF_FORMAT, type Proof, type ProvedEvent } from './proof-file.ts'
+
+/**
+ * Proves an event against the newest checkpoint.
+ *
+ * @param tenantId whose events may be proved; `null` for everybody's
+ * @throws NotFound `event_not_found`; Conflict `event_not_signed_yet`; TreeDamaged
+ */
+export type ProveEvent = (eventId: string, tenantId: string | null) => Promise<Proof>
+
+export function createProveEvent(pool: Pool): ProveEvent {
+  const store = createTileStore(pool)
+  const tree = createReadTree(store)
+  const checkpoints = createCheckpointRows(pool)
+
+  async function indexOf(row: LogRow): Promise<number | null> {
+    const { size } = await store.state()
+    const tile = await store.tileAt(row.place)
+    const leaf = leafOf(row)
+    const within = tile?.hashes.findIndex((hash) => leaf.equals(hash)) ?? -1
+    if (tile !== null && within >= 0) return tile.index * TILE_WIDTH + within
+    const { last } = await store.state()
+    const isRead = size > 0 && !isAfter(row, last)
+    if (isRead) throw new TreeDamaged(`The tree has no leaf of ${row.streamId} version ${row.streamVersion}`)
+    return null
+  }
+
+  return async (eventId, tenantId) => {
+    const name = parseEventId(eventId)
+    const row = name && (await readLogRow(pool, name.streamId, name.streamVersion))
+    if (row === undefined) throw new NotFound('event')
+    const metadata = JSON.parse(row.metadata) as Metadata
+    if (tenantId !== null && metadata.tenantId !== tenantId) throw new NotFound('event')
+    const index = await indexOf(row)
+    const newest = await checkpoints.newest()
+    if (index === null || newest === null || newest.size <= index) {
+      throw new Conflict('event_not_signed_yet', 'No checkpoint covers this event yet: ask again after the next one.')
+    }
+    const before = row.streamVersion === 1 ? null : await readLogRow(pool, row.streamId, row.streamVersion - 1)
+    const path = await tree.inclusion(index, newest.size)
+    return orderProof({
+      format: PROOF_FORMAT,
+      event_id: eventIdOf(row),
+      event: toProvedEvent(row, metadata),
+      previous_hash: before?.hash ?? '',
+      leaf_index: index,
+      path: path.map((hash) => hash.toString('hex')),
+      checkpoint: newest.note,
+    })
+  }
+}
+
+function toProvedEvent(row: LogRow, metadata: Metadata): ProvedEvent {
+  return {
+    stream_id: row.streamId,
+    stream_version: row.streamVersion,
+    type: row.type,
+    schema_version: Number(row.schemaVersion),
+    data: JSON.parse(row.data) as unknown,
+    metadata,
+    recorded_at: toInstantText(row.recordedAt),
+  }
+}
+
+function isAfter({ place }: LogRow, last: LogRow['place']): boolean {
+  if (place.transactionId !== last.transactionId) return place.transactionId > last.transactionId
+  return place.position > last.position
+}

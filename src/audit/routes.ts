@@ -1,0 +1,74 @@
+/** The audit over HTTP: a tenant's own events, the newest checkpoint, and the proof of an event. */
+import { NotFound } from '../core/errors.ts'
+import { success, successOf } from '../http/envelope.ts'
+import type { Routes } from '../http/request.ts'
+import type { CheckpointRows } from './checkpoints/checkpoint-rows.ts'
+import type { ProveEvent } from './proof/prove-event.ts'
+import type { ReadEvents } from './read-events.ts'
+import { checkpointSchema, eventPageSchema, eventsQuery, proofParams, proofSchema } from './schemas.ts'
+
+export type AuditRoutePorts = {
+  readonly readEvents: ReadEvents
+  readonly checkpoints: Pick<CheckpointRows, 'newest'>
+  readonly proveEvent: ProveEvent
+}
+
+const tags = ['Audit']
+const config = { scope: 'audit:read' } as const
+
+const events = {
+  tags,
+  summary: 'Read your events',
+  description:
+    'Every event of the tenant in the order of the log, oldest first, whatever environment it belongs to: all that Bursar knows of you ' +
+    'follows from them. Events of other tenants are never shown. Ask again with `after` to go on; no event is ever left out.',
+  querystring: eventsQuery,
+  response: { 200: successOf(eventPageSchema, 'A page of events.') },
+}
+
+const checkpoint = {
+  tags,
+  summary: 'Read the newest checkpoint',
+  description:
+    'The newest signed head of the Merkle tree over the whole log. Keep the notes: of two of them anybody can later tell whether one history ' +
+    'continues the other.',
+  response: { 200: successOf(checkpointSchema, 'The checkpoint.') },
+}
+
+const proof = {
+  tags,
+  summary: 'Prove an event',
+  description:
+    'The proof that an event of yours stands in the log that the newest checkpoint signs. `data`, written with two spaces and a line feed at its ' +
+    'end (`jq .data`), is the file that `audit check` verifies offline.',
+  params: proofParams,
+  response: { 200: successOf(proofSchema, 'The proof.') },
+}
+
+export function auditRoutes({ readEvents, checkpoints, proveEvent }: AuditRoutePorts): Routes {
+  return (app) => {
+    app.get('/v1/audit/events', { schema: events, config }, async (request) =>
+      success(await readEvents(request.caller.tenantId, request.query)),
+    )
+
+    app.get('/v1/audit/checkpoint', { schema: checkpoint, config }, async () => {
+      const newest = await checkpoints.newest()
+      if (newest === null)
+        throw new NotFound('checkpoint', 'checkpoint_not_found', 'Nothing was signed yet: ask again in a while.')
+      const { size, root, note, takenAt } = newest
+      return success({
+        origin: note.slice(0, note.indexOf('\n')),
+        size,
+        root: root.toString('base64'),
+        note,
+        taken_at: takenAt.toISOString(),
+      })
+    })
+
+    app.get(
+      '/v1/audit/proof/:event_id',
+      { schema: proof, config: { ...config, refusals: { 409: 'No checkpoint covers the event yet.' } } },
+      async (request) => success(await proveEvent(request.params.event_id, request.caller.tenantId)),
+    )
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Makes the tree grow by the events that came since. Each new event is checked against the chain of its stream before it becomes a
+ * leaf, and the last leaves that are there against the log, so that a tail that was cut off or replaced is seen at once.
+ */
+import type { Checkpoint } from '../../event-log/subscription.ts'
+import { createChainCheck } from '../chain/chain-check.ts'
+import { type LogRow, type Queryable, readLogRows } from '../chain/log-rows.ts'
+import { createTileBuilder, TILE_WIDTH, type Tile, unfinishedTiles } from '../merkle/tiles.ts'
+import { leafOf } from './leaf.ts'
+import { createTileStore, type TreeState, type WrittenTile } from './tile-store.ts'
+import { TreeDamaged } from './tree-damaged.ts'
+
+/** Events that become leaves in one write. */
+const BATCH_SIZE = 5_000
+
+/**
+ * Reads the log to its end and returns the tree's size. Writers that race do no harm: one of them is told to try again.
+ *
+ * @param signal ends it between two batches
+ * @throws TreeDamaged when the log contradicts itself, or the leaves that are there
+ */
+export type GrowTree = (signal?: AbortSignal, onProgress?: (leaves: number) => void) => Promise<TreeState>
+
+export function createGrowTree(database: Queryable): GrowTree {
+  const store = createTileStore(database)
+
+  async function step(before: TreeState): Promise<TreeState> {
+    await requireSameTail(before)
+    const rows = await readLogRows(database, before.last, BATCH_SIZE)
+    const last = rows.at(-1)
+    if (last === undefined) return before
+    const bad = await createChainCheck(database).check(rows)
+    if (bad !== null) {
+      throw new TreeDamaged(
+        `The event at position ${bad.place.position}, ${bad.streamId} version ${bad.streamVersion}, ${bad.problem}`,
+      )
+    }
+    const unfinished = await store.tiles(unfinishedTiles(before.size))
+    const builder = createTileBuilder(before.size, unfinished)
+    for (const row of rows) builder.append(leafOf(row))
+    const after = { size: builder.size(), last: last.place }
+    const tiles = builder.takeChanged().map((tile) => withFirst(tile, before.size, rows))
+    if (!(await store.grow(before, after, tiles))) return store.state()
+    return after
+  }
+
+  /** The last tile of leaves is read again from the log. */
+  async function requireSameTail({ size, last }: TreeState): Promise<void> {
+    if (size === 0) return
+    const index = Math.floor((size - 1) / TILE_WIDTH)
+    const [tile] = await store.tiles([{ level: 0, index }])
+    const first = await store.firstOf(index)
+    const hashes = tile?.hashes ?? []
+    if (first === null || index * TILE_WIDTH + hashes.length !== size) {
+      throw new TreeDamaged('The tiles of the tree are not those of its size')
+    }
+    const tail = await readLogRows(database, { ...first, position: first.position - 1n }, TILE_WIDTH)
+    const rows = tail.slice(0, hashes.length)
+    const differs = hashes.findIndex((hash, leaf) => {
+      const row = rows[leaf]
+      return row === undefined || !leafOf(row).equals(hash)
+    })
+    if (differs >= 0 || rows.at(-1)?.place.position !== last.position) {
+      throw new TreeDamaged(`The log is not what leaf ${index * TILE_WIDTH + Math.max(differs, 0)} of the tree says`)
+    }
+  }
+
+  return async (signal, onProgress) => {
+    for (let state = await store.state(); ; ) {
+      const next = await step(state)
+      onProgress?.(next.size)
+      if (next.size === state.size || signal?.aborted) return next
+      state = next
+    }
+  }
+}
+
+/** A tile of leaves that begins among these rows tells where; one that was there before keeps what it told. */
+function withFirst(tile: Tile, sizeBefore: number, rows: readonly LogRow[]): WrittenTile {
+  if (tile.level > 0) return { ...tile, first: null }
+  const place: Checkpoint | undefined = rows[tile.index * TILE_WIDTH - sizeBefore]?.place
+  return { ...tile, first: place ?? null }
+}

@@ -1,0 +1,70 @@
+/**
+ * Recomputes every stream's hash chain in threads: each has a connection of its own onto the same snapshot of the log, and a share of
+ * the streams.
+ */
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { BadEvent } from '../chain/chain-check.ts'
+import type { Share } from '../chain/log-rows.ts'
+import type { CheckedShare } from './check-share.ts'
+
+/** What a thread is told, and tells. */
+export type ShareTask = {
+  readonly connectionString: string
+  readonly snapshot: string
+  readonly share: Share
+}
+export type ShareMessage =
+  | { readonly type: 'progress'; readonly events: number }
+  | ({ readonly type: 'end' } & CheckedShare)
+  | { readonly type: 'failed'; readonly error: unknown }
+
+/**
+ * @param snapshot as `pg_export_snapshot()` gave it; its transaction must live as long as this runs
+ * @throws what the database throws
+ */
+export async function checkChains(
+  settings: { readonly connectionString: string; readonly snapshot: string; readonly threads: number },
+  onProgress: (events: number) => void,
+): Promise<CheckedShare> {
+  const { connectionString, snapshot, threads } = settings
+  const done = Array.from({ length: threads }, () => 0)
+  const workers: Worker[] = []
+  const shares = done.map((_, index) => {
+    const task: ShareTask = { connectionString, snapshot, share: { index, of: threads } }
+    const worker = new Worker(new URL(`./chain-thread${extname(import.meta.url)}`, import.meta.url), {
+      workerData: task,
+    })
+    workers.push(worker)
+    return endOf(worker, (events) => {
+      done[index] = events
+      onProgress(done.reduce((sum, each) => sum + each, 0))
+    })
+  })
+  try {
+    const ended = await Promise.all(shares)
+    const bad = ended.flatMap((share) => share.bad ?? []).sort(byPlace)[0] ?? null
+    return { events: ended.reduce((sum, { events }) => sum + events, 0), bad }
+  } finally {
+    await Promise.all(workers.map((worker) => worker.terminate()))
+  }
+}
+
+/** The order of the log. */
+export function byPlace(one: BadEvent, other: BadEvent): number {
+  const [a, b] = [one.place, other.place]
+  if (a.transactionId !== b.transactionId) return a.transactionId < b.transactionId ? -1 : 1
+  return a.position < b.position ? -1 : 1
+}
+
+function endOf(worker: Worker, onProgress: (events: number) => void): Promise<CheckedShare> {
+  return new Promise((resolve, reject) => {
+    worker.on('message', (message: ShareMessage) => {
+      if (message.type === 'progress') onProgress(message.events)
+      else if (message.type === 'failed') reject(message.error)
+      else resolve(message)
+    })
+    worker.on('error', reject)
+    worker.on('exit', () => reject(new Error('a thread of the verification ended before its work did')))
+  })
+}

@@ -1,0 +1,25 @@
+/** A thread of the verification: checks its share of the streams on a snapshot that was given to it. Reads only. */
+import { parentPort, workerData } from 'node:worker_threads'
+import pg from 'pg'
+import type { ShareMessage, ShareTask } from './chain-shares.ts'
+import { checkShare } from './check-share.ts'
+
+const { connectionString, snapshot, share } = workerData as ShareTask
+const tell = (message: ShareMessage) => parentPort?.postMessage(message)
+const client = new pg.Client({ connectionString, application_name: 'bursar-audit-verify' })
+
+async function run(): Promise<void> {
+  await client.connect()
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  await client.query(`SET TRANSACTION SNAPSHOT '${snapshot}'`)
+  const checked = await checkShare(client, share, (events) => tell({ type: 'progress', events }))
+  tell({ type: 'end', ...checked })
+}
+
+try {
+  await run()
+} catch (error) {
+  tell({ type: 'failed', error })
+} finally {
+  await client.end()
+}

@@ -1,0 +1,105 @@
+/** What the evidence says of a log: good, or where and how it is not what it was. Pure. */
+import type { BadEvent } from '../chain/chain-check.ts'
+import { byPlace } from './chain-shares.ts'
+import type { LeafDifference } from './leaf-comparison.ts'
+import type { Evidence } from './verify-log.ts'
+
+export type FindingKind =
+  | 'bad_event'
+  | 'changed'
+  | 'inserted'
+  | 'removed'
+  | 'reordered'
+  | 'truncated'
+  | 'forked'
+  | 'tree_damaged'
+
+export type Finding = {
+  readonly kind: FindingKind
+  /** One line that names the event or the checkpoint, and what is wrong. */
+  readonly message: string
+  readonly position: string | null
+  readonly streamId: string | null
+  readonly streamVersion: number | null
+}
+
+export type Verdict = {
+  /** Events of the log. */
+  readonly events: number
+  readonly root: Buffer
+  /** Checkpoints that agree with the log. */
+  readonly checkpoints: number
+  /** The first thing that is wrong; `null` when all is well. */
+  readonly finding: Finding | null
+}
+
+const NOWHERE = { position: null, streamId: null, streamVersion: null } as const
+
+export function judge(evidence: Evidence): Verdict {
+  const { tree, checkpoints } = evidence
+  const good = checkpoints.filter(({ size, root }) => tree.roots.get(size)?.equals(root) === true)
+  return { events: tree.size, root: tree.root, checkpoints: good.length, finding: findingOf(evidence) }
+}
+
+/** What names an event comes first; what only a root can tell, last. */
+function findingOf(evidence: Evidence): Finding | null {
+  const { bad, tree } = evidence
+  const { difference } = tree
+  const treeIsDamaged = difference !== null && isVouchedFor(evidence, difference.index)
+  const tampered = difference === null || treeIsDamaged ? null : badEventOf(difference)
+  const [first] = [bad ?? [], tampered ?? []].flat().sort(byPlace)
+  if (first !== undefined)
+    return eventFinding(first, first === tampered ? (difference?.kind ?? 'changed') : 'bad_event')
+  const signed = truncation(evidence) ?? fork(evidence)
+  if (signed !== null) return signed
+  if (difference === null || !treeIsDamaged) return null
+  const message = `The tree that is kept in audit_tiles is damaged at leaf ${difference.index}; the log itself is what was signed.`
+  return { kind: 'tree_damaged', message, ...NOWHERE }
+}
+
+/** Whether a signed root covers a leaf and agrees with the log: then it is the kept tree that is wrong. */
+function isVouchedFor({ tree, checkpoints }: Evidence, index: number): boolean {
+  return checkpoints.some(({ size, root }) => size > index && tree.roots.get(size)?.equals(root) === true)
+}
+
+const LEAF_PROBLEMS: Readonly<Record<LeafDifference['kind'], (index: number) => string>> = {
+  changed: (index) => `is not the event of leaf ${index} of the tree: it was changed, and its hash with it`,
+  inserted: (index) => `is not in the tree: it was inserted before leaf ${index}`,
+  removed: (index) =>
+    `stands where the tree has another event: the event of leaf ${index}, before this one, was removed`,
+  reordered: (index) =>
+    `stands at leaf ${index}, where the tree has an event that comes later now: events were put out of order`,
+}
+
+function badEventOf({ index, event, kind }: LeafDifference): BadEvent {
+  const { place, streamId, streamVersion } = event
+  return { place, streamId, streamVersion, problem: LEAF_PROBLEMS[kind](index) }
+}
+
+function eventFinding({ place, streamId, streamVersion, problem }: BadEvent, kind: FindingKind): Finding {
+  const position = place.position.toString()
+  const message = `The event at position ${position}, ${streamId} version ${streamVersion}, ${problem}.`
+  return { kind, message, position, streamId, streamVersion }
+}
+
+function truncation({ tree, state, checkpoints }: Evidence): Finding | null {
+  const [newest] = checkpoints.filter(({ size }) => size > tree.size).sort((one, other) => other.size - one.size)
+  if (newest !== undefined) {
+    const message = `The log has ${tree.size} events, the checkpoint of ${newest.source} was signed over ${newest.size}: its last ${newest.size - tree.size} events are gone.`
+    return { kind: 'truncated', message, ...NOWHERE }
+  }
+  if (state.size <= tree.size) return null
+  const message = `The log has ${tree.size} events, the tree has ${state.size} leaves: its last ${state.size - tree.size} events are gone.`
+  return { kind: 'truncated', message, ...NOWHERE }
+}
+
+/** A root that was signed and is not the log's: what it covers beyond the last good root was written anew. */
+function fork({ tree, checkpoints }: Evidence): Finding | null {
+  const bySize = [...checkpoints].sort((one, other) => one.size - other.size)
+  const bad = bySize.find(({ size, root }) => tree.roots.get(size)?.equals(root) !== true)
+  if (bad === undefined) return null
+  const agreed =
+    bySize.filter(({ size, root }) => size < bad.size && tree.roots.get(size)?.equals(root)).at(-1)?.size ?? 0
+  const message = `The checkpoint over ${bad.size} events of ${bad.source} has another root than the log at that size: the history was written anew between event ${agreed} and event ${bad.size}.`
+  return { kind: 'forked', message, ...NOWHERE }
+}

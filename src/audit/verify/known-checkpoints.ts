@@ -1,0 +1,38 @@
+/** Every checkpoint that the log is held against: those of the database and those of the file outside it, each with its signature. */
+import type { Queryable } from '../chain/log-rows.ts'
+import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
+import { openCheckpoint } from '../note/checkpoint.ts'
+import type { NoteVerifier } from '../note/note-keys.ts'
+import { TreeDamaged } from '../tree/tree-damaged.ts'
+import type { KnownCheckpoint } from './verify-log.ts'
+
+/** @throws TreeDamaged for a note that the key did not sign */
+export async function knownCheckpoints(
+  database: Queryable,
+  file: { readonly path: string; readonly notes: readonly string[] },
+  verifier: NoteVerifier,
+): Promise<readonly KnownCheckpoint[]> {
+  const kept = await createCheckpointRows(database).notes()
+  const isKept = new Set(kept)
+  return [
+    ...kept.map((note, index) => opened(note, `row ${index + 1} of audit_checkpoints`, verifier)),
+    // Most notes are in both places: a signature is checked once.
+    ...file.notes.flatMap((note, index) =>
+      isKept.has(note) ? [] : [opened(note, `note ${index + 1} of ${file.path}`, verifier)],
+    ),
+  ]
+}
+
+function opened(note: string, source: string, verifier: NoteVerifier): KnownCheckpoint {
+  const checkpoint = openCheckpoint(note, verifier)
+  if (checkpoint !== null) return { ...checkpoint, source }
+  throw new UnsignedCheckpoint(source, verifier.name)
+}
+
+/** A checkpoint that is damaged, forged, or signed with another key. */
+class UnsignedCheckpoint extends TreeDamaged {
+  constructor(source: string, keyName: string) {
+    super(source)
+    this.message = `The checkpoint in ${source} was not signed with the key ${keyName}: it is damaged or forged, or --key names another key.`
+  }
+}

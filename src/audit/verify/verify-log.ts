@@ -1,0 +1,76 @@
+/**
+ * Verifies the whole log on one snapshot of the database, without changing anything: every stream's hash chain, every leaf of the tree,
+ * every checkpoint that was signed. Says of a bad log where it first is not what it was.
+ */
+import { availableParallelism } from 'node:os'
+import pg from 'pg'
+import type { BadEvent } from '../chain/chain-check.ts'
+import type { Checkpoint } from '../note/checkpoint.ts'
+import { createTileStore, type TreeState } from '../tree/tile-store.ts'
+import { checkChains } from './chain-shares.ts'
+import { checkShare } from './check-share.ts'
+import { judge, type Verdict } from './judge.ts'
+import { verifyTree } from './verify-tree.ts'
+
+/** More threads than these gain nothing: the database needs processors too. */
+export const DEFAULT_THREADS = Math.min(4, availableParallelism())
+/** Events for which starting threads would take longer than doing without. */
+const SMALL_LOG = 50_000
+
+/** A checkpoint whose signature is good, and where it was found. */
+export type KnownCheckpoint = Checkpoint & { readonly source: string }
+
+export type VerifyLog = (
+  checkpoints: (database: Pick<pg.ClientBase, 'query'>) => Promise<readonly KnownCheckpoint[]>,
+  watch?: { readonly onStart: (estimate: number) => void; readonly onProgress: (events: number) => void },
+) => Promise<Verdict>
+
+/** @param settings.threads that compute hashes, the tree is made beside them; `null` for as many as the log is worth */
+export function createVerifyLog(settings: {
+  readonly connectionString: string
+  readonly threads: number | null
+}): VerifyLog {
+  return async (checkpointsOf, watch) => {
+    const client = new pg.Client({
+      connectionString: settings.connectionString,
+      application_name: 'bursar-audit-verify',
+    })
+    await client.connect()
+    try {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const { snapshot, estimate } = await beginOf(client)
+      watch?.onStart(estimate)
+      const checkpoints = await checkpointsOf(client)
+      const state = await createTileStore(client).state()
+      const sizes = checkpoints.map(({ size }) => size)
+      const onProgress = watch?.onProgress ?? (() => undefined)
+      if (settings.threads === null && estimate < SMALL_LOG) {
+        const { bad } = await checkShare(client, { index: 0, of: 1 }, onProgress)
+        return judge({ bad, tree: await verifyTree(client, sizes), state, checkpoints })
+      }
+      const threads = settings.threads ?? DEFAULT_THREADS
+      const [{ bad }, tree] = await Promise.all([
+        checkChains({ connectionString: settings.connectionString, snapshot, threads }, onProgress),
+        verifyTree(client, sizes),
+      ])
+      return judge({ bad, tree, state, checkpoints })
+    } finally {
+      await client.end()
+    }
+  }
+}
+
+export type Evidence = {
+  readonly bad: BadEvent | null
+  readonly tree: Awaited<ReturnType<typeof verifyTree>>
+  readonly state: TreeState
+  readonly checkpoints: readonly KnownCheckpoint[]
+}
+
+async function beginOf(client: pg.Client): Promise<{ snapshot: string; estimate: number }> {
+  const { rows } = await client.query<{ snapshot: string; estimate: string }>(
+    `SELECT pg_export_snapshot() AS snapshot,
+            greatest(pg_relation_size('events') / 1500, (SELECT reltuples FROM pg_class WHERE oid = 'events'::regclass), (SELECT size FROM audit_tree), 0)::bigint AS estimate`,
+  )
+  return { snapshot: rows[0]?.snapshot ?? '', estimate: Number(rows[0]?.estimate ?? 0) }
+}

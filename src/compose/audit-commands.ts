@@ -1,0 +1,40 @@
+/** The audit commands of `npm run bursar`, each with what it needs. */
+
+import { PUBLIC_SUFFIX } from '../audit/checkpoints/audit-key.ts'
+import { checkpointCommand } from '../audit/commands/checkpoint-command.ts'
+import { checkCommand, proveCommand } from '../audit/commands/proof-commands.ts'
+import { verifyCommand } from '../audit/commands/verify-command.ts'
+import { createProveEvent } from '../audit/proof/prove-event.ts'
+import type { CliCommand, Within } from '../cli/command.ts'
+import { composeTakeCheckpoint } from './auditor.ts'
+import type { Kernel } from './kernel.ts'
+import { withKernel } from './run-command.ts'
+
+export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
+  const within =
+    <Ports>(portsOf: (kernel: Kernel) => Ports | Promise<Ports>): Within<Ports> =>
+    (task) =>
+      withKernel(env, async (kernel) => task(await portsOf(kernel)))
+  return [
+    verifyCommand(
+      within(({ config }) => ({
+        databaseUrl: config.databaseUrl ?? '',
+        publicKeyFile: `${config.audit.keyFile}${PUBLIC_SUFFIX}`,
+        checkpointFile: config.audit.checkpointFile,
+      })),
+    ),
+    checkpointCommand(
+      within(async (kernel) => ({
+        takeCheckpoint: await composeTakeCheckpoint(kernel),
+        checkpointFile: kernel.config.audit.checkpointFile,
+      })),
+    ),
+    proveCommand(
+      within(({ pool, config }) => ({
+        proveEvent: createProveEvent(pool),
+        publicKeyFile: `${config.audit.keyFile}${PUBLIC_SUFFIX}`,
+      })),
+    ),
+    checkCommand(),
+  ]
+}

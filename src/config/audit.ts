@@ -1,0 +1,44 @@
+/** The settings of the audit: where the key and the checkpoints lie, and how often one is taken. */
+import { join, resolve } from 'node:path'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { milliseconds, text } from './schema-kinds.ts'
+
+export const AUDIT_SETTINGS = {
+  AUDIT_KEY_FILE: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'The key that signs checkpoints of the log, made on first start; `$DATA_DIR/audit/audit.key` unless set. The public key lies beside it.',
+    }),
+  ),
+  AUDIT_ORIGIN: text('^[!-*,-~]{1,200}$', 'must be 1 to 200 visible ASCII characters without spaces and plus signs', {
+    description: 'The name of the log in its checkpoints, such as `example.com/bursar`; made of the key unless set.',
+  }),
+  AUDIT_CHECKPOINT_FILE: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'Every checkpoint, outside the database; `$DATA_DIR/audit/checkpoints` unless set.',
+    }),
+  ),
+  AUDIT_CHECKPOINT_INTERVAL_MS: milliseconds(
+    { minimum: 1_000, maximum: 86_400_000, default: 300_000 },
+    'How often the auditor signs the log, when events came since.',
+  ),
+}
+
+export type AuditConfig = {
+  readonly keyFile: string
+  /** Null for a name that is made of the key. */
+  readonly origin: string | null
+  readonly checkpointFile: string
+  readonly checkpointIntervalMs: number
+}
+
+export function auditConfig(input: Static<TObject<typeof AUDIT_SETTINGS>>, dataDir: string): AuditConfig {
+  return {
+    keyFile: resolve(input.AUDIT_KEY_FILE ?? join(dataDir, 'audit', 'audit.key')),
+    origin: input.AUDIT_ORIGIN ?? null,
+    checkpointFile: resolve(input.AUDIT_CHECKPOINT_FILE ?? join(dataDir, 'audit', 'checkpoints')),
+    checkpointIntervalMs: input.AUDIT_CHECKPOINT_INTERVAL_MS,
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Makes a log of a whole export in an empty database, and every read model of it, in one transaction: all of it or nothing.
+ *
+ * Invariant: the reading order is that of the log that was exported, and whatever is appended afterwards comes after it. The ids
+ * of transactions are those of one database cluster and mean nothing in another, where they may still be to come; so they are
+ * replaced by the smallest numbers that keep the order. Positions, versions and hashes stay as they were.
+ */
+import { createHash } from 'node:crypto'
+import type { Client, Pool } from 'pg'
+import { Conflict } from '../core/errors.ts'
+import { createChainCheck } from './chain-check.ts'
+import { BadExport, CARRIED_TABLES, type ExportedEvent } from './export-format.ts'
+import { type AnyAggregate, createFold } from './fold.ts'
+import { type ExportLine, readExport } from './read-export.ts'
+import { readStreams, type StreamEvent } from './read-streams.ts'
+import { foldInto, namesOf } from './replay.ts'
+import { withSessions } from './session.ts'
+import { createShadow, nameIn } from './shadow.ts'
+import { liveSchema, readPrimaryKeys } from './table-shape.ts'
+import { READ_MODEL_NAMES, type ReadModel } from './tables.ts'
+
+const CHUNK_CHARACTERS = 1_000_000
+
+export type ImportSettings = {
+  /** Check every stream's hash chain too, not only that the file is as it was written. */
+  readonly verify: boolean
+  readonly onProgress?: (events: number) => void
+}
+
+export type Imported = {
+  readonly events: number
+  readonly streams: number
+  readonly rows: Readonly<Partial<Record<ReadModel, number>>>
+}
+
+/**
+ * @param lines of the file, without their line feeds
+ * @throws Conflict `log_not_empty`; BadExport; BrokenChain; UnknownEvent. Nothing is changed then.
+ */
+export async function importLog(
+  pool: Pool,
+  aggregates: readonly AnyAggregate[],
+  lines: AsyncIterable<string>,
+  settings: ImportSettings,
+): Promise<Imported> {
+  return withSessions(pool, ['import', 'import-ids'], async (writer, other) => {
+    await writer.query('BEGIN')
+    await requireEmpty(writer)
+    const { events, newestId } = await insertLines(writer, lines, settings)
+    await writer.query('ANALYZE events')
+    const built = await buildReadModels(writer, aggregates, settings)
+    await writer.query(
+      `SELECT setval(pg_get_serial_sequence('events', 'position'), max(position)) FROM events HAVING max(position) IS NOT NULL`,
+    )
+    await requireAlone(writer, events)
+    await passIds(other, newestId)
+    await writer.query('SET LOCAL synchronous_commit = on')
+    await writer.query('COMMIT')
+    return { events, ...built }
+  })
+}
+
+async function requireEmpty(writer: Client): Promise<void> {
+  for (const table of ['events', ...READ_MODEL_NAMES, ...CARRIED_TABLES]) {
+    const { rowCount } = await writer.query(`SELECT FROM ${table} LIMIT 1`)
+    if (rowCount === 0) continue
+    const message = `The table ${table} is not empty: a log is imported into a new database, after npm run migrate and before anything is started.`
+    throw new Conflict('log_not_empty', message)
+  }
+}
+
+/** A service that was started too early may have appended meanwhile. */
+async function requireAlone(writer: Client, imported: number): Promise<void> {
+  const { rows } = await writer.query<{ n: string }>('SELECT count(*) AS n FROM events')
+  if (Number(rows[0]?.n) === imported) return
+  throw new Conflict(
+    'log_not_empty',
+    'Something else wrote to the log meanwhile: stop what runs on this database, and take a new one.',
+  )
+}
+
+async function insertLines(
+  writer: Client,
+  lines: AsyncIterable<string>,
+  { onProgress }: ImportSettings,
+): Promise<{ readonly events: number; readonly newestId: number }> {
+  const order = createOrder()
+  let chunk: string[] = []
+  let characters = 0
+  let events = 0
+  const flush = async () => {
+    if (chunk.length === 0) return
+    await writer.query(INSERT_EVENTS, [`[${chunk.join(',')}]`])
+    chunk = []
+    characters = 0
+    onProgress?.(events)
+  }
+  const take = async (line: ExportLine) => {
+    if (line.kind === 'row') {
+      const { table, row } = line.value
+      await writer.query(`INSERT INTO ${table} SELECT * FROM json_populate_record(NULL::${table}, $1::json)`, [
+        JSON.stringify(row),
+      ])
+      return
+    }
+    // The line is an object already: the id that it gets here is put in front.
+    chunk.push(`{"imported_id":${order.idOf(line.value)},${line.text.slice(1)}`)
+    characters += line.text.length
+    events += 1
+    if (characters >= CHUNK_CHARACTERS) await flush()
+  }
+  await readExport(lines, createHash('sha256'), take)
+  await flush()
+  return { events, newestId: order.newest() }
+}
+
+const INSERT_EVENTS = `INSERT INTO events (position, transaction_id, stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
+  OVERRIDING SYSTEM VALUE
+  SELECT x.position, x.imported_id::xid8, x.stream_id, x.stream_version, x.type, x.schema_version, x.data, x.metadata, x.recorded_at, decode(x.hash, 'hex')
+    FROM json_to_recordset($1::json) AS x(imported_id text, position bigint, stream_id text, stream_version integer, type text,
+      schema_version integer, data jsonb, metadata jsonb, recorded_at timestamptz, hash text)`
+
+/** Positions order the events of one id: a new id is needed only where the reading order goes back in position. */
+function createOrder() {
+  let id = 1
+  let last: { readonly transactionId: bigint; readonly position: bigint } | null = null
+  return {
+    idOf(event: ExportedEvent): number {
+      const transactionId = BigInt(event.transaction_id)
+      const position = BigInt(event.position)
+      const follows =
+        last === null ||
+        transactionId > last.transactionId ||
+        (transactionId === last.transactionId && position > last.position)
+      if (!follows) throw new BadExport(`Event ${position} is not in its place: a log is exported in reading order.`)
+      if (last !== null && position < last.position) id += 1
+      last = { transactionId, position }
+      return id
+    },
+    newest: () => id,
+  }
+}
+
+async function buildReadModels(
+  writer: Client,
+  aggregates: readonly AnyAggregate[],
+  { verify }: ImportSettings,
+): Promise<Pick<Imported, 'streams' | 'rows'>> {
+  const live = await liveSchema(writer)
+  const primaryKeys = await readPrimaryKeys(writer, live)
+  const shadow = await createShadow({ writer, live, schema: 'pg_temp', tables: READ_MODEL_NAMES, primaryKeys })
+  const batches = readStreams(writer, {})
+  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys) })
+  const { streams } = await foldInto(shadow, verify ? checked(batches) : batches, fold, () => undefined)
+  await shadow.fill()
+  const rows: Partial<Record<ReadModel, number>> = {}
+  for (const table of READ_MODEL_NAMES) {
+    const { rowCount } = await writer.query(
+      `INSERT INTO ${nameIn(live, table)} SELECT * FROM ${nameIn('pg_temp', table)}`,
+    )
+    rows[table] = rowCount ?? 0
+    await writer.query(`ANALYZE ${nameIn(live, table)}`)
+  }
+  // What the IPFS node of this installation holds, nobody has asked it yet.
+  await writer.query(
+    `INSERT INTO ${nameIn(live, 'nft_pins')} (cid, due_at) SELECT cid, now() FROM ${nameIn(live, 'nft_metadata')} ON CONFLICT DO NOTHING`,
+  )
+  return { streams, rows }
+}
+
+async function* checked(batches: AsyncIterable<readonly StreamEvent[]>): AsyncGenerator<readonly StreamEvent[]> {
+  const check = createChainCheck()
+  for await (const batch of batches) {
+    for (const event of batch) check(event)
+    yield batch
+  }
+}
+
+/** Uses up ids of this cluster until the next append gets a higher one than any that was given here. */
+async function passIds(session: Client, newestId: number): Promise<void> {
+  const { rows } = await session.query<{ missing: string }>(
+    `SELECT greatest(0, $1::numeric + 1 - pg_current_xact_id()::text::numeric) AS missing`,
+    [newestId],
+  )
+  const missing = Number(rows[0]?.missing)
+  if (missing === 0) return
+  await session.query(`DO $$ BEGIN FOR n IN 1..${missing} LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$`)
+}

@@ -1,0 +1,125 @@
+/** Reads the lines of an export, and takes nothing for granted: each is what it should be, none is missing, none is another. */
+import type { Hash } from 'node:crypto'
+import {
+  BadExport,
+  CARRIED_TABLES,
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  type ExportedEvent,
+  type ExportedRow,
+  type ExportFooter,
+  type ExportHeader,
+} from './export-format.ts'
+
+export type ExportLine =
+  | { readonly kind: 'event'; readonly value: ExportedEvent; readonly text: string }
+  | { readonly kind: 'row'; readonly value: ExportedRow }
+
+/**
+ * Hands each event, then each row beside them, to `take`.
+ *
+ * @param digest a new SHA-256
+ * @throws BadExport for what is no whole log, by the number of the line
+ */
+export async function readExport(
+  lines: AsyncIterable<string>,
+  digest: Hash,
+  take: (line: ExportLine) => Promise<void>,
+): Promise<void> {
+  let number = 0
+  let events = 0
+  let rows = 0
+  let footer: ExportFooter | null = null
+  for await (const text of lines) {
+    number += 1
+    if (footer !== null) throw new BadExport(`Line ${number} stands after the end of the export.`)
+    const value = parse(text, number)
+    if (number === 1) requireWhole(value)
+    else if ('sha256' in value) {
+      footer = value as unknown as ExportFooter
+      continue
+    } else if (isEvent(value)) {
+      events += 1
+      await take({ kind: 'event', value, text })
+    } else if (isCarried(value)) {
+      rows += 1
+      await take({ kind: 'row', value })
+    } else {
+      throw new BadExport(`Line ${number} is neither an event nor a row that an export carries.`)
+    }
+    digest.update(text).update('\n')
+  }
+  if (number === 0) throw new BadExport('The file is empty: it is no export.')
+  if (footer === null)
+    throw new BadExport(`The export breaks off after line ${number}: its end is missing. Export it again.`)
+  if (footer.events !== events || footer.rows !== rows || footer.sha256 !== digest.digest('hex')) {
+    throw new BadExport(
+      'The export is not as it was written: what it says at its end does not fit what stands before. Export it again.',
+    )
+  }
+}
+
+function parse(text: string, number: number): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // Said below, as for any other line that is none.
+  }
+  throw new BadExport(
+    number === 1 ? 'The file is no export of a log.' : `Line ${number} is broken off, or no JSON object.`,
+  )
+}
+
+function requireWhole(value: Readonly<Record<string, unknown>>): void {
+  const header = value as Partial<ExportHeader>
+  if (header.format !== EXPORT_FORMAT) throw new BadExport('The file is no export of a log.')
+  if (header.version !== EXPORT_VERSION) {
+    throw new BadExport(
+      `The export has version ${header.version}, and this Bursar reads version ${EXPORT_VERSION}: use a newer one.`,
+    )
+  }
+  if (header.whole !== true) {
+    const part = [
+      header.from && `from ${header.from}`,
+      header.to && `to ${header.to}`,
+      header.tenant && `tenant ${header.tenant}`,
+    ]
+    throw new BadExport(
+      `The export is a part of a log (${part.filter(Boolean).join(', ')}): export the whole log, without --from, --to and --tenant.`,
+    )
+  }
+}
+
+const DIGITS = /^[1-9]\d{0,18}$/
+const HASH = /^(?:[0-9a-f]{2})+$/
+
+function isEvent(value: Readonly<Record<string, unknown>>): value is ExportedEvent {
+  const {
+    position,
+    transaction_id,
+    stream_id,
+    stream_version,
+    type,
+    schema_version,
+    data,
+    metadata,
+    recorded_at,
+    hash,
+  } = value
+  return (
+    [position, transaction_id].every((digits) => typeof digits === 'string' && DIGITS.test(digits)) &&
+    [stream_version, schema_version].every((version) => Number.isSafeInteger(version) && Number(version) > 0) &&
+    [stream_id, type].every((name) => typeof name === 'string' && name !== '') &&
+    [data, metadata].every((json) => typeof json === 'object' && json !== null) &&
+    typeof recorded_at === 'string' &&
+    !Number.isNaN(Date.parse(recorded_at)) &&
+    typeof hash === 'string' &&
+    HASH.test(hash)
+  )
+}
+
+function isCarried(value: Readonly<Record<string, unknown>>): value is ExportedRow {
+  const { table, row } = value
+  return CARRIED_TABLES.some((name) => name === table) && typeof row === 'object' && row !== null
+}

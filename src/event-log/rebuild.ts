@@ -1,0 +1,185 @@
+/**
+ * Makes read models again beside the live ones while the service runs, and puts them in their place. Readers and writers see the
+ * old table until one commit and the new one from it on; they wait for the moment of that commit alone.
+ *
+ * Invariant: what lies in the schema `bursar_rebuild` is nobody's. Killed at any moment, the live tables are whole, each of them
+ * the old one or the new one, and the next rebuild begins by throwing away what is left.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Client, Pool } from 'pg'
+import { Conflict, Unavailable } from '../core/errors.ts'
+import { type AnyAggregate, createFold } from './fold.ts'
+import { beginSnapshot, countEvents, readStreams, type StreamFilter } from './read-streams.ts'
+import { foldInto, namesOf } from './replay.ts'
+import { withSessions } from './session.ts'
+import { createShadow, nameIn, type Shadow } from './shadow.ts'
+import { type KeyColumn, liveSchema, quoted, readPrimaryKeys, readShape, type TableShape } from './table-shape.ts'
+import type { ReadModel } from './tables.ts'
+
+export const REBUILD_SCHEMA = 'bursar_rebuild'
+/** Any number that no other part takes an advisory lock on. */
+const REBUILD_LOCK = 4_117_005
+/** A round over so few events leaves nothing worth another one before the lock. */
+const FEW_EVENTS = 500
+const MAX_ROUNDS = 20
+/** Whoever waits behind this lock waits no longer than that; well below PostgreSQL's second before it looks for deadlocks. */
+const LOCK_TIMEOUT = '250ms'
+const LOCK_TRIES = 100
+const LOCK_PAUSE_MS = 100
+const LOCK_NOT_AVAILABLE = '55P03'
+
+export type RebuildSettings = {
+  readonly tables: readonly ReadModel[]
+  readonly onProgress?: (events: number, total: number) => void
+  /** How often a table is tried to be locked, between which its readers go on. */
+  readonly lockTries?: number
+}
+
+export type Rebuilt = {
+  readonly events: number
+  readonly streams: number
+  /** Events that were appended meanwhile, and are in the new tables too. */
+  readonly caughtUp: number
+  readonly rows: Readonly<Partial<Record<ReadModel, number>>>
+  /** The longest that a table was locked, in milliseconds. */
+  readonly longestSwapMs: number
+}
+
+type Rebuilding = {
+  readonly reader: Client
+  readonly writer: Client
+  readonly live: string
+  readonly aggregates: readonly AnyAggregate[]
+  readonly primaryKeys: ReadonlyMap<string, readonly KeyColumn[]>
+  readonly shadow: Shadow
+  /** The shadow holds what this snapshot saw. */
+  since: string
+  caughtUp: number
+}
+
+/**
+ * @throws Conflict `rebuild_running`, `schema_changed`; Unavailable `table_busy` when somebody reads a table without end;
+ *   UnknownEvent. The tables that were swapped before it stay so, and are right.
+ */
+export async function rebuild(
+  pool: Pool,
+  aggregates: readonly AnyAggregate[],
+  settings: RebuildSettings,
+): Promise<Rebuilt> {
+  return withSessions(pool, ['rebuild-reader', 'rebuild-writer'], async (reader, writer) => {
+    await takeTurn(writer)
+    const live = await liveSchema(writer)
+    await writer.query(`DROP SCHEMA IF EXISTS ${REBUILD_SCHEMA} CASCADE`)
+    await writer.query(`CREATE SCHEMA ${REBUILD_SCHEMA}`)
+    try {
+      return await rebuildBeside({ reader, writer, live, aggregates }, settings)
+    } finally {
+      await writer.query('ROLLBACK')
+      await writer.query(`DROP SCHEMA IF EXISTS ${REBUILD_SCHEMA} CASCADE`)
+    }
+  })
+}
+
+async function takeTurn(writer: Client): Promise<void> {
+  const { rows } = await writer.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [REBUILD_LOCK])
+  if (rows[0]?.taken !== true) throw new Conflict('rebuild_running', 'Another rebuild is under way: wait for its end.')
+}
+
+async function rebuildBeside(
+  ports: Pick<Rebuilding, 'reader' | 'writer' | 'live' | 'aggregates'>,
+  { tables, onProgress, lockTries = LOCK_TRIES }: RebuildSettings,
+): Promise<Rebuilt> {
+  const { reader, writer, live, aggregates } = ports
+  const primaryKeys = await readPrimaryKeys(writer, live)
+  const shapes = new Map<ReadModel, TableShape>()
+  for (const table of tables) shapes.set(table, await readShape(writer, live, table))
+  const shadow = await createShadow({ writer, live, schema: REBUILD_SCHEMA, tables, primaryKeys })
+
+  const since = await beginSnapshot(reader)
+  const total = await countEvents(reader, {})
+  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys) })
+  const folded = await foldInto(shadow, readStreams(reader, {}), fold, (done) => onProgress?.(done, total))
+  await shadow.fill()
+  await reader.query('ROLLBACK')
+
+  for (const [table, shape] of shapes) await finishTable(writer, table, shape)
+  const work: Rebuilding = { ...ports, primaryKeys, shadow, since, caughtUp: 0 }
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) if ((await catchUp(work)) < FEW_EVENTS) break
+  const rows: Partial<Record<ReadModel, number>> = {}
+  let longestSwapMs = 0
+  for (const [table, shape] of shapes) {
+    longestSwapMs = Math.max(longestSwapMs, await swap(work, table, shape, lockTries))
+    const counted = await writer.query<{ n: string }>(`SELECT count(*) AS n FROM ${nameIn(live, table)}`)
+    rows[table] = Number(counted.rows[0]?.n)
+  }
+  const { events, streams } = folded
+  return { events, streams, caughtUp: work.caughtUp, rows, longestSwapMs }
+}
+
+/** Keys, indexes and grants as the live table has them, and what the planner needs to know. */
+async function finishTable(writer: Client, table: ReadModel, { indexes, grants }: TableShape): Promise<void> {
+  for (const statement of [...indexes(REBUILD_SCHEMA), ...grants(REBUILD_SCHEMA)]) await writer.query(statement)
+  await writer.query(`ANALYZE ${nameIn(REBUILD_SCHEMA, table)}`)
+}
+
+/** Brings the shadow to this moment. Returns how many events of grown streams it read. */
+async function catchUp(work: Rebuilding): Promise<number> {
+  const { reader, aggregates, primaryKeys, shadow } = work
+  const snapshot = await beginSnapshot(reader)
+  const filter: StreamFilter = { since: work.since }
+  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys) })
+  let fresh = 0
+  const batches = (async function* counted() {
+    for await (const batch of readStreams(reader, filter)) {
+      fresh += batch.filter((event) => event.fresh).length
+      yield batch
+    }
+  })()
+  const { events } = await foldInto(shadow, batches, fold, () => undefined)
+  await shadow.merge()
+  await reader.query('ROLLBACK')
+  work.since = snapshot
+  work.caughtUp += fresh
+  return events
+}
+
+/** One commit in which the new table takes the place of the old. Returns how long it was locked. */
+async function swap(work: Rebuilding, table: ReadModel, shape: TableShape, lockTries: number): Promise<number> {
+  const { writer, live, shadow } = work
+  for (let tries = 1; !(await tryLock(writer, nameIn(live, table))); tries += 1) {
+    if (tries === lockTries) {
+      const message = `Somebody reads the table ${table} without end: look at pg_stat_activity, and rebuild it again.`
+      throw new Unavailable('table_busy', message)
+    }
+    await delay(LOCK_PAUSE_MS)
+    await catchUp(work)
+  }
+  const lockedAt = performance.now()
+  // From here on no append that writes this table can commit: its events are all to be seen, or come after the swap with their rows.
+  await catchUp(work)
+  const { digest } = await readShape(writer, live, table)
+  if (digest !== shape.digest) {
+    throw new Conflict('schema_changed', `The table ${table} was changed by a migration meanwhile: rebuild it again.`)
+  }
+  shadow.release(table)
+  await writer.query(`DROP TABLE ${nameIn(live, table)}`)
+  await writer.query(`ALTER TABLE ${nameIn(REBUILD_SCHEMA, table)} SET SCHEMA ${quoted(live)}`)
+  await writer.query('COMMIT')
+  return performance.now() - lockedAt
+}
+
+/** Leaves the session in a transaction that holds the lock, or in none. */
+async function tryLock(writer: Client, table: string): Promise<boolean> {
+  await writer.query('BEGIN')
+  await writer.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`)
+  await writer.query('SET LOCAL synchronous_commit = on')
+  try {
+    await writer.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+    await writer.query('SET LOCAL lock_timeout = 0')
+    return true
+  } catch (error) {
+    await writer.query('ROLLBACK')
+    if ((error as { readonly code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
+    return false
+  }
+}

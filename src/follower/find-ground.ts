@@ -1,0 +1,73 @@
+/**
+ * Where to stand after a reorg that reached deeper than hashes are kept: a block that the log knows and the node still shows.
+ * All that is recorded above it is undone and walked again, so that nothing of the branch that was left goes on standing.
+ */
+import { type BlockHeader, type BlockRef, readHeaders } from '../chain/blocks.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
+import type { ChainKey } from '../core/networks.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { chainAggregate, chainStream } from './aggregate.ts'
+import type { ChainEvent } from './events.ts'
+
+const HEADERS_AT_ONCE = 64
+
+export type GroundPorts = {
+  readonly log: EventLog
+  readonly client: RpcReader
+  readonly chain: ChainKey
+  /** Blocks of which anything is recorded, at a height or below, newest first: a page, empty where there are no more. */
+  readonly recordedBlocks: (upTo: number) => Promise<readonly BlockRef[]>
+}
+
+/**
+ * The newest recorded block that the node shows, at `highest` or below. Where the log knows of none, the block below the
+ * lowest that it knows; where it knows of nothing at all, `highest`.
+ *
+ * @throws Unavailable when the node does not answer
+ */
+export async function findGround(ports: GroundPorts, highest: BlockRef): Promise<BlockRef> {
+  const { log, client, chain, recordedBlocks } = ports
+  const advanced = await log.readStream<ChainEvent>(chainAggregate, chainStream(chain))
+  const known = advanced
+    .flatMap((event) => (event.type === 'FollowerAdvanced' ? [event.data.block] : []))
+    .filter(({ number }) => number <= highest.number)
+    .reverse()
+  const walked = await newestShown(client, known)
+  let lowest: BlockHeader | null = walked.lowest
+  let upTo = highest.number
+  while (upTo > (walked.shown?.number ?? -1)) {
+    const page = await recordedBlocks(upTo)
+    const last = page.at(-1)
+    if (last === undefined) break
+    const { shown, lowest: below } = await newestShown(client, page)
+    if (shown !== null) return walked.shown !== null && walked.shown.number > shown.number ? walked.shown : shown
+    lowest = lower(lowest, below)
+    upTo = last.number - 1
+  }
+  if (walked.shown !== null) return walked.shown
+  return lowest === null ? highest : { number: lowest.number - 1, hash: lowest.parentHash }
+}
+
+/** The newest of these blocks that the node shows, or else what it has at the height of the lowest. @param blocks newest first */
+async function newestShown(
+  client: RpcReader,
+  blocks: readonly BlockRef[],
+): Promise<{ shown: BlockRef | null; lowest: BlockHeader | null }> {
+  let lowest: BlockHeader | null = null
+  for (let start = 0; start < blocks.length; start += HEADERS_AT_ONCE) {
+    const some = blocks.slice(start, start + HEADERS_AT_ONCE)
+    const headers = await readHeaders(
+      client,
+      some.map(({ number }) => number),
+    )
+    const at = some.findIndex(({ hash }, index) => headers[index]?.hash === hash)
+    if (at !== -1) return { shown: some[at] ?? null, lowest }
+    lowest = lower(lowest, headers.at(-1) ?? null)
+  }
+  return { shown: null, lowest }
+}
+
+function lower(a: BlockHeader | null, b: BlockHeader | null): BlockHeader | null {
+  if (a === null || b === null) return a ?? b
+  return a.number <= b.number ? a : b
+}

@@ -1,0 +1,53 @@
+/**
+ * Frees jobs that wait for a time which does not come. BullMQ times retries, and on PostgreSQL the locks of running jobs too, by
+ * the clock of whichever process wrote them: if that clock was an hour ahead, or that of the reader is an hour behind, a lane
+ * would stand still for an hour, since a job whose id waits is not added again.
+ */
+import type { RetryPolicy } from './backoff.ts'
+import type { Bull } from './bull.ts'
+import { unlessGone } from './failed-jobs.ts'
+import type { OpenQueues } from './open-queues.ts'
+import { QUEUE_NAMES, type QueueName } from './queues.ts'
+import { createStandstill } from './standstill.ts'
+
+/** More wait only in an outage of what they need; then they are freed by and by. */
+const MAX_DELAYED = 500
+/** What a retry may come late by: workers look every few seconds. */
+const LATE_MS = 2_000
+/** A worker that lives renews a lock twice in its 3 s: a lock that stands for longer is of a worker that died. */
+const LOCK_STANDS_MS = 6_000
+
+/** @returns how many jobs were freed; to be called every so often */
+export type Unstick = () => Promise<number>
+
+export function createUnstick(
+  bull: Pick<Bull, 'locks'>,
+  queues: Pick<OpenQueues, 'on'>,
+  retries: RetryPolicy,
+  timer?: () => number,
+): Unstick {
+  const delayed = new Map(QUEUE_NAMES.map((name) => [name, createStandstill(retries.capMs + LATE_MS, timer)] as const))
+  const locked = createStandstill(LOCK_STANDS_MS, timer)
+
+  async function promote(name: QueueName): Promise<number> {
+    return queues.on(name, async (queue) => {
+      const jobs = new Map((await queue.getDelayed(0, MAX_DELAYED - 1)).map((job) => [job.id ?? '', job]))
+      const marks = new Map([...jobs].map(([id, { attemptsMade }]) => [id, String(attemptsMade)]))
+      const overdue = delayed.get(name)?.(marks) ?? []
+      const freed = await Promise.all(overdue.map((id) => unlessGone(jobs.get(id)?.promote() ?? Promise.resolve())))
+      return freed.filter(Boolean).length
+    })
+  }
+
+  async function unlock(): Promise<number> {
+    if (bull.locks === null) return 0
+    const dead = locked(await bull.locks.read())
+    if (dead.length > 0) await bull.locks.drop(dead)
+    return dead.length
+  }
+
+  return async () => {
+    const freed = await Promise.all([...QUEUE_NAMES.map(promote), unlock()])
+    return freed.reduce((sum, count) => sum + count, 0)
+  }
+}

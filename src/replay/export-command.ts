@@ -1,0 +1,89 @@
+/** `export`: writes the log out as JSON Lines, to standard output or into a file. */
+import { once } from 'node:events'
+import { open, rename, rm, stat } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
+import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
+import type { ExportFooter } from '../event-log/export-format.ts'
+import { type ExportSettings, exportLog } from '../event-log/export-log.ts'
+import { readPlace, textOf } from './place.ts'
+import type { ReplayPorts } from './ports.ts'
+import { count, progressOf } from './show.ts'
+
+export function exportCommand(within: Within<ReplayPorts>): CliCommand {
+  return {
+    name: 'export',
+    summary: 'write the log out as JSON Lines with its hashes',
+    details:
+      'One snapshot of the log in reading order, while the service runs; changes nothing. The last line holds a digest of all before it.\n' +
+      'A part of a log (--from, --to, --tenant) is for reading: import takes whole logs alone.\n\n' +
+      'Examples: export --out bursar.jsonl\n' +
+      '          export --tenant acme --from 2026-01-01T00:00:00Z | gzip > acme.jsonl.gz',
+    options: [
+      { flags: '--from <position|time>', description: 'from this event on, or from what was recorded at this time' },
+      { flags: '--to <position|time>', description: 'up to and with this event, or what was recorded by this time' },
+      { flags: '--tenant <name>', description: 'events of this tenant alone' },
+      { flags: '--out <file>', description: 'a new file, which is there once it is whole; else standard output' },
+    ],
+    run: (input, io) => within((ports) => run(ports, input, io)),
+  }
+}
+
+type Write = (lines: string) => Promise<void>
+
+async function run({ pool, clock }: ReplayPorts, { options }: CliInput, io: CliIo): Promise<ExitCode> {
+  const [from, to, tenant, out] = [options.from, options.to, options.tenant, options.out].map(textOf)
+  const progress = progressOf(io, 'events')
+  let total = 0
+  let done = 0
+  const settings: ExportSettings = {
+    ...(from === undefined ? {} : { from: readPlace('--from', from, clock()) }),
+    ...(to === undefined ? {} : { to: readPlace('--to', to, clock()) }),
+    ...(tenant === undefined ? {} : { tenant }),
+    onTotal: (events) => {
+      total = events
+    },
+  }
+  const exportTo = (write: Write) =>
+    exportLog(pool, settings, async (lines, events) => {
+      await write(lines)
+      done += events
+      progress.at(done, total)
+    }).finally(progress.end)
+  if (out === undefined) {
+    const footer = await exportTo((lines) => writeTo(io.stdout, lines))
+    io.note(told(footer))
+    return 0
+  }
+  const footer = await writeFile(out, exportTo)
+  io.print({ ...footer, file: out }, `${told(footer)}: ${out}\n`)
+  return 0
+}
+
+function told({ events, sha256 }: ExportFooter): string {
+  return `${count(events)} events, SHA-256 ${sha256}`
+}
+
+async function writeTo(stream: Writable, text: string): Promise<void> {
+  if (!stream.write(text)) await once(stream, 'drain')
+}
+
+/** The file is there when all of it is on the disk, and not before. */
+async function writeFile(path: string, fill: (write: Write) => Promise<ExportFooter>): Promise<ExportFooter> {
+  const there = await stat(path).catch(() => null)
+  if (there !== null) throw new BadInput(`${path} is there already: name a new file.`)
+  const part = `${path}.part`
+  const file = await open(part, 'w', 0o600)
+  try {
+    const footer = await fill(async (lines) => {
+      await file.write(lines)
+    })
+    await file.sync()
+    await file.close()
+    await rename(part, path)
+    return footer
+  } catch (error) {
+    await file.close().catch(() => undefined) // It may be closed already.
+    await rm(part, { force: true })
+    throw error
+  }
+}

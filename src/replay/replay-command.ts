@@ -1,0 +1,61 @@
+/** `replay`: folds the log into a shadow of every read model, and compares. Changes nothing. */
+import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
+import { type Replayed, type ReplaySettings, replay } from '../event-log/replay.ts'
+import { readPlace, textOf } from './place.ts'
+import type { ReplayPorts } from './ports.ts'
+import { count, describe, progressOf, rowsTable } from './show.ts'
+
+export function replayCommand(within: Within<ReplayPorts>): CliCommand {
+  return {
+    name: 'replay',
+    summary: 'fold the log into a shadow of every read model; with --diff, compare it with the live ones',
+    details:
+      'Reads one snapshot of the database while the service runs, and changes nothing: the shadow is made of temporary tables.\n' +
+      'With --diff each difference is told, and the exit code is 1 if there is any; rebuild <read-model> puts it right.\n\n' +
+      'Examples: replay --diff\n' +
+      '          replay --to 2026-01-31T12:00:00Z\n' +
+      '          replay --stream transaction-tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11 --diff',
+    options: [
+      { flags: '--to <position|time>', description: 'up to and with this event, or what was recorded by this time' },
+      { flags: '--stream <id>', description: 'this stream alone' },
+      { flags: '--diff', description: 'compare with the live tables, row by row' },
+    ],
+    run: (input, io) => within((ports) => run(ports, input, io)),
+  }
+}
+
+async function run({ pool, aggregates, clock }: ReplayPorts, { options }: CliInput, io: CliIo): Promise<ExitCode> {
+  const to = textOf(options.to)
+  const streamId = textOf(options.stream)
+  const diff = options.diff === true
+  if (diff && to !== undefined) {
+    throw new BadInput(
+      '--diff compares with the live tables, which are at the end of the log: leave out --to, or --diff.',
+    )
+  }
+  const progress = progressOf(io, 'events')
+  const settings: ReplaySettings = {
+    ...(to === undefined ? {} : { to: readPlace('--to', to, clock()) }),
+    ...(streamId === undefined ? {} : { streamId }),
+    ...(diff ? { onDifference: (found) => io.print({ difference: found }, describe(found)) } : {}),
+    onProgress: progress.at,
+  }
+  const replayed = await replay(pool, aggregates, settings).finally(progress.end)
+  io.print(summaryOf(replayed, diff), textOfSummary(io, replayed, diff))
+  return replayed.differences > 0 ? 1 : 0
+}
+
+function summaryOf({ differences, ...replayed }: Replayed, diff: boolean): unknown {
+  return diff ? { ...replayed, differences } : replayed
+}
+
+function textOfSummary(io: CliIo, { events, streams, position, rows, differences }: Replayed, diff: boolean): string {
+  const read = `${count(events)} events of ${count(streams)} streams, up to position ${position ?? 'none'}\n\n`
+  const found =
+    differences === 0
+      ? io.paint.green('No differences: the live tables say what the log says.')
+      : io.paint.red(
+          `${count(differences)} ${differences === 1 ? 'row differs' : 'rows differ'}: rebuild their read models.`,
+        )
+  return `${read}${rowsTable(io, rows)}${diff ? `\n${found}\n` : ''}`
+}

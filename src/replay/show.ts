@@ -1,0 +1,42 @@
+/** How what was replayed is told. */
+import type { CliIo, Progress } from '../cli/command.ts'
+import type { Difference, Row } from '../event-log/compare-shadow.ts'
+
+export function count(n: number): string {
+  return n.toLocaleString('en-US')
+}
+
+/** Rows of each read model, by name. */
+export function rowsTable(io: CliIo, rows: Readonly<Record<string, number>>): string {
+  const names = Object.keys(rows).sort()
+  return io.table(
+    ['read model', 'rows'],
+    names.map((name) => [name, count(rows[name] ?? 0)]),
+  )
+}
+
+/** A line for each column that differs, or one for a row that stands on one side alone. */
+export function describe({ table, key, live, replayed }: Difference): string {
+  const row = `${table} ${Object.values(key).join(' ')}`
+  if (live === null) return `${row}: missing, and the log has it\n`
+  if (replayed === null) return `${row}: the log knows no such row\n`
+  return changedColumns(live, replayed)
+    .map((column) => `${row}: ${column} is ${live[column] ?? 'null'}, and the log says ${replayed[column] ?? 'null'}\n`)
+    .join('')
+}
+
+function changedColumns(live: Row, replayed: Row): string[] {
+  return Object.keys(live).filter((column) => live[column] !== replayed[column])
+}
+
+/** A progress that begins with the first number told. */
+export function progressOf(io: CliIo, unit: string) {
+  let shown: Progress | null = null
+  return {
+    at(done: number, total: number | null) {
+      shown ??= io.progress({ unit, total })
+      shown.at(done)
+    },
+    end: () => shown?.end(),
+  }
+}

@@ -1,0 +1,149 @@
+/** Chains that say one thing and then another about the same transaction: whichever version stands in the end, it was paid once. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { toQuantity } from '../../src/chain/hex.ts'
+import { type Anvil, startAnvil } from '../../src/sandbox/anvil.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import type { LoadWallet } from '../support/load.ts'
+import { reorganise } from '../support/reorganise.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { onChain, type Stage, withStage } from '../support/service-stage.ts'
+
+const stage = await withStage(t)
+const { service, url, rpc, mine, send, read, until, settle } = stage
+
+/** The bytes of every version that was signed, oldest first. */
+async function versionsOf({ service }: Stage, id: string): Promise<{ readonly hash: string; readonly raw: string }[]> {
+  const { rows } = await service.pool.query<{ hash: string; raw: string }>(
+    `SELECT data->>'hash' AS hash, data->>'rawTransaction' AS raw FROM events
+      WHERE stream_id = $1 AND type IN ('TransactionSigned', 'TransactionReplaced') ORDER BY stream_version`,
+    [`transaction-${id}`],
+  )
+  return rows
+}
+
+async function blockOf(hash: string | null): Promise<{ number: number; hash: string }> {
+  const receipt = (await rpc('eth_getTransactionReceipt', hash)) as { blockNumber: string; blockHash: string }
+  return { number: Number(receipt.blockNumber), hash: receipt.blockHash }
+}
+
+t.test(
+  'one that is orphaned and mined again by the node itself, in another block, is told so and paid once',
+  async (t) => {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const id = await send(wallet, '0.000001')
+    const { hash } = await until(wallet, id, 'submitted')
+    await mine()
+    await until(wallet, id, 'mined')
+    const before = await blockOf(hash)
+    await mine(1)
+    await until(wallet, id, 'confirmed')
+    await reorganise(url, { depth: 2, again: true })
+    await settle()
+    const after = await blockOf(hash)
+    t.equal(after.number, before.number + 1, 'the new branch has it a block later')
+    const view = await read(wallet, id)
+    t.match(view, { state: 'confirmed', hash, hashes: [hash], block_number: after.number })
+    t.ok(
+      view.history.some(({ state }) => state === 'reorged'),
+      'the owner is told',
+    )
+    t.equal((await onChain(stage, wallet)).length, 1)
+  },
+)
+
+t.test(
+  'of a replaced one the first version may be mined after all: it is the one that is told, and the only one',
+  async (t) => {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const id = await send(wallet, '0.000001')
+    await until(wallet, id, 'submitted')
+    const path = `/v1/wallets/${wallet.id}/transactions/${id}/speed-up`
+    t.equal((await service.api.insist({ method: 'POST', path, body: { gas_priority: 'high' } })).status, 202)
+    const [first, second] = (await eventually(async () => {
+      const versions = await versionsOf(stage, id)
+      return versions.length === 2 && (await read(wallet, id)).state === 'submitted' ? versions : null
+    })) as [{ hash: string; raw: string }, { hash: string; raw: string }]
+    await eventually(() => rpc('eth_getTransactionByHash', second.hash))
+    await rpc('anvil_dropTransaction', second.hash)
+    await rpc('eth_sendRawTransaction', first.raw)
+    await mine()
+    t.match(await until(wallet, id, 'mined'), { hash: first.hash, nonce: 0 })
+    await settle()
+    t.match(await read(wallet, id), { state: 'confirmed', hash: first.hash, hashes: [first.hash, second.hash] })
+    t.strictSame(
+      (await onChain(stage, wallet)).map(({ hash, amount }) => [hash, amount]),
+      [[first.hash, 10n ** 12n]],
+    )
+  },
+)
+
+t.test('a branch with the second version gives way to one with the first: it is told as mined anew', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const id = await send(wallet, '0.000001')
+  await until(wallet, id, 'submitted')
+  const path = `/v1/wallets/${wallet.id}/transactions/${id}/speed-up`
+  t.equal((await service.api.insist({ method: 'POST', path, body: { gas_priority: 'high' } })).status, 202)
+  const [first, second] = (await eventually(async () => {
+    const versions = await versionsOf(stage, id)
+    return versions.length === 2 ? versions : null
+  })) as [{ hash: string; raw: string }, { hash: string; raw: string }]
+  await eventually(() => rpc('eth_getTransactionByHash', second.hash))
+  await mine()
+  t.match(await until(wallet, id, 'mined'), { hash: second.hash })
+  await rpc('anvil_reorg', 1, [[first.raw, 0]])
+  await settle()
+  t.match(await read(wallet, id), { state: 'confirmed', hash: first.hash })
+  t.strictSame(
+    (await onChain(stage, wallet)).map(({ hash }) => hash),
+    [first.hash],
+  )
+})
+
+t.test(
+  'a chain that begins anew, empty, gets what it lost again, as the same bytes, as soon as there are funds',
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'bursar-anew-'))
+    const port = await freePort()
+    let chain: Anvil | null = null
+    const start = async (chainId: number) => {
+      chain = await startAnvil({ directory, port, chainId, mining: 'call' })
+      return chain
+    }
+    t.after(async () => {
+      await chain?.stop()
+      await rm(directory, { recursive: true, force: true })
+    })
+    const anew = await withStage(t, { chain: start })
+    const [wallet] = (await anew.service.makeWallets(1)) as [LoadWallet]
+    const ids = [await anew.send(wallet, '0.000001'), await anew.send(wallet, '0.000002')]
+    await Promise.all(ids.map((id) => anew.until(wallet, id, 'submitted')))
+    await anew.settle()
+    const before = await Promise.all(ids.map((id) => anew.read(wallet, id)))
+    t.strictSame(
+      before.map(({ state }) => state),
+      ['confirmed', 'confirmed'],
+    )
+    const { chainId } = chain as unknown as Anvil
+    await (chain as unknown as Anvil).stop()
+    await start(chainId)
+    t.equal(await callRpc(anew.url, 'eth_blockNumber'), '0x0')
+    for (const id of ids) await anew.until(wallet, id, 'awaiting_funds')
+    await anew.rpc('anvil_setBalance', wallet.address, toQuantity(10n ** 21n))
+    await anew.settle()
+    const after = await Promise.all(ids.map((id) => anew.read(wallet, id)))
+    t.strictSame(
+      after.map(({ state, hashes }) => [state, hashes]),
+      before.map(({ hashes }) => ['confirmed', hashes]),
+    )
+    t.strictSame(
+      (await onChain(anew, wallet)).map(({ amount }) => amount),
+      [10n ** 12n, 2n * 10n ** 12n],
+    )
+  },
+)
+
+t.end()

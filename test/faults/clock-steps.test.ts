@@ -1,0 +1,148 @@
+/**
+ * The clock of the machine of one process is set an hour forward, and back to an hour behind, while the others' are right. What
+ * that could hold up happens meanwhile: jobs are lost, a node forgets bytes, a node is silent. All goes on in seconds.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { type Act, actNamed, mustBe, submitted } from '../support/points-acts.ts'
+import { auditStage } from '../support/points-audit.ts'
+import { type PointsStage, withPointsStage } from '../support/points-stage.ts'
+import { type NodeProxy, withNodeProxy } from '../support/service-node-proxy.ts'
+import { RECIPIENT } from '../support/service-stage.ts'
+import { PROCESS_KINDS, type ProcessKind, type Victim } from '../support/victims.ts'
+import { within } from '../support/within.ts'
+
+const HOUR_MS = 3_600_000
+/** Only ends a run that hangs: far more than seconds, far less than an hour. */
+const DEADLINE_MS = 90_000
+/** Long enough for a few tries to fail. */
+const SILENCE_MS = 1_000
+const VALID_FOR_MS = 10 * 60_000
+
+const lostJobs: Act = {
+  name: 'a transfer whose jobs are lost',
+  async play(stage) {
+    const ids = await Promise.all(stage.wallets.map((wallet) => stage.send(wallet, 'native')))
+    for (let times = 0; times < 3; times += 1) {
+      await stage.service.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE')
+      await sleep(50)
+    }
+    await stage.settle()
+    for (const id of ids) await mustBe(stage, id, 'confirmed')
+  },
+}
+
+const forgottenBytes: Act = {
+  name: 'a transfer that the node forgets',
+  async play(stage) {
+    const { id } = await submitted(stage)
+    const text = 'SELECT hash FROM transactions WHERE transaction_id = $1'
+    const { rows } = await stage.service.pool.query<{ hash: string }>(text, [id])
+    await stage.rpc('anvil_dropTransaction', rows[0]?.hash)
+    await stage.settle()
+    await mustBe(stage, id, 'confirmed')
+  },
+}
+
+const validForMinutes: Act = {
+  name: 'a transfer that is valid for ten minutes',
+  async play(stage) {
+    const body = { to: RECIPIENT, amount: '0.000001', asset: 'ETH' }
+    const reply = await stage.api.insist({
+      method: 'POST',
+      path: `/v1/wallets/${stage.issuer.id}/transfer`,
+      key: `valid-${performance.now()}`,
+      prefer: 'respond-async',
+      body: { ...body, valid_until: new Date(Date.now() + VALID_FOR_MS).toISOString() },
+    })
+    if (reply.status !== 202) throw new Error(`it was refused: ${JSON.stringify(reply.body)}`)
+    await stage.settle()
+    await mustBe(stage, reply.body.data.transaction_id, 'confirmed')
+  },
+}
+
+const ACTS = [
+  actNamed('a cancellation'),
+  actNamed('a bump of what is stuck'),
+  validForMinutes,
+  lostJobs,
+  forgottenBytes,
+]
+
+/** The node falls silent, requests come in and are tried, the clock is set, and the node speaks again. */
+async function setInSilence(stage: PointsStage, node: NodeProxy, victim: Victim, aheadMs: number): Promise<void> {
+  await actNamed('a transfer').play(stage) // So that everything that is remembered for a while is remembered from before.
+  node.decide = () => ({ type: 'refuse' })
+  const sent = Promise.all(stage.wallets.map((wallet) => stage.send(wallet, 'native')))
+  await sleep(SILENCE_MS)
+  await victim.setClock(aheadMs)
+  node.decide = () => ({ type: 'pass' })
+  const ids = await sent
+  await stage.settle()
+  for (const id of ids) await mustBe(stage, id, 'confirmed')
+}
+
+/** The longest distance between when an event says it was recorded and when the database took it. */
+async function worstStamp(stage: PointsStage, since: Date): Promise<number> {
+  const { rows } = await stage.service.pool.query<{ at: Date }>(
+    'SELECT recorded_at AS at FROM events ORDER BY position',
+  )
+  const now = Date.now()
+  const off = rows.map(({ at }) => Math.max(0, at.getTime() - now))
+  const before = rows.filter(({ at }) => at.getTime() < since.getTime() - HOUR_MS / 2)
+  return Math.max(0, ...off, ...before.map(({ at }) => since.getTime() - at.getTime()))
+}
+
+async function prove(stage: PointsStage, node: NodeProxy, kind: ProcessKind): Promise<string[]> {
+  const since = new Date()
+  const victim = stage.prepare(kind)
+  await stage.stop(kind)
+  await victim.start()
+  const told: string[] = []
+  for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
+    const hours = aheadMs / HOUR_MS
+    await within(`the ${kind} at ${hours} h, after a silence`, DEADLINE_MS, setInSilence(stage, node, victim, aheadMs))
+    for (const act of ACTS) await within(`${act.name}, the ${kind} at ${hours} h`, DEADLINE_MS, act.play(stage))
+  }
+  const stampMs = await worstStamp(stage, since)
+  if (stampMs > HOUR_MS / 2) told.push(`an event bears a time that is ${Math.round(stampMs / 60_000)} minutes off`)
+  told.push(...(await auditStage(stage)))
+  victim.kill()
+  await victim.ended
+  await stage.start(kind)
+  return told
+}
+
+async function withShop() {
+  let node: NodeProxy | null = null
+  const stage = await withPointsStage(t, {
+    nodes: async (url) => {
+      node = await withNodeProxy(t, url)
+      return [node.url]
+    },
+  })
+  await callRpc(stage.url, 'evm_mine')
+  if (node === null) throw new Error('there is no node')
+  return { stage, node: node as NodeProxy }
+}
+
+// One after the other: starting is what costs most.
+const shops = [await withShop(), await withShop()]
+const waiting = [...PROCESS_KINDS]
+const results = new Map<ProcessKind, string[]>()
+await Promise.all(
+  shops.map(async ({ stage, node }) => {
+    for (let kind = waiting.shift(); kind !== undefined; kind = waiting.shift()) {
+      results.set(kind, await prove(stage, node, kind).catch((error: unknown) => [String(error)]))
+    }
+  }),
+)
+
+for (const kind of PROCESS_KINDS) {
+  t.test(`the clock of the ${kind} is set by an hour, forward and back: transfers go on as before`, async (t) => {
+    t.strictSame(results.get(kind), [])
+  })
+}
+
+t.end()

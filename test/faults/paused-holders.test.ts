@@ -1,0 +1,99 @@
+/**
+ * Two processes that both believe to hold a lease: one is stopped just before an append for longer than its lease lives, another
+ * takes over and goes on, the first one wakes up in the middle of its sentence. The database refuses what it wanted to append,
+ * and says why: its fence is an old one.
+ */
+import t from 'tap'
+import type { Step } from '../support/fault-points.ts'
+import { type Act, actNamed } from '../support/points-acts.ts'
+import { auditStage } from '../support/points-audit.ts'
+import { type PointsStage, withPointsStage } from '../support/points-stage.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import type { Place, ProcessKind, Victim } from '../support/victims.ts'
+import { within } from '../support/within.ts'
+
+/** Only ends a run that hangs. */
+const DEADLINE_MS = 120_000
+
+const stage = await withPointsStage(t)
+
+/** Plays an act whose process stops at a place, until another one of its kind has ended it. Returns the stopped one. */
+async function overtake(stage: PointsStage, kind: ProcessKind, place: Place, act: Act): Promise<Victim> {
+  const victim = stage.prepare(kind)
+  await stage.stop(kind)
+  await victim.start()
+  const { armed, reached } = victim.arm(place, 'SIGSTOP')
+  await armed
+  const played = act.play(stage)
+  await within(`${kind} stands at ${place.step}`, DEADLINE_MS, reached)
+  await stage.start(kind)
+  await within(act.name, DEADLINE_MS, played)
+  return victim
+}
+
+const refusalsOf = ({ failures }: Victim, step: Step) => failures.filter((failure) => failure.step === step)
+
+/** The outcomes that the database told of a commit that it refused. */
+function outcomesOf(error: string): string[] {
+  return (JSON.parse(error) as readonly { readonly outcome: string }[]).map(({ outcome }) => outcome)
+}
+
+const CASES: readonly (readonly [ProcessKind, Step, string])[] = [
+  ['signer', 'append TransactionSigned', 'a transfer'],
+  ['signer', 'append TransactionReplaced', 'a cancellation'],
+  // An act that waits for the other submitter before it has a block mined.
+  ['submitter', 'append TransactionSubmitted', 'a speed-up'],
+  ['chain-follower', 'append BalanceChanged+TransactionMined', 'a transfer'],
+  ['chain-follower', 'append BalanceReorged+ReorgDetected+TransactionReorged', 'a reorg'],
+  ['chain-follower', 'append TransactionConfirmed', 'a transfer'],
+]
+
+for (const [kind, step, act] of CASES) {
+  t.test(`a ${kind} that was overtaken in the middle of ${act} may not ${step}: its fence is refused`, async (t) => {
+    const victim = await overtake(stage, kind, { moment: 'before', step }, actNamed(act))
+    victim.resume()
+    await within(
+      'its append is refused',
+      DEADLINE_MS,
+      eventually(() => refusalsOf(victim, step).length > 0),
+    )
+    const [refusal] = refusalsOf(victim, step)
+    t.ok(outcomesOf(refusal?.error ?? '[]').includes('fence_lost'), `the database says: ${refusal?.error}`)
+    t.strictSame(await auditStage(stage), [], 'everything is as it must be')
+    await actNamed('a transfer').play(stage)
+    victim.kill()
+    await victim.ended
+  })
+}
+
+t.test('a submitter that wakes up with old bytes in its hands sends them, and nothing is paid twice', async (t) => {
+  const place = { moment: 'before', step: 'rpc eth_sendRawTransaction' } as const
+  const victim = await overtake(stage, 'submitter', place, actNamed('a speed-up'))
+  const { reached } = victim.arm({ ...place, moment: 'after' }, 'SIGSTOP')
+  victim.resume()
+  await within('the node has heard it', DEADLINE_MS, reached)
+  victim.resume()
+  await actNamed('a transfer').play(stage)
+  t.strictSame(await auditStage(stage), [], 'everything is as it must be')
+  victim.kill()
+  await victim.ended
+})
+
+t.test('a dispatcher that was overtaken does not take the checkpoint back', async (t) => {
+  const { pool } = stage.service
+  const checkpoint = async () =>
+    (await pool.query<{ at: string }>("SELECT position AS at FROM checkpoints WHERE name = 'dispatcher'")).rows[0]?.at
+  const victim = await overtake(stage, 'dispatcher', { moment: 'before', step: 'checkpoint' }, actNamed('a transfer'))
+  const before = BigInt((await checkpoint()) ?? 0)
+  const { reached } = victim.arm({ moment: 'after', step: 'checkpoint' }, 'SIGSTOP')
+  victim.resume()
+  await within('it saves the old one', DEADLINE_MS, reached)
+  t.ok(BigInt((await checkpoint()) ?? 0) >= before, 'the newer one stays')
+  victim.resume()
+  await actNamed('a transfer').play(stage)
+  t.strictSame(await auditStage(stage), [], 'everything is as it must be')
+  victim.kill()
+  await victim.ended
+})
+
+t.end()

@@ -1,0 +1,188 @@
+/**
+ * Queues are hints: emptied in the middle, cut off, or delivering every job twice and in any order, they lose nothing and double
+ * nothing. On both back ends.
+ */
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { withAnvil } from '../support/anvil.ts'
+import { auditChain } from '../support/chain-audit.ts'
+import { createJobChaos } from '../support/job-chaos.ts'
+import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
+import { createRandom } from '../support/load-random.ts'
+import { untilSettled } from '../support/load-settle.ts'
+import { withDatabase } from '../support/postgres.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { type LocalService, type LocalServiceOptions, withLocalService } from '../support/service-local.ts'
+
+const CHAIN_ID = 1000001
+const TRANSFERS = 60
+const WALLETS = 4
+const SETTLE_DEADLINE_MS = 120_000
+/** Requests that were accepted when the queue is hit: some are signed by then, some sent, some nothing. */
+const HIT_AT = [5, 25, 45]
+
+/** A back end and what can be done to it behind the back of whoever uses it. */
+type Place = {
+  readonly env: Readonly<Record<string, string>>
+  readonly empty: () => Promise<void>
+  /** Ends it and starts it again, as those see it who are connected. What is not durable is gone. */
+  readonly restart: () => Promise<void>
+}
+
+type Shop = { readonly service: LocalService; readonly url: string; readonly wallets: readonly LoadWallet[] }
+
+async function openShop(
+  t: Test,
+  databaseUrl: string,
+  options: Pick<LocalServiceOptions, 'env' | 'onKernel'>,
+): Promise<Shop> {
+  const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
+  const service = await withLocalService(t, { databaseUrl, chainUrl: url, chainId: CHAIN_ID, ...options })
+  return { service, url, wallets: await service.makeWallets(WALLETS) }
+}
+
+async function settle({ service, url }: Shop): Promise<void> {
+  await untilSettled(
+    () => service.places,
+    SETTLE_DEADLINE_MS,
+    () => void callRpc(url, 'evm_mine').catch(() => undefined),
+  )
+}
+
+async function mustBeWhole(t: Test, { service, wallets }: Shop, answers: readonly Answered[]): Promise<void> {
+  t.match(await auditChain({ places: service.places, wallets, answers }), {
+    problems: [],
+    accepted: answers.length,
+    once: answers.length,
+    lost: 0,
+    doubled: 0,
+  })
+}
+
+const plan = (wallets: readonly LoadWallet[], seed: number, firstNumber = 0) =>
+  planTransfers(createRandom(seed), {
+    wallets,
+    count: TRANSFERS,
+    firstNumber,
+    spreadMs: 1_500,
+    tokens: 0,
+    impatient: 0,
+  })
+
+/** Sends the transfers of a plan, and does something to the queue again and again while they come in. */
+async function sendWhile(shop: Shop, seed: number, firstNumber: number, hit: () => Promise<void>): Promise<Answered[]> {
+  let accepted = 0
+  const sending = sendTransfers(shop.service.api, plan(shop.wallets, seed, firstNumber), () => {
+    accepted += 1
+  })
+  for (const seen of HIT_AT) {
+    await eventually(() => accepted >= seen)
+    await hit()
+  }
+  return sending
+}
+
+const seed = Date.now() % 1_000_000
+t.comment(`seed ${seed}`)
+
+/** Jobs that nobody has done yet. */
+async function jobsOf({ service }: Shop): Promise<number> {
+  const counts = Object.values(await service.kernel.jobs.counts())
+  return counts.reduce((sum, { waiting, active, delayed }) => sum + waiting + active + delayed, 0)
+}
+
+/** With nobody there to take them, jobs wait: what is done to the queue then hits them all. */
+async function whileJobsWait(shop: Shop, act: () => Promise<void>): Promise<number> {
+  await shop.service.stopWorker('signer')
+  const jobs = await eventually(() => jobsOf(shop))
+  await act()
+  await shop.service.startWorker('signer')
+  return jobs
+}
+
+async function emptied(t: Test, databaseUrl: string, { env, empty }: Place): Promise<void> {
+  const shop = await openShop(t, databaseUrl, { env })
+  let thrownAway = 0
+  const answers = await sendWhile(shop, seed, 0, async () => {
+    thrownAway += await whileJobsWait(shop, empty)
+  })
+  await settle(shop)
+  await mustBeWhole(t, shop, answers)
+  t.ok(thrownAway >= HIT_AT.length, `${thrownAway} jobs were thrown away`)
+}
+
+async function restarted(t: Test, databaseUrl: string, { env, restart }: Place): Promise<void> {
+  const shop = await openShop(t, databaseUrl, { env })
+  shop.service.pool.on('error', () => undefined) // The test's own connections break as well.
+  const answers = await sendWhile(shop, seed, 0, restart)
+  await settle(shop)
+  await mustBeWhole(t, shop, answers)
+}
+
+async function delivered(t: Test, databaseUrl: string, { env }: Place): Promise<void> {
+  const { onKernel, settled, counts } = createJobChaos(createRandom(seed))
+  const shop = await openShop(t, databaseUrl, { env, onKernel })
+  const answers = await sendTransfers(shop.service.api, plan(shop.wallets, seed))
+  await settle(shop)
+  await settled()
+  await settle(shop)
+  await mustBeWhole(t, shop, answers)
+  t.ok(counts.again >= WALLETS, `${counts.again} of ${counts.delivered} jobs came again`)
+  t.ok(counts.outOfOrder > 0, `${counts.outOfOrder} came out of order`)
+}
+
+async function query(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}
+
+function postgresPlace(databaseUrl: string): Place {
+  const tables = ['job', 'dedup', 'dedup_next', 'meta', 'event'].map((name) => `bullmq.${name}`).join(', ')
+  return {
+    env: {},
+    empty: () => query(databaseUrl, `TRUNCATE ${tables} CASCADE`),
+    restart: () =>
+      query(
+        databaseUrl,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      ),
+  }
+}
+
+async function redisPlace(t: Test): Promise<Place | null> {
+  const redis = await startTestRedis()
+  if (redis === null) return null
+  t.after(redis.close)
+  const { server } = redis
+  return {
+    env: { REDIS_URL: redis.url },
+    empty: redis.empty,
+    async restart() {
+      if (server === null) return redis.cutConnections()
+      await server.stop()
+      await server.start()
+    },
+  }
+}
+
+const RULES: readonly (readonly [string, (t: Test, databaseUrl: string, place: Place) => Promise<void>])[] = [
+  ['emptied in the middle of the load, with jobs in it: the sweeper finds what no job speaks of', emptied],
+  ['restarted in the middle of the load: nothing is lost, and nobody starts a process again', restarted],
+  ['every job comes twice, late and out of order: each transfer is on chain once', delivered],
+]
+
+for (const name of ['PostgreSQL', 'Redis']) {
+  for (const [rule, run] of RULES) {
+    t.test(`the queue on ${name}: ${rule}`, async (t) => {
+      const { url } = await withDatabase(t)
+      const place = name === 'Redis' ? await redisPlace(t) : postgresPlace(url)
+      if (place === null) return t.comment('skipped: no Redis here')
+      await run(t, url, place)
+    })
+  }
+}
+
+t.end()

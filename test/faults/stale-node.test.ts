@@ -1,0 +1,140 @@
+/** Nodes that know less than they did: a replica that has fallen behind, a pool that was forgotten, a chain that is another one. */
+import t, { type Test } from 'tap'
+import { auditChain } from '../support/chain-audit.ts'
+import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
+import { createRandom } from '../support/load-random.ts'
+import { PASS, STALE, WRONG_CHAIN } from '../support/node-lies.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { type NodeProxy, withNodeProxy } from '../support/service-node-proxy.ts'
+import { type Stage, withStage } from '../support/service-stage.ts'
+
+let proxy: NodeProxy | undefined
+const stage = await withStage(t, {
+  nodes: async (url) => {
+    proxy = await withNodeProxy(t, url)
+    return [proxy.url]
+  },
+})
+const node = proxy as NodeProxy
+const { service, rpc, mine, settle } = stage
+const answers: Answered[] = []
+const wallets = await service.makeWallets(6)
+/** A replica that is so far behind has seen the wallets' funds, and nothing of what follows. */
+await mine(60)
+
+function transfer(among: readonly LoadWallet[], count: number, seed: number) {
+  const plan = { wallets: among, count, firstNumber: answers.length, spreadMs: 1_000, tokens: 0, impatient: 0 }
+  return sendTransfers(service.api, planTransfers(createRandom(seed), plan))
+}
+
+async function audit(t: Test) {
+  t.match(await auditChain({ places: service.places, wallets, answers }), {
+    problems: [],
+    once: answers.length,
+    lost: 0,
+    doubled: 0,
+  })
+}
+
+async function countOf({ service: { pool } }: Stage, type: string): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>('SELECT count(*)::int AS n FROM events WHERE type = $1', [type])
+  return rows[0]?.n ?? 0
+}
+
+t.test(
+  'a replica that is 50 blocks behind is waited for: nothing is undone, and no nonce is given twice',
+  async (t) => {
+    answers.push(...(await transfer(wallets, 30, 1)))
+    await settle()
+    node.decide = () => STALE
+    const during = transfer(wallets, 30, 2)
+    await eventually(() => (node.told.get('50 blocks behind') ?? 0) > 100)
+    answers.push(...(await during))
+    node.decide = () => PASS
+    await settle()
+    await audit(t)
+    t.equal(await countOf(stage, 'ReorgDetected'), 0)
+    t.equal(await countOf(stage, 'NonceConsumedExternally'), 0)
+  },
+)
+
+t.test('a load balancer before a fresh node and one that is 50 blocks behind takes nothing back either', async (t) => {
+  const random = createRandom(3)
+  const toldBefore = node.told.get('50 blocks behind') ?? 0
+  node.decide = () => (random.chance(0.5) ? STALE : PASS)
+  answers.push(...(await transfer(wallets, 60, 3)))
+  await settle()
+  await audit(t)
+  node.decide = () => PASS
+  t.ok((node.told.get('50 blocks behind') ?? 0) > toldBefore)
+  t.equal(await countOf(stage, 'ReorgDetected'), 0)
+})
+
+t.test('of two URLs the one that is 50 blocks behind is asked last', async (t) => {
+  let stale: NodeProxy | undefined
+  const other = await withStage(t, {
+    nodes: async (url) => {
+      stale = await withNodeProxy(t, url)
+      return [stale.url, url]
+    },
+  })
+  const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
+  await other.mine(60)
+  await other.settle()
+  ;(stale as NodeProxy | undefined as NodeProxy).decide = () => STALE
+  const id = await other.send(wallet, '1')
+  await other.settle()
+  t.match(await other.read(wallet, id), { state: 'confirmed' }, 'while the first URL stays behind')
+  t.equal(await countOf(other, 'ReorgDetected'), 0)
+})
+
+t.test('a node that forgets its whole pool is given the same bytes again', async (t) => {
+  answers.push(...(await transfer(wallets, 40, 4)))
+  await eventually(async () => {
+    const { rows } = await service.pool.query(`SELECT FROM transactions WHERE state IN ('requested', 'signed')`)
+    return rows.length === 0
+  })
+  await rpc('anvil_dropAllTransactions')
+  await mine()
+  t.match(await rpc('txpool_status'), { pending: '0x0', queued: '0x0' }, 'it has nothing')
+  await settle()
+  await audit(t)
+  t.equal(await countOf(stage, 'TransactionReplaced'), 0, 'nothing was signed anew')
+})
+
+t.test(
+  'a node that becomes one of another chain in the middle is sent nothing, until it is the right one again',
+  async (t) => {
+    let turned: NodeProxy | undefined
+    const other = await withStage(t, {
+      nodes: async (url) => {
+        turned = await withNodeProxy(t, url)
+        return [turned.url]
+      },
+    })
+    const node = turned as unknown as NodeProxy
+    const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
+    const first = await other.send(wallet, '1')
+    await other.settle()
+    // What listens at the URL changes as it does for real: connections break, and behind it is another node.
+    const broken = new Set<string>()
+    node.decide = (calls) => {
+      if (calls.some(({ method }) => method === 'eth_chainId')) return WRONG_CHAIN
+      const [{ method } = { method: '' }] = calls
+      if (broken.has(method)) return PASS
+      broken.add(method)
+      return { type: 'refuse' }
+    }
+    await eventually(() => (node.told.get('eth_chainId 0x1') ?? 0) > 0 && (node.asked.get('eth_chainId') ?? 0) > 2)
+    const sentBefore = node.asked.get('eth_sendRawTransaction') ?? 0
+    const id = await other.send(wallet, '1')
+    await other.until(wallet, id, 'requested', 'signed')
+    await eventually(() => (node.told.get('eth_chainId 0x1') ?? 0) > 2)
+    t.ok((node.asked.get('eth_sendRawTransaction') ?? 0) <= sentBefore + 1, 'one that broke off at most')
+    node.decide = () => PASS
+    await other.settle()
+    for (const one of [first, id]) t.match(await other.read(wallet, one), { state: 'confirmed' })
+  },
+)
+
+t.end()

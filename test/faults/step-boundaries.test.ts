@@ -1,0 +1,73 @@
+/**
+ * kill -9 at step boundaries: of what each process does to the world, found by watching it do so, a process is killed just
+ * before or just after. Always at every append of the API, the signer and the submitter and around the sending; elsewhere at
+ * some points by seed. `npm run faults:points` takes them all.
+ */
+import t from 'tap'
+import { createRandom } from '../support/load-random.ts'
+import { createRecorder, type FaultPoint, firstOfEach, nameOf } from '../support/points-discovery.ts'
+import { withPointsStage } from '../support/points-stage.ts'
+import { PROCESS_KINDS } from '../support/victims.ts'
+import { killAtEach } from './kill-points.ts'
+import { summaryOf } from './points-table.ts'
+
+/** What the scenario must pass through: without them it proves less than it says. */
+const MUST_HAPPEN = [
+  'WalletRequested',
+  'WalletCreated',
+  'TransferRequested',
+  'MintRequested',
+  'CancellationRequested',
+  'SpeedUpRequested',
+  'TransactionSigned',
+  'TransactionReplaced',
+  'TransactionSubmitted',
+  'TransactionMined',
+  'TransactionReorged',
+  'TransactionConfirmed',
+]
+const CHOSEN_BY_SEED = 6
+
+const seed = Date.now() % 1_000_000
+const random = createRandom(seed)
+t.comment(`seed ${seed}`)
+
+/** Those around which money could be doubled or lost. */
+function isAlwaysTaken({ kind, place: { step } }: FaultPoint): boolean {
+  if (kind === 'dispatcher' || kind === 'chain-follower') return false
+  return step.startsWith('append') || step === 'rpc eth_sendRawTransaction'
+}
+
+function choose(points: FaultPoint[], count: number): FaultPoint[] {
+  return Array.from({ length: Math.min(count, points.length) }, () =>
+    points.splice(random.between(0, points.length - 1), 1),
+  ).flat()
+}
+
+const recorder = createRecorder()
+const other = await withPointsStage(t)
+const stage = await withPointsStage(t, { onKernel: recorder.onKernel })
+const { steps } = await recorder.discover(stage)
+const points = firstOfEach(steps)
+
+t.test('the scenario passes through every process and every event of a transaction', async (t) => {
+  t.strictSame(new Set(points.map(({ kind }) => kind)), new Set(PROCESS_KINDS))
+  const appended = new Set(points.flatMap(({ place }) => place.step.replace(/^append /, '').split('+')))
+  t.strictSame(
+    MUST_HAPPEN.filter((type) => !appended.has(type)),
+    [],
+  )
+})
+
+t.test('a process that is killed at a step boundary loses nothing and doubles nothing', async (t) => {
+  const always = points.filter(isAlwaysTaken)
+  const rest = points.filter((point) => !isAlwaysTaken(point))
+  const kills = await killAtEach([stage, other], [...always, ...choose(rest, CHOSEN_BY_SEED)])
+  for (const { point, hit, problems } of kills) {
+    t.ok(hit, `it is reached: ${nameOf(point)}`)
+    t.strictSame(problems, [], `everything is as it must be: ${nameOf(point)}`)
+  }
+  t.comment(summaryOf(kills))
+})
+
+t.end()

@@ -1,0 +1,45 @@
+/** Leases when the database's clock is set: whoever died does not keep them, and whoever lives is not robbed of them. */
+import t, { type Test } from 'tap'
+import { createLeases } from '../../src/event-log/leases.ts'
+import { withDatabase } from '../support/postgres.ts'
+
+const LEASE_MS = 10_000
+
+async function withTwo(t: Test) {
+  const { pool } = await withDatabase(t)
+  const [one, other] = ['one', 'other'].map((holder) => createLeases({ pool, holder, leaseMs: LEASE_MS }))
+  if (one === undefined || other === undefined) throw new Error('there are two')
+  const held = await one.acquire('lane')
+  if (held === null) throw new Error('it was free')
+  /** To set the clock back is to find every time that was written an hour later than it should be. */
+  const setBack = (by: string) => pool.query('UPDATE leases SET expires_at = expires_at + $1::interval', [by])
+  return { held, other, setBack }
+}
+
+t.test(
+  'a holder that died before the clock was set back by an hour does not keep its lease for that hour',
+  async (t) => {
+    const { held, other, setBack } = await withTwo(t)
+    t.equal(await other.acquire('lane'), null, 'it is held')
+    await setBack('1 hour')
+    const taken = await other.acquire('lane')
+    t.equal(taken?.fence, held.fence + 1n)
+    t.equal(await held.renew(), false, 'the fence keeps the one before from coming back')
+  },
+)
+
+t.test('a holder that lives and renews keeps its lease when the clock is set back', async (t) => {
+  const { held, other, setBack } = await withTwo(t)
+  await setBack('1 hour')
+  t.equal(await held.renew(), true)
+  t.equal(await other.acquire('lane'), null)
+})
+
+t.test('a clock that is corrected by less than a lease lives takes it from nobody', async (t) => {
+  const { held, other, setBack } = await withTwo(t)
+  await setBack('5 seconds')
+  t.equal(await other.acquire('lane'), null)
+  t.equal(await held.renew(), true)
+})
+
+t.end()

@@ -1,0 +1,60 @@
+/** The golden log: whatever was ever written is read as it was then, and gives the rows that it gave. */
+import { readdirSync, readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
+import { LOG_START, readAfter } from '../../src/event-log/subscription.ts'
+import { imported, type Models, missingFrom, modelsOf } from '../support/log-file.ts'
+import { withDatabase } from '../support/postgres.ts'
+
+const golden = (path: string) => new URL(`../golden/${path}`, import.meta.url)
+const LINES = readFileSync(golden('log/log.jsonl'), 'utf8').split('\n').slice(0, -1)
+const EVENTS = LINES.slice(1, -1).map((line) => JSON.parse(line))
+const MODELS: Models = JSON.parse(readFileSync(golden('log/read-models.json'), 'utf8'))
+const ADD = 'add it at the end of test/support/golden-history.ts and run npm run golden-log'
+
+t.test('every event type in every version that is known is in the golden log', (t: Test) => {
+  const held = new Set(EVENTS.map(({ type, schema_version }) => `${type}.v${schema_version}`))
+  const files = readdirSync(golden('events')).map((name) => name.replace(/\.json$/, ''))
+  const schemas = (
+    ALL_AGGREGATES as readonly { readonly schemas: Record<string, { readonly version: number }> }[]
+  ).flatMap((aggregate) =>
+    Object.entries(aggregate.schemas).flatMap(([type, { version }]) =>
+      Array.from({ length: version }, (_, n) => `${type}.v${n + 1}`),
+    ),
+  )
+  t.ok(files.length > 50 && schemas.length > 50)
+  t.strictSame(new Set([...files, ...schemas].filter((name) => !held.has(name))), new Set(), ADD)
+  t.end()
+})
+
+t.test('the golden log gives the rows that it always gave', async (t: Test) => {
+  const { pool } = await withDatabase(t)
+  const { events } = await imported(pool, LINES)
+  t.equal(events, EVENTS.length)
+  const models = await modelsOf(pool)
+  t.strictSame(missingFrom(models, MODELS), [])
+  for (const [table, rows] of Object.entries(MODELS)) {
+    t.ok(Object.keys(rows).length > 0, `${table} has rows: ${ADD}`)
+    t.strictSame(Object.keys(models[table] ?? {}).sort(), Object.keys(rows).sort(), `${table} has no others`)
+  }
+  t.strictSame((await compareLive(pool, ALL_AGGREGATES)).differences, [])
+  const read = await readAfter(pool, LOG_START, 1_000)
+  t.strictSame(
+    read.events.map(({ type, streamId }) => `${type} ${streamId}`),
+    EVENTS.map(({ type, stream_id }) => `${type} ${stream_id}`),
+    'in the order in which it was read then',
+  )
+})
+
+t.test('a row that comes out otherwise is named', (t: Test) => {
+  const changed = structuredClone(MODELS) as Record<string, Record<string, Record<string, string | null>>>
+  const row = changed.transactions?.tx_5
+  if (row) row.amount = '1'
+  const { tx_4: _, ...others } = changed.transactions ?? {}
+  changed.transactions = others
+  const missing = missingFrom(changed, MODELS)
+  t.ok(missing.includes('transactions tx_5: amount is 1, not 250000000000000000'))
+  t.ok(missing.some((line) => line.startsWith('transactions tx_4: state is undefined')))
+  t.end()
+})

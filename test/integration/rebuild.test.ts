@@ -1,0 +1,153 @@
+/** Read models are made again while the service reads and writes them. */
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { REBUILD_SCHEMA, rebuild } from '../../src/event-log/rebuild.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
+import { READ_MODEL_NAMES } from '../../src/event-log/tables.ts'
+import { type SomeLog, withSomeLog } from '../support/some-log.ts'
+
+/** Everything about tables that a rebuild must leave as it was. */
+const SHAPES = `SELECT c.relname, c.relacl::text, (SELECT string_agg(i.indexrelid::regclass || ' ' || pg_get_indexdef(i.indexrelid), ';' ORDER BY i.indexrelid::regclass::text)
+    FROM pg_index i WHERE i.indrelid = c.oid) AS indexes,
+    (SELECT string_agg(conname || ' ' || pg_get_constraintdef(k.oid), ';' ORDER BY conname) FROM pg_constraint k WHERE k.conrelid = c.oid) AS constraints,
+    (SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod) || attnotnull || coalesce(pg_get_expr(d.adbin, d.adrelid), ''), ';' ORDER BY attnum)
+       FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE attrelid = c.oid AND attnum > 0) AS columns
+  FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace ORDER BY 1`
+
+async function namedDifferences({ pool }: SomeLog): Promise<string[]> {
+  const { differences } = await compareLive(pool, ALL_AGGREGATES)
+  return differences.map(({ table, key }) => `${table} ${Object.values(key).join(' ')}`).sort()
+}
+
+t.test('a row that was changed by hand is named, and a rebuild puts it right', async (t: Test) => {
+  const some = await withSomeLog(t)
+  const [first = '', second = '', third = ''] = await some.transfer(5)
+  await some.pool.query('UPDATE transactions SET amount = amount + 1 WHERE transaction_id = $1', [first])
+  await some.pool.query('DELETE FROM transactions WHERE transaction_id = $1', [second])
+  await some.pool.query(`DELETE FROM idempotency_keys WHERE key = 'key-${third}'`)
+  await some.pool.query(`INSERT INTO wallet_holds VALUES ('wal_stranger', 'x', 5)`)
+  t.strictSame(await namedDifferences(some), [
+    `idempotency_keys acme key-${third}`,
+    ...[`transactions ${first}`, `transactions ${second}`].sort(),
+    'wallet_holds wal_stranger x',
+  ])
+  const before = await some.pool.query(SHAPES)
+  const { rows, events } = await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })
+  t.strictSame([rows.transactions, rows.idempotency_keys, rows.wallets, rows.balances], [5, 5, 1, 1])
+  t.ok(events > 10)
+  t.strictSame(await namedDifferences(some), [])
+  t.strictSame((await some.pool.query(SHAPES)).rows, before.rows, 'columns, keys, indexes and grants are as they were')
+  t.strictSame((await some.pool.query(`SELECT FROM pg_namespace WHERE nspname = '${REBUILD_SCHEMA}'`)).rowCount, 0)
+})
+
+t.test('a client that repeats a request after a rebuild is told what the first one made', async (t: Test) => {
+  const some = await withSomeLog(t)
+  const [id = ''] = await some.transfer(1)
+  await some.pool.query('TRUNCATE idempotency_keys')
+  await rebuild(some.pool, ALL_AGGREGATES, { tables: ['idempotency_keys'] })
+  const { rows } = await some.pool.query('SELECT tenant_id, key, fingerprint, resource_id FROM idempotency_keys')
+  t.strictSame(rows, [{ tenant_id: 'acme', key: `key-${id}`, fingerprint: 'print-1', resource_id: id }])
+})
+
+t.test('transfers go on and readers see no gap while all read models are rebuilt again and again', async (t: Test) => {
+  const some = await withSomeLog(t)
+  await some.pool.query('CREATE ROLE rebuild_reader').catch(() => undefined) // Roles are the server's: an earlier test run may have left it.
+  await some.pool.query('GRANT SELECT ON transactions TO rebuild_reader WITH GRANT OPTION')
+  await some.transfer(200)
+  let running = true
+  let transferred = 200
+  let reads = 0
+  const writing = (async () => {
+    while (running) transferred += (await some.transfer(8)).length
+  })()
+  const reading = (async () => {
+    let seen = 200
+    while (running) {
+      const { rows } = await some.pool.query<{ n: string; held: string; wallets: string }>({
+        name: 'rebuild_test_read',
+        text: `SELECT (SELECT count(*) FROM transactions) AS n, (SELECT count(*) FROM wallets) AS wallets,
+                      (SELECT coalesce(sum(held), 0) FROM wallet_holds) AS held`,
+      })
+      const n = Number(rows[0]?.n)
+      if (n < seen || rows[0]?.wallets !== '1') throw new Error(`a reader saw a gap: ${n} after ${seen}`)
+      seen = n
+      reads += 1
+      await delay(1)
+    }
+  })()
+  const both = Promise.all([writing, reading])
+  both.catch(() => undefined) // Awaited below.
+  let caughtUp = 0
+  const rounds = 2
+  for (let round = 1; round <= rounds; round += 1) {
+    caughtUp += (await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })).caughtUp
+    t.strictSame(await namedDifferences(some), [], `live equals replayed after rebuild ${round}, though all goes on`)
+  }
+  running = false
+  await both
+  t.strictSame(await namedDifferences(some), [])
+  t.equal(Number((await some.pool.query('SELECT count(*) FROM transactions')).rows[0].count), transferred)
+  t.match((await some.pool.query(`SELECT relacl::text FROM pg_class WHERE oid = 'transactions'::regclass`)).rows[0], {
+    relacl: /rebuild_reader=r\*/,
+  })
+  t.ok(
+    transferred > 200 && reads > 100 && caughtUp > 0,
+    `${transferred} transfers, ${reads} reads, ${caughtUp} events caught up`,
+  )
+  t.comment(`${transferred} transfers, ${reads} reads, ${caughtUp} events caught up`)
+})
+
+t.test('a rebuild that is killed leaves the live tables as they were, and can be started again', async (t: Test) => {
+  const some = await withSomeLog(t)
+  await some.transfer(50)
+  const killer = new pg.Client({ connectionString: some.url })
+  await killer.connect()
+  t.after(() => killer.end())
+  const kill = () =>
+    killer.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bursar-rebuild-%' AND datname = current_database()`,
+    )
+  let killed = 0
+  for (const pauseMs of [0, 50, 150, 300]) {
+    const outcome = rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES }).then(
+      () => 'done',
+      () => 'killed',
+    )
+    await delay(pauseMs)
+    await kill()
+    if ((await outcome) === 'killed') killed += 1
+    t.strictSame(await namedDifferences(some), [], `nothing is broken after ${pauseMs} ms`)
+  }
+  t.ok(killed > 1, `${killed} were killed`)
+  await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })
+  t.strictSame(await namedDifferences(some), [])
+})
+
+t.test('two rebuilds do not run at once', async (t: Test) => {
+  const some = await withSomeLog(t)
+  await some.transfer(20)
+  const outcomes = await Promise.allSettled(
+    [1, 2].map(() => rebuild(some.pool, ALL_AGGREGATES, { tables: ['transactions'] })),
+  )
+  const refused = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+  t.strictSame(
+    refused.map(({ reason }) => reason.code),
+    ['rebuild_running'],
+  )
+})
+
+t.test('a reader that never ends keeps its table, and is named', async (t: Test) => {
+  const some = await withSomeLog(t)
+  await some.transfer(3)
+  const reader = new pg.Client({ connectionString: some.url })
+  await reader.connect()
+  t.after(() => reader.end())
+  await reader.query('BEGIN; SELECT FROM wallets')
+  await t.rejects(rebuild(some.pool, ALL_AGGREGATES, { tables: ['wallets'], lockTries: 2 }), {
+    code: 'table_busy',
+    message: /wallets/,
+  })
+  t.strictSame(await namedDifferences(some), [])
+})

@@ -1,0 +1,147 @@
+/** The operator's commands on the log: what they print, what scripts may trust, and what they leave as it was. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { composeReplayCommands } from '../../src/compose/replay-commands.ts'
+import { runCommandLine } from '../support/cli.ts'
+import { readModels } from '../support/log-file.ts'
+import { withDatabase } from '../support/postgres.ts'
+import { withSomeLog } from '../support/some-log.ts'
+
+async function withCommands(t: Test) {
+  const some = await withSomeLog(t)
+  const ids = await some.transfer(12)
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-replay-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  const on = (url: string) => {
+    const commands = composeReplayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
+    return (...words: readonly string[]) => runCommandLine(commands, words)
+  }
+  return { ...some, ids, directory, on, run: on(some.url) }
+}
+
+t.test('replay tells what it read, and with --diff what differs, by exit codes too', async (t: Test) => {
+  const { run, pool, ids } = await withCommands(t)
+  const before = await readModels(pool)
+  const whole = await run('replay')
+  t.strictSame([whole.code, whole.err], [0, ''])
+  t.match(whole.out, /^\d+ events of 14 streams, up to position \d+\n/)
+  t.match(whole.out, /transactions +12\n/)
+  const same = await run('replay', '--diff')
+  t.match(same, { code: 0, out: /No differences/ })
+  await pool.query('UPDATE transactions SET amount = 7 WHERE transaction_id = $1', [ids[0]])
+  const differs = await run('replay', '--diff')
+  t.equal(differs.code, 1)
+  t.match(differs.out, `transactions ${ids[0]}: amount is 7, and the log says 1000\n`)
+  const json = await run('replay', '--diff', '--json')
+  const [difference, summary] = json.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(difference, { difference: { table: 'transactions', live: { amount: '7' }, replayed: { amount: '1000' } } })
+  t.match(summary, { differences: 1, streams: 14, rows: { transactions: 12 } })
+  t.equal(
+    (await run('replay', '--diff', '--stream', `transaction-${ids[1]}`)).code,
+    0,
+    'of another stream nothing differs',
+  )
+  t.equal((await run('replay', '--diff', '--stream', `transaction-${ids[0]}`)).code, 1)
+  await run('rebuild', 'transactions')
+  t.equal((await run('replay', '--diff')).code, 0)
+  t.strictSame(await readModels(pool), before)
+})
+
+t.test('replay --to goes as far as it is told', async (t: Test) => {
+  const { run, pool } = await withCommands(t)
+  const { rows } = await pool.query(
+    'SELECT position FROM events ORDER BY events.transaction_id, position OFFSET 4 LIMIT 1',
+  )
+  t.match(await run('replay', '--to', rows[0].position), { code: 0, out: /^5 events / })
+  t.match(await run('replay', '--to', '2025-12-31T23:59:59Z'), { code: 0, out: /transactions +0\n/ })
+  t.match(await run('replay', '--to', '2026-01-01T00:00:00.000Z'), { code: 0, out: /wallets +1\n/ })
+})
+
+t.test('what cannot be meant is one line, exit code 2, and nothing is changed', async (t: Test) => {
+  const { run, pool, directory } = await withCommands(t)
+  const before = await readModels(pool)
+  const file = join(directory, 'there.jsonl')
+  await writeFile(file, 'mine')
+  const cases: readonly (readonly [words: readonly string[], code: number, line: RegExp])[] = [
+    [['replay', '--to', '999999'], 2, /No event has the position 999999: positions go up to \d+/],
+    [['replay', '--to', '99999999999999999999'], 2, /--to must be a position/],
+    [['replay', '--to', '0'], 2, /--to must be a position/],
+    [['replay', '--to', 'yesterday'], 2, /--to must be a position .* yesterday is neither/],
+    [['replay', '--to', '2026-01-31T12:00:00'], 2, /with its zone/],
+    [['replay', '--to', '2999-01-01T00:00:00Z'], 2, /in the future/],
+    [['replay', '--to', '3', '--diff'], 2, /leave out --to, or --diff/],
+    [['replay', '--stream', 'transaction-tx_none'], 2, /no stream transaction-tx_none/],
+    [['rebuild'], 2, /either the name of a read model or --all/],
+    [['rebuild', 'wallets', '--all'], 2, /either the name of a read model or --all/],
+    [['rebuild', 'walets'], 2, /no read model walets. There are: api_keys/],
+    [['rebuild', 'sealed_keys'], 2, /sealed_keys does not follow from the log \(secrets/],
+    [['export', '--from', '31.1.2026'], 2, /--from must be a position/],
+    [['export', '--from', '999999'], 2, /No event has the position/],
+    [['export', '--out', file], 2, /there already/],
+    [['import', join(directory, 'none.jsonl')], 2, /none.jsonl/],
+    [['import', file], 1, /not empty/],
+  ]
+  for (const [words, code, line] of cases) {
+    const told = await run(...words)
+    t.equal(told.code, code, words.join(' '))
+    t.match(told.err, line)
+    t.equal(told.err.trim().split('\n').length, 1, `one line: ${told.err}`)
+  }
+  t.strictSame(await readModels(pool), before)
+  t.equal(await readFile(file, 'utf8'), 'mine')
+})
+
+t.test('an event of a type, version or stream that is not known is named, and nothing is changed', async (t: Test) => {
+  const { run, pool } = await withCommands(t)
+  const before = await readModels(pool)
+  const strange = async (stream: string, type: string, version: number) => {
+    await pool.query(
+      `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
+       VALUES ($1, 1, $2, $3, '{}', '{"tenantId":"acme"}', now(), '')`,
+      [stream, type, version],
+    )
+    const told = [await run('replay'), await run('replay', '--diff'), await run('rebuild', '--all')]
+    await pool.query('ALTER TABLE events DISABLE TRIGGER events_append_only')
+    await pool.query('DELETE FROM events WHERE stream_id = $1', [stream])
+    await pool.query('ALTER TABLE events ENABLE TRIGGER events_append_only')
+    return told
+  }
+  for (const { code, err } of await strange('transaction-tx_x', 'TransferDreamt', 1)) {
+    t.strictSame([code, err.split('\n').length], [1, 2])
+    t.match(err, /^Event \d+ \(transaction-tx_x, version 1\) is TransferDreamt in schema version 1/)
+  }
+  for (const { code, err } of await strange('transaction-tx_x', 'TransferRequested', 99)) {
+    t.equal(code, 1)
+    t.match(err, /TransferRequested in schema version 99/)
+  }
+  for (const { code, err } of await strange('dream-1', 'Dreamt', 1)) {
+    t.equal(code, 1)
+    t.match(err, /^Event \d+ is of the stream dream-1/)
+  }
+  t.strictSame(await readModels(pool), before)
+  t.equal((await run('replay', '--diff')).code, 0)
+})
+
+t.test(
+  'a log that is exported into a file is imported from it, and standard output holds the same',
+  async (t: Test) => {
+    const { run, on, pool, directory } = await withCommands(t)
+    const file = join(directory, 'log.jsonl')
+    t.match(await run('export', '--out', file), { code: 0, out: /^\d+ events, SHA-256 [0-9a-f]{64}: / })
+    const streamed = await run('export')
+    t.equal(streamed.out, await readFile(file, 'utf8'))
+    t.match(streamed.err, /^\d+ events, SHA-256/)
+    const empty = await withDatabase(t)
+    t.match(await on(empty.url)('import', file, '--verify'), {
+      code: 0,
+      out: /events of 14 streams imported, every hash chain checked/,
+    })
+    t.strictSame(await readModels(empty.pool), await readModels(pool))
+    t.match(await on(empty.url)('replay', '--diff'), { code: 0 })
+  },
+)

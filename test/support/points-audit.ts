@@ -1,0 +1,19 @@
+/** Holds everything that was ever asked for on a stage against the chain, and the log against itself. */
+import { auditChain } from './chain-audit.ts'
+import { readChain } from './chain-audit-scan.ts'
+import { auditLog } from './log-audit.ts'
+import type { PointsStage } from './points-stage.ts'
+
+/** Everything that is not as it must be, in words. To be called when nothing is under way. */
+export async function auditStage(stage: PointsStage): Promise<string[]> {
+  const { service, url, wallets, issuer, answers } = stage
+  const { problems } = await auditChain({ places: service.places, wallets, answers })
+  const sent = (await readChain(url, [issuer.address])).map(({ nonce }) => nonce).sort((a, b) => a - b)
+  const hasGap = sent.some((nonce, index) => nonce !== index)
+  const log = await auditLog(service.places.database_url)
+  return [
+    ...problems,
+    ...(hasGap ? [`the nonces of the issuer have a gap or a double: ${sent.join(' ')}`] : []),
+    ...log.problems,
+  ]
+}

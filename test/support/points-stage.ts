@@ -1,0 +1,138 @@
+/**
+ * One database, one node and every process of the service in this one, for tests in which a single process is another one
+ * that dies. Wallets hold money and tokens, and there is a collection to mint into.
+ */
+import type { Test } from 'tap'
+import type { Kernel } from '../../src/compose/kernel.ts'
+import { fundFaucet, setUpChain } from '../../src/sandbox/chain-setup.ts'
+import { chainEnv, SANDBOX_CHAIN_IDS } from '../../src/sandbox/networks.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
+import { withAnvil } from './anvil.ts'
+import { type Answered, type LoadWallet, planTransfers, sendTransfers } from './load.ts'
+import { createRandom } from './load-random.ts'
+import { untilSettled } from './load-settle.ts'
+import { withDatabase } from './postgres.ts'
+import { eventually } from './sandbox-eventually.ts'
+import { type ApiClient, createApiClient } from './service-api.ts'
+import { type LocalService, withLocalService } from './service-local.ts'
+import { type ProcessKind, prepareVictim, type Victim } from './victims.ts'
+
+const CHAIN_ID = SANDBOX_CHAIN_IDS.ethereum
+const SETTLE_DEADLINE_MS = 60_000
+
+export type PointsStage = {
+  readonly service: LocalService
+  readonly url: string
+  readonly rpc: (method: string, ...params: unknown[]) => Promise<unknown>
+  /** Speaks to whichever API process listens at the stage's port. */
+  readonly api: ApiClient
+  /** Two that send transfers. */
+  readonly wallets: readonly LoadWallet[]
+  /** One that owns a collection and sends nothing but mints. */
+  readonly issuer: LoadWallet
+  readonly collectionId: string
+  /** Every transfer that was asked for so far, and what was answered. */
+  readonly answers: readonly Answered[]
+  /** Asks for a transfer with an amount of its own. Returns the id of its transaction. */
+  readonly send: (wallet: LoadWallet, asset: 'native' | 'USDC') => Promise<string>
+  /** Mines until nothing is under way. */
+  readonly settle: () => Promise<void>
+  /** Takes a process away, as a machine is switched off in order. */
+  readonly stop: (kind: ProcessKind) => Promise<void>
+  /** Starts it again, as production would. */
+  readonly start: (kind: ProcessKind) => Promise<void>
+  /** Another process of a kind, which is there until the test ends it. */
+  readonly prepare: (kind: ProcessKind) => Victim
+}
+
+export type PointsStageOptions = {
+  /** Puts something between the service and its node: says what the service is told as its nodes. */
+  readonly nodes?: (url: string) => Promise<readonly string[]>
+  readonly env?: Readonly<Record<string, string>>
+  readonly onKernel?: (kernel: Kernel) => void
+}
+
+export async function withPointsStage(t: Test, options: PointsStageOptions = {}): Promise<PointsStage> {
+  const { env = {}, nodes, onKernel } = options
+  const { url: databaseUrl } = await withDatabase(t)
+  const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
+  const contracts = await setUpChain(url, 'ethereum')
+  const port = await freePort()
+  const chain = chainEnv({ network: 'ethereum', url, contracts })
+  const rpcUrls = (await nodes?.(url)) ?? [url]
+  const service = await withLocalService(t, {
+    databaseUrl,
+    chainUrl: url,
+    chainId: CHAIN_ID,
+    env: {
+      ...chain,
+      ETHEREUM_RPC_URLS: rpcUrls.join(','),
+      ETHEREUM_POLL_INTERVAL_MS: '50',
+      LEASE_MS: '1000',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      ...env,
+    },
+    ...(onKernel ? { onKernel } : {}),
+  })
+  let listening = await service.listenAt(port)
+  const api = createApiClient({ baseUrl: listening.baseUrl, apiKey: service.apiKey })
+  const answers: Answered[] = []
+  let asked = 0
+  const settle = () =>
+    untilSettled(
+      () => service.places,
+      SETTLE_DEADLINE_MS,
+      () => void callRpc(url, 'evm_mine').catch(() => undefined),
+    )
+  const [first, second, issuer] = (await service.makeWallets(3)) as [LoadWallet, LoadWallet, LoadWallet]
+  for (const { address } of [first, second]) await fundFaucet(url, contracts, address)
+  const collectionId = await deployCollection(api, issuer, settle)
+  await eventually(async () => {
+    const { rowCount } = await service.pool.query('SELECT FROM balances WHERE wallet_id = ANY($1) AND balance > 0', [
+      [first.id, second.id],
+    ])
+    return rowCount === 4
+  })
+  return {
+    service,
+    url,
+    rpc: (method, ...params) => callRpc(url, method, params),
+    api,
+    wallets: [first, second],
+    issuer,
+    collectionId,
+    answers,
+    async send(wallet, asset) {
+      const plan = { wallets: [wallet], count: 1, spreadMs: 0, impatient: 0 }
+      const tokens = asset === 'USDC' ? 1 : 0
+      const transfers = planTransfers(createRandom(0), { ...plan, firstNumber: asked, tokens })
+      asked += 1
+      const [answer] = await sendTransfers(api, transfers, (answered) => void answers.push(answered))
+      if (answer === undefined || answer.transactionId === null)
+        throw new Error(`refused: ${answer?.status} ${answer?.code}`)
+      return answer.transactionId
+    },
+    settle,
+    stop: (kind) => (kind === 'api' ? listening.close() : service.stopWorker(kind)),
+    async start(kind) {
+      if (kind === 'api') listening = await service.listenAt(port)
+      else await service.startWorker(kind)
+    },
+    prepare(kind) {
+      const victim = prepareVictim(kind, service.env)
+      t.after(victim.kill)
+      return victim
+    },
+  }
+}
+
+async function deployCollection(api: ApiClient, { id }: LoadWallet, settle: () => Promise<void>): Promise<string> {
+  const body = { name: 'Points', symbol: 'PT', wallet_id: id }
+  const path = '/v1/nft/collections/create'
+  const made = await api.insist({ method: 'POST', path, key: 'collection', prefer: 'respond-async', body })
+  if (made.status !== 202) throw new Error(JSON.stringify(made.body))
+  await settle()
+  return made.body.data.collection_id
+}

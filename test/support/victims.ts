@@ -1,0 +1,93 @@
+/** Starts processes of the built service that die at a fault point, and says what became of them. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Step } from './fault-points.ts'
+
+export const PROCESS_KINDS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
+export type ProcessKind = (typeof PROCESS_KINDS)[number]
+
+/** Where a process is killed. `afterEffect`: only when this was the last effect that it had since it was armed. */
+export type Place = { readonly moment: 'before' | 'after'; readonly step: Step; readonly afterEffect?: Step }
+
+export type Order =
+  | { readonly type: 'start' }
+  | ({ readonly type: 'arm'; readonly signal: 'SIGKILL' | 'SIGSTOP' } & Place)
+  | { readonly type: 'set clock'; readonly aheadMs: number }
+
+export type FromVictim =
+  | { readonly type: 'loaded' | 'started' | 'armed' | 'clock set' }
+  | { readonly type: 'reached'; readonly moment: 'before' | 'after'; readonly step: Step }
+  | { readonly type: 'failed'; readonly step: Step; readonly error: string }
+
+export type Armed = { readonly armed: Promise<void>; readonly reached: Promise<void> }
+
+export type Victim = {
+  readonly pid: number
+  readonly start: () => Promise<void>
+  /**
+   * From now on the first step that fits ends it, or with SIGSTOP makes it stand still. `reached` resolves when it stands
+   * there: nothing of that step has happened, or all of it. To one that stands still it is said when it is resumed.
+   */
+  readonly arm: (place: Place, signal?: 'SIGKILL' | 'SIGSTOP') => Armed
+  /** How far its clock is ahead of the others from now on. */
+  readonly setClock: (aheadMs: number) => Promise<void>
+  /** Resolves with true when it was killed at its point, with false when it ended otherwise. */
+  readonly ended: Promise<boolean>
+  /** Steps that were refused, with what the database or the node said. */
+  readonly failures: readonly { readonly step: Step; readonly error: string }[]
+  readonly resume: () => void
+  /** Ends it whatever it does. */
+  readonly kill: () => void
+}
+
+const ENTRY = fileURLToPath(new URL('./victim-process.ts', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Loads a process and has it wait for the word to start. */
+export function prepareVictim(kind: ProcessKind, env: Readonly<Record<string, string>>): Victim {
+  const child = spawn(process.execPath, ['--import', 'tsx', ENTRY, kind], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  const failures: { step: Step; error: string }[] = []
+  const heard = listen(child, (message) => void (message.type === 'failed' && failures.push(message)))
+  const loaded = heard('loaded')
+  const ended = new Promise<boolean>((resolve) => child.on('exit', (_code, signal) => resolve(signal === 'SIGKILL')))
+  const order = async (said: Order, answer: FromVictim['type']) => {
+    const answered = heard(answer)
+    child.send(said)
+    await answered
+  }
+  return {
+    pid: child.pid ?? 0,
+    async start() {
+      await loaded
+      await order({ type: 'start' }, 'started')
+    },
+    arm: (place, signal = 'SIGKILL') => ({
+      reached: heard('reached'),
+      armed: order({ type: 'arm', signal, ...place }, 'armed'),
+    }),
+    setClock: (aheadMs) => order({ type: 'set clock', aheadMs }, 'clock set'),
+    ended,
+    failures,
+    resume: () => void child.kill('SIGCONT'),
+    kill: () => void child.kill('SIGKILL'),
+  }
+}
+
+/** Waits for the next message of a type. */
+function listen(child: ChildProcess, onMessage: (message: FromVictim) => void) {
+  const waiting = new Map<FromVictim['type'], (() => void)[]>()
+  if (child.stdout === null) throw new Error('a victim speaks on its standard output')
+  createInterface(child.stdout).on('line', (line) => {
+    if (!line.startsWith('{"type"')) return
+    const message = JSON.parse(line) as FromVictim
+    onMessage(message)
+    for (const resolve of waiting.get(message.type)?.splice(0) ?? []) resolve()
+  })
+  return (type: FromVictim['type']) =>
+    new Promise<void>((resolve) => waiting.set(type, [...(waiting.get(type) ?? []), resolve]))
+}

@@ -1,0 +1,118 @@
+/** A proof that was handed out once is believed for ever, and never a changed one. Its files are not to be made anew. */
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import { checkCommand } from '../../src/audit/commands/proof-commands.ts'
+import { parseNoteVerifier } from '../../src/audit/note/note-keys.ts'
+import { checkProof } from '../../src/audit/proof/check-proof.ts'
+import { canonicalJson } from '../../src/core/canonical-json.ts'
+import { canonicalText } from '../../src/event-log/canonical-text.ts'
+import { runCommandLine } from '../support/cli.ts'
+
+const FILE = new URL('../golden/audit/event.proof.json', import.meta.url)
+const text = readFileSync(FILE, 'utf8')
+const verifier = parseNoteVerifier(
+  readFileSync(new URL('../golden/audit/audit.key.pub', import.meta.url), 'utf8').trim(),
+)
+if (verifier === undefined) throw new Error('the golden key cannot be read')
+
+t.test('the golden proof is believed, by the command too, with the key that lies beside it', async (t) => {
+  t.match(checkProof(text, verifier), {
+    ok: true,
+    proof: { event_id: 'evt_wallet-wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11.2', leaf_index: 300 },
+    checkpoint: { origin: 'example.com/bursar', size: 777 },
+  })
+  const { code, out } = await runCommandLine([checkCommand()], ['audit', 'check', FILE.pathname])
+  t.equal(code, 0)
+  t.match(out, /^Proved: evt_wallet-.* is event 300 of the first 777 events of example\.com\/bursar\.\n/)
+})
+
+t.test('one turned bit anywhere in the file is refused', async (t) => {
+  const bytes = Buffer.from(text, 'utf8')
+  let refused = 0
+  for (let index = 0; index < bytes.length; index += 1) {
+    for (let bit = 0; bit < 8; bit += 1) {
+      const turned = Buffer.from(bytes)
+      turned[index] = (turned[index] ?? 0) ^ (1 << bit)
+      const check = checkProof(turned.toString('utf8'), verifier)
+      if (check.ok) t.fail(`bit ${bit} of byte ${index} is not seen`)
+      else refused += 1
+    }
+  }
+  t.equal(refused, 8 * bytes.length)
+})
+
+t.test('a byte more or less, or another form of the same values, is refused', async (t) => {
+  for (const changed of [
+    `${text} `,
+    `${text}\n`,
+    ` ${text}`,
+    text.trimEnd(),
+    JSON.stringify(JSON.parse(text)),
+    '',
+    '{}',
+    'null',
+    '[]',
+  ]) {
+    t.match(checkProof(changed, verifier), { ok: false, reason: /^is damaged/ })
+  }
+  const proof = JSON.parse(text) as Record<string, unknown>
+  for (const change of [
+    { extra: 1 },
+    { leaf_index: 301 },
+    { leaf_index: 300.5 },
+    { event_id: 'evt_wallet-x.2' },
+    { path: [] },
+    { event: null },
+  ]) {
+    t.match(
+      checkProof(`${JSON.stringify({ ...proof, ...change }, null, 2)}\n`, verifier),
+      { ok: false },
+      JSON.stringify(change),
+    )
+  }
+})
+
+t.test('members in another order are another file, and refused', async (t) => {
+  const proof = JSON.parse(text) as { event: { data: object } }
+  const reversed = (value: object) => Object.fromEntries(Object.entries(value).reverse())
+  for (const other of [reversed(proof), { ...proof, event: { ...proof.event, data: reversed(proof.event.data) } }]) {
+    t.match(checkProof(`${JSON.stringify(other, null, 2)}\n`, verifier), { ok: false, reason: /^is damaged/ })
+  }
+})
+
+/** As PostgreSQL prints `jsonb`: keys by length, then by bytes; a space behind each colon and comma. */
+function asJsonb(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(asJsonb).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const keys = Object.keys(value).sort((one, other) => {
+    const [a, b] = [Buffer.from(one), Buffer.from(other)]
+    return a.length - b.length || Buffer.compare(a, b)
+  })
+  return `{${keys.map((key) => `${JSON.stringify(key)}: ${asJsonb((value as Record<string, unknown>)[key])}`).join(', ')}}`
+}
+
+t.test('the canonical text of what the database prints is the canonical text of the value', async (t) => {
+  const { json } = fc.letrec((tie) => ({
+    json: fc.oneof(
+      { depthSize: 'small' },
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('', '"', '\\', '\\"', '\\\\"', 'a"b', '\u0001', '\u007f', '€', '\u2028'),
+      fc.maxSafeInteger(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie('json')),
+      fc.dictionary(
+        fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a', 'aa', 'a!', 'a"', 'ab', 'B', '1', '10', 'é')),
+        tie('json'),
+      ),
+    ),
+  }))
+  const parameters = { seed: Date.now(), numRuns: 500 }
+  t.comment(`seed ${parameters.seed}`)
+  fc.assert(
+    fc.property(json, (value) => canonicalText(asJsonb(value)) === canonicalJson(value)),
+    parameters,
+  )
+  t.not(canonicalText('{"a": 1.0}'), canonicalJson({ a: 1 }), 'another text of the same number is another value')
+})

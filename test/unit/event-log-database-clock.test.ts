@@ -1,0 +1,97 @@
+import t from 'tap'
+import { createDatabaseClock, type DatabaseClock } from '../../src/event-log/database-clock.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A machine and a database, whose clocks a test sets. */
+function withClocks() {
+  const clocks = { wall: 1_000_000, timer: 500, database: 2_000_000, roundTripMs: 0, isAway: false, asked: 0 }
+  const pool = {
+    async query() {
+      clocks.asked += 1
+      if (clocks.isAway) throw new Error('away')
+      clocks.timer += clocks.roundTripMs
+      clocks.wall += clocks.roundTripMs
+      clocks.database += clocks.roundTripMs
+      return { rows: [{ now_ms: String(clocks.database - clocks.roundTripMs / 2) }] }
+    },
+  }
+  const clock = createDatabaseClock(
+    pool as never,
+    () => clocks.wall,
+    () => clocks.timer,
+  )
+  const pass = (milliseconds: number) => {
+    clocks.wall += milliseconds
+    clocks.timer += milliseconds
+    clocks.database += milliseconds
+  }
+  return { clocks, clock, pass }
+}
+
+const settled = async ({ read }: DatabaseClock) => read()
+
+t.test('a process tells the time of the database, whatever its own machine says', async (t) => {
+  const { clocks, clock, pass } = withClocks()
+  t.teardown(clock.close)
+  await settled(clock)
+  t.equal(clock.now(), clocks.database)
+  pass(1_234)
+  t.equal(clock.now(), clocks.database)
+})
+
+t.test('before the database has answered, and where it never does, the time is the system clock', async (t) => {
+  const { clocks, clock, pass } = withClocks()
+  t.teardown(clock.close)
+  t.equal(clock.now(), clocks.wall)
+  clocks.isAway = true
+  await settled(clock)
+  await clock.read()
+  const away = clock.now()
+  pass(10)
+  t.equal(clock.now(), away + 10, 'it goes on')
+})
+
+for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
+  t.test(
+    `a system clock that is set by ${aheadMs / HOUR_MS} h moves nothing, and has the database asked again`,
+    async (t) => {
+      const { clocks, clock } = withClocks()
+      t.teardown(clock.close)
+      await settled(clock)
+      const { asked } = clocks
+      clocks.wall += aheadMs
+      t.equal(clock.now(), clocks.database)
+      await settled(clock)
+      t.equal(clocks.asked, asked + 1)
+      t.equal(clock.now(), clocks.database)
+      t.equal(clocks.asked, asked + 1, 'once')
+    },
+  )
+}
+
+t.test('a machine that slept, and whose timer stood still, is told the time when it wakes up', async (t) => {
+  const { clocks, clock } = withClocks()
+  t.teardown(clock.close)
+  await settled(clock)
+  clocks.wall += HOUR_MS
+  clocks.database += HOUR_MS
+  clock.now()
+  await settled(clock)
+  t.equal(clock.now(), clocks.database)
+})
+
+t.test('an answer that was long on its way is not believed', async (t) => {
+  const { clocks, clock } = withClocks()
+  t.teardown(clock.close)
+  await settled(clock)
+  clocks.database += HOUR_MS
+  clocks.roundTripMs = 5_000
+  await clock.read()
+  t.equal(clock.now(), clocks.database - HOUR_MS)
+  clocks.roundTripMs = 100
+  await clock.read()
+  t.equal(clock.now(), clocks.database)
+})
+
+t.end()

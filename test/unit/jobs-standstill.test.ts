@@ -1,0 +1,16 @@
+import t from 'tap'
+import { createStandstill } from '../../src/jobs/standstill.ts'
+
+t.test('what keeps its mark for longer than it may is told; what moves, or is gone, is not', async (t) => {
+  let now = 0
+  const look = createStandstill(1_000, () => now)
+  t.strictSame(look(new Map([['a', '1'], ['b', '1'], ['c', '1']])), []) // biome-ignore format: one line shows one look
+  now = 900
+  t.strictSame(look(new Map([['a', '1'], ['b', '2']])), []) // biome-ignore format: one line shows one look
+  now = 1_001
+  t.strictSame(look(new Map([['a', '1'], ['b', '2'], ['c', '1']])), ['a'], 'c came back: it counts anew') // biome-ignore format: one line shows one look
+  now = 1_901
+  t.strictSame(look(new Map([['b', '2']])), ['b'])
+})
+
+t.end()
