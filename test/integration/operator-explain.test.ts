@@ -27,10 +27,7 @@ type Story = {
 t.test('explain', async (t) => {
   const stage = await withOperator(t)
   const { pool, log, run, execute } = stage
-  await pool.query(
-    `INSERT INTO api_keys VALUES ($1, 'acme', 'mainnet', 'payroll', 'digest', '{*}', NULL, NULL, now(), 1)`,
-    [KEY_ID],
-  )
+  await labelKey(pool)
   const wallet = await stage.wallet()
   await observe(stage, wallet.walletId, 10n ** 18n)
   const other = await stage.request(wallet, { amount: '5000', reserved: { gasLimit: '21000', maxFeePerGas: '1' } })
@@ -144,6 +141,13 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
     })
     node.up = true
   })
+}
+
+async function labelKey(pool: OperatorStage['pool']): Promise<void> {
+  await pool.query(
+    `INSERT INTO api_keys VALUES ($1, 'acme', 'mainnet', 'payroll', 'digest', '{*}', NULL, NULL, now(), 1)`,
+    [KEY_ID],
+  )
 }
 
 /** The follower saw a balance. */
