@@ -26,7 +26,7 @@ type Story = {
 
 t.test('explain', async (t) => {
   const stage = await withOperator(t)
-  const { pool, log, run, execute } = stage
+  const { pool, run } = stage
   await labelKey(pool)
   const wallet = await stage.wallet()
   await observe(stage, wallet.walletId, 10n ** 18n)
@@ -39,8 +39,6 @@ t.test('explain', async (t) => {
   await observe(stage, wallet.walletId, 7n)
   const dependent = await stage.request(wallet, { dependsOn: id })
   const tell = async (what: string): Promise<Story> => JSON.parse((await run(`explain ${what} --json`)).out)
-  const detail = (story: Story, step: number, name: string) =>
-    story.story[step]?.details.find((one) => one.name === name)
 
   await t.test('who asked, and what it was accepted on: recorded, or as the log was then', async (t) => {
     const story = await tell(id)
@@ -62,6 +60,16 @@ t.test('explain', async (t) => {
     t.match(detail(await tell(other), 0, 'fee quote')?.value, /not recorded/)
   })
 
+  await wholeLife(t, stage, id)
+  await lookUps(t, stage, { id, other, dependent, walletId: wallet.walletId })
+})
+
+function detail(story: Story, step: number, name: string): Told | undefined {
+  return story.story[step]?.details.find((one) => one.name === name)
+}
+
+async function wholeLife(t: Test, stage: OperatorStage, id: string): Promise<void> {
+  const { log, run, execute } = stage
   await t.test('each hash with its purpose, each block, each reorg, and how long it took', async (t) => {
     await execute(id, { ...signature(id, 0, 12n * GWEI, log.now()), quote: QUOTE })
     await execute(id, { type: 'RecordSubmission', hash: hashOf(id, 0), now: log.now() })
@@ -71,7 +79,7 @@ t.test('explain', async (t) => {
     await execute(id, { type: 'RecordInclusion', inclusion: inclusion(hashOf(id, 0), 99, log.now()) })
     await reorg(stage, id)
     await execute(id, { type: 'RecordInclusion', inclusion: inclusion(hashOf(id, 9), 100, log.now()) })
-    const story = await tell(id)
+    const story = JSON.parse((await run(`explain ${id} --json`)).out) as Story
     t.strictSame(
       story.story.map(({ event }) => event),
       [
@@ -97,9 +105,7 @@ t.test('explain', async (t) => {
     t.match(out, /… .* until a signer had its turn\n.*signed with nonce 0/)
     t.match(out, /now {2}mined \(pending\) for/)
   })
-
-  await lookUps(t, stage, { id, other, dependent, walletId: wallet.walletId })
-})
+}
 
 type Known = Readonly<Record<'id' | 'other' | 'dependent' | 'walletId', string>>
 
