@@ -199,6 +199,9 @@ const HISTORY: readonly Commit[] = [
       { items: [{ tokenId: '1', to: PLACE.contract, amount: '1', transactionId: 'tx_18', sequence: 2 }] },
     ],
   ],
+  // A nonce that nobody has is filled, so that those after it may go.
+  [[tx('19'), 'NonceFillRequested.v1']],
+  [[tx('19'), 'TransactionSigned.v2', signed(5, '0x1901')]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
