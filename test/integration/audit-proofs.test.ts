@@ -21,7 +21,9 @@ const publicKey = `${keyFile}.pub`
 const { send } = await startTestApp({ routes: composeAuditRoutes({ pool }) })
 const get = (url: string, key: string = KEYS.full) => send({ url, headers: { authorization: `Bearer ${key}` } })
 const commands = [
-  checkpointCommand((task) => task({ takeCheckpoint, checkpointFile })),
+  checkpointCommand((task) =>
+    task({ takeCheckpoint, checkpointFile, requestAnchor: () => Promise.reject(new Error('nobody asked')) }),
+  ),
   proveCommand((task) => task({ proveEvent: createProveEvent(pool), publicKeyFile: publicKey })),
   checkCommand(),
 ]

@@ -202,6 +202,8 @@ const HISTORY: readonly Commit[] = [
   // A nonce that nobody has is filled, so that those after it may go.
   [[tx('19'), 'NonceFillRequested.v1']],
   [[tx('19'), 'TransactionSigned.v2', signed(5, '0x1901')]],
+  // An operator puts a signed head of the log on chain.
+  [[tx('20'), 'CheckpointAnchorRequested.v1', { subject: { type: 'checkpoint', id: '3' } }, key('anchor')]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
