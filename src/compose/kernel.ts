@@ -119,5 +119,7 @@ function createPool(connectionString: string, config: Config, processName: strin
   })
   // An idle connection that breaks is replaced by the next query; without a listener it would end the process.
   pool.on('error', (error) => logger.warn({ err: error }, 'a database connection broke'))
+  // The same of one that somebody holds: the statement that was running fails, or the next one.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }

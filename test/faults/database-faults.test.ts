@@ -73,6 +73,15 @@ t.test('a connection that is cut before the commit took place loses nothing eith
   await settleAndAudit(t)
 })
 
+t.test('a connection that breaks while somebody holds it, and asks nothing, does not end the process', async (t) => {
+  const held = await service.pool.connect()
+  const ended = new Promise((resolve) => held.once('end', resolve))
+  t.ok(proxy.cutAll() > 0)
+  await ended
+  held.release()
+  t.equal((await eventually(() => service.pool.query('SELECT 1'))).rowCount, 1, 'the pool gives another one')
+})
+
 t.test(
   'statements that take 2 s, longer than a lease lives, hold nothing up for ever and pay nothing twice',
   async (t) => {
