@@ -3,8 +3,8 @@ import { NotFound } from '../core/errors.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
 import type { CheckpointRows } from './checkpoints/checkpoint-rows.ts'
+import type { ReadEvents } from './event-page.ts'
 import type { ProveEvent } from './proof/prove-event.ts'
-import type { ReadEvents } from './read-events.ts'
 import { checkpointSchema, eventPageSchema, eventsQuery, proofParams, proofSchema } from './schemas.ts'
 
 export type AuditRoutePorts = {

@@ -1,8 +1,8 @@
 /** What requests and answers about the audit look like on the wire. */
 import { Type } from '@sinclair/typebox'
 import { closedObject, instantSchema, nullable } from '../http/schemas.ts'
+import type { EventPage } from './event-page.ts'
 import { PROOF_FORMAT, type Proof } from './proof/proof-file.ts'
-import type { EventPage } from './read-events.ts'
 
 const STREAM = 'wallet-wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 const HASH = '9f2b7f0c5d1e4a3b8c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3'

@@ -4,8 +4,9 @@
  */
 import type { Pool } from 'pg'
 import { nativeAsset } from '../core/assets.ts'
-import { ChainRefused, NotFound, ValidationFailed } from '../core/errors.ts'
+import { ChainRefused, NotFound } from '../core/errors.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
+import { readPastTime } from '../core/past-time.ts'
 import { type FindWallet, type WalletOwner, withAddress } from '../wallets/find-wallet.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import type { BalanceChainOf } from './chain.ts'
@@ -48,7 +49,7 @@ export function createReadBalance(ports: ReadBalancePorts): ReadBalance {
   const { findWallet, resolveAsset, assetsOf, clock } = ports
   return async (owner, walletId, question) => {
     const wallet = await findWallet(owner, walletId)
-    const at = question.at === undefined ? null : pastTime(question.at, clock())
+    const at = question.at === undefined ? null : readPastTime(question.at, clock())
     const asset = question.asset === undefined ? nativeOf(wallet) : await resolveAsset(wallet, question.asset)
     const others = question.tokens ? await assetsOf(wallet) : []
     const assets = [...new Map([asset, ...others].map((each) => [each.assetId, each])).values()]
@@ -64,19 +65,6 @@ export function createReadBalance(ports: ReadBalancePorts): ReadBalance {
 
 function nativeOf({ network, chainId }: WalletFacts): NamedAsset {
   return { ...nativeAsset(network, chainId), source: 'native' }
-}
-
-/** @throws ValidationFailed `invalid_time`, `time_in_future` */
-function pastTime(text: string, now: number): Date {
-  const time = Date.parse(text)
-  if (Number.isNaN(time)) {
-    throw ValidationFailed.field('at', 'invalid_time', 'at must be an ISO 8601 time, such as 2026-01-31T12:00:00.000Z.')
-  }
-  if (time > now) {
-    const message = `at is in the future (it is ${toInstant(now)} now): give an earlier time, or leave it out.`
-    throw ValidationFailed.field('at', 'time_in_future', message)
-  }
-  return new Date(Math.max(0, time)) // Nothing was recorded before 1970, and the database knows no year 0.
 }
 
 async function findNow(

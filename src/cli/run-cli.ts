@@ -110,13 +110,15 @@ function paintFor(coloured: boolean): Paint {
 /** `undefined` for a defect of ours: it is shown with its stack. */
 function exitCodeOf(error: unknown): ExitCode | undefined {
   if (error instanceof BadInput || error instanceof ValidationFailed || error instanceof NotFound) return 2
+  // Before sockets: both say ENOENT, of a file that is missing and of a socket that nobody listens on.
+  if (isOfFiles(error)) return 1
   if (error instanceof Unavailable || isConnectionFailure(error)) return 3
-  if (error instanceof BursarError || isOfFiles(error)) return 1
+  if (error instanceof BursarError) return 1
   return undefined
 }
 
 /** No such file, no space, no permission: the message of the system names the path and says it all. */
 function isOfFiles(error: unknown): boolean {
   const { syscall, path } = error as { syscall?: unknown; path?: unknown }
-  return typeof syscall === 'string' && typeof path === 'string'
+  return typeof syscall === 'string' && syscall !== 'connect' && typeof path === 'string'
 }

@@ -1,7 +1,7 @@
 /** The audit endpoints and what stands behind them. They read: nothing here can sign. */
 import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
+import { createReadEvents } from '../audit/event-page.ts'
 import { createProveEvent } from '../audit/proof/prove-event.ts'
-import { createReadEvents } from '../audit/read-events.ts'
 import { auditRoutes } from '../audit/routes.ts'
 import type { Routes } from '../http/request.ts'
 import type { Kernel } from './kernel.ts'

@@ -1,14 +1,18 @@
 /** The audit commands of `npm run bursar`, each with what it needs. */
 
+import { createRequestAnchor, type RequestAnchor } from '../audit/anchor/request-anchor.ts'
 import { PUBLIC_SUFFIX } from '../audit/checkpoints/audit-key.ts'
 import { checkpointCommand } from '../audit/commands/checkpoint-command.ts'
 import { checkCommand, proveCommand } from '../audit/commands/proof-commands.ts'
 import { verifyCommand } from '../audit/commands/verify-command.ts'
 import { createProveEvent } from '../audit/proof/prove-event.ts'
 import type { CliCommand, Within } from '../cli/command.ts'
+import { createWalletFacts } from '../wallets/wallet-facts.ts'
+import { apiParts } from './api-parts.ts'
 import { composeTakeCheckpoint } from './auditor.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
+import { transactionParts } from './transaction-parts.ts'
 
 export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   const within =
@@ -17,7 +21,8 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
       withKernel(env, async (kernel) => task(await portsOf(kernel)))
   return [
     verifyCommand(
-      within(({ config }) => ({
+      within(({ config, chains }) => ({
+        chains: chains.all.map(({ settings: { chainId, network }, client }) => ({ chainId, network, client })),
         databaseUrl: config.databaseUrl ?? '',
         publicKeyFile: `${config.audit.keyFile}${PUBLIC_SUFFIX}`,
         checkpointFile: config.audit.checkpointFile,
@@ -27,6 +32,7 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
       within(async (kernel) => ({
         takeCheckpoint: await composeTakeCheckpoint(kernel),
         checkpointFile: kernel.config.audit.checkpointFile,
+        requestAnchor: composeRequestAnchor(kernel),
       })),
     ),
     proveCommand(
@@ -37,4 +43,9 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
     ),
     checkCommand(),
   ]
+}
+
+function composeRequestAnchor(kernel: Kernel): RequestAnchor {
+  const { ports } = transactionParts(kernel, apiParts(kernel))
+  return createRequestAnchor({ ...ports, log: kernel.log, factsOf: createWalletFacts(kernel.pool) })
 }

@@ -4,6 +4,7 @@ import { createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
 import { createTakeCheckpoint, type TakeCheckpoint } from '../audit/checkpoints/take-checkpoint.ts'
 import { TreeDamaged } from '../audit/tree/tree-damaged.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { lead, pause } from '../event-log/lead.ts'
 import { addAuditGauges } from './audit-gauges.ts'
 import type { Kernel } from './kernel.ts'
@@ -20,9 +21,22 @@ export async function composeTakeCheckpoint({ config, pool, clock }: Kernel): Pr
   return createTakeCheckpoint({ pool, signer, file, clock })
 }
 
+/** Whether a key is missing or new, the database alone knows: a start waits for it, as other processes do. */
+async function onceAnswered(kernel: Kernel, signal: AbortSignal): Promise<TakeCheckpoint> {
+  for (;;) {
+    try {
+      return await composeTakeCheckpoint(kernel)
+    } catch (error) {
+      if (!isConnectionFailure(error) || signal.aborted) throw error
+      kernel.logger.warn({ err: error }, 'the database does not answer, the auditor waits for it')
+      await pause(RETRY_MS, signal)
+    }
+  }
+}
+
 export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, leases, logger, metrics } = kernel
-  const takeCheckpoint = await composeTakeCheckpoint(kernel)
+  const takeCheckpoint = await onceAnswered(kernel, signal)
   addAuditGauges(kernel)
   let refusal: string | null = null
 

@@ -16,7 +16,7 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel))))
 }
 
-export function operatorPorts({ config, pool, log, jobs, chains, clock }: Kernel): OperatorPorts {
+function operatorPorts({ config, pool, log, jobs, chains, clock }: Kernel): OperatorPorts {
   const parties = config.mpc === null || config.mpc.addresses === null ? [] : [...config.mpc.addresses.keys()]
   return {
     pool,

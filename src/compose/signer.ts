@@ -13,7 +13,8 @@ import { createSealExport } from '../recovery/seal-export.ts'
 import { createSignRecorded } from '../signatures/sign-recorded.ts'
 import { createDrainLane } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
-import { createLaneReads, parseLane } from '../transactions/lanes.ts'
+import { createFillGaps } from '../transactions/fill-gaps.ts'
+import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { createCreateHdWallet } from '../wallets/create-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
@@ -21,6 +22,7 @@ import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
+import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
 import type { Work } from './run-process.ts'
 
@@ -103,6 +105,8 @@ function composeLane(
 ) {
   const lanes = createLaneReads(pool)
   const shared = { log, lanes, signer, keyOf, clock }
+  const nonceOf = async ({ chainId, address }: Lane) =>
+    Number(await rpcCall(chainOf(chainId).client, 'eth_getTransactionCount', [address, 'latest']))
   const replace = createReplaceInLane({
     ...shared,
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
@@ -116,6 +120,19 @@ function composeLane(
     leases,
     replace,
     maxInFlight: config.maxInFlightPerLane,
+    fillGaps: createFillGaps({
+      log,
+      lanes,
+      newId,
+      quoteOf: (chainId) => chainOf(chainId).fees.quote(),
+      nonceOf,
+      replaceAfterMs: config.replaceAfterMs,
+      onFilled: ({ chainId, address }, nonces) =>
+        logger.warn(
+          { network: chainOf(chainId).settings.network, address, nonces },
+          'nobody has nonces that a lane waits for: it fills them with transfers of nothing',
+        ),
+    }),
     onSigned: (chainId, transactions) =>
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
     chainOf(chainId) {
@@ -123,7 +140,7 @@ function composeLane(
       return {
         quote: fees.quote,
         estimateGas: createEstimateGas(client, code),
-        nonceOf: async (address) => Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),
+        nonceOf: (address) => nonceOf({ chainId, address }),
       }
     },
   })

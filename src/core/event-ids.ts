@@ -3,8 +3,6 @@
  * transaction ids are places in one database, and are not kept.
  */
 
-/** What stands before the stream in the id of an event. */
-export const EVENT_ID_PREFIX = 'evt_'
 /** A version is an `integer` of PostgreSQL. */
 const MAX_VERSION = 2_147_483_647
 const EVENT_ID = /^evt_([a-z]+-[^\s]+)\.([1-9][0-9]{0,9})$/
@@ -13,7 +11,7 @@ export type EventName = { readonly streamId: string; readonly streamVersion: num
 
 /** `evt_<stream id>.<stream version>`: `evt_transaction-tx_0197….3` is the third event of that transaction. */
 export function eventIdOf({ streamId, streamVersion }: EventName): string {
-  return `${EVENT_ID_PREFIX}${streamId}.${streamVersion}`
+  return `evt_${streamId}.${streamVersion}`
 }
 
 /** What an id names, or `undefined` when it is no id of an event. */

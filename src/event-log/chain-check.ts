@@ -4,7 +4,7 @@ import { canonicalEvent, chainHash } from './hash-chain.ts'
 import type { EventRow } from './rows.ts'
 
 /** An event is not what was appended, or one is missing before it. */
-export class BrokenChain extends BursarError {
+class BrokenChain extends BursarError {
   override readonly type = 'conflict'
   override readonly code = 'broken_chain'
 }

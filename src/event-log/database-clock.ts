@@ -8,7 +8,7 @@ import type { Pool } from 'pg'
 import type { Clock } from '../core/ids.ts'
 
 export type DatabaseClock = {
-  /** Milliseconds since the epoch. It may go back by what two readings differ in, which is about a round trip. */
+  /** Milliseconds since the epoch. It is moved only as far as a reading proves it wrong. */
   readonly now: Clock
   /** Reads the database's time once more. Never rejects: without an answer the last reading holds. */
   readonly read: () => Promise<void>
@@ -17,8 +17,6 @@ export type DatabaseClock = {
 
 /** Timers of machines part by some 50 ms in an hour; half a minute keeps them together and costs one tiny query. */
 const READ_EVERY_MS = 30_000
-/** An answer that took longer says too little about when it was given. */
-const MAX_ROUND_TRIP_MS = 1_000
 /** When system time and timer part by more, the clock was set, or the machine slept, during which no timer ran: read at once. */
 const MAX_DRIFT_MS = 1_000
 
@@ -45,8 +43,10 @@ export function createDatabaseClock(
     })
     const answeredAt = timer()
     const nowMs = Number(rows[0]?.now_ms)
-    if (!Number.isFinite(nowMs) || answeredAt - askedAt > MAX_ROUND_TRIP_MS) return
-    offset = Math.round(nowMs - (askedAt + answeredAt) / 2)
+    if (!Number.isFinite(nowMs)) return
+    // The database looked at its clock somewhere between the question and the answer. What agrees with that is left alone, so that
+    // processes of one machine, or of machines whose clocks are right, tell the same time however slow an answer was.
+    offset = Math.min(Math.max(offset, nowMs - answeredAt), nowMs - askedAt)
   }
 
   function read(): Promise<void> {

@@ -11,7 +11,7 @@ import type { StreamEvent } from './read-streams.ts'
 export type AnyAggregate = Aggregate<never, never, never>
 
 /** The log holds what this version does not know. */
-export class UnknownEvent extends BursarError {
+class UnknownEvent extends BursarError {
   override readonly type = 'conflict'
   override readonly code = 'unknown_event'
 }
@@ -37,6 +37,8 @@ export type Fold = {
   readonly take: (event: StreamEvent) => FoldedStream | null
   /** The last stream; `null` when there was none. */
   readonly end: () => FoldedStream | null
+  /** What was folded so far. */
+  readonly taken: () => { readonly events: number; readonly streams: number; readonly position: bigint | null }
 }
 
 export type FoldSettings = {
@@ -52,12 +54,20 @@ export function createFold({ aggregates, primaryKeys, until }: FoldSettings): Fo
     aggregates.map((aggregate) => [aggregate.category, aggregate as unknown as Aggregate<unknown, unknown, Event>]),
   )
   let current: OpenStream | null = null
+  let events = 0
+  let streams = 0
+  let position: bigint | null = null
   return {
     take(event) {
       const ended = current !== null && current.streamId !== event.stream_id ? current.close() : null
       if (current === null || ended !== null) current = openStream(event, byCategory, primaryKeys)
       if (until !== undefined && event.recorded_at > until) current.cut()
-      current.take(event)
+      if (current.take(event)) {
+        events += 1
+        const at = BigInt(event.position)
+        if (position === null || at > position) position = at
+        if (event.stream_version === 1) streams += 1
+      }
       return ended
     },
     end() {
@@ -65,12 +75,14 @@ export function createFold({ aggregates, primaryKeys, until }: FoldSettings): Fo
       current = null
       return ended
     },
+    taken: () => ({ events, streams, position }),
   }
 }
 
 type OpenStream = {
   readonly streamId: string
-  readonly take: (event: StreamEvent) => void
+  /** False once the stream is cut. */
+  readonly take: (event: StreamEvent) => boolean
   readonly cut: () => void
   readonly close: () => FoldedStream
 }
@@ -108,7 +120,7 @@ function openStream(
       isCut = true
     },
     take(event) {
-      if (isCut) return
+      if (isCut) return false
       const known = read(aggregate, event)
       const after = aggregate.evolve(state, known)
       const { stream_version: version, metadata } = event
@@ -120,13 +132,14 @@ function openStream(
       })
       state = after
       for (const { table, row } of changes.rows) keep(table, row)
-      if (!event.fresh) return
+      if (!event.fresh) return true
       for (const { walletId, assetId, delta } of changes.holds) holds.add(walletId, assetId, delta)
       const { tenantId, idempotency } = metadata
       const opened = idempotency && aggregate.opens?.(known, { id, version })
-      if (!opened) return
+      if (!opened) return true
       const { key, fingerprint, resourceId } = idempotency
       claims.push({ tenant_id: tenantId, key, fingerprint, resource_id: resourceId ?? opened.id, rank: opened.rank })
+      return true
     },
     close: () => ({ rows, holds: holds.all(), claims }),
   }

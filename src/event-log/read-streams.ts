@@ -38,16 +38,13 @@ export async function beginSnapshot(reader: Client, tables: readonly string[] = 
   return rows[0]?.snapshot ?? ''
 }
 
-/** How many events a filter leaves, and how far the log goes in it. */
-export async function countEvents(
-  reader: Client,
-  filter: StreamFilter,
-): Promise<{ readonly events: number; readonly last: string | null }> {
-  const { rows } = await reader.query<{ events: string; last: string | null }>(
-    `SELECT count(*) AS events, max(position) AS last FROM events AS e WHERE ${CONDITION}`,
+/** How many events a filter leaves. */
+export async function countEvents(reader: Client, filter: StreamFilter): Promise<number> {
+  const { rows } = await reader.query<{ events: string }>(
+    `SELECT count(*) AS events FROM events AS e WHERE ${CONDITION}`,
     conditionValues(filter),
   )
-  return { events: Number(rows[0]?.events ?? 0), last: rows[0]?.last ?? null }
+  return Number(rows[0]?.events)
 }
 
 const CONDITION = `($1::text IS NULL OR e.stream_id = $1)

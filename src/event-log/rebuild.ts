@@ -96,7 +96,7 @@ async function rebuildBeside(
   const shadow = await createShadow({ writer, live, schema: REBUILD_SCHEMA, tables, primaryKeys })
 
   const since = await beginSnapshot(reader)
-  const { events: total } = await countEvents(reader, {})
+  const total = await countEvents(reader, {})
   const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys) })
   const folded = await foldInto(shadow, readStreams(reader, {}), fold, (done) => onProgress?.(done, total))
   await shadow.fill()
@@ -112,7 +112,8 @@ async function rebuildBeside(
     const counted = await writer.query<{ n: string }>(`SELECT count(*) AS n FROM ${nameIn(live, table)}`)
     rows[table] = Number(counted.rows[0]?.n)
   }
-  return { ...folded, caughtUp: work.caughtUp, rows, longestSwapMs }
+  const { events, streams } = folded
+  return { events, streams, caughtUp: work.caughtUp, rows, longestSwapMs }
 }
 
 /** Keys, indexes and grants as the live table has them, and what the planner needs to know. */

@@ -82,14 +82,14 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
     ...(streamId === undefined ? {} : { streamId }),
     ...(typeof to === 'bigint' ? { upTo: { transactionId: await transactionOf(reader, to), position: to } } : {}),
   }
-  const { events: total, last } = await countEvents(reader, filter)
+  const total = await countEvents(reader, filter)
   if (streamId !== undefined && total === 0) throw unknownStream(streamId)
   const fold = createFold({
     aggregates,
     primaryKeys: namesOf(keyColumns),
     ...(to instanceof Date ? { until: to } : {}),
   })
-  const { events, streams } = await foldInto(shadow, readStreams(reader, filter), fold, (done) =>
+  const { events, streams, position } = await foldInto(shadow, readStreams(reader, filter), fold, (done) =>
     onProgress?.(done, total),
   )
   await shadow.fill()
@@ -117,7 +117,7 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
     await writer.query('COMMIT')
   }
   await reader.query('ROLLBACK')
-  return { events, streams, position: last, rows, differences }
+  return { events, streams, position: position?.toString() ?? null, rows, differences }
 }
 
 /** Folds what is read into a shadow. */
@@ -126,25 +126,19 @@ export async function foldInto(
   batches: AsyncIterable<readonly StreamEvent[]>,
   fold: Fold,
   onProgress: (events: number) => void,
-): Promise<{ readonly events: number; readonly streams: number }> {
-  let events = 0
-  let streams = 0
+): Promise<ReturnType<Fold['taken']>> {
+  let read = 0
   for await (const batch of batches) {
     for (const event of batch) {
       const ended = fold.take(event)
-      if (ended === null) continue
-      streams += 1
-      await shadow.add(ended)
+      if (ended !== null) await shadow.add(ended)
     }
-    events += batch.length
-    onProgress(events)
+    read += batch.length
+    onProgress(read)
   }
   const last = fold.end()
-  if (last !== null) {
-    streams += 1
-    await shadow.add(last)
-  }
-  return { events, streams }
+  if (last !== null) await shadow.add(last)
+  return fold.taken()
 }
 
 export function namesOf(keys: Awaited<ReturnType<typeof readPrimaryKeys>>): ReadonlyMap<string, readonly string[]> {

@@ -2,7 +2,7 @@
 import pg, { type Pool } from 'pg'
 
 /** The same database as the pool's. The caller ends it. */
-export async function openSession(pool: Pool, name: string): Promise<pg.Client> {
+async function openSession(pool: Pool, name: string): Promise<pg.Client> {
   const { connectionString } = pool.options
   const client = new pg.Client({ connectionString, application_name: `bursar-${name}`, keepAlive: true })
   await client.connect()

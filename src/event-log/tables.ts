@@ -37,6 +37,9 @@ export type ReadModel = keyof typeof READ_MODELS
 
 /** Tables that no log can make again: why not, and what comes of them elsewhere. */
 export const BESIDE_THE_LOG = {
+  audit_checkpoints: 'tree heads that were signed; the auditor of another installation signs its own',
+  audit_tiles: 'the tree over the log by places in it; the auditor makes it again, with the same root',
+  audit_tree: 'how far the auditor has read',
   chain_blocks: 'seen on the chain; an export carries them',
   chain_cursors: 'how far the follower has walked; an export carries them',
   checkpoints: 'how far subscriptions have read; they begin anew elsewhere, and what they queue again changes nothing',

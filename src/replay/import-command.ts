@@ -1,8 +1,8 @@
 /** `import`: makes a log and its read models of a whole export, in an empty database. */
 import { createReadStream } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, constants } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import type { CliCommand, CliInput, CliIo, ExitCode, Within } from '../cli/command.ts'
+import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { importLog } from '../event-log/import-log.ts'
 import type { ReplayPorts } from './ports.ts'
 import { count, progressOf, rowsTable } from './show.ts'
@@ -26,13 +26,11 @@ async function run(
   { arguments: [file = '-'], options }: CliInput,
   io: CliIo,
 ): Promise<ExitCode> {
-  if (file !== '-') await access(file)
-  const input = file === '-' ? process.stdin : createReadStream(file)
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+  if (file !== '-') await requireReadable(file)
   const progress = progressOf(io, 'events')
   const onProgress = (events: number) => progress.at(events, null)
   const verify = options.verify === true
-  const imported = await importLog(pool, aggregates, lines, { verify, onProgress }).finally(progress.end)
+  const imported = await importLog(pool, aggregates, linesOf(file), { verify, onProgress }).finally(progress.end)
   const { events, streams, rows } = imported
   const checked = verify ? ', every hash chain checked' : ''
   io.print(
@@ -40,4 +38,16 @@ async function run(
     `${count(events)} events of ${count(streams)} streams imported${checked}\n\n${rowsTable(io, rows)}`,
   )
   return 0
+}
+
+/** Opened when the first line is asked for: a reader of lines that runs ahead of its reader loses them. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+}
+
+async function requireReadable(file: string): Promise<void> {
+  await access(file, constants.R_OK).catch(() => {
+    throw new BadInput(`There is no file ${file} that can be read.`)
+  })
 }

@@ -221,7 +221,8 @@ function recordForeignNonce(
     type: 'NonceConsumedExternally',
     data: { nonce: command.nonce, finalizedBlock: command.finalizedBlock, foundAt: command.now },
   }
-  if (transaction.cancellationRequested) {
+  // A filler whose nonce another one took has nothing left to do.
+  if (transaction.cancellationRequested || transaction.type === 'NONCE_FILL') {
     return [consumed, { type: 'TransactionCancelled', data: { hash: null, cancelledAt: command.now } }]
   }
   const foreignNonces = new Set(transaction.abandoned.map(({ nonce }) => nonce)).size + 1

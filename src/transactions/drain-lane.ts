@@ -16,6 +16,7 @@ import type { TransactionCommand } from './decider.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
 import type { FailureCode, Fees, GasPriority, Intent, RecordedQuote, SignedBytes } from './events.ts'
+import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
 import { recordedQuote } from './recorded-quote.ts'
@@ -44,6 +45,7 @@ export type DrainLanePorts = {
   readonly replace: ReplaceInLane
   readonly clock: Clock
   readonly maxInFlight: number
+  readonly fillGaps: FillGaps
   /** Told of each batch once it is in the log, for metrics. */
   readonly onSigned: (chainId: number, transactions: number) => void
 }
@@ -51,14 +53,16 @@ export type DrainLanePorts = {
 export type DrainLane = (lane: Lane) => Promise<void>
 
 export function createDrainLane(ports: DrainLanePorts): DrainLane {
-  const { leases, replace } = ports
+  const { leases, replace, fillGaps } = ports
   return async (lane) => {
     const lease = await leases.acquire(`sign-${laneName(lane)}`)
     if (lease === null) return // Another signer holds the lane, and has now been told that there is more to do.
     try {
       do {
-        await replace(lane, lease)
-        while ((await lease.renew()) && (await signNext(ports, lane, lease)));
+        const isStuck = await replace(lane, lease)
+        while ((await lease.renew()) && (await signNext(ports, lane, lease, 0)));
+        const gaps = isStuck ? await fillGaps(lane, lease) : 0
+        if (gaps > 0) await signNext(ports, lane, lease, gaps)
       } while ((await lease.release()) === 'wanted')
     } catch (error) {
       await lease.release({ force: true })
@@ -67,12 +71,15 @@ export function createDrainLane(ports: DrainLanePorts): DrainLane {
   }
 }
 
-/** Signs one batch. False when nothing waits or the lane has enough in flight: a mined block wakes it again. */
-async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease): Promise<boolean> {
+/**
+ * Signs one batch. What fills gaps is signed even where the lane has enough in flight: nothing of that is mined before.
+ * False when nothing waits or the lane has enough in flight: a mined block wakes it again.
+ */
+async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease, gaps: number): Promise<boolean> {
   const { log, lanes, maxInFlight } = ports
   const chain = ports.chainOf(lane.chainId)
   // A reorg may have put more in flight than there is room for.
-  const room = Math.max(0, maxInFlight - (await lanes.inFlight(lane)))
+  const room = Math.max(gaps, maxInFlight - (await lanes.inFlight(lane)))
   const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room))
   if (ids.length === 0) return false
   const [waiting, quote, chainNonce] = await Promise.all([

@@ -26,7 +26,7 @@ export type RecordedQuote = {
 }
 
 /** What a transaction serves, for those who look it up from there. */
-export const SUBJECT_TYPES = ['collection', 'mint', 'nft_transfer', 'token'] as const
+export const SUBJECT_TYPES = ['collection', 'mint', 'nft_transfer', 'token', 'checkpoint'] as const
 export type SubjectType = (typeof SUBJECT_TYPES)[number]
 export type Subject = { readonly type: SubjectType; readonly id: string }
 
@@ -92,6 +92,10 @@ export const TRANSACTION_TYPES = {
   NftTransferRequested: 'NFT_TRANSFER',
   TokenUpdateRequested: 'NFT_UPDATE',
   VoucherRevocationRequested: 'NFT_REVOKE',
+  /** An operator puts a signed head of the log on chain. */
+  CheckpointAnchorRequested: 'AUDIT_ANCHOR',
+  /** Asked for by a lane itself: nobody has the nonce that all of its others wait for. */
+  NonceFillRequested: 'NONCE_FILL',
 } as const
 export type Opening = keyof typeof TRANSACTION_TYPES
 export type TransactionType = (typeof TRANSACTION_TYPES)[Opening]

@@ -36,12 +36,20 @@ export type LaneReads = {
   readonly wantingReplacement: (lane: Lane) => Promise<string[]>
   /** Unchanged for so many milliseconds and still in no block, lowest nonces first: what blocks the lane. */
   readonly stuck: (lane: Lane, unchangedMs: number, limit: number) => Promise<string[]>
+  /**
+   * Nonces from `from` on that none of ours has, below the highest one that is in no block, while something has been stuck
+   * for so many milliseconds: all that is above waits for them. The lowest few.
+   */
+  readonly gaps: (lane: Lane, from: number, unchangedMs: number) => Promise<number[]>
   /** Signed bytes that the network has not been given, or may have forgotten in so many milliseconds, by nonce. */
   readonly toSubmit: (
     lane: Lane,
     page: { readonly forgottenAfterMs: number; readonly afterNonce: number; readonly limit: number },
   ) => Promise<string[]>
 }
+
+/** Strangers' transactions that a reorg took back: a handful. */
+const MAX_GAPS = 16
 
 const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
 const UNMINED = `('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
@@ -117,6 +125,17 @@ export function createLaneReads(pool: Pool): LaneReads {
           ORDER BY nonce LIMIT $4`,
         [chainId, address, unchangedMs, limit],
       ),
+    async gaps({ chainId, address }, from, unchangedMs) {
+      const { rows } = await pool.query<{ nonce: string }>({
+        name: 'lane_gaps',
+        text: `SELECT n AS nonce FROM generate_series($3::bigint, (SELECT max(nonce) - 1 FROM transactions
+                  WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT} AND ${unchangedFor('$4')})) AS n
+                WHERE NOT EXISTS (SELECT FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce = n)
+                ORDER BY n LIMIT ${MAX_GAPS}`,
+        values: [chainId, address, from, unchangedMs],
+      })
+      return rows.map(({ nonce }) => Number(nonce))
+    },
     toSubmit: ({ chainId, address }, { forgottenAfterMs, afterNonce, limit }) =>
       ids(
         'lane_to_submit',

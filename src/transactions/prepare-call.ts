@@ -16,7 +16,7 @@ import {
 } from './prepare-transaction.ts'
 
 /** The openings that carry call data. */
-export type CallKind = Exclude<Opening, 'TransferRequested'>
+export type CallKind = Exclude<Opening, 'TransferRequested' | 'NonceFillRequested'>
 
 export type CallRequest = {
   readonly owner: Owner

@@ -24,6 +24,8 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     NftTransferRequested: second,
     TokenUpdateRequested: second,
     VoucherRevocationRequested: second,
+    CheckpointAnchorRequested: first,
+    NonceFillRequested: first,
     TransactionSigned: second,
     TransactionReplaced: second,
     TransactionSubmitted: first,

@@ -33,7 +33,8 @@ export type ReplacePorts = {
   readonly onCapReached: (transactionId: string) => void
 }
 
-export type ReplaceInLane = (lane: Lane, lease: Lease) => Promise<void>
+/** Tells whether anything of the lane is stuck. */
+export type ReplaceInLane = (lane: Lane, lease: Lease) => Promise<boolean>
 
 export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
   const { log, lanes, replaceAfterMs } = ports
@@ -43,13 +44,14 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
       lanes.stuck(lane, replaceAfterMs, MAX_BUMPS),
     ])
     const ids = [...new Set([...wanted, ...stuck])]
-    if (ids.length === 0) return
+    if (ids.length === 0) return false
     const quote = await ports.quoteOf(lane.chainId)
     const loaded = await log.loadMany(transactionAggregate, ids)
     const changes: Change[] = decided(
       await lease.during(() => Promise.all(loaded.map((item) => replacement(ports, lane, item, quote)))),
     )
     if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+    return stuck.length > 0
   }
 }
 

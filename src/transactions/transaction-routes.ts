@@ -1,12 +1,14 @@
 /** Reading transactions, and asking for their cancellation or for more speed: parse, call, reply. */
+import { Type } from '@sinclair/typebox'
 import { success, successOf } from '../http/envelope.ts'
 import { markReplayed } from '../http/idempotency.ts'
 import { decodeCursor, pageOf, pageQuery } from '../http/paging.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import { closedObject } from '../http/schemas.ts'
+import { closedObject, instantSchema } from '../http/schemas.ts'
 import type { ChangeTransaction } from './change-transaction.ts'
 import type { FindSender } from './prepare-transaction.ts'
+import type { ReadTransactionAt } from './read-transaction-at.ts'
 import type { TransactionReads } from './read-transactions.ts'
 import {
   listQuery,
@@ -19,6 +21,7 @@ import {
 
 export type TransactionRoutePorts = {
   readonly reads: TransactionReads
+  readonly readTransactionAt: ReadTransactionAt
   readonly changeTransaction: ChangeTransaction
   readonly findSender: FindSender
 }
@@ -32,8 +35,11 @@ const detail = {
   tags,
   summary: 'Read a transaction',
   description:
-    'Its status, where it is on chain, and everything that happened to it. Reading is cheap: poll as you like.',
+    'Its status, where it is on chain, and everything that happened to it. Reading is cheap: poll as you like. With `at`, as it was ' +
+    'at that time, its confirmations as far as they had been recorded; before it was asked for there is none (404 ' +
+    '`transaction_not_requested_yet`).',
   params: transactionParams,
+  querystring: closedObject({ at: Type.Optional({ ...instantSchema, description: 'A time in the past.' }) }),
   response: found,
 }
 
@@ -65,14 +71,20 @@ const speedUp = {
   response: asked,
 }
 
-export function transactionRoutes({ reads, changeTransaction, findSender }: TransactionRoutePorts): Routes {
+export function transactionRoutes(ports: TransactionRoutePorts): Routes {
+  const { reads, readTransactionAt, changeTransaction, findSender } = ports
   return (app) => {
     app.get(
       '/v1/wallets/:wallet_id/transactions/:transaction_id',
       { schema: detail, config: { scope: 'transactions:read' } },
       async (request) => {
         const { wallet_id, transaction_id } = request.params
-        return success(await reads.read(request.caller, wallet_id, transaction_id))
+        const { at } = request.query
+        return success(
+          at === undefined
+            ? await reads.read(request.caller, wallet_id, transaction_id)
+            : await readTransactionAt(request.caller, wallet_id, transaction_id, at),
+        )
       },
     )
 

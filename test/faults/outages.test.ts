@@ -16,12 +16,13 @@ import { auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { untilSettled } from '../support/load-settle.ts'
+import type { Fate } from '../support/node-fates.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import type { Reply } from '../support/service-api.ts'
 import { type LocalService, withLocalService } from '../support/service-local.ts'
-import { type Fate, withNodeProxy } from '../support/service-node-proxy.ts'
+import { withNodeProxy } from '../support/service-node-proxy.ts'
 
 const CHAIN_ID = 1000001
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))

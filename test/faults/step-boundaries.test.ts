@@ -26,7 +26,7 @@ const MUST_HAPPEN = [
   'TransactionReorged',
   'TransactionConfirmed',
 ]
-const CHOSEN_BY_SEED = 8
+const CHOSEN_BY_SEED = 6
 
 const seed = Date.now() % 1_000_000
 const random = createRandom(seed)

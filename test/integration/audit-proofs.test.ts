@@ -21,7 +21,9 @@ const publicKey = `${keyFile}.pub`
 const { send } = await startTestApp({ routes: composeAuditRoutes({ pool }) })
 const get = (url: string, key: string = KEYS.full) => send({ url, headers: { authorization: `Bearer ${key}` } })
 const commands = [
-  checkpointCommand((task) => task({ takeCheckpoint, checkpointFile })),
+  checkpointCommand((task) =>
+    task({ takeCheckpoint, checkpointFile, requestAnchor: () => Promise.reject(new Error('nobody asked')) }),
+  ),
   proveCommand((task) => task({ proveEvent: createProveEvent(pool), publicKeyFile: publicKey })),
   checkCommand(),
 ]
@@ -77,7 +79,7 @@ t.test('a proof is written to a file and checked with nothing but the key', asyn
   t.equal((await run('audit', 'prove', id, '--out', file)).code, 0)
   const good = await run('audit', 'check', file, '--key', publicKey)
   t.equal(good.code, 0, good.err)
-  t.ok(good.out.startsWith(`Proved: ${id} (CancellationRequested, 2026-01-01T00:00:00.000Z) is event `), good.out)
+  t.ok(good.out.startsWith(`Proved: ${id} (CancellationRequested, `), good.out)
   t.match(good.out, /Trusted for it: the key example\.com\/test\+[0-9a-f]{8}\+\S+, and nothing else\.\n$/)
   t.equal((await run('audit', 'check', file)).code, 0, 'audit.key.pub beside the proof is taken')
   t.match(JSON.parse((await run('audit', 'check', file, '--json')).out), { ok: true, event_id: id })

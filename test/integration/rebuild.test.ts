@@ -13,7 +13,7 @@ const SHAPES = `SELECT c.relname, c.relacl::text, (SELECT string_agg(i.indexreli
     FROM pg_index i WHERE i.indrelid = c.oid) AS indexes,
     (SELECT string_agg(conname || ' ' || pg_get_constraintdef(k.oid), ';' ORDER BY conname) FROM pg_constraint k WHERE k.conrelid = c.oid) AS constraints,
     (SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod) || attnotnull || coalesce(pg_get_expr(d.adbin, d.adrelid), ''), ';' ORDER BY attnum)
-       FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE attrelid = c.oid AND attnum > 0) AS columns
+       FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns
   FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace ORDER BY 1`
 
 async function namedDifferences({ pool }: SomeLog): Promise<string[]> {

@@ -83,7 +83,7 @@ t.test('what cannot be meant is one line, exit code 2, and nothing is changed', 
     [['export', '--from', '31.1.2026'], 2, /--from must be a position/],
     [['export', '--from', '999999'], 2, /No event has the position/],
     [['export', '--out', file], 2, /there already/],
-    [['import', join(directory, 'none.jsonl')], 1, /none.jsonl/],
+    [['import', join(directory, 'none.jsonl')], 2, /none.jsonl/],
     [['import', file], 1, /not empty/],
   ]
   for (const [words, code, line] of cases) {
@@ -115,9 +115,9 @@ t.test('an event of a type, version or stream that is not known is named, and no
     t.strictSame([code, err.split('\n').length], [1, 2])
     t.match(err, /^Event \d+ \(transaction-tx_x, version 1\) is TransferDreamt in schema version 1/)
   }
-  for (const { code, err } of await strange('transaction-tx_x', 'TransferRequested', 3)) {
+  for (const { code, err } of await strange('transaction-tx_x', 'TransferRequested', 99)) {
     t.equal(code, 1)
-    t.match(err, /TransferRequested in schema version 3/)
+    t.match(err, /TransferRequested in schema version 99/)
   }
   for (const { code, err } of await strange('dream-1', 'Dreamt', 1)) {
     t.equal(code, 1)

@@ -45,7 +45,8 @@ async function withChain(t: Test, calls: Calls) {
       if (!key) throw new Error('an hd wallet has a key')
       return key
     },
-    replace: async () => undefined,
+    replace: async () => false,
+    fillGaps: async () => 0,
     clock: Date.now,
     maxInFlight: 64,
     onSigned: () => undefined,

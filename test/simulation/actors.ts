@@ -7,6 +7,7 @@ import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import type { QueueName } from '../../src/jobs/queues.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
+import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import { type Lane, parseLane } from '../../src/transactions/lanes.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
@@ -70,7 +71,7 @@ export function startActors(world: World): Actors {
       scheduler,
       store,
       now: () => toInstant(world.wallClock()),
-      databaseNow: world.databaseNow,
+      ...ageClock(world),
     }
     void run(world, ports, () => stopped).catch((error: unknown) =>
       world.broken(`${name} ended with ${error instanceof Error ? error.stack : error}`),
@@ -147,6 +148,11 @@ function createSigner(world: World, ports: PortsOf) {
     if (quoted.type === 'quoted') return quoted.quote
     throw new Unavailable('fee_cap_exceeded', 'gas is dearer than the cap')
   }
+  const nonceOf = async (address: string) => {
+    const [answer] = await node.batch([{ method: 'eth_getTransactionCount', params: [address, 'latest'] }])
+    if (!answer?.ok) throw new Unavailable('rpc_unavailable', 'the node does not answer')
+    return Number(answer.value)
+  }
   return createDrainLane({
     ...shared,
     keyOf,
@@ -161,16 +167,28 @@ function createSigner(world: World, ports: PortsOf) {
       replaceAfterMs: REPLACE_AFTER_MS,
       onCapReached: () => undefined,
     }),
+    fillGaps: createFillGaps({
+      log,
+      lanes,
+      quoteOf: quote,
+      nonceOf: ({ address }) => nonceOf(address),
+      newId: () => `tx_9${(world.store.transactions.size + 1).toString().padStart(2, '0')}`,
+      replaceAfterMs: REPLACE_AFTER_MS,
+      onFilled: () => undefined,
+    }),
     chainOf: () => ({
       quote,
       estimateGas: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),
-      nonceOf: async (address) => {
-        const [answer] = await node.batch([{ method: 'eth_getTransactionCount', params: [address, 'latest'] }])
-        if (!answer?.ok) throw new Unavailable('rpc_unavailable', 'the node does not answer')
-        return Number(answer.value)
-      },
+      nonceOf,
     }),
   })
+}
+
+/** By which clock the age of rows is told, and whether those of the future count as old. */
+function ageClock({ mutant, wallClock, databaseNow }: World) {
+  return mutant.trustsClocks
+    ? { databaseNow: wallClock, futureMs: Number.POSITIVE_INFINITY }
+    : { databaseNow, futureMs: 60_000 }
 }
 
 function mutantLanes({ mutant }: World, lanes: ReturnType<typeof createLanePort>): typeof lanes {

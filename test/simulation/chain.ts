@@ -33,126 +33,140 @@ export type PoolAnswer = 'ok' | 'already known' | 'nonce too low' | 'replacement
 /** Calls that send to this address revert. */
 export const REVERTING = `0x${'de'.repeat(20)}`
 
-export type SimulatedChain = ReturnType<typeof createChain>
+const FIRST_BASE_FEE = 10n
+const BLOCK_SECONDS = 12
 
-export function createChain(random: Random, confirmations: number) {
-  let made = 0
-  const hash = (): string => `0x${(++made).toString(16).padStart(64, 'b')}`
-  let blocks: ChainBlock[] = [
-    {
-      number: 0,
-      hash: hash(),
-      parentHash: `0x${'0'.repeat(64)}`,
-      timestamp: 1_000,
-      baseFee: 10n,
-      transactions: [],
-      counts: new Map(),
-    },
-  ]
-  let pool = new Map<string, Wire>()
-  let left: readonly ChainBlock[] = blocks
-  let highest = 0
-  let baseFee = 10n
-  const sent = new Map<string, Wire>()
-  const head = (): ChainBlock => blocks.at(-1) as ChainBlock
-  const place = ({ from, nonce }: Wire): string => `${from} ${nonce}`
+export class SimulatedChain {
+  readonly #random: Random
+  readonly #confirmations: number
+  readonly #sent = new Map<string, Wire>()
+  #made = 0
+  #blocks: ChainBlock[]
+  #pool = new Map<string, Wire>()
+  #left: readonly ChainBlock[] = []
+  #highest = 0
+  #baseFee = FIRST_BASE_FEE
 
-  function take(wire: Wire): PoolAnswer {
-    sent.set(wire.hash, wire)
-    if (wire.nonce < (head().counts.get(wire.from) ?? 0)) return 'nonce too low'
-    const before = pool.get(place(wire))
+  constructor(random: Random, confirmations: number) {
+    this.#random = random
+    this.#confirmations = confirmations
+    const genesis = { number: 0, hash: this.#nextHash(), parentHash: `0x${'0'.repeat(64)}`, timestamp: 1_000 }
+    this.#blocks = [{ ...genesis, baseFee: FIRST_BASE_FEE, transactions: [], counts: new Map() }]
+  }
+
+  #nextHash(): string {
+    this.#made += 1
+    return `0x${this.#made.toString(16).padStart(64, 'b')}`
+  }
+
+  head(): ChainBlock {
+    return this.#blocks.at(-1) as ChainBlock
+  }
+
+  blocks(): readonly ChainBlock[] {
+    return this.#blocks
+  }
+
+  /** The branch that was left last, as a replica may still show it. */
+  left(): readonly ChainBlock[] {
+    return this.#left
+  }
+
+  /** All bytes that a node ever took. */
+  sent(): Wire[] {
+    return [...this.#sent.values()]
+  }
+
+  baseFee(): bigint {
+    return this.#baseFee
+  }
+
+  setBaseFee(fee: bigint): void {
+    this.#baseFee = fee
+  }
+
+  forgetPool(): void {
+    this.#pool = new Map()
+  }
+
+  take(wire: Wire): PoolAnswer {
+    this.#sent.set(wire.hash, wire)
+    if (wire.nonce < (this.head().counts.get(wire.from) ?? 0)) return 'nonce too low'
+    const before = this.#pool.get(placeOf(wire))
     if (before?.hash === wire.hash) return 'already known'
     if (before !== undefined && !outbids(wire, before)) return 'replacement transaction underpriced'
-    pool.set(place(wire), wire)
+    this.#pool.set(placeOf(wire), wire)
     return 'ok'
   }
 
-  /** Bytes that a miner has for this place: what is in the pool, or, with a whim, any that were ever sent. */
-  function candidate(from: string, nonce: number, whim: boolean): Wire | undefined {
-    const known = [...sent.values()].filter((wire) => wire.from === from && wire.nonce === nonce)
-    const wire = whim && known.length > 0 ? random.pick(known) : pool.get(`${from} ${nonce}`)
-    return wire !== undefined && BigInt(wire.maxFeePerGas) >= baseFee ? wire : undefined
+  /** Somebody else sends from this account, under its next nonce. */
+  stranger(from: string): void {
+    const nonce = this.head().counts.get(from) ?? 0
+    const fee = (this.#baseFee * 20n).toString()
+    const fees = { maxFeePerGas: fee, maxPriorityFeePerGas: fee }
+    this.take({ hash: this.#nextHash(), from, to: from, nonce, value: '0', ...fees, signedFor: null })
   }
 
-  function mine(options: { readonly room: number; readonly whims: boolean }): void {
-    const counts = new Map(head().counts)
+  /** Bytes that a miner has for this place: what is in the pool, or, with a whim, any that were ever sent. */
+  #candidate(from: string, nonce: number, whim: boolean): Wire | undefined {
+    const known = this.sent().filter((wire) => wire.from === from && wire.nonce === nonce)
+    const wire = whim && known.length > 0 ? this.#random.pick(known) : this.#pool.get(placeOf({ from, nonce }))
+    return wire !== undefined && BigInt(wire.maxFeePerGas) >= this.#baseFee ? wire : undefined
+  }
+
+  mine(options: { readonly room: number; readonly whims: boolean }): void {
+    const counts = new Map(this.head().counts)
     const transactions: Wire[] = []
-    for (const from of new Set([...sent.values()].map((wire) => wire.from))) {
+    for (const from of new Set(this.sent().map((wire) => wire.from))) {
       while (transactions.length < options.room) {
         const nonce = counts.get(from) ?? 0
-        const wire = candidate(from, nonce, options.whims && random.chance(0.2))
+        const wire = this.#candidate(from, nonce, options.whims && this.#random.chance(0.2))
         if (wire === undefined) break
         transactions.push(wire)
         counts.set(from, nonce + 1)
       }
     }
-    const { number, timestamp, hash: parentHash } = head()
-    blocks = [
-      ...blocks,
-      { number: number + 1, hash: hash(), parentHash, timestamp: timestamp + 12, baseFee, transactions, counts },
-    ]
-    for (const wire of transactions) pool.delete(place(wire))
-    highest = Math.max(highest, number + 1)
+    const { number: before, timestamp, hash: parentHash } = this.head()
+    const block = { number: before + 1, hash: this.#nextHash(), parentHash, timestamp: timestamp + BLOCK_SECONDS }
+    this.#blocks = [...this.#blocks, { ...block, baseFee: this.#baseFee, transactions, counts }]
+    for (const wire of transactions) this.#pool.delete(placeOf(wire))
+    this.#highest = Math.max(this.#highest, block.number)
   }
 
-  /** Nothing that a stranger sent leaves the chain once it is final: that a nonce never comes free again is given. */
-  function deepest(): number {
-    const final = highest - confirmations
-    const fixed = blocks.findLast(
-      ({ number, transactions }) => number <= final && transactions.some(({ signedFor }) => signedFor === null),
+  #isFinal({ number }: ChainBlock): boolean {
+    return number <= this.#highest - this.#confirmations
+  }
+
+  /**
+   * Takes blocks from the top, but none in which a stranger's transaction is final: that such a nonce never comes free
+   * again is what law 2 stands on.
+   *
+   * @param keeps the probability that the pool gets back what was in them
+   * @returns how many it took
+   */
+  reorg(depth: number, keeps: number): number {
+    const fixed = this.#blocks.findLast(
+      (block) => this.#isFinal(block) && block.transactions.some(({ signedFor }) => signedFor === null),
     )
-    return head().number - (fixed?.number ?? 0)
-  }
-
-  /** Takes blocks from the top. @param keeps the probability that the pool gets back what was in them */
-  function reorg(depth: number, keeps: number): number {
-    const taken = Math.min(depth, deepest())
+    const taken = Math.min(depth, this.head().number - (fixed?.number ?? 0))
     if (taken <= 0) return 0
-    left = blocks
-    const undone = blocks.slice(-taken).flatMap(({ transactions }) => transactions)
-    blocks = blocks.slice(0, -taken)
-    for (const wire of undone) if (random.chance(keeps) && !pool.has(place(wire))) pool.set(place(wire), wire)
+    this.#left = this.#blocks
+    const undone = this.#blocks.slice(-taken).flatMap(({ transactions }) => transactions)
+    this.#blocks = this.#blocks.slice(0, -taken)
+    for (const wire of undone)
+      if (this.#random.chance(keeps) && !this.#pool.has(placeOf(wire))) this.#pool.set(placeOf(wire), wire)
     return taken
   }
 
-  return {
-    take,
-    mine,
-    reorg,
-    forgetPool: () => {
-      pool = new Map()
-    },
-    stranger: (from: string) => {
-      const nonce = head().counts.get(from) ?? 0
-      const fee = (baseFee * 20n).toString()
-      take({
-        hash: hash(),
-        from,
-        to: from,
-        nonce,
-        value: '0',
-        maxFeePerGas: fee,
-        maxPriorityFeePerGas: fee,
-        signedFor: null,
-      })
-    },
-    setBaseFee: (fee: bigint) => {
-      baseFee = fee
-    },
-    baseFee: () => baseFee,
-    blocks: () => blocks,
-    /** The branch that was left last, as a replica may still show it. */
-    left: () => left,
-    sent: () => [...sent.values()],
-    head,
-    /** Whether a stranger's transaction took this place for good. */
-    isLost: (from: string, nonce: number): boolean =>
-      blocks.some(
-        ({ number, transactions }) =>
-          number <= highest - confirmations &&
-          transactions.some((wire) => wire.from === from && wire.nonce === nonce && wire.signedFor === null),
-      ),
+  /** Whether a stranger's transaction took this place for good. */
+  isLost(from: string, nonce: number): boolean {
+    const isTaken = (wire: Wire) => wire.from === from && wire.nonce === nonce && wire.signedFor === null
+    return this.#blocks.some((block) => this.#isFinal(block) && block.transactions.some(isTaken))
   }
+}
+
+function placeOf({ from, nonce }: Pick<Wire, 'from' | 'nonce'>): string {
+  return `${from} ${nonce}`
 }
 
 /** A tenth more in both fees, as nodes ask. */

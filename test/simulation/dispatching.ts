@@ -2,7 +2,7 @@
 import type { Job } from '../../src/jobs/queues.ts'
 import { type LanedEvent, type Lanes, transactionJobs, withLanes } from '../../src/transactions/jobs.ts'
 import { type Lane, laneName } from '../../src/transactions/lanes.ts'
-import { IN_FLIGHT, type PortsOf } from './ports.ts'
+import { IN_FLIGHT, isOlder, type PortsOf } from './ports.ts'
 import type { Store } from './store.ts'
 import { REBROADCAST_AFTER_MS, type World } from './terms.ts'
 
@@ -48,28 +48,26 @@ function findLanes(store: Store, ids: readonly string[], decided: readonly strin
   return { own, dependents }
 }
 
-export async function runSweeper(world: World, { actor }: PortsOf, isStopped: () => boolean): Promise<void> {
+export async function runSweeper(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
   const { scheduler, queues } = world
   while (!isStopped()) {
-    await scheduler.call({ actor, label: 'sweep', weight: 0.1, fallible: false }, () => {
-      const now = world.databaseNow()
-      queues.add(findUnfinished(world, now - QUIET_MS, now - REBROADCAST_AFTER_MS))
-    })
+    await scheduler.call({ actor: ports.actor, label: 'sweep', weight: 0.1, fallible: false }, () =>
+      queues.add(findUnfinished(ports)),
+    )
   }
 }
 
 /** As `findUnfinishedLanes` asks the database. */
-function findUnfinished({ store, databaseNow }: World, quietBefore: number, sentBefore: number): Job[] {
+function findUnfinished(ports: PortsOf): Job[] {
   const jobs = new Map<string, Job>()
-  for (const row of store.transactions.values()) {
-    const recorded = Date.parse(row.updated_at)
-    const changed = recorded > databaseNow() + 60_000 ? 0 : recorded
+  for (const row of ports.store.transactions.values()) {
     const unfinished = row.state === 'requested' || IN_FLIGHT.includes(row.state)
-    if (!unfinished || changed >= quietBefore) continue
+    if (!unfinished || !isOlder(row, QUIET_MS, ports)) continue
     const lane = laneName({ chainId: row.chain_id, address: row.from_address })
     const add = (queue: 'lane' | 'submit') => jobs.set(`${queue} ${lane}`, { queue, id: lane, data: { lane } })
-    if (row.state === 'requested' || row.attention !== null || changed < sentBefore) add('lane')
-    if (row.state !== 'requested' && (row.state !== 'submitted' || changed < sentBefore)) add('submit')
+    const isLate = isOlder(row, REBROADCAST_AFTER_MS, ports)
+    if (row.state === 'requested' || row.attention !== null || isLate) add('lane')
+    if (row.state !== 'requested' && (row.state !== 'submitted' || isLate)) add('submit')
   }
   return [...jobs.values()]
 }

@@ -81,9 +81,10 @@ async function tendNonces(
   signal: AbortSignal,
 ): Promise<void> {
   const { scheduler } = world
-  const walked = createWalkedPort(ports, world.mutant.keptHashes, false)
+  const walked = createWalkedPort(ports, world.keptHashes)
   const observing = observePorts(world, ports)
-  const parts = { ...observing, client: nodeOf(world, ports), walkedHash: walked.hash, inTurn }
+  const reads = { ...observing.reads, ...(world.mutant.missesBlocks ? { ownSenders: async () => [] } : {}) }
+  const parts = { ...observing, reads, client: nodeOf(world, ports), walkedHash: walked.hash, inTurn }
   while (!signal.aborted) {
     try {
       await scheduler.call(
@@ -104,7 +105,7 @@ function partsOf(world: World, ports: PortsOf) {
   const { mutant } = world
   const observing = observePorts(world, ports)
   return {
-    walked: createWalkedPort(ports, mutant.keptHashes, mutant.forgetsAbove),
+    walked: createWalkedPort(ports, world.keptHashes),
     recordedBlocks: (upTo: number) => observing.reads.recordedBlocks(CHAIN_ID, upTo),
     log: observing.log,
     client: nodeOf(world, ports),

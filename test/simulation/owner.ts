@@ -18,7 +18,7 @@ export async function runOwner(world: World, ports: PortsOf, isStopped: () => bo
   const log = createLogPort(ports)
   for (const lane of lanes) store.balances.set(`${lane} ${ASSET.assetId}`, BALANCE)
   const think = (label: string, isReady: () => boolean) =>
-    scheduler.call({ actor: ports.actor, label, weight: 0.4, fallible: false, isReady }, () => undefined)
+    scheduler.call({ actor: ports.actor, label, weight: 0.12, fallible: false, isReady }, () => undefined)
   while (!isStopped() && store.transactions.size < world.requests) {
     await think('thinks', () => true)
     const id = `tx_${(store.transactions.size + 1).toString().padStart(3, '0')}`

@@ -13,7 +13,7 @@ import type { Store, TransactionRow } from './store.ts'
 export const IN_FLIGHT: readonly string[] = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds']
 const UNSENT: readonly string[] = ['signed', 'replaced', 'reorged', 'awaiting_funds']
 const MAX_CONFLICTS = 10
-const FUTURE_MS = 60_000
+const MAX_GAPS = 16
 /** Few, so that there are several pages. */
 const BLOCKS_OF_PAGE = 2
 
@@ -25,12 +25,20 @@ export type PortsOf = {
   readonly now: () => string
   /** The time of the database, which no process sets. */
   readonly databaseNow: () => number
+  /** Rows that were changed so much later than now count as old. */
+  readonly futureMs: number
 }
 
+type Ages = Pick<PortsOf, 'databaseNow' | 'futureMs'>
+
 /** Whether a row was changed before, or by a clock that has been set back since. */
-function isOlder(row: TransactionRow, ageMs: number, databaseNow: number): boolean {
+export function isOlder(
+  row: Pick<TransactionRow, 'updated_at'>,
+  ageMs: number,
+  { databaseNow, futureMs }: Ages,
+): boolean {
   const changed = Date.parse(row.updated_at)
-  return changed < databaseNow - ageMs || changed > databaseNow + FUTURE_MS
+  return changed < databaseNow() - ageMs || changed > databaseNow() + futureMs
 }
 
 function caller({ actor, scheduler }: PortsOf) {
@@ -130,7 +138,7 @@ const byNonce = (a: TransactionRow, b: TransactionRow) => (a.nonce ?? 0) - (b.no
 const byId = (a: TransactionRow, b: TransactionRow) => (a.transaction_id < b.transaction_id ? -1 : 1)
 
 export function createLanePort(ports: PortsOf): LaneReads {
-  const { store, databaseNow } = ports
+  const { store } = ports
   const call = caller(ports)
   const isDecided = (id: unknown) => {
     const dependency = store.transactions.get(String(id))
@@ -170,17 +178,25 @@ export function createLanePort(ports: PortsOf): LaneReads {
       call('stuck', () =>
         idsOf(
           ofLane(store, lane)
-            .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, databaseNow()))
+            .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
             .sort(byNonce),
           limit,
         ),
       ),
+    gaps: (lane, from, unchangedMs) =>
+      call('gaps', () => {
+        const ours = ofLane(store, lane)
+        const stuck = ours.filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
+        const highest = Math.max(-1, ...stuck.map((row) => row.nonce ?? -1))
+        const all = Array.from({ length: Math.max(0, highest - from) }, (_, index) => from + index)
+        return all.filter((nonce) => ours.every((row) => row.nonce !== nonce)).slice(0, MAX_GAPS)
+      }),
     toSubmit: (lane, { forgottenAfterMs, afterNonce, limit }) =>
       call('to submit', () =>
         idsOf(
           ofLane(store, lane)
             .filter((row) => {
-              const due = row.state === 'submitted' && isOlder(row, forgottenAfterMs, databaseNow())
+              const due = row.state === 'submitted' && isOlder(row, forgottenAfterMs, ports)
               return (row.nonce ?? -1) > afterNonce && (UNSENT.includes(row.state) || due)
             })
             .sort(byNonce),
@@ -191,7 +207,7 @@ export function createLanePort(ports: PortsOf): LaneReads {
 }
 
 export function createBlockPort(ports: PortsOf, addresses: readonly string[]): BlockReads {
-  const { store, databaseNow } = ports
+  const { store } = ports
   const call = caller(ports)
   const all = () => [...store.transactions.values()]
   return {
@@ -229,15 +245,14 @@ export function createBlockPort(ports: PortsOf, addresses: readonly string[]): B
     quiet: (_chainId, unchangedMs) =>
       call('quiet', () =>
         all()
-          .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, databaseNow()))
+          .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
           .sort(byNonce)
           .map((row) => ({ id: row.transaction_id, address: row.from_address, nonce: row.nonce ?? 0 })),
       ),
   }
 }
 
-/** @param forgetsAbove as the follower once did: what is above the cursor is forgotten too */
-export function createWalkedPort(ports: PortsOf, keptHashes: number, forgetsAbove: boolean): WalkedBlocks {
+export function createWalkedPort(ports: PortsOf, keptHashes: number): WalkedBlocks {
   const { store } = ports
   const call = caller(ports)
   return {
@@ -249,8 +264,7 @@ export function createWalkedPort(ports: PortsOf, keptHashes: number, forgetsAbov
     prune: (_chainId, cursor) =>
       call('prune', () => {
         for (const number of store.blocks.keys())
-          if (number > 0 && (number < cursor - keptHashes || (forgetsAbove && number > cursor)))
-            store.blocks.delete(number)
+          if (number > 0 && number < cursor - keptHashes) store.blocks.delete(number)
       }),
   }
 }

@@ -32,6 +32,8 @@ export type TransactionRow = Readonly<Record<string, unknown>> & {
   readonly attention: string | null
 }
 
+type Amounts = ReadonlyMap<string, bigint>
+
 type LeaseRow = { holder: string | null; fence: bigint; expiresAt: number; wanted: boolean }
 
 /** Laws of the store that a mutant may break. */
@@ -72,18 +74,6 @@ export function createStore(laws: StoreLaws, now: () => number) {
     }
   }
 
-  function checkHolds(holds: readonly HoldChange[]): void {
-    const sums = new Map<string, bigint>()
-    for (const { walletId, assetId, delta } of holds.filter(({ mustFit }) => mustFit)) {
-      const account = `${walletId} ${assetId}`
-      const sum = (sums.get(account) ?? held.get(account) ?? 0n) + delta
-      const balance = balances.get(account) ?? 0n
-      if (sum > balance)
-        throw new HoldRefused({ asset_id: assetId, available: balance.toString(), needed: delta.toString() })
-      sums.set(account, sum)
-    }
-  }
-
   function put({ table, row }: ReadModelRow): void {
     if (table === 'transactions') transactions.set(String(row.transaction_id), row as TransactionRow)
     else if (table === 'chain_blocks') blocks.set(Number(row.number), String(row.hash))
@@ -98,7 +88,7 @@ export function createStore(laws: StoreLaws, now: () => number) {
     const rows = [...commit.changes.flatMap((change) => change.readModels.rows), ...(commit.rows ?? [])]
     const holds = [...commit.changes.flatMap((change) => change.readModels.holds), ...(commit.holds ?? [])]
     if (laws.nonces) checkNonces(rows)
-    checkHolds(holds)
+    checkHolds(holds, held, balances)
     for (const event of commit.changes.flatMap((change) => change.events)) {
       const stored = toStored(event)
       events.push(stored)
@@ -122,6 +112,19 @@ export function createStore(laws: StoreLaws, now: () => number) {
     cursor: () => cursor,
     append,
     leases: leaseTable(leases, now),
+  }
+}
+
+/** What must fit, fits into the balance beside all that is held back already. */
+function checkHolds(holds: readonly HoldChange[], held: Amounts, balances: Amounts): void {
+  const sums = new Map<string, bigint>()
+  for (const { walletId, assetId, delta } of holds.filter(({ mustFit }) => mustFit)) {
+    const account = `${walletId} ${assetId}`
+    const sum = (sums.get(account) ?? held.get(account) ?? 0n) + delta
+    const balance = balances.get(account) ?? 0n
+    if (sum > balance)
+      throw new HoldRefused({ asset_id: assetId, available: balance.toString(), needed: delta.toString() })
+    sums.set(account, sum)
   }
 }
 

@@ -24,6 +24,8 @@ export type World = {
   readonly mutant: Mutant
   readonly lanes: readonly string[]
   readonly requests: number
+  /** How many hashes the follower keeps. */
+  readonly keptHashes: number
   /** Ids in the order in which they were accepted. */
   readonly accepted: string[]
   /** What the processes take for the time; it may jump. */

@@ -4,7 +4,7 @@
  */
 import { createRandom } from '../support/load-random.ts'
 import { type Actors, startActors } from './actors.ts'
-import { createChain } from './chain.ts'
+import { SimulatedChain } from './chain.ts'
 import { checkRest, checkWire } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
@@ -13,6 +13,8 @@ import { createStore } from './store.ts'
 import { CONFIRMATIONS, type World } from './terms.ts'
 
 const STORM_STEPS: readonly [number, number] = [150, 600]
+/** As in production, and so few that reorgs reach deeper. */
+const KEPT_HASHES = [512, 8]
 const MAX_CALM_STEPS = 12_000
 /** Out of a lane's whole life: enough to meet each other, few enough to be read in a trace. */
 const REQUESTS: readonly [number, number] = [2, 6]
@@ -44,35 +46,7 @@ export async function simulate(seed: number, mutant: Mutant = HONEST): Promise<O
     if (calm % 40 === 0) world.chain.mine({ room: 8, whims: false })
     await scheduler.step(false)
     if (calm % 20 === 0 && actors.isAtRest()) break
-    if (calm > MAX_CALM_STEPS)
-      world.broken(
-        `nothing comes to rest: ${actors.unrest()} ${
-          process.env.SIM_FULL
-            ? JSON.stringify(
-                world.chain
-                  .blocks()
-                  .filter((b) => b.transactions.length)
-                  .map((b) => [
-                    b.number,
-                    b.hash.slice(-6),
-                    world.store.blocks.get(b.number)?.slice(-6),
-                    b.transactions.map((w) => [w.signedFor, w.from.slice(0, 6), w.nonce, w.hash.slice(-6)].join('/')),
-                  ]),
-              ) +
-              JSON.stringify(
-                [...world.store.transactions.values()].map((r) => [
-                  r.transaction_id,
-                  r.state,
-                  r.nonce,
-                  r.from_address.slice(0, 6),
-                  r.updated_at,
-                  (r.hashes as string[]).map((h) => h.slice(-6)),
-                ]),
-              ) +
-              [...world.store.blocks.keys()].slice(0, 3)
-            : ''
-        }`,
-      )
+    if (calm > MAX_CALM_STEPS) world.broken(`nothing comes to rest: ${actors.unrest()}`)
     steps += 1
   }
   actors.stop()
@@ -92,11 +66,12 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     random,
     scheduler,
     store: createStore(mutant.laws, () => time.now),
-    chain: createChain(random, CONFIRMATIONS),
+    chain: new SimulatedChain(random, CONFIRMATIONS),
     queues: createQueues(random, () => time.storm),
     mutant,
     lanes: LANES.slice(0, random.between(1, LANES.length)),
     requests: random.between(...REQUESTS),
+    keptHashes: random.pick(KEPT_HASHES),
     accepted: [],
     wallClock: () => time.now + time.skew,
     databaseNow: () => time.now,
@@ -130,9 +105,9 @@ const DISTURBANCES: readonly (readonly [number, Disturbance])[] = [
   ],
   [
     6,
-    ({ chain, random, scheduler, mutant }) => {
+    ({ chain, random, scheduler, keptHashes }) => {
       const taken = chain.reorg(
-        random.pick([1, 1, 1, 2, 3, CONFIRMATIONS + 2, mutant.keptHashes + 3]),
+        random.pick([1, 1, 1, 2, 3, CONFIRMATIONS + 2, keptHashes + 3]),
         random.pick([0, 0.5, 1]),
       )
       scheduler.note(`  chain: reorg of depth ${taken}`)
@@ -195,6 +170,6 @@ function describe(seed: number, mutant: Mutant, problems: readonly string[], tra
   return [
     `seed ${seed}${mutant === HONEST ? '' : ` (${mutant.name})`}: ${problems.join('; ')}`,
     `Again with: SIMULATION_SEED=${seed} SIMULATION_SCHEDULES=1 npx tap run test/unit/simulation.test.ts`,
-    ...trace.slice(process.env.SIM_FULL ? 0 : -400),
+    ...trace,
   ].join('\n')
 }

@@ -156,6 +156,54 @@ const HISTORY: readonly Commit[] = [
   [['export-exp_2', 'WalletExportRequested.v1']],
   [['export-exp_2', 'WalletExportRefused.v1']],
   [['apikey-key_1', 'ApiKeyRevoked.v1']],
+  // Quotes are recorded from here on. Confirmed, orphaned all the same by a deep reorg, mined and confirmed anew.
+  [[tx('13'), 'TransferRequested.v3', {}, key('quoted')]],
+  [[tx('13'), 'TransactionSigned.v2', signed(4, HASHES.first)]],
+  [[tx('13'), 'TransactionReplaced.v2', { nonce: 4 }]],
+  [[tx('13'), 'TransactionSubmitted.v1']],
+  [[tx('13'), 'TransactionMined.v1']],
+  [[tx('13'), 'TransactionConfirmed.v1']],
+  [[tx('13'), 'SettlementRevoked.v1']],
+  [[tx('13'), 'TransactionMined.v1', { blockNumber: 102 }]],
+  [[tx('13'), 'TransactionConfirmed.v1', { blockNumber: 102 }]],
+  [
+    [tx('14'), 'CollectionDeployRequested.v2', {}, key('collection-2')],
+    [
+      'collection-col_2',
+      'CollectionRequested.v1',
+      { contractAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', transactionId: 'tx_14' },
+      key('collection-2'),
+    ],
+  ],
+  [
+    [tx('15'), 'MintRequested.v2'],
+    ['mint-mint_4', 'MintRecorded.v1', { tokens: [token('11', 'tx_15')] }],
+  ],
+  [
+    ['mint-mint_5', 'MintRecorded.v1', lazy('12')],
+    ['mint-mint_5', 'VoucherRequested.v1', PLACE],
+  ],
+  [
+    [tx('16'), 'VoucherRevocationRequested.v2', { subject: { type: 'mint', id: 'mint_5' } }],
+    ['mint-mint_5', 'VoucherRevocationRecorded.v1', { transactionId: 'tx_16' }],
+  ],
+  [
+    [tx('17'), 'TokenUpdateRequested.v2', { subject: { type: 'token', id: 'col_1/8' } }],
+    ['token-col_1-8', 'TokenMetadataChanged.v1', { tokenId: '8', transactionId: 'tx_17' }],
+  ],
+  [
+    [tx('18'), 'NftTransferRequested.v2', { subject: { type: 'nft_transfer', id: 'nftx_2' } }],
+    [
+      'nftx-nftx_2',
+      'NftTransferRecorded.v1',
+      { items: [{ tokenId: '1', to: PLACE.contract, amount: '1', transactionId: 'tx_18', sequence: 2 }] },
+    ],
+  ],
+  // A nonce that nobody has is filled, so that those after it may go.
+  [[tx('19'), 'NonceFillRequested.v1']],
+  [[tx('19'), 'TransactionSigned.v2', signed(5, '0x1901')]],
+  // An operator puts a signed head of the log on chain.
+  [[tx('20'), 'CheckpointAnchorRequested.v1', { subject: { type: 'checkpoint', id: '3' } }, key('anchor')]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

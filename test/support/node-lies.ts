@@ -1,6 +1,6 @@
 /** Everything that a node is made to say that is not so. Behind the words alone, nothing was kept by the node. */
 import type { Random } from './load-random.ts'
-import type { Answer, Fate, RpcCall } from './service-node-proxy.ts'
+import type { Answer, Fate, RpcCall } from './node-fates.ts'
 
 const SEND = 'eth_sendRawTransaction'
 export const PASS: Fate = { type: 'pass' }

@@ -12,7 +12,7 @@ export const HEAD_ID = 'tx_01a20051-578f-72f3-8aa6-e88168c39fb1'
 export const NEXT_ID = 'tx_01a20051-578f-72f3-8aa6-e88168c39fb2'
 
 /** Production's defaults: work counts as late after 30 s, a block after 4 min. */
-export const LIMITS = limitsOf({
+const LIMITS = limitsOf({
   sweepIntervalMs: 10_000,
   rebroadcastAfterMs: 30_000,
   replaceAfterMs: 120_000,

@@ -20,7 +20,7 @@ export type SomeLog = {
   readonly transfer: (count: number) => Promise<string[]>
 }
 
-export const WALLET_ID = 'wal_1'
+const WALLET_ID = 'wal_1'
 
 export async function withSomeLog(t: Test): Promise<SomeLog> {
   const { url, pool, log } = await withLog(t)

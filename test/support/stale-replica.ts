@@ -1,6 +1,6 @@
 /** A node as it was some blocks ago: what the real one says, cut off at an older head. */
 import { toQuantity } from '../../src/chain/hex.ts'
-import type { Message, RpcCall } from './service-node-proxy.ts'
+import type { Message, RpcCall } from './node-fates.ts'
 
 /** Questions about a state, and where among their parameters the block stands. */
 const STATE_AT: Readonly<Record<string, number>> = {

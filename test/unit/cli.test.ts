@@ -30,6 +30,8 @@ const COMMANDS: readonly CliCommand[] = [
     misfit: new BadInput('--to must be a position or a time:\n such as 12'),
     absent: new NotFound('transaction'),
     away: new Unavailable('database_unavailable', 'The database does not answer.'),
+    unread: Object.assign(new Error('ENOENT: no such file, open x'), { code: 'ENOENT', syscall: 'open', path: 'x' }),
+    deaf: Object.assign(new Error('connect ENOENT /tmp/x'), { code: 'ENOENT', syscall: 'connect', address: '/tmp/x' }),
     cut: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
     defect: new TypeError('a defect'),
   }).map(([name, error]) => ({ name, summary: 'fails', run: () => Promise.reject(error) })),
@@ -82,6 +84,8 @@ for (const [name, code, line] of [
   ['misfit', 2, '--to must be a position or a time: such as 12\n'],
   ['absent', 2, 'No such transaction.\n'],
   ['away', 3, 'The database does not answer.\n'],
+  ['unread', 1, 'ENOENT: no such file, open x\n'],
+  ['deaf', 3, 'connect ENOENT /tmp/x\n'],
   ['cut', 3, 'connect ECONNREFUSED\n'],
 ] as const) {
   t.test(`${name}: what is wrong is one line, and the exit code says of what kind it is`, async (t) => {

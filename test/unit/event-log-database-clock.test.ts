@@ -4,8 +4,8 @@ import { createDatabaseClock, type DatabaseClock } from '../../src/event-log/dat
 const HOUR_MS = 3_600_000
 
 /** A machine and a database, whose clocks a test sets. */
-function withClocks() {
-  const clocks = { wall: 1_000_000, timer: 500, database: 2_000_000, roundTripMs: 0, isAway: false, asked: 0 }
+function withClocks(database = 2_000_000) {
+  const clocks = { wall: 1_000_000, timer: 500, database, roundTripMs: 0, isAway: false, asked: 0 }
   const pool = {
     async query() {
       clocks.asked += 1
@@ -81,17 +81,26 @@ t.test('a machine that slept, and whose timer stood still, is told the time when
   t.equal(clock.now(), clocks.database)
 })
 
-t.test('an answer that was long on its way is not believed', async (t) => {
+t.test('an answer moves the time no further than it proves, however long it was on its way', async (t) => {
   const { clocks, clock } = withClocks()
   t.teardown(clock.close)
   await settled(clock)
   clocks.database += HOUR_MS
-  clocks.roundTripMs = 5_000
-  await clock.read()
-  t.equal(clock.now(), clocks.database - HOUR_MS)
-  clocks.roundTripMs = 100
-  await clock.read()
-  t.equal(clock.now(), clocks.database)
+  for (const roundTripMs of [5_000, 100]) {
+    clocks.roundTripMs = roundTripMs
+    await clock.read()
+    t.equal(clock.now(), clocks.database - roundTripMs / 2, `${roundTripMs} ms`)
+  }
+})
+
+t.test('a clock that is right is left alone by slow answers, so that all processes tell the same time', async (t) => {
+  const { clocks, clock } = withClocks(1_000_000)
+  t.teardown(clock.close)
+  for (const roundTripMs of [0, 900, 7_000]) {
+    clocks.roundTripMs = roundTripMs
+    await clock.read()
+    t.equal(clock.now(), clocks.wall, `${roundTripMs} ms`)
+  }
 })
 
 t.end()

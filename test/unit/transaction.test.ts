@@ -1,10 +1,9 @@
 /** Which step of a transaction may follow which, what it holds back, and that its recorded events are read for ever. */
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { BursarError } from '../../src/core/errors.ts'
-import { change, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+import { change, type Loaded } from '../../src/event-log/aggregate.ts'
 import {
   InvalidTransition,
   MAX_FOREIGN_NONCES,
@@ -15,17 +14,10 @@ import { chooseFees } from '../../src/transactions/drain-lane.ts'
 import type { Inclusion, Intent, SignedBytes, TransactionEvent } from '../../src/transactions/events.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/projection.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
+import { golden } from '../support/golden-transaction.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const LATER = '2026-11-21T12:01:00.000Z'
-
-function golden<E extends TransactionEvent>(
-  type: E['type'],
-  version: number = transactionAggregate.schemas[type].version,
-): E {
-  const file = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v${version}.json`, import.meta.url), 'utf8'))
-  return upcast<E>(transactionAggregate.schemas, type, file.schema_version, file.data)
-}
 
 const requested = golden<Extract<TransactionEvent, { type: 'TransferRequested' }>>('TransferRequested')
 const signed = golden<Extract<TransactionEvent, { type: 'TransactionSigned' }>>('TransactionSigned')
@@ -274,31 +266,4 @@ t.test('a worker that is wrong about a state is told so, as a defect', async (te
     () => transactionDecider.decide(recordSubmission, fold([])),
     new InvalidTransition('RecordSubmission', 'unknown'),
   )
-})
-
-t.test('every event of a transaction that was ever written is still read, in each of its versions', async (test) => {
-  for (const [name, { version: newest }] of Object.entries(transactionAggregate.schemas)) {
-    const type = name as TransactionEvent['type']
-    for (let version = 1; version <= newest; version += 1) {
-      const event = golden(type, version)
-      test.equal(event.type, type)
-      test.doesNotThrow(() => transactionDecider.evolve(fold([requested, signed, submitted]), event))
-    }
-  }
-})
-
-t.test('a transfer that was recorded before there were calls reads as one without a call', async (test) => {
-  test.strictSame(golden('TransferRequested', 1).data, golden('TransferRequested', 2).data)
-})
-
-t.test('what fees were decided on is recorded with them, and is unknown of what was recorded before', async (test) => {
-  const quote = { baseFeePerGas: '7', maxFeePerGas: '20', maxPriorityFeePerGas: '6' }
-  const [first] = transactionDecider.decide({ ...recordSignature, quote }, fold([requested]))
-  test.match(first, { type: 'TransactionSigned', data: { hash: bytes.hash, quote } })
-  const replacing = { type: 'RecordReplacement', signed: { ...bytes, hash: '0x2' }, purpose: 'bump', quote } as const
-  const [second] = transactionDecider.decide(replacing, fold([requested, signed]))
-  test.match(second, { type: 'TransactionReplaced', data: { hash: '0x2', purpose: 'bump', quote } })
-  const before = [golden('TransferRequested', 2), golden('TransactionSigned', 1), golden('TransactionReplaced', 1)]
-  for (const { data } of before) test.match(data, { quote: null })
-  test.notMatch(fold([requested, signed, replaced]), { attempts: [{ quote: {} }] }, 'deciding needs no quote again')
 })

@@ -43,10 +43,11 @@ export async function readLogRows(
   share: Share = ALL_STREAMS,
 ): Promise<LogRow[]> {
   const { rows } = await database.query({
-    // Limit and share stand in the text: a plan for any limit would sort the whole log for each batch.
+    // The planner takes a share that is told as an equation for tiny, and the database then works four times as long for a batch. A CASE
+    // it takes for one half.
     text: `SELECT ${COLUMNS} FROM events
             WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-              ${share.of === 1 ? '' : `AND (hashtext(stream_id) & 2147483647) % ${share.of} = ${share.index}`}
+              ${share.of === 1 ? '' : `AND CASE WHEN (hashtext(stream_id) & 2147483647) % ${share.of} = ${share.index} THEN true ELSE false END`}
             ORDER BY events.transaction_id, events.position LIMIT ${limit}`,
     name: `audit_log_rows_${limit}_${share.index}_${share.of}`,
     values: [after.transactionId.toString(), after.position.toString()],

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { BadInput, type CliCommand, type CliIo, type Within } from '../../cli/command.ts'
 import { isMissing } from '../../keys/private-files.ts'
+import { type AnchorChain, anchoredCheckpoints } from '../anchor/anchored-checkpoints.ts'
 import { readVerifier } from '../checkpoints/audit-key.ts'
 import { notesIn } from '../checkpoints/checkpoint-file.ts'
 import type { Verdict } from '../verify/judge.ts'
@@ -12,6 +13,8 @@ export type VerifyPorts = {
   readonly databaseUrl: string
   readonly publicKeyFile: string
   readonly checkpointFile: string
+  /** Where anchors are looked for. */
+  readonly chains: readonly AnchorChain[]
 }
 
 const MAX_THREADS = 16
@@ -30,6 +33,10 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
         description: 'the public key that checkpoints must be signed with; the installation’s own unless given',
       },
       { flags: '--checkpoints <file>', description: 'the file of checkpoints; AUDIT_CHECKPOINT_FILE unless given' },
+      {
+        flags: '--anchors <hashes>',
+        description: 'anchoring transactions that you kept elsewhere, between commas, beside those that the log knows',
+      },
       {
         flags: '--threads <number>',
         description: `threads that compute hashes, 1 to ${MAX_THREADS}; as many as there are processors, at most ${DEFAULT_THREADS}, unless given`,
@@ -51,7 +58,10 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
               )
             throw error
           })
-          return knownCheckpoints(database, { path, notes }, verifier)
+          const kept = typeof options.anchors === 'string' ? options.anchors.split(',') : []
+          const { checkpoints, unasked } = await anchoredCheckpoints(database, ports.chains, kept, verifier)
+          for (const hash of unasked) io.note(`The anchor ${hash} was not looked at: no node of its chain answers.`)
+          return [...(await knownCheckpoints(database, { path, notes }, verifier)), ...checkpoints]
         }, watch).finally(watch.end)
         return tell(verdict, io, (performance.now() - startedAt) / 1_000)
       }),

@@ -10,7 +10,7 @@ const scratch = Buffer.alloc(1 + 2 * HASH_BYTES, NODE)
 export const EMPTY_ROOT: Buffer = sha256(Buffer.alloc(0))
 
 /** SHA-256 (FIPS 180-4). */
-export function sha256(bytes: Uint8Array | string): Buffer {
+function sha256(bytes: Uint8Array | string): Buffer {
   return Buffer.from(digest('sha256', bytes, 'buffer'))
 }
 

@@ -26,7 +26,7 @@ export type NoteVerifier = {
 export type NoteSigner = NoteVerifier & { readonly privateKey: KeyObject }
 
 /** Whether a text can be the name of a key: visible ASCII without spaces and plus signs, at most 200 characters. */
-export function isKeyName(name: string): boolean {
+function isKeyName(name: string): boolean {
   return NAME.test(name)
 }
 

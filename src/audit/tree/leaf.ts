@@ -3,7 +3,7 @@ import { type EventName, eventIdOf } from '../../core/event-ids.ts'
 import { leafHash } from '../merkle/hashes.ts'
 
 /** The entry, as text in UTF-8: the id, a space, the chain hash in hex. The place in the log is the index of the leaf. */
-export function entryOf(event: EventName & { readonly hash: string }): string {
+function entryOf(event: EventName & { readonly hash: string }): string {
   return `${eventIdOf(event)} ${event.hash}`
 }
 

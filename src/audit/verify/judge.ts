@@ -1,8 +1,8 @@
 /** What the evidence says of a log: good, or where and how it is not what it was. Pure. */
 import type { BadEvent } from '../chain/chain-check.ts'
 import { byPlace } from './chain-shares.ts'
+import type { Evidence } from './evidence.ts'
 import type { LeafDifference } from './leaf-comparison.ts'
-import type { Evidence } from './verify-log.ts'
 
 export type FindingKind =
   | 'bad_event'

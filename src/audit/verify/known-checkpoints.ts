@@ -4,7 +4,7 @@ import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
 import { openCheckpoint } from '../note/checkpoint.ts'
 import type { NoteVerifier } from '../note/note-keys.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
-import type { KnownCheckpoint } from './verify-log.ts'
+import type { KnownCheckpoint } from './evidence.ts'
 
 /** @throws TreeDamaged for a note that the key did not sign */
 export async function knownCheckpoints(

@@ -4,11 +4,10 @@
  */
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
-import type { BadEvent } from '../chain/chain-check.ts'
-import type { Checkpoint } from '../note/checkpoint.ts'
-import { createTileStore, type TreeState } from '../tree/tile-store.ts'
+import { createTileStore } from '../tree/tile-store.ts'
 import { checkChains } from './chain-shares.ts'
 import { checkShare } from './check-share.ts'
+import type { KnownCheckpoint } from './evidence.ts'
 import { judge, type Verdict } from './judge.ts'
 import { verifyTree } from './verify-tree.ts'
 
@@ -16,9 +15,6 @@ import { verifyTree } from './verify-tree.ts'
 export const DEFAULT_THREADS = Math.min(4, availableParallelism())
 /** Events for which starting threads would take longer than doing without. */
 const SMALL_LOG = 50_000
-
-/** A checkpoint whose signature is good, and where it was found. */
-export type KnownCheckpoint = Checkpoint & { readonly source: string }
 
 export type VerifyLog = (
   checkpoints: (database: Pick<pg.ClientBase, 'query'>) => Promise<readonly KnownCheckpoint[]>,
@@ -59,13 +55,6 @@ export function createVerifyLog(settings: {
       await client.end()
     }
   }
-}
-
-export type Evidence = {
-  readonly bad: BadEvent | null
-  readonly tree: Awaited<ReturnType<typeof verifyTree>>
-  readonly state: TreeState
-  readonly checkpoints: readonly KnownCheckpoint[]
 }
 
 async function beginOf(client: pg.Client): Promise<{ snapshot: string; estimate: number }> {

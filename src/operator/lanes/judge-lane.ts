@@ -38,7 +38,7 @@ export function judgeLane(lane: LaneNow, context: LaneContext): Finding[] {
 type Add = (kind: FindingKind, forMs: number | null, problem: string, ...next: NextStep[]) => void
 
 /** `ethereum 0x…`: also what `lane` is given. */
-export function laneSubject({ lane }: Pick<LaneNow, 'lane'>, chain: Pick<ChainNow, 'name'> | null): string {
+function laneSubject({ lane }: Pick<LaneNow, 'lane'>, chain: Pick<ChainNow, 'name'> | null): string {
   return `${chain?.name ?? `chain-${lane.chainId}`} ${lane.address}`
 }
 

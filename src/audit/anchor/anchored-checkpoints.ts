@@ -1,0 +1,89 @@
+/** Reads the checkpoints that stand on chain, from the chain alone: what the database says of them is not believed. */
+import type { RpcClient } from '../../chain/rpc-client.ts'
+import { BadInput } from '../../cli/command.ts'
+import { Unavailable } from '../../core/errors.ts'
+import type { Queryable } from '../chain/log-rows.ts'
+import { openCheckpoint } from '../note/checkpoint.ts'
+import type { NoteVerifier } from '../note/note-keys.ts'
+import { TreeDamaged } from '../tree/tree-damaged.ts'
+import type { KnownCheckpoint } from '../verify/evidence.ts'
+
+/** A configured chain, as far as anchors need it. */
+export type AnchorChain = {
+  readonly chainId: number
+  readonly network: string
+  readonly client: Pick<RpcClient, 'call'>
+}
+
+export type Anchored = {
+  readonly checkpoints: readonly KnownCheckpoint[]
+  /** Anchors that no node could be asked about: nothing is said of them. */
+  readonly unasked: readonly string[]
+}
+
+type Anchor = { readonly hash: string; readonly chainIds: readonly number[] }
+
+/**
+ * @param kept hashes of anchoring transactions that somebody kept elsewhere: looked for on every chain
+ * @throws TreeDamaged when an anchor is not on chain, or holds no checkpoint of this key; BadInput for what is no hash
+ */
+export async function anchoredCheckpoints(
+  database: Queryable,
+  chains: readonly AnchorChain[],
+  kept: readonly string[],
+  verifier: NoteVerifier,
+): Promise<Anchored> {
+  const wrong = kept.find((hash) => !/^0x[0-9a-fA-F]{64}$/.test(hash))
+  if (wrong !== undefined)
+    throw new BadInput(
+      `--anchors must be transaction hashes, 0x and 64 hex digits, between commas; "${wrong}" is none.`,
+    )
+  const everywhere = chains.map(({ chainId }) => chainId)
+  const anchors = [...(await recorded(database)), ...kept.map((hash) => ({ hash, chainIds: everywhere }))]
+  const checkpoints: KnownCheckpoint[] = []
+  const unasked: string[] = []
+  for (const anchor of anchors) {
+    const found = await find(
+      anchor,
+      chains.filter(({ chainId }) => anchor.chainIds.includes(chainId)),
+    )
+    if (found === 'unknown') unasked.push(anchor.hash)
+    else checkpoints.push(opened(anchor.hash, found, verifier))
+  }
+  return { checkpoints, unasked }
+}
+
+/** Those of the log whose block is final as the settings have it. */
+async function recorded(database: Queryable): Promise<Anchor[]> {
+  const { rows } = await database.query<{ hash: string; chain_id: number }>(
+    `SELECT hash, chain_id FROM transactions WHERE subject_type = 'checkpoint' AND state = 'confirmed' ORDER BY transaction_id`,
+  )
+  return rows.map(({ hash, chain_id: chainId }) => ({ hash, chainIds: [chainId] }))
+}
+
+type OnChain = { readonly network: string; readonly note: string }
+
+/** `unknown` when a chain that may have it does not answer, or is not configured. */
+async function find({ hash }: Anchor, chains: readonly AnchorChain[]): Promise<OnChain | 'unknown'> {
+  let silent = chains.length === 0
+  for (const { client, network } of chains) {
+    try {
+      const found = (await client.call('eth_getTransactionByHash', [hash])) as RawTransaction | null
+      if (found?.blockNumber && found.input !== undefined)
+        return { network, note: Buffer.from(found.input.slice(2), 'hex').toString('utf8') }
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      silent = true
+    }
+  }
+  if (silent) return 'unknown'
+  throw new TreeDamaged(`The anchor ${hash} is in no block of its chain`)
+}
+
+type RawTransaction = { readonly blockNumber?: string | null; readonly input?: string }
+
+function opened(hash: string, { network, note }: OnChain, verifier: NoteVerifier): KnownCheckpoint {
+  const checkpoint = openCheckpoint(note, verifier)
+  if (checkpoint !== null) return { ...checkpoint, source: `transaction ${hash} on ${network}` }
+  throw new TreeDamaged(`Transaction ${hash} on ${network} holds no checkpoint that the key ${verifier.name} signed`)
+}

@@ -1,0 +1,61 @@
+/**
+ * Anchors a checkpoint on chain: its whole note as the calldata of a transfer of nothing from a wallet to itself, accepted, signed and
+ * followed like any other transaction. From then on the chain's own clock and history vouch for the log at that size.
+ */
+import { NotFound } from '../../core/errors.ts'
+import { appendOnce, type Opened } from '../../event-log/append-once.ts'
+import type { EventLog } from '../../event-log/log.ts'
+import { prepareCall } from '../../transactions/prepare-call.ts'
+import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
+import { withAddress } from '../../wallets/find-wallet.ts'
+import type { WalletFactsOf } from '../../wallets/wallet-facts.ts'
+import type { Checkpoint } from '../note/checkpoint.ts'
+
+export type AnchorPorts = PreparePorts & {
+  readonly log: Pick<EventLog, 'now' | 'append'>
+  readonly factsOf: WalletFactsOf
+}
+
+/**
+ * The same checkpoint is anchored from the same wallet once: asked again, it tells the transaction of before.
+ *
+ * @throws NotFound `wallet_not_found`, ValidationFailed `watch_only`, Conflict `wallet_not_ready` or `wallet_archived`,
+ *   InsufficientFunds, Unavailable
+ */
+export type RequestAnchor = (checkpoint: Checkpoint, walletId: string) => Promise<Opened>
+
+/** Gas units of a transaction without calldata. */
+const BASE_GAS = 21_000n
+/** The dearest price of a byte of calldata, its floor (EIP-7623). */
+const GAS_PER_BYTE = 40n
+
+export function createRequestAnchor(ports: AnchorPorts): RequestAnchor {
+  return async ({ size, root, note }, walletId) => {
+    const facts = await ports.factsOf(walletId)
+    if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `There is no wallet ${walletId}.`)
+    const { tenantId, environment, address } = withAddress(facts)
+    const calldata = Buffer.from(note, 'utf8')
+    const metadata = {
+      tenantId,
+      actor: 'operator',
+      idempotency: { key: `bursar-audit-anchor:${size}:${walletId}`, fingerprint: root.toString('hex') },
+    }
+    const prepared = await prepareCall(
+      ports,
+      {
+        owner: { tenantId, environment },
+        walletId,
+        kind: 'CheckpointAnchorRequested',
+        to: address,
+        data: `0x${calldata.toString('hex')}`,
+        gasLimit: BASE_GAS + GAS_PER_BYTE * BigInt(calldata.length),
+        subject: { type: 'checkpoint', id: String(size) },
+      },
+      metadata,
+    )
+    const commit = { changes: [prepared.change], guards: prepared.guards }
+    return appendOnce(ports.log, commit, { resourceId: prepared.transactionId, metadata }).catch((error) => {
+      throw prepared.explain(error)
+    })
+  }
+}

@@ -1,0 +1,19 @@
+/** A time in the past, as a caller names it to be told what was so then. */
+import { ValidationFailed } from './errors.ts'
+import { toInstant } from './ids.ts'
+
+/**
+ * @param now epoch milliseconds
+ * @throws ValidationFailed `invalid_time`, `time_in_future`, of the field `at`
+ */
+export function readPastTime(text: string, now: number): Date {
+  const time = Date.parse(text)
+  if (Number.isNaN(time)) {
+    throw ValidationFailed.field('at', 'invalid_time', 'at must be an ISO 8601 time, such as 2026-01-31T12:00:00.000Z.')
+  }
+  if (time > now) {
+    const message = `at is in the future (it is ${toInstant(now)} now): give an earlier time, or leave it out.`
+    throw ValidationFailed.field('at', 'time_in_future', message)
+  }
+  return new Date(Math.max(0, time)) // Nothing was recorded before 1970, and the database knows no year 0.
+}

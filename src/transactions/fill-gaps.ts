@@ -1,0 +1,92 @@
+/**
+ * Fills the gaps of a lane. A stranger's transaction counted when nonces were given, and a reorg took it back for good: nobody
+ * has its nonce now, and all that was given after it waits for ever. What waits to be signed takes the nonce; where nothing
+ * waits, a transfer of nothing to the sender itself does, recorded and signed like any other.
+ */
+import type { FeeQuote } from '../chain/fees.ts'
+import { nativeAsset } from '../core/assets.ts'
+import type { NewId } from '../core/ids.ts'
+import { change } from '../event-log/aggregate.ts'
+import type { Lease } from '../event-log/leases.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import { PLAIN_TRANSFER_GAS } from './build-call.ts'
+import type { Intent, RecordedQuote } from './events.ts'
+import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import { transactionAggregate } from './projection.ts'
+import { recordedQuote } from './recorded-quote.ts'
+
+export type FillGapsPorts = {
+  readonly log: EventLog
+  readonly lanes: LaneReads
+  readonly quoteOf: (chainId: number) => Promise<FeeQuote>
+  /** Transactions of the account in the newest block. */
+  readonly nonceOf: (lane: Lane) => Promise<number>
+  readonly newId: NewId
+  /** How long something must have been stuck. */
+  readonly replaceAfterMs: number
+  /** Told of the nonces that a lane fills with nothing. */
+  readonly onFilled: (lane: Lane, nonces: readonly number[]) => void
+}
+
+/**
+ * Makes sure that something waits to be signed for each gap.
+ *
+ * @returns how many gaps there are
+ * @throws HoldRefused when the wallet cannot pay for the gas; Unavailable
+ */
+export type FillGaps = (lane: Lane, lease: Lease) => Promise<number>
+
+export function createFillGaps(ports: FillGapsPorts): FillGaps {
+  const { log, lanes, replaceAfterMs } = ports
+  return async (lane, lease) => {
+    const gaps = await lanes.gaps(lane, await ports.nonceOf(lane), replaceAfterMs)
+    if (gaps.length === 0) return 0
+    const waiting = await lanes.waiting(lane, gaps.length)
+    const [stuck] = await lanes.stuck(lane, replaceAfterMs, 1)
+    const unfilled = gaps.slice(waiting.length)
+    if (unfilled.length === 0 || stuck === undefined) return gaps.length
+    const { state } = await log.load(transactionAggregate, stuck)
+    if (state.state === 'unknown') return 0
+    const intent = fillerOf(state.intent, recordedQuote(await ports.quoteOf(lane.chainId), 'high'), log.now())
+    const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
+    const changes = unfilled.map(() =>
+      change(
+        transactionAggregate,
+        { id: ports.newId('transaction'), state: transactionAggregate.initialState, version: 0, hash: '' },
+        { type: 'RequestTransaction', opening: 'NonceFillRequested', intent },
+        { metadata, now: log.now() },
+      ),
+    )
+    await log.append({ changes: decided(changes), guards: { fence: lease } })
+    ports.onFilled(lane, unfilled)
+    return gaps.length
+  }
+}
+
+/** Of the same wallet as what waits for it. */
+function fillerOf(stuck: Intent, quote: RecordedQuote, now: string): Intent {
+  const { tenantId, walletId, network, environment, chainId, from } = stuck
+  const { assetId, symbol, decimals, contract } = nativeAsset(network, chainId)
+  return {
+    tenantId,
+    walletId,
+    network,
+    environment,
+    chainId,
+    from,
+    to: from,
+    asset: { assetId, symbol, decimals, contract },
+    amount: '0',
+    data: null,
+    dependsOn: null,
+    subject: null,
+    gasPriority: 'high',
+    reserved: { gasLimit: PLAIN_TRANSFER_GAS.toString(), maxFeePerGas: quote.maxFeePerGas },
+    quote,
+    referenceId: null,
+    memo: null,
+    validUntil: null,
+    estimatedCompletionAt: now,
+    requestedAt: now,
+  }
+}

@@ -1,0 +1,88 @@
+/** A checkpoint on chain: it goes through Bursar's own lane, and vouches for the log when nothing else is left that does. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { createRequestAnchor } from '../../src/audit/anchor/request-anchor.ts'
+import { openAuditKey, PUBLIC_SUFFIX } from '../../src/audit/checkpoints/audit-key.ts'
+import { createCheckpointFile } from '../../src/audit/checkpoints/checkpoint-file.ts'
+import { createTakeCheckpoint } from '../../src/audit/checkpoints/take-checkpoint.ts'
+import { checkpointCommand } from '../../src/audit/commands/checkpoint-command.ts'
+import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
+import { apiParts } from '../../src/compose/api-parts.ts'
+import { transactionParts } from '../../src/compose/transaction-parts.ts'
+import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { runCommandLine } from '../support/cli.ts'
+import type { LoadWallet } from '../support/load.ts'
+import { withStage } from '../support/service-stage.ts'
+
+t.test('anchors', async (t) => {
+  const stage = await withStage(t)
+  const { kernel, pool, places } = stage.service
+  const [wallet] = (await stage.service.makeWallets(1)) as [LoadWallet]
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-anchor-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  const [keyFile, checkpointFile] = [join(directory, 'audit.key'), join(directory, 'checkpoints')]
+  const signer = await openAuditKey({ keyFile, origin: 'example.com/test' }, async () => false)
+  const file = createCheckpointFile(checkpointFile)
+  const takeCheckpoint = createTakeCheckpoint({ pool, signer, file, clock: kernel.clock })
+  const { ports } = transactionParts(kernel, apiParts(kernel))
+  const requestAnchor = createRequestAnchor({ ...ports, log: kernel.log, factsOf: createWalletFacts(pool) })
+  const chains = kernel.chains.all.map(({ settings, client }) => ({ ...settings, client }))
+  const verifying = { databaseUrl: places.database_url, publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile }
+  const commands = [
+    checkpointCommand((task) => task({ takeCheckpoint, checkpointFile, requestAnchor })),
+    verifyCommand((task) => task({ ...verifying, chains })),
+  ]
+  const run = (line: string) => runCommandLine(commands, line)
+
+  await t.test('a wallet that is not there anchors nothing', async (t) => {
+    t.match(await run('audit checkpoint --anchor wal_none'), {
+      code: 2,
+      out: '',
+      err: 'There is no wallet wal_none.\n',
+    })
+  })
+
+  const taken = await run(`audit checkpoint --json --anchor ${wallet.id}`)
+  const { anchor_transaction_id: id, note, size } = JSON.parse(taken.out)
+  await stage.settle()
+  const { hash, state } = await stage.read(wallet, id)
+
+  await t.test('the note is the calldata of a confirmed transaction of that wallet to itself', async (t) => {
+    t.equal(state, 'confirmed')
+    const mined = (await stage.rpc('eth_getTransactionByHash', hash)) as Record<string, string>
+    t.equal(Buffer.from(mined.input?.slice(2) ?? '', 'hex').toString(), note)
+    t.equal(mined.from, mined.to)
+    t.equal(mined.from, wallet.address.toLowerCase())
+  })
+
+  await t.test('the log is verified against it, from the chain', async (t) => {
+    t.match(await run('audit verify'), { code: 0, out: /checkpoints agree/, err: '' })
+    const silent = [verifyCommand((task) => task({ ...verifying, chains: [] }))]
+    t.match(await runCommandLine(silent, 'audit verify'), { code: 0, err: `The anchor ${hash} was not looked at` })
+  })
+
+  await t.test('what was kept elsewhere must be a hash, on chain, of this key', async (t) => {
+    t.match(await run('audit verify --anchors 0x12'), { code: 2, err: /64 hex digits/ })
+    const nowhere = `0x${'ab'.repeat(32)}`
+    t.match(await run(`audit verify --anchors ${nowhere}`), { code: 1, err: `The anchor ${nowhere} is in no block` })
+    const paid = await stage.send(wallet, '0.01')
+    await stage.settle()
+    const other = (await stage.read(wallet, paid)).hash
+    t.match(await run(`audit verify --anchors ${other}`), { code: 1, err: /holds no checkpoint that the key/ })
+  })
+
+  await t.test('with every other checkpoint gone it still tells that the tail of the log was cut off', async (t) => {
+    await writeFile(checkpointFile, '')
+    const client = await pool.connect()
+    await client.query("SET session_replication_role = 'replica'")
+    await client.query('DELETE FROM audit_checkpoints')
+    await client.query('DELETE FROM events WHERE position > (SELECT position FROM events ORDER BY 1 OFFSET 3 LIMIT 1)')
+    await client.query('DELETE FROM transactions')
+    client.release(true)
+    const { code, out } = await run(`audit verify --anchors ${hash}`)
+    t.equal(code, 1)
+    t.match(out, `The log has 4 events, the checkpoint of transaction ${hash} on ethereum was signed over ${size}`)
+  })
+})

@@ -1,0 +1,214 @@
+/** The whole story of a transaction, as it is told from a real log: what was decided on what, and what became of it. */
+import t, { type Test } from 'tap'
+import { balanceAggregate } from '../../src/balances/projection.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { change } from '../../src/event-log/aggregate.ts'
+import { chainAggregate } from '../../src/follower/aggregate.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { NATIVE } from '../support/log.ts'
+import { hashOf, KEY_ID, type OperatorStage, REQUESTED_BY, signature, withOperator } from '../support/operator-stage.ts'
+
+const GWEI = 1_000_000_000n
+const QUOTE = { baseFeePerGas: '5000000000', maxFeePerGas: '12000000000', maxPriorityFeePerGas: '2000000000' }
+
+type Told = { readonly name: string; readonly value: string; readonly source: string }
+type Story = {
+  readonly story: readonly {
+    readonly event: string
+    readonly who: string
+    readonly text: string
+    readonly details: readonly Told[]
+  }[]
+  readonly now: { readonly state: string; readonly says: string; readonly next: readonly { readonly say: string }[] }
+  readonly depends_on: { readonly id: string } | null
+  readonly dependents: readonly { readonly id: string }[]
+}
+
+t.test('explain', async (t) => {
+  const stage = await withOperator(t)
+  const { pool, run } = stage
+  await labelKey(pool)
+  const wallet = await stage.wallet()
+  await observe(stage, wallet.walletId, 10n ** 18n)
+  const other = await stage.request(wallet, { amount: '5000', reserved: { gasLimit: '21000', maxFeePerGas: '1' } })
+  const id = await stage.request(wallet, {
+    quote: QUOTE,
+    referenceId: 'invoice-1',
+    subject: { type: 'mint', id: 'mint_1' },
+  })
+  await observe(stage, wallet.walletId, 7n)
+  const dependent = await stage.request(wallet, { dependsOn: id })
+  const tell = async (what: string): Promise<Story> => JSON.parse((await run(`explain ${what} --json`)).out)
+
+  await t.test('who asked, and what it was accepted on: recorded, or as the log was then', async (t) => {
+    const story = await tell(id)
+    t.match(story.story, [{ event: 'TransferRequested', who: `API key "payroll" ${KEY_ID} of tenant acme` }])
+    const facts = Object.fromEntries(
+      story.story[0]?.details.map(({ name, value, source }) => [name, [value, source]]) ?? [],
+    )
+    t.match(facts, {
+      'request id': ['req_1', 'recorded'],
+      'idempotency key': ['invoice-1042', 'recorded'],
+      reference: ['invoice-1', 'recorded'],
+      serves: ['mint mint_1', 'recorded'],
+      'fee quote': ['base fee 5 gwei, tip 2 gwei, at most 12 gwei, priority medium', 'recorded'],
+      'held back': [/0\.000000000000001 ETH, and 0\.000000000000042 ETH for 21000 gas/, 'recorded'],
+      'balance then': [/^1 ETH as seen at block 1, of which other requests held 0\.000000000000026 ETH$/, 'derived'],
+    })
+    t.match(story.dependents, [{ id: dependent }])
+    t.match(await tell(dependent), { depends_on: { id }, now: { says: new RegExp(`waits for ${id}`) } })
+    t.match(detail(await tell(other), 0, 'fee quote')?.value, /not recorded/)
+  })
+
+  await wholeLife(t, stage, id)
+  await lookUps(t, stage, { id, other, dependent, walletId: wallet.walletId })
+})
+
+function detail(story: Story, step: number, name: string): Told | undefined {
+  return story.story[step]?.details.find((one) => one.name === name)
+}
+
+async function wholeLife(t: Test, stage: OperatorStage, id: string): Promise<void> {
+  const { log, run, execute } = stage
+  await t.test('each hash with its purpose, each block, each reorg, and how long it took', async (t) => {
+    await execute(id, { ...signature(id, 0, 12n * GWEI, log.now()), quote: QUOTE })
+    await execute(id, { type: 'RecordSubmission', hash: hashOf(id, 0), now: log.now() })
+    const dearer = { ...signature(id, 0, 20n * GWEI, log.now()).signed, hash: hashOf(id, 9) }
+    await execute(id, { type: 'RequestSpeedUp', gasPriority: 'high', now: log.now() })
+    await execute(id, { type: 'RecordReplacement', signed: dearer, purpose: 'speed_up', quote: QUOTE })
+    await execute(id, { type: 'RecordInclusion', inclusion: inclusion(hashOf(id, 0), 99, log.now()) })
+    await reorg(stage, id)
+    await execute(id, { type: 'RecordInclusion', inclusion: inclusion(hashOf(id, 9), 100, log.now()) })
+    const story = JSON.parse((await run(`explain ${id} --json`)).out) as Story
+    t.strictSame(
+      story.story.map(({ event }) => event),
+      [
+        'TransferRequested',
+        'TransactionSigned',
+        'TransactionSubmitted',
+        'SpeedUpRequested',
+        'TransactionReplaced',
+        'TransactionMined',
+        'TransactionReorged',
+        'TransactionMined',
+      ],
+    )
+    t.match(detail(story, 1, 'fee quote')?.value, /base fee 5 gwei/)
+    t.match(detail(story, 2, 'hash')?.value, /\(original\)$/)
+    t.match(detail(story, 4, 'hash')?.value, `${hashOf(id, 9)} (speed_up)`)
+    t.match(detail(story, 5, 'hash')?.value, /\(original\)$/, 'the first version was mined after all')
+    t.match(detail(story, 6, 'reorg'), { value: '3 blocks, from block 101 back to 98', source: 'derived' })
+    t.match(detail(story, 7, 'hash')?.value, /\(speed_up\)$/)
+    t.match(story.now, { state: 'mined', says: /1 of 2 confirmations/, next: [{ say: 'Wait for 1 block more.' }] })
+    const { code, out } = await run(`explain ${id}`)
+    t.equal(code, 0)
+    t.match(out, /… .* until a signer had its turn\n.*signed with nonce 0/)
+    t.match(out, /now {2}mined \(pending\) for/)
+  })
+}
+
+type Known = Readonly<Record<'id' | 'other' | 'dependent' | 'walletId', string>>
+
+async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, walletId }: Known): Promise<void> {
+  const { pool, run, node } = stage
+  const tell = async (what: string): Promise<Story> => JSON.parse((await run(`explain ${what} --json`)).out)
+
+  await t.test('a hash of any version, a wallet, and what is no such thing', async (t) => {
+    t.match(await tell(hashOf(id, 0)), { transaction_id: id }, 'a version that was replaced too')
+    t.match(JSON.parse((await run(`explain ${walletId} --json`)).out), {
+      of: `wallet ${walletId}`,
+      transactions: [{ id: dependent }, { id }, { id: other }],
+    })
+    const refused: [string, RegExp][] = [
+      ['nonsense', /neither an id .* nor the hash/],
+      [newId('transaction'), /There is no transaction tx_/],
+      [newId('wallet'), /There is no wallet wal_/],
+      [newId('collection'), /There is no collection col_/],
+      [newId('mint'), /There is no mint mint_/],
+      [`0x${'a'.repeat(64)}`, /No transaction of ours was ever signed as 0xaaa/],
+    ]
+    for (const [what, why] of refused) t.match(await run(`explain ${what}`), { code: 2, out: '', err: why }, what)
+  })
+
+  await t.test('a mint points to its transactions', async (t) => {
+    const mintId = newId('mint')
+    await pool.query(`INSERT INTO nft_mints VALUES ($1, 'acme', 'col_1', 'direct', now(), 1)`, [mintId])
+    t.match((await run(`explain ${mintId}`)).out, /has no transactions yet/)
+    const own = await stage.request(await stage.wallet(), { subject: { type: 'mint', id: mintId } })
+    t.match((await run(`explain ${mintId}`)).out, new RegExp(`npm run bursar -- explain ${own}`))
+  })
+
+  await t.test('without a node the story is told all the same', async (t) => {
+    node.up = false
+    t.match(await run(`explain ${dependent}`), {
+      code: 3,
+      out: /accepted: TRANSFER/,
+      err: /No node of ethereum answers/,
+    })
+    node.up = true
+  })
+}
+
+async function labelKey(pool: OperatorStage['pool']): Promise<void> {
+  await pool.query(
+    `INSERT INTO api_keys VALUES ($1, 'acme', 'mainnet', 'payroll', 'digest', '{*}', NULL, NULL, now(), 1)`,
+    [KEY_ID],
+  )
+}
+
+/** The follower saw a balance. */
+async function observe({ log }: OperatorStage, walletId: string, balance: bigint): Promise<void> {
+  const loaded = await log.load(balanceAggregate, walletId)
+  const event = {
+    type: 'BalanceChanged',
+    data: {
+      asset: NATIVE,
+      balance: balance.toString(),
+      blockNumber: 1,
+      blockHash: '0x',
+      cause: 'block',
+      observedAt: log.now(),
+    },
+  }
+  const recording = { ...balanceAggregate, decide: () => [event] } as unknown as typeof balanceAggregate
+  const observed = change(recording, loaded, undefined as never, { metadata: REQUESTED_BY, now: log.now() })
+  // The row is the wallet's funds for the guard of later requests: only the event is wanted here.
+  await log.append({ changes: observed === null ? [] : [{ ...observed, readModels: { rows: [], holds: [] } }] })
+}
+
+/** One commit takes back the block and tells of the reorg, as the follower's does. */
+async function reorg({ log }: OperatorStage, id: string): Promise<void> {
+  const loaded = await log.load(transactionAggregate, id)
+  const unwound = change(
+    transactionAggregate,
+    loaded,
+    { type: 'RecordReorg', head: 98, now: log.now() },
+    { metadata: REQUESTED_BY, now: log.now() },
+  )
+  const fact = {
+    type: 'ReorgDetected',
+    data: {
+      from: { number: 101, hash: '0x' },
+      ancestor: { number: 98, hash: '0x' },
+      depth: 3,
+      beyondWindow: false,
+      detectedAt: log.now(),
+    },
+  } as const
+  const chain = await log.load(chainAggregate, 'ethereum-mainnet')
+  const told = change(chainAggregate, chain, fact, { metadata: REQUESTED_BY, now: log.now() })
+  await log.append({ changes: [unwound, told].flatMap((one) => one ?? []) })
+}
+
+function inclusion(hash: string, blockNumber: number, now: string) {
+  return {
+    hash,
+    blockNumber,
+    blockHash: `0xb${blockNumber}`,
+    succeeded: true,
+    gasUsed: '21000',
+    effectiveGasPrice: '5000000000',
+    blockTimestamp: now,
+    minedAt: now,
+  }
+}

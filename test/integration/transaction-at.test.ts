@@ -1,0 +1,72 @@
+/** A transaction as it was at a time that has passed. */
+import t, { type Test } from 'tap'
+import { change, type Loaded } from '../../src/event-log/aggregate.ts'
+import { decided } from '../../src/event-log/log.ts'
+import type { TransactionCommand } from '../../src/transactions/decider.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { createReadTransactionAt } from '../../src/transactions/read-transaction-at.ts'
+import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import type { TransactionState } from '../../src/transactions/state.ts'
+import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
+
+const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
+const MINUTE = (n: number) => `2026-01-01T00:0${n}:00.000Z`
+
+async function withStory(t: Test) {
+  const { pool, log, wakeUps } = await withLog(t)
+  await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
+  const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 3 })
+  const readAt = createReadTransactionAt({ log, reads, clock: () => Date.parse(MINUTE(9)) })
+  const id = newTransactionId()
+  let loaded: Loaded<TransactionState> = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
+  const at = async (minute: number, command: TransactionCommand) => {
+    const made = change(transactionAggregate, loaded, command, {
+      metadata: { tenantId: 'acme', actor: 'test' },
+      now: MINUTE(minute),
+    })
+    await log.append({ changes: decided([made]) })
+    loaded = made?.after ?? loaded
+  }
+  const fees = { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' }
+  await at(1, { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() })
+  const signed = { nonce: 7, hash: '0xa', rawTransaction: '0x02', fees, signedAt: MINUTE(2), quote: null }
+  await at(2, { type: 'RecordSignature', signed })
+  const block = { blockNumber: 5, blockHash: '0xb5', blockTimestamp: MINUTE(3), minedAt: MINUTE(3) }
+  const inclusion = { hash: '0xa', ...block, succeeded: true, gasUsed: '21000', effectiveGasPrice: '2' }
+  await at(3, { type: 'RecordInclusion', inclusion })
+  await at(4, { type: 'RecordReorg', head: 5, now: MINUTE(4) })
+  await at(5, { type: 'RecordInclusion', inclusion: { ...inclusion, blockNumber: 6, blockHash: '0xb6' } })
+  await at(6, { type: 'Settle', confirmations: 4, revertReason: '', now: MINUTE(6) })
+  return { id, reads, look: (time: string) => readAt(OWNER, 'wal_1', id, time), readAt }
+}
+
+t.test('each time tells what was so then', async (t: Test) => {
+  const { id, reads, look } = await withStory(t)
+  const states = []
+  for (let minute = 1; minute <= 7; minute += 1) {
+    const { state, status, nonce, hash, block_number, confirmations, history } = await look(MINUTE(minute))
+    states.push([state, status, nonce, hash, block_number, confirmations, history.length])
+  }
+  t.strictSame(states, [
+    ['requested', 'pending', null, null, null, 0, 1],
+    ['signed', 'pending', 7, '0xa', null, 0, 2],
+    ['mined', 'pending', 7, '0xa', 5, 1, 3],
+    ['reorged', 'pending', 7, '0xa', null, 0, 4],
+    ['mined', 'pending', 7, '0xa', 6, 1, 5],
+    ['confirmed', 'confirmed', 7, '0xa', 6, 4, 6],
+    ['confirmed', 'confirmed', 7, '0xa', 6, 4, 6],
+  ])
+  const { confirmations: _, ...now } = await reads.read(OWNER, 'wal_1', id)
+  const { confirmations, ...then } = await look(MINUTE(8))
+  t.strictSame({ ...then }, { ...now }, 'of a time after the last event it is what is told now')
+  t.equal((await look('2026-01-01T01:02:30+01:00')).state, 'signed', 'a time may name its zone')
+})
+
+t.test('before it was asked for there is none; a time to come and a time that is none are refused', async (t: Test) => {
+  const { id, look, readAt } = await withStory(t)
+  await t.rejects(look('2026-01-01T00:00:59.999Z'), { type: 'not_found', code: 'transaction_not_requested_yet' })
+  await t.rejects(look('2026-01-01T00:09:00.001Z'), { message: /^at is in the future/ })
+  await t.rejects(look('noon'), { message: /^at must be an ISO 8601 time/ })
+  await t.rejects(readAt({ ...OWNER, tenantId: 'other' }, 'wal_1', id, MINUTE(8)), { code: 'transaction_not_found' })
+  await t.rejects(readAt(OWNER, 'wal_2', id, MINUTE(8)), { code: 'transaction_not_found' })
+})

@@ -1,0 +1,154 @@
+/** The operator's commands on a real database and real queues, beside a chain that says what a test wants. */
+
+import type { Pool } from 'pg'
+import type { Test } from 'tap'
+import type { RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
+import { createJobs } from '../../src/jobs/create-jobs.ts'
+import type { Jobs } from '../../src/jobs/jobs.ts'
+import { operatorCommands } from '../../src/operator/commands.ts'
+import type { OperatorPorts } from '../../src/operator/ports.ts'
+import type { TransactionCommand } from '../../src/transactions/decider.ts'
+import type { Intent } from '../../src/transactions/events.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { findRequestedWallets } from '../../src/wallets/jobs.ts'
+import { type CliRun, runCommandLine } from './cli.ts'
+import { seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
+
+const GWEI = 1_000_000_000n
+export const KEY_ID = 'key_01a20050-4bd3-73e5-b514-005972d160e0'
+export const REQUESTED_BY = {
+  tenantId: 'acme',
+  actor: `apikey:${KEY_ID}`,
+  correlationId: 'req_1',
+  idempotency: { key: 'invoice-1042', fingerprint: 'f' },
+}
+const WORKER = { tenantId: 'acme', actor: 'worker:signer', causationId: 'lane' }
+
+export type OperatorStage = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly jobs: Jobs
+  readonly ports: OperatorPorts
+  /** What the chain's node says; `up` false and it says nothing. */
+  readonly node: { up: boolean; head: number; baseFee: bigint; readonly nonces: Map<string, number>; balance: bigint }
+  /** How long ago what is recorded next was recorded, ms. */
+  age: number
+  readonly run: (line: string) => Promise<CliRun>
+  /** The wallet and lane of an address of its own. */
+  readonly wallet: () => Promise<{ readonly walletId: string; readonly address: string }>
+  /** Opens a transfer; returns its id. */
+  readonly request: (
+    from: { readonly walletId: string; readonly address: string },
+    more?: Partial<Intent>,
+  ) => Promise<string>
+  readonly execute: (id: string, command: TransactionCommand) => Promise<unknown>
+}
+
+/** Everything lives, leads and is read to its end, and nothing is under way. */
+export async function withOperator(t: Test): Promise<OperatorStage> {
+  const { pool, url, wakeUps } = await withLog(t)
+  const jobs = createJobs({ databaseUrl: url, graceMs: 1_000, log: { info: () => undefined, warn: () => undefined } })
+  t.after(() => jobs.close())
+  const node: OperatorStage['node'] = { up: true, head: 100, baseFee: GWEI, nonces: new Map(), balance: 0n }
+  const log = createEventLog({ pool, wakeUps, clock: () => Date.now() - stage.age })
+  const ports: OperatorPorts = {
+    pool,
+    log,
+    jobs,
+    queueBackend: 'PostgreSQL',
+    chains: [chainOf(node)],
+    sources: [{ name: 'wallets', find: (before, limit) => findRequestedWallets(pool, before, limit) }],
+    hasIpfs: true,
+    parties: [1],
+    settings: {
+      sweepIntervalMs: 1_000,
+      rebroadcastAfterMs: 5_000,
+      replaceAfterMs: 10_000,
+      leaseMs: 1_000,
+      maxInFlightPerLane: 8,
+    },
+    clock: Date.now,
+  }
+  const commands = operatorCommands((task) => task(ports))
+  const stage: OperatorStage = {
+    pool,
+    log,
+    jobs,
+    ports,
+    node,
+    age: 0,
+    run: (line) => runCommandLine(commands, line),
+    async wallet() {
+      const walletId = newId('wallet')
+      const digits = walletId.replaceAll(/[^0-9a-f]/g, '').slice(-30)
+      const address = `0x${'0'.repeat(40 - digits.length)}${digits}`
+      await seedWallet(pool, { walletId, address, balance: 10n ** 18n })
+      return { walletId, address }
+    },
+    async request({ walletId, address }, more = {}) {
+      const id = newId('transaction')
+      const requestedAt = log.now()
+      const intent = transferIntent({ walletId, from: address, requestedAt, ...more })
+      const command: TransactionCommand = { type: 'RequestTransaction', opening: 'TransferRequested', intent }
+      await log.execute(transactionAggregate, id, command, { metadata: REQUESTED_BY })
+      return id
+    },
+    execute: (id, command) => log.execute(transactionAggregate, id, command, { metadata: WORKER }),
+  }
+  await pool.query(`INSERT INTO heartbeats SELECT name, name || ':1', now() FROM unnest($1::text[]) AS name`, [
+    ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'mpc-party-1'],
+  ])
+  for (const name of ['dispatcher', 'sweeper', `follow-${TEST_CHAIN}`]) await holdLease(pool, name, 600_000)
+  await pool.query(`INSERT INTO chain_cursors VALUES ($1, 100, '0x', 100, now())`, [TEST_CHAIN])
+  return stage
+}
+
+/** Takes a lease as a process does; below 0 it ran out that long ago. */
+export async function holdLease(pool: Pool, name: string, leaseMs: number): Promise<void> {
+  await pool.query('SELECT acquire_lease($1, $2, $3)', [name, 'somebody@h:1', leaseMs])
+}
+
+function chainOf(node: OperatorStage['node']): OperatorPorts['chains'][number] {
+  const answer = ({ method, params: [address] }: RpcRequest): RpcResult => {
+    if (!node.up) return { ok: false, error: { kind: 'unavailable', reason: 'timeout', message: 'no answer in time' } }
+    const hex = (value: bigint | number) => `0x${value.toString(16)}`
+    if (method === 'eth_getBlockByNumber')
+      return { ok: true, value: { number: hex(node.head), baseFeePerGas: hex(node.baseFee) } }
+    if (method === 'eth_getTransactionCount') return { ok: true, value: hex(node.nonces.get(String(address)) ?? 0) }
+    return { ok: true, value: hex(node.balance) }
+  }
+  return {
+    settings: {
+      network: 'ethereum',
+      environment: 'mainnet',
+      chainId: TEST_CHAIN,
+      confirmations: 2,
+      maxFeePerGasWei: 500n * GWEI,
+      minTipWei: 1n,
+    },
+    capSetting: 'ETHEREUM_MAX_FEE_PER_GAS_WEI',
+    urlsSetting: 'ETHEREUM_RPC_URLS',
+    client: { batch: async (requests) => requests.map(answer) },
+  }
+}
+
+/** The command that signs a transfer. @param maxFee wei for one unit of gas */
+export function signature(
+  id: string,
+  nonce: number,
+  maxFee: bigint,
+  now: string,
+): Extract<TransactionCommand, { type: 'RecordSignature' }> {
+  const fees = { gasLimit: '21000', maxFeePerGas: maxFee.toString(), maxPriorityFeePerGas: '1' }
+  return {
+    type: 'RecordSignature',
+    signed: { nonce, hash: hashOf(id, nonce), rawTransaction: '0x02', fees, signedAt: now },
+  }
+}
+
+/** A hash of its own for each transaction and version. */
+export function hashOf(id: string, version: number): string {
+  return `0x${`${id.replaceAll(/[^0-9a-f]/g, '')}${version.toString(16).padStart(4, '0')}`.padStart(64, '0').slice(-64)}`
+}

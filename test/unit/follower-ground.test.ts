@@ -1,0 +1,39 @@
+/** Where the follower stands after a reorg that reached deeper than its hashes are kept. */
+import t from 'tap'
+import type { BlockRef } from '../../src/chain/blocks.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import { findGround } from '../../src/follower/find-ground.ts'
+import { createFakeChain } from '../support/fake-chain.ts'
+
+const CHAIN = { network: 'ethereum', environment: 'mainnet' } as const
+
+/** Follows 40 blocks, records some of them, then the chain leaves its branch above block 20. */
+async function groundAfter(recorded: readonly number[], advanced: readonly number[], highest = 30): Promise<BlockRef> {
+  const chain = createFakeChain()
+  chain.grow(40)
+  const ref = (number: number): BlockRef => ({ number, hash: chain.hash(number) })
+  const blocks = recorded.map(ref).reverse()
+  const events = advanced.map((number) => ({ type: 'FollowerAdvanced', data: { block: ref(number), advancedAt: '' } }))
+  chain.cut(20)
+  chain.grow(30)
+  const log = { readStream: async () => events } as unknown as EventLog
+  // Two in a page, so that there are several.
+  const recordedBlocks = async (upTo: number) => blocks.filter(({ number }) => number <= upTo).slice(0, 2)
+  const ground = await findGround({ log, client: chain.client, chain: CHAIN, recordedBlocks }, ref(highest))
+  t.equal(ground.hash, chain.hash(ground.number), 'it is a block that the node shows')
+  return ground
+}
+
+t.test('it is the newest block that the log knows and the node still shows', async (t) => {
+  t.equal((await groundAfter([5, 12, 18, 22, 25, 28, 29], [])).number, 18, 'a block with transactions of ours')
+  t.equal((await groundAfter([5, 25], [10, 20])).number, 20, 'a block that the follower told of')
+  t.equal((await groundAfter([5, 12, 19], [10, 25])).number, 19, 'whichever is newer')
+})
+
+t.test('where the node shows none of them, it is below the lowest of them', async (t) => {
+  t.equal((await groundAfter([21, 22, 25, 27, 29], [])).number, 20)
+})
+
+t.test('where nothing is recorded, there is nothing to go down for', async (t) => {
+  t.equal((await groundAfter([], [])).number, 30)
+})

@@ -1,0 +1,37 @@
+/** The page for operators says what is true: its commands exist, and so do the findings and settings that it names. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { composeOperator } from '../../src/compose/operator.ts'
+import { SETTINGS } from '../../src/config/settings.ts'
+import { FINDING_KINDS } from '../../src/operator/finding.ts'
+import { runCommandLine } from '../support/cli.ts'
+
+const page = readFileSync('docs/operations.md', 'utf8')
+const commands = composeOperator({})
+
+t.test('every command of the page is a command, and none of them is left out', async (t) => {
+  const named = new Set([...page.matchAll(/npm run bursar -- ([a-z]+)/g)].map(([, name]) => name ?? ''))
+  t.strictSame([...named].toSorted(), commands.map(({ name }) => name).toSorted())
+  for (const name of named) t.equal((await runCommandLine(commands, `${name} --help`)).code, 0, name)
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
+  for (const [, script] of page.matchAll(/npm run ([a-z]+)/g)) t.ok(scripts[script ?? ''], `npm run ${script}`)
+})
+
+t.test('every finding and setting that the page names is one', async (t) => {
+  const findings = [...page.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, kind]) => kind ?? '')
+  t.ok(findings.length > 5)
+  t.strictSame(
+    findings.filter((kind) => !(kind in FINDING_KINDS)),
+    [],
+  )
+  const settings = [...page.matchAll(/`([A-Z]+(?:_[A-Z]+)+)`/g)].map(([, name]) => name ?? '')
+  t.strictSame(
+    settings.filter((name) => name !== 'NO_COLOR' && !SETTINGS.some((setting) => setting.name === name)),
+    [],
+  )
+})
+
+t.test('the help of stuck tells what each finding means', async (t) => {
+  const { out } = await runCommandLine(commands, 'stuck --help')
+  for (const [kind, meaning] of Object.entries(FINDING_KINDS)) t.match(out, new RegExp(`${kind} +${meaning}`))
+})

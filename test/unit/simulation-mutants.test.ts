@@ -1,0 +1,44 @@
+/** The simulation can fail: it catches each law that is broken on purpose, and each defect that it once found. */
+import t from 'tap'
+import { FOUND, HONEST, MUTANTS, type Mutant } from '../simulation/mutants.ts'
+import { LawBroken, simulate } from '../simulation/world.ts'
+
+const SCHEDULES = 300
+
+/** The first schedule that shows it. */
+async function caught(mutant: Mutant, from: number): Promise<{ seed: number; message: string } | null> {
+  for (let seed = from; seed < from + SCHEDULES; seed += 1) {
+    try {
+      await simulate(seed, mutant)
+    } catch (error) {
+      if (!(error instanceof LawBroken)) throw error
+      return { seed, message: error.message }
+    }
+  }
+  return null
+}
+
+for (const mutant of MUTANTS) {
+  t.test(`caught: ${mutant.name}`, async (t) => {
+    const found = await caught(mutant, 1)
+    if (found === null) return void t.fail(`not within ${SCHEDULES} schedules`)
+    const [first = '', again = ''] = found.message.split('\n')
+    t.comment(first)
+    t.match(again, `SIMULATION_SEED=${found.seed}`, 'it says how to see it again')
+    t.match(found.message, 'follower 1: acquire follow-1', 'and tells every step')
+    await t.resolves(simulate(found.seed), 'the same schedule breaks nothing where the law holds')
+  })
+}
+
+for (const { seed, ...mutant } of FOUND) {
+  t.test(`mended: ${mutant.name}`, async (t) => {
+    const found = await caught(mutant, seed)
+    if (found === null) return void t.fail(`not within ${SCHEDULES} schedules`)
+    t.comment(found.message.split('\n')[0] ?? '')
+    await t.resolves(simulate(found.seed, { ...HONEST }))
+  })
+}
+
+t.test('a seed is a schedule: it ends the same way each time', async (t) => {
+  for (const seed of [1, 2, 3]) t.strictSame(await simulate(seed), await simulate(seed))
+})

@@ -1,0 +1,48 @@
+/** Events are for ever: what was written once is read in each of its versions, and means what it meant. */
+import t from 'tap'
+import { transactionDecider } from '../../src/transactions/decider.ts'
+import type { TransactionEvent } from '../../src/transactions/events.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import type { TransactionState } from '../../src/transactions/state.ts'
+import { golden } from '../support/golden-transaction.ts'
+
+const requested = golden<Extract<TransactionEvent, { type: 'TransferRequested' }>>('TransferRequested')
+const signed = golden<Extract<TransactionEvent, { type: 'TransactionSigned' }>>('TransactionSigned')
+const submitted = golden<Extract<TransactionEvent, { type: 'TransactionSubmitted' }>>('TransactionSubmitted')
+const replaced = golden<Extract<TransactionEvent, { type: 'TransactionReplaced' }>>('TransactionReplaced')
+
+function fold(events: readonly TransactionEvent[]): TransactionState {
+  return events.reduce(transactionDecider.evolve, transactionDecider.initialState)
+}
+
+t.test('every event of a transaction that was ever written is still read, in each of its versions', async (test) => {
+  for (const [name, { version: newest }] of Object.entries(transactionAggregate.schemas)) {
+    const type = name as TransactionEvent['type']
+    for (let version = 1; version <= newest; version += 1) {
+      const event = golden(type, version)
+      test.equal(event.type, type)
+      test.doesNotThrow(() => transactionDecider.evolve(fold([requested, signed, submitted]), event))
+    }
+  }
+})
+
+t.test('a transfer that was recorded before there were calls reads as one without a call', async (test) => {
+  test.strictSame(golden('TransferRequested', 1).data, golden('TransferRequested', 2).data)
+})
+
+t.test('what fees were decided on is recorded with them, and is unknown of what was recorded before', async (test) => {
+  const quote = { baseFeePerGas: '7', maxFeePerGas: '20', maxPriorityFeePerGas: '6' }
+  const [first] = transactionDecider.decide({ type: 'RecordSignature', signed: signed.data, quote }, fold([requested]))
+  test.match(first, { type: 'TransactionSigned', data: { hash: signed.data.hash, quote } })
+  const replacing = {
+    type: 'RecordReplacement',
+    signed: { ...signed.data, hash: '0x2' },
+    purpose: 'bump',
+    quote,
+  } as const
+  const [second] = transactionDecider.decide(replacing, fold([requested, signed]))
+  test.match(second, { type: 'TransactionReplaced', data: { hash: '0x2', purpose: 'bump', quote } })
+  const before = [golden('TransferRequested', 2), golden('TransactionSigned', 1), golden('TransactionReplaced', 1)]
+  for (const { data } of before) test.match(data, { quote: null })
+  test.notMatch(fold([requested, signed, replaced]), { attempts: [{ quote: {} }] }, 'deciding needs no quote again')
+})

@@ -1,0 +1,65 @@
+/** A nonce that nobody has is taken by what waits, or by a transfer of nothing: a lane never waits for ever. */
+import t from 'tap'
+import type { Commit } from '../../src/event-log/commit.ts'
+import type { Lease } from '../../src/event-log/leases.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
+import type { LaneReads } from '../../src/transactions/lanes.ts'
+import { fold, requested, signed } from '../support/recorded-transactions.ts'
+
+const LANE = { chainId: 1, address: requested.data.from }
+const LEVEL = { maxFeePerGas: 30n, maxPriorityFeePerGas: 2n }
+const QUOTE = { baseFeePerGas: 14n, low: LEVEL, medium: LEVEL, high: LEVEL }
+
+async function fill(lane: { readonly gaps: readonly number[]; readonly waiting: readonly string[] }) {
+  const appended: Commit[] = []
+  const log = {
+    load: async (_aggregate: unknown, id: string) => ({ id, state: fold([requested, signed]), version: 2, hash: '' }),
+    append: async (commit: Commit) => void appended.push(commit),
+    now: () => '2026-11-21T12:00:00.000Z',
+  } as unknown as EventLog
+  const lanes = {
+    gaps: async () => lane.gaps,
+    waiting: async (_lane: unknown, limit: number) => lane.waiting.slice(0, limit),
+    stuck: async () => ['tx_stuck'],
+  } as unknown as LaneReads
+  const filled: number[] = []
+  let made = 0
+  const fillGaps = createFillGaps({
+    log,
+    lanes,
+    quoteOf: async () => QUOTE,
+    nonceOf: async () => 3,
+    newId: () => `tx_${++made}`,
+    replaceAfterMs: 1_000,
+    onFilled: (_lane, nonces) => void filled.push(...nonces),
+  })
+  const gaps = await fillGaps(LANE, { name: 'sign', fence: 7n } as unknown as Lease)
+  return { gaps, filled, appended }
+}
+
+t.test('a lane without a gap is left alone', async (t) => {
+  t.strictSame(await fill({ gaps: [], waiting: [] }), { gaps: 0, filled: [], appended: [] })
+})
+
+t.test('what waits takes the nonces', async (t) => {
+  t.strictSame(await fill({ gaps: [3], waiting: ['tx_a', 'tx_b'] }), { gaps: 1, filled: [], appended: [] })
+})
+
+t.test(
+  'where nothing waits, transfers of nothing are recorded under the fence, and paid by the same wallet',
+  async (t) => {
+    const { gaps, filled, appended } = await fill({ gaps: [3, 5], waiting: ['tx_a'] })
+    t.strictSame([gaps, filled], [2, [5]])
+    const [commit] = appended
+    t.match(commit?.guards?.fence, { name: 'sign', fence: 7n })
+    t.match(commit?.changes[0]?.readModels.rows[0]?.row, {
+      type: 'NONCE_FILL',
+      wallet_id: requested.data.walletId,
+      from_address: LANE.address,
+      to_address: LANE.address,
+      amount: '0',
+    })
+    t.match(commit?.changes[0]?.readModels.holds, [{ delta: 21_000n * 30n, mustFit: true }])
+  },
+)
