@@ -3,15 +3,21 @@ import type { BullQueue } from './bull.ts'
 import type { OldestJob } from './jobs.ts'
 
 const STATES = ['waiting', 'active', 'delayed'] as const
+/** Jobs that are looked at from either end of a list. Jobs of one moment may stand there in any order. */
+const LOOKED_AT = 500
 
 /** The back ends of BullMQ do not agree on which end of a list is its first: both are looked at. */
 export async function findOldest(queue: BullQueue): Promise<OldestJob | null> {
   const ends = await Promise.all(
     STATES.flatMap((state) =>
       [true, false].map(async (ascending): Promise<OldestJob[]> => {
-        const [job] = await queue.getJobs([state], 0, 0, ascending)
-        if (job === undefined) return []
-        return [{ id: job.deduplicationId ?? `#${job.id}`, state, addedAt: job.timestamp, attempts: job.attemptsMade }]
+        const jobs = await queue.getJobs([state], 0, LOOKED_AT - 1, ascending)
+        return jobs.map(({ deduplicationId, id, timestamp: addedAt, attemptsMade: attempts }) => ({
+          id: deduplicationId ?? `#${id}`,
+          state,
+          addedAt,
+          attempts,
+        }))
       }),
     ),
   )
