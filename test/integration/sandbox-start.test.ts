@@ -23,6 +23,7 @@ const NAMES = [
   'dispatcher',
   'signer',
   'submitter',
+  'auditor',
   'chain-follower',
   'mpc-party-1',
   'mpc-party-2',
