@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
 import { defects, missingOptionals, platformOf } from '../../scripts/complete-lockfile.mjs'
-import { tapCounts } from '../../scripts/count-tests.mjs'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
 
@@ -73,13 +72,6 @@ t.test('the lock names every platform and no place of download', (t) => {
   t.strictSame(platformOf('@x/cli-linux-x64-musl'), { cpu: ['x64'], os: ['linux'], libc: ['musl'] })
   t.strictSame(platformOf('@x/tool-win32-amd64'), { cpu: ['x64'], os: ['win32'] })
   t.throws(() => platformOf('@x/tool'), /names no platform/)
-  t.end()
-})
-
-t.test('the counts of a test run are those of its closing line, and no closing line means no counts', (t) => {
-  const log = 'TAP version 14\n    # { total: 9 }\n# { total: 10, pass: 3, fail: 4, todo: 1, skip: 2 }\n# time=10ms\n'
-  t.strictSame(tapCounts(log), { total: 10, pass: 3, fail: 4, skip: 2, todo: 1 })
-  t.equal(tapCounts('TAP version 14\n    # { total: 9 }\nBail out!\n'), undefined)
   t.end()
 })
 

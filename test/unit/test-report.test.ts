@@ -1,0 +1,60 @@
+import t from 'tap'
+import { failures, tapCounts, testFiles } from '../../scripts/test-report.mjs'
+
+const LOG = `TAP version 14
+1..2
+# Subtest: test/unit/a.test.ts
+    # Subtest: outer
+        ok 1 - should be equal
+        not ok 2 - one is two
+          ---
+          diff: |
+            -2
+            +1
+          source: |
+            t.equal(1, 2)
+          ...
+        1..2
+    not ok 1 - outer # time=64.1ms
+    ok 2 - no server here # SKIP no server
+    1..2
+    # time=105.3ms
+not ok 1 - test/unit/a.test.ts # time=105.3ms
+
+# Subtest: test/unit/b.test.ts
+    ok 1 - should match
+    1..1
+    # time=2000.5ms
+ok 2 - test/unit/b.test.ts # time=2000.5ms
+
+# No coverage generated
+# { total: 4, pass: 2, fail: 1, skip: 1 }
+# time=2110.8ms
+`
+
+t.test('the counts of a test run are those of its closing line, and no closing line means no counts', (t) => {
+  t.strictSame(tapCounts(LOG), { total: 4, pass: 2, fail: 1, skip: 1, todo: 0 })
+  t.equal(tapCounts('TAP version 14\n    # { total: 9 }\nBail out!\n'), undefined)
+  t.end()
+})
+
+t.test('each file has its time', (t) => {
+  t.strictSame(testFiles(LOG), [
+    { name: 'test/unit/a.test.ts', ok: false, ms: 105.3 },
+    { name: 'test/unit/b.test.ts', ok: true, ms: 2000.5 },
+  ])
+  t.end()
+})
+
+t.test('a failed assertion is named from its file down, with the difference; what is skipped is no failure', (t) => {
+  t.strictSame(failures(LOG), [{ name: 'test/unit/a.test.ts > outer > one is two', diagnosis: 'diff: -2\n+1' }])
+  t.end()
+})
+
+t.test('a file that tap gave up is told, though none of its assertions failed', (t) => {
+  const gaveUp =
+    'TAP version 14\n1..1\n# Subtest: test/unit/c.test.ts\n    ok 1 - fine\n    not ok 2 - timeout!\n      ---\n      expired: test/unit/c.test.ts\n      ...\n    1..2\nnot ok 1 - test/unit/c.test.ts # time=600000ms\n'
+  t.match(failures(gaveUp), [{ name: /c\.test\.ts > timeout!/, diagnosis: 'expired: test/unit/c.test.ts' }])
+  t.equal(tapCounts(gaveUp), undefined)
+  t.end()
+})
