@@ -68,27 +68,29 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       { timeoutMs: ports.timeoutMs, enough: (so) => so.get(finisher)?.every(({ ok }) => ok) === true },
     )
     await report(entries, answers)
-    return new Map(
-      entries.map(({ place, item, key }, index) => {
-        const result = verified(answers.get(finisher)?.[index], item, key)
-        return [place, result.ok ? result : { ok: false, refusal: mostTelling(answers, index) ?? result.refusal }]
-      }),
-    )
+    const results = entries.map(({ place, item, key }, index): [number, Signed] => {
+      const result = verified(answers.get(finisher)?.[index], item, key)
+      return [place, result.ok ? result : { ok: false, refusal: mostTelling(answers, index) ?? result.refusal }]
+    })
+    if (results.every(([, { ok }]) => ok)) choice.clear(signers)
+    return new Map(results)
   }
 
   async function report(entries: readonly Entry[], answers: Answers): Promise<void> {
+    const atFault = new Set<number>()
     for (const [party, outcome] of answers) {
       for (const [index, item] of outcome.entries()) {
         const entry = entries[index]
         if (item.ok || entry === undefined) continue
         const { refusal } = item
         ports.onRefused(entry.item, party, refusal)
-        if (ITS_FAULT.has(refusal.kind)) choice.doubt(refusal.party ?? party)
+        if (ITS_FAULT.has(refusal.kind)) atFault.add(refusal.party ?? party)
         if (refusal.kind !== 'cheated' || refusal.party === null) continue
         const { keyId } = entry.item
         await ports.onCheated({ keyId, party: refusal.party, reportedBy: party, reason: refusal.reason })
       }
     }
+    choice.strike(atFault)
   }
 
   return async (items) => {

@@ -1,0 +1,76 @@
+import t from 'tap'
+import { Unavailable } from '../../src/core/errors.ts'
+import { createSignerChoice } from '../../src/keys/mpc/signer-choice.ts'
+
+const SESSIONS = 50
+
+function keyOf(threshold: number, count: number, banned: readonly number[] = []) {
+  return { threshold, parties: Array.from({ length: count }, (_, index) => index + 1), banned }
+}
+
+function choiceOf(reachable: readonly number[]) {
+  let now = 0
+  const choice = createSignerChoice({ reachable: () => reachable, now: () => now })
+  return { ...choice, pass: (ms: number) => void (now += ms) }
+}
+
+t.test('parties take turns while nobody gives trouble', (t) => {
+  const { choose, clear } = choiceOf([1, 2, 3])
+  const asked = Array.from({ length: 6 }, () => {
+    const signers = choose(keyOf(2, 3))
+    clear(signers)
+    return signers
+  })
+  for (const party of [1, 2, 3]) t.equal(asked.filter((signers) => signers.includes(party)).length, 4)
+  t.end()
+})
+
+t.test(
+  'a party that hangs meets no more sessions than the threshold, though it accuses those that wait for it',
+  (t) => {
+    for (let count = 2; count <= 7; count += 1) {
+      for (let threshold = 2; threshold < count; threshold += 1) {
+        for (let hanging = 1; hanging <= count; hanging += 1) {
+          const key = keyOf(threshold, count)
+          const { choose, strike, clear } = choiceOf(key.parties)
+          let met = 0
+          for (let session = 0; session < SESSIONS; session += 1) {
+            const signers = choose(key)
+            if (!signers.includes(hanging)) clear(signers)
+            else {
+              met += 1
+              strike(new Set(signers))
+            }
+          }
+          t.ok(met <= threshold, `${threshold} of ${count}: party ${hanging} met ${met} sessions`)
+        }
+      }
+    }
+    t.end()
+  },
+)
+
+t.test('a struck party is asked again when nobody else is left, when it signed, and after a while', (t) => {
+  const struck = choiceOf([1, 2, 3])
+  struck.strike(new Set([1]))
+  for (let session = 0; session < 6; session += 1) t.notOk(struck.choose(keyOf(2, 3)).includes(1))
+  t.ok(struck.choose(keyOf(2, 3, [2])).includes(1), 'with another one banned it is needed')
+  struck.clear([1])
+  t.ok(
+    [1, 2, 3].some(() => struck.choose(keyOf(2, 3)).includes(1)),
+    'it signed',
+  )
+  struck.strike(new Set([1]))
+  struck.pass(30_000)
+  t.ok(
+    [1, 2, 3].some(() => struck.choose(keyOf(2, 3)).includes(1)),
+    'it was left alone long enough',
+  )
+  t.end()
+})
+
+t.test('with too few in reach nobody is chosen, and those that miss are named', (t) => {
+  t.throws(() => choiceOf([2]).choose(keyOf(2, 3)), new Unavailable('mpc_parties_unavailable', ''))
+  t.throws(() => choiceOf([1, 2]).choose(keyOf(2, 3, [2])), { message: /party-2, party-3/ })
+  t.end()
+})
