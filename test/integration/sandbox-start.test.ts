@@ -31,7 +31,7 @@ const NAMES = [
 ]
 
 // With its parties, but with no keys made ahead: they are tested where mpc wallets are.
-const service = await startService({ env: { MPC_PARTIES: '3', MPC_POOL_SIZE: '0' } })
+const service = await startService({ env: { PORT: '0', MPC_PARTIES: '3', MPC_POOL_SIZE: '0' } })
 t.after(() => service.close())
 const dataDir = join(service.directory, 'data')
 const stateFile = join(dataDir, 'sandbox.json')

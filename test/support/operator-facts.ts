@@ -35,7 +35,16 @@ export const CHAIN: ChainNow = {
   node: { up: true, head: 1_000, baseFeePerGas: GWEI },
 }
 
-const PROCESS_NAMES = ['api', 'chain-follower', 'dispatcher', 'signer', 'submitter', 'mpc-party-1', 'mpc-party-2']
+const PROCESS_NAMES = [
+  'api',
+  'chain-follower',
+  'dispatcher',
+  'signer',
+  'submitter',
+  'auditor',
+  'mpc-party-1',
+  'mpc-party-2',
+]
 
 export const SERVICE: ServiceFacts = {
   processes: PROCESS_NAMES.map((process) => ({ process, instance: `${process}:7`, silentMs: 1_000 })),

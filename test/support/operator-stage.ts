@@ -98,7 +98,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     execute: (id, command) => log.execute(transactionAggregate, id, command, { metadata: WORKER }),
   }
   await pool.query(`INSERT INTO heartbeats SELECT name, name || ':1', now() FROM unnest($1::text[]) AS name`, [
-    ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'mpc-party-1'],
+    ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor', 'mpc-party-1'],
   ])
   for (const name of ['dispatcher', 'sweeper', `follow-${TEST_CHAIN}`]) await holdLease(pool, name, 600_000)
   await pool.query(`INSERT INTO chain_cursors VALUES ($1, 100, '0x', 100, now())`, [TEST_CHAIN])

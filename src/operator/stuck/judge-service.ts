@@ -9,7 +9,7 @@ import { bursar, count, duration, startProcess } from '../words.ts'
 import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
 
 /** What must live, whatever is configured. */
-const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
+const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'] as const
 /** Older rows are of processes that were replaced: the next one that stops takes them away. */
 const FORGOTTEN_MS = 60 * 60_000
 const FRESH_MS = FRESH_SECONDS * 1_000
