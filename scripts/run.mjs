@@ -1,4 +1,4 @@
-// Runs one built entry point, after building what changed: `node scripts/run.mjs workers/signer …arguments`.
+// Runs one built entry point, after building what changed: `node scripts/run.mjs signer …arguments`.
 
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from './build.mjs'
@@ -8,17 +8,17 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /**
  * Same process, so that signals and the exit code need no forwarding. The entry sees its own name as `argv[1]`.
  *
- * @param {string} entry path below the project, without extension
+ * @param {string} entry its name in dist/bin, without extension
  * @param {readonly string[]} args what the entry reads after its name
  */
 export async function runBuilt(entry, args) {
   try {
-    build(root)
+    await build(root)
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     process.exit(1)
   }
-  const path = `${root}dist/${entry}.js`
+  const path = `${root}dist/bin/${entry}.js`
   process.argv = [process.execPath, path, ...args]
   await import(pathToFileURL(path).href)
 }

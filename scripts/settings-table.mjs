@@ -35,7 +35,7 @@ export function withTable(readme, table) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  build(root)
+  await build(root)
   const { SETTINGS } = await import(pathToFileURL(`${root}dist/src/config/settings.js`).href)
   const path = `${root}README.md`
   writeFileSync(path, withTable(readFileSync(path, 'utf8'), settingsTable(SETTINGS)))

@@ -3,4 +3,4 @@
 
 import { runBuilt } from './run.mjs'
 
-await runBuilt(process.env.DATABASE_URL ? 'src/main' : 'src/sandbox/start', process.argv.slice(2))
+await runBuilt(process.env.DATABASE_URL ? 'api' : 'sandbox', process.argv.slice(2))

@@ -28,7 +28,7 @@ export async function planParties({ mpc, dataDir }: Config): Promise<PartiesPlan
     env: { MPC_PARTY_ADDRESSES: addresses.join(',') },
     processes: numbers.map((number) => ({
       name: `mpc-party-${number}`,
-      entry: '../../workers/mpc-party.js',
+      entry: '../../bin/mpc-party.js',
       env: { MPC_PARTY: String(number) },
     })),
   }

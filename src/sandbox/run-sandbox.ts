@@ -16,7 +16,7 @@ import { SandboxRefused } from './data-dir.ts'
 import { awaitFirstKey } from './first-key.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
 import { planParties } from './parties.ts'
-import { isFree } from './ports.ts'
+import { isFree, keptPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { startChild, stopChild } from './processes.ts'
 import { untilReady } from './ready.ts'
@@ -32,12 +32,12 @@ type ProcessPlan = {
 
 /** Every process of the service: name in the process list, and entry point beside this file in the build. */
 const PROCESSES: readonly ProcessPlan[] = [
-  { name: 'api', entry: '../main.js' },
-  { name: 'dispatcher', entry: '../../workers/dispatcher.js' },
-  { name: 'signer', entry: '../../workers/signer.js' },
-  { name: 'submitter', entry: '../../workers/submitter.js' },
-  { name: 'chain-follower', entry: '../../workers/chain-follower.js' },
-  { name: 'auditor', entry: '../../workers/auditor.js' },
+  { name: 'api', entry: '../../bin/api.js' },
+  { name: 'dispatcher', entry: '../../bin/dispatcher.js' },
+  { name: 'signer', entry: '../../bin/signer.js' },
+  { name: 'submitter', entry: '../../bin/submitter.js' },
+  { name: 'chain-follower', entry: '../../bin/chain-follower.js' },
+  { name: 'auditor', entry: '../../bin/auditor.js' },
 ]
 
 /** What differs from production unless the user says otherwise. */
@@ -73,13 +73,14 @@ export async function runSandbox(settings: {
   readonly stateFile: string
   readonly amend?: (env: NodeJS.ProcessEnv) => NodeJS.ProcessEnv
 }): Promise<Sandbox> {
-  const { config, env, stateFile, amend = (own) => own } = settings
-  const { dataDir, api } = config
+  const { env, stateFile, amend = (own) => own } = settings
+  const { dataDir } = settings.config
   process.stdout.write(`Bursar sandbox in ${dataDir}\n`)
-  if (!(await isFree(api.port)))
-    throw new SandboxRefused(`Port ${api.port} is taken: stop what listens there, or set PORT to another one.`)
-  await rm(stateFile, { force: true })
   await mkdir(join(dataDir, 'logs'), { recursive: true, mode: 0o700 })
+  const config = await withPort(settings.config)
+  const { api } = config
+  const baseUrl = `http://${api.host}:${api.port}`
+  await rm(stateFile, { force: true })
   let publish: () => Promise<void> = async () => undefined
   const supervisor = createSupervisor({
     onStarted: () => void publish(),
@@ -99,6 +100,7 @@ export async function runSandbox(settings: {
       ...DEFAULT_ENV,
       ...parties.env,
       ...env,
+      PORT: String(api.port),
       DATA_DIR: dataDir,
       DATABASE_URL: databaseUrl,
       SANDBOX: 'true',
@@ -111,7 +113,7 @@ export async function runSandbox(settings: {
           supervisor.start(nodeService(name, entry, dataDir, { ...childEnv, ...own })),
         ),
       )
-      await untilReady(`http://${api.host}:${api.port}`)
+      await untilReady(baseUrl)
     })
     const kernel = composeKernel(loadConfig({ ...childEnv, LOG_LEVEL: 'error' }), 'sandbox')
     const apiKey = await step('faucet and first API key', () => furnish(kernel, chains, stateFile))
@@ -126,7 +128,7 @@ export async function runSandbox(settings: {
         supervisor,
       })
     await publish()
-    printWelcome({ baseUrl: `http://${api.host}:${api.port}`, apiKey, dataDir, mpc: config.mpc !== null })
+    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null })
     return {
       async stop() {
         publish = async () => undefined
@@ -139,6 +141,14 @@ export async function runSandbox(settings: {
     await supervisor.stop()
     throw error
   }
+}
+
+/** Port 0 asks for a free one: the same at each start while it stays free, so that clients find the API again. */
+async function withPort(config: Config): Promise<Config> {
+  const { port } = config.api
+  if (port === 0) return { ...config, api: { ...config.api, port: await keptPort(join(config.dataDir, 'api.port')) } }
+  if (await isFree(port)) return config
+  throw new SandboxRefused(`Port ${port} is taken: stop what listens there, or set PORT to another one.`)
 }
 
 async function startDatabase(supervisor: Supervisor, dataDir: string): Promise<string> {

@@ -69,7 +69,7 @@ export async function measureAudit(databaseUrl: string, events: number): Promise
 
 /** Runs an audit command as an operator does: the built program, in a process of its own. */
 function operator(settings: Readonly<Record<string, string>>) {
-  const program = fileURLToPath(new URL('../../dist/workers/bursar.js', import.meta.url))
+  const program = fileURLToPath(new URL('../../dist/bin/bursar.js', import.meta.url))
   return async <Result>(command: string): Promise<Result> => {
     const { stdout } = await execFileAsync(process.execPath, [program, 'audit', command, '--json'], {
       env: { ...process.env, ...settings },

@@ -13,7 +13,7 @@ import { startSandbox } from '../support/e2e-sandbox.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const PAGE = fileURLToPath(new URL('../../docs/recovery.md', import.meta.url))
-const COMMAND = fileURLToPath(new URL('../../dist/workers/recovery.js', import.meta.url))
+const COMMAND = fileURLToPath(new URL('../../dist/bin/recovery.js', import.meta.url))
 const SINK = '0x000000000000000000000000000000000000dEaD'
 /** Three parties make a key meanwhile, on a machine that may be busy. */
 const DRILL_MS = 240_000

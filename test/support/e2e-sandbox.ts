@@ -14,7 +14,7 @@ import { callRpc } from '../../src/sandbox/rpc.ts'
 import { type Client, createClient } from './e2e-client.ts'
 import { type SandboxState, type Service, startService } from './service.ts'
 
-const KEYS_COMMAND = fileURLToPath(new URL('../../dist/workers/keys.js', import.meta.url))
+const KEYS_COMMAND = fileURLToPath(new URL('../../dist/bin/keys.js', import.meta.url))
 /** Only ends a run that hangs. */
 const DEADLINE_MS = 120_000
 const LOOK_MS = 100

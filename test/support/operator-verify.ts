@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Service } from './service.ts'
 
-const COMMAND = fileURLToPath(new URL('../../dist/workers/bursar.js', import.meta.url))
+const COMMAND = fileURLToPath(new URL('../../dist/bin/bursar.js', import.meta.url))
 
 /** What is wrong with the log, in the command's own words; empty when it is whole. */
 export async function operatorVerifies({ state, directory }: Service): Promise<string[]> {

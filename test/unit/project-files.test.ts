@@ -50,7 +50,7 @@ t.test('every dependency is pinned and earns its line, and no line outlives its 
 t.test('every script names files that exist', (t) => {
   const words = Object.values(packageJson.scripts).flatMap((script) => script.split(' '))
   const paths = words.filter((word) => /\.(ts|mjs)$/.test(word) && !word.includes('*'))
-  const built = words.filter((_, index) => words[index - 1] === 'scripts/run.mjs').map((entry) => `${entry}.ts`)
+  const built = words.filter((_, index) => words[index - 1] === 'scripts/run.mjs').map((entry) => `workers/${entry}.ts`)
   t.ok(paths.length > 0 && built.length > 0)
   t.strictSame(
     [...paths, ...built].filter((path) => !existsSync(`${root}${path}`)),
@@ -81,15 +81,17 @@ const ours = Object.entries(services).filter(([, { command }]) => command?.[0] =
 
 t.test('each entry point of workers/ is a service, and each of our services starts a file that is built', (t) => {
   const started = ours.map(([, { command }]) => command?.[1] ?? '')
-  for (const path of started)
-    t.ok(existsSync(`${root}${path.replace(/^dist\//, '').replace(/\.js$/, '.ts')}`), `${path} has its source`)
+  for (const path of started) {
+    const name = /^dist\/bin\/(.+)\.js$/.exec(path)?.[1]
+    t.ok(name === 'api' || existsSync(`${root}workers/${name}.ts`), `${path} has its source`)
+  }
   const commandLines = ['bursar', 'keys', 'jobs', 'recovery', 'mpc'] // Run by an operator, not as services.
   const entries = readdirSync(`${root}workers`).filter((name) => !commandLines.includes(name.replace(/\.ts$/, '')))
   t.strictSame(
-    entries.map((name) => `dist/workers/${name.replace(/\.ts$/, '.js')}`).filter((path) => !started.includes(path)),
+    entries.map((name) => `dist/bin/${name.replace(/\.ts$/, '.js')}`).filter((path) => !started.includes(path)),
     [],
   )
-  t.ok(started.includes('dist/src/main.js'), 'the API is a service')
+  t.ok(started.includes('dist/bin/api.js'), 'the API is a service')
   t.end()
 })
 
