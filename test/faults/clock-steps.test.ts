@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { emptyQueues } from '../support/empty-queues.ts'
 import { type Act, actNamed, mustBe, submitted } from '../support/points-acts.ts'
 import { auditStage } from '../support/points-audit.ts'
 import { type PointsStage, withPointsStage } from '../support/points-stage.ts'
@@ -25,7 +26,7 @@ const lostJobs: Act = {
   async play(stage) {
     const ids = await Promise.all(stage.wallets.map((wallet) => stage.send(wallet, 'native')))
     for (let times = 0; times < 3; times += 1) {
-      await stage.service.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE')
+      await emptyQueues(stage.service.places.database_url)
       await sleep(50)
     }
     await stage.settle()

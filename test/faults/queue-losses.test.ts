@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { auditChain } from '../support/chain-audit.ts'
+import { emptyQueues } from '../support/empty-queues.ts'
 import { createJobChaos } from '../support/job-chaos.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
@@ -140,10 +141,9 @@ async function query(url: string, statement: string): Promise<void> {
 }
 
 function postgresPlace(databaseUrl: string): Place {
-  const tables = ['job', 'dedup', 'dedup_next', 'meta', 'event'].map((name) => `bullmq.${name}`).join(', ')
   return {
     env: {},
-    empty: () => query(databaseUrl, `TRUNCATE ${tables} CASCADE`),
+    empty: () => emptyQueues(databaseUrl),
     restart: () =>
       query(
         databaseUrl,

@@ -5,6 +5,7 @@ import { toQuantity } from '../../src/chain/hex.ts'
 import type { Network } from '../../src/core/networks.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import type { DatabaseProxy } from '../support/database-proxy.ts'
+import { emptyQueues } from '../support/empty-queues.ts'
 import type { Random } from '../support/load-random.ts'
 import { createLiar, PASS } from '../support/node-lies.ts'
 import { reorganise } from '../support/reorganise.ts'
@@ -142,11 +143,7 @@ async function perform(stage: Stage, fault: Fault): Promise<void> {
       tally.others += (await attempt(() => raiseBaseFee(world, fault.network))) ? 1 : 0
       return
     case 'empty queue':
-      tally.others += (await attempt(() =>
-        query(world, 'TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next, bullmq.meta, bullmq.event CASCADE'),
-      ))
-        ? 1
-        : 0
+      tally.others += (await attempt(() => emptyQueues(world.service.state().database_url))) ? 1 : 0
       return
     default:
       throw new Error(`${fault.type} lasts`)

@@ -8,6 +8,7 @@ import type { RetryPolicy } from '../../src/jobs/backoff.ts'
 import { createJobs, type JobsSettings } from '../../src/jobs/create-jobs.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
 import { type Postgres, startPostgres } from '../../src/sandbox/postgres.ts'
+import { emptyQueues } from './empty-queues.ts'
 import { startTestRedis } from './redis.ts'
 
 export type JobPlace = {
@@ -71,8 +72,7 @@ async function startPostgresPlace(): Promise<JobPlace> {
       await query(postgres.url, `CREATE DATABASE ${name}`)
       return { databaseUrl: postgres.url.replace(/[^/]*$/, name) }
     },
-    empty: ({ databaseUrl }) =>
-      query(databaseUrl, 'TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next, bullmq.meta, bullmq.event CASCADE'),
+    empty: ({ databaseUrl }) => emptyQueues(databaseUrl),
     cutConnections: () =>
       query(postgres.url, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()'),
     server: {

@@ -133,7 +133,7 @@ function run(commands: readonly BalanceCommand[]) {
     })
     if (decided === null) continue
     loaded = decided.after
-    for (const { row } of decided.readModels.rows) rows.set(row['asset_id'], row)
+    for (const { row } of decided.readModels.rows) rows.set(row.asset_id, row)
     for (const { canonical } of decided.events) events.push(JSON.parse(canonical))
   }
   return { state: loaded.state, rows, events }
@@ -156,7 +156,7 @@ t.test(
         events.forEach((event, index) => {
           const after = balanceAggregate.evolve(folded, event)
           const context = { id: 'wal_1', tenantId: 'acme', version: index + 1, recordedAt: NOW }
-          for (const { row } of balanceAggregate.project(folded, after, context).rows) rebuilt.set(row['asset_id'], row)
+          for (const { row } of balanceAggregate.project(folded, after, context).rows) rebuilt.set(row.asset_id, row)
           folded = after
         })
         assert.deepEqual(folded, state)

@@ -117,8 +117,8 @@ t.test('each mpc party has a key and a volume that nobody else gets, and no proc
     t.strictSame(own, isParty ? [`${name}:/mpc-party`] : [], `${name} and the shares`)
     t.strictSame(profiles, isParty ? ['mpc'] : undefined, `${name} and the profile`)
     const number = name.replace('mpc-party-', '')
-    t.equal(environment['MPC_PARTY'], isParty ? number : undefined)
-    t.equal(environment['MPC_PARTY_KEY'], isParty ? `\${MPC_PARTY_${number}_KEY:?set it in .env}` : undefined)
+    t.equal(environment.MPC_PARTY, isParty ? number : undefined)
+    t.equal(environment.MPC_PARTY_KEY, isParty ? `\${MPC_PARTY_${number}_KEY:?set it in .env}` : undefined)
     const knowsPeers = isParty || name === 'signer'
     t.equal('MPC_PARTY_ADDRESSES' in environment, knowsPeers, `${name} and where the parties are`)
     const trust = volumes.filter((volume) => volume.includes('mpc-trust'))
@@ -137,9 +137,9 @@ t.test('workers scale: no fixed name, no host port, and they wait for the schema
       migrate: { condition: 'service_completed_successfully' },
       redis: { condition: 'service_healthy' },
     })
-    t.ok(service.environment?.['DATABASE_URL'] && service.environment['REDIS_URL'], `${name} knows both`)
+    t.ok(service.environment?.DATABASE_URL && service.environment.REDIS_URL, `${name} knows both`)
   }
-  t.match(services['migrate']?.depends_on, { postgres: { condition: 'service_healthy' } })
+  t.match(services.migrate?.depends_on, { postgres: { condition: 'service_healthy' } })
   for (const name of ['postgres', 'redis']) t.ok(services[name]?.healthcheck?.test, `${name} has a health check`)
   t.end()
 })
