@@ -1,28 +1,28 @@
-/** How fast the whole log is verified, and the tree grows, on a log whose hashes are real. */
-import { execFile } from 'node:child_process'
+/** How fast the whole log is verified, its tree grows and its read models are rebuilt, on a log whose hashes are real. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import pg from 'pg'
 import type { Metadata } from '../../src/core/messages.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
+import { runOperator } from './operator.ts'
 import type { Figure } from './report.ts'
 import type { Subject } from './subject.ts'
 
-const execFileAsync = promisify(execFile)
-const MAX_OUTPUT_BYTES = 16 * 1_024 * 1_024
 const EVENTS = 1_000_000
 const STREAMS_AT_ONCE = 1_000
-/** What the operator's command must reach. */
+/** Far beyond those that the service itself gave. */
+const FIRST_NONCE = 1_000_000
+/** What the operator's commands must reach. */
 const WANTED_PER_SECOND = 50_000
+const REBUILD_SECONDS = 60
+const REBUILD_MB = 500
 
 type Model = {
   readonly type: string
   readonly schema_version: number
-  readonly data: unknown
+  readonly data: Readonly<Record<string, unknown>>
   readonly metadata: Metadata
   readonly recorded_at: Date
 }
@@ -36,12 +36,13 @@ export async function measureAudit(databaseUrl: string, events: number): Promise
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 })
   await growWithHashes(pool, events).finally(() => pool.end())
   const directory = await mkdtemp(join(tmpdir(), 'bursar-bench-audit-'))
+  const settings = { DATABASE_URL: databaseUrl, DATA_DIR: directory, AUDIT_ORIGIN: 'bench.local' }
   try {
-    const run = operator({ DATABASE_URL: databaseUrl, DATA_DIR: directory, AUDIT_ORIGIN: 'bench.local' })
-    const startedAt = performance.now()
-    const { size } = await run<{ size: number }>('checkpoint')
-    const growth = size / ((performance.now() - startedAt) / 1_000)
-    const verified = await run<{ events: number; events_per_second: number }>('verify')
+    const { result: head, seconds } = await runOperator<{ size: number }>(['audit', 'checkpoint'], settings)
+    const { result: verified } = await runOperator<{ events: number; events_per_second: number }>(
+      ['audit', 'verify'],
+      settings,
+    )
     const ours = verified.events_per_second
     const note = `${verified.events.toLocaleString('en-US')} events`
     return [
@@ -56,27 +57,33 @@ export async function measureAudit(databaseUrl: string, events: number): Promise
       {
         bench: 'audit checkpoint, the first',
         unit: 'events/s',
-        ours: growth,
+        ours: head.size / seconds,
         ceiling: ours,
         ceilingIs: 'the rate of the verification',
         note,
       },
+      ...(await measureRebuild(settings, events)),
     ]
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
 }
 
-/** Runs an audit command as an operator does: the built program, in a process of its own. */
-function operator(settings: Readonly<Record<string, string>>) {
-  const program = fileURLToPath(new URL('../../dist/bin/bursar.js', import.meta.url))
-  return async <Result>(command: string): Promise<Result> => {
-    const { stdout } = await execFileAsync(process.execPath, [program, 'audit', command, '--json'], {
-      env: { ...process.env, ...settings },
-      maxBuffer: MAX_OUTPUT_BYTES,
-    })
-    return JSON.parse(stdout) as Result
-  }
+/** The wanted time is for a million events. */
+async function measureRebuild(settings: Readonly<Record<string, string>>, events: number): Promise<Figure[]> {
+  const { result, seconds, peakMb } = await runOperator<{ events: number }>(['rebuild', '--all'], settings)
+  const note = `${result.events.toLocaleString('en-US')} events`
+  return [
+    {
+      bench: 'rebuild --all',
+      unit: 's',
+      ours: seconds,
+      ceiling: (REBUILD_SECONDS * events) / EVENTS,
+      ceilingIs: 'the most it may take',
+      note,
+    },
+    { bench: 'memory of rebuild --all', unit: 'MB', ours: peakMb, ceiling: REBUILD_MB, ceilingIs: 'the same', note },
+  ]
 }
 
 async function growWithHashes(pool: pg.Pool, events: number): Promise<void> {
@@ -86,8 +93,8 @@ async function growWithHashes(pool: pg.Pool, events: number): Promise<void> {
   )
   const { rows } = await pool.query<{ n: string }>('SELECT count(*) AS n FROM events')
   for (let count = Number(rows[0]?.n); count < events; count += STREAMS_AT_ONCE * models.length) {
-    const copies = Array.from({ length: STREAMS_AT_ONCE }, () =>
-      copyOf(models, `transaction-tx_${randomUUID()}`),
+    const copies = Array.from({ length: STREAMS_AT_ONCE }, (_, index) =>
+      copyOf(models, `transaction-tx_${randomUUID()}`, FIRST_NONCE + count + index),
     ).flat()
     await pool.query(
       `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
@@ -100,16 +107,20 @@ async function growWithHashes(pool: pg.Pool, events: number): Promise<void> {
   await pool.query('VACUUM ANALYZE events')
 }
 
-function copyOf(models: readonly Model[], streamId: string): string[] {
+/** A nonce of its own and a key of its own: of neither can two rows have the same. */
+function copyOf(models: readonly Model[], streamId: string, nonce: number): string[] {
   let hash = ''
   return models.map((model, index) => {
+    const { idempotency } = model.metadata
     const canonical = canonicalEvent({
       streamId,
       streamVersion: index + 1,
       type: model.type,
       schemaVersion: model.schema_version,
-      data: model.data,
-      metadata: model.metadata,
+      data: 'nonce' in model.data ? { ...model.data, nonce } : model.data,
+      metadata: idempotency
+        ? { ...model.metadata, idempotency: { ...idempotency, key: `bench-${streamId}` } }
+        : model.metadata,
       recordedAt: model.recorded_at.toISOString(),
     })
     hash = chainHash(hash, canonical)

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|nft|mpc|replay|audit|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
+ * `npm run bench [-- accept|status|end-to-end|nft|mpc|recovery|replay|audit|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
  * the same run. Without names, all of them but `audit` and `growth`, which
  * make a log of a million events.
  */
@@ -11,6 +11,7 @@ import { benchEndToEnd } from './end-to-end.ts'
 import { growLog } from './grow.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
+import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
 import { type Figure, makeReport, toTable } from './report.ts'
 import { type Subject, startSubject } from './subject.ts'
@@ -36,6 +37,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
       ceilingIs: 'the most it may take',
     },
   ],
+  recovery: benchRecovery,
   audit: benchAudit,
   async growth(subject) {
     await growLog(subject, GROWN_EVENTS)

@@ -135,10 +135,12 @@ t.test('a peer that falls silent without a word counts as gone after five interv
   wire.holdUp()
   await until(() => one.gone.length === 1 && two.gone.length === 1, 'both have noticed')
   t.ok(Date.now() - since >= 300)
-  t.match(
-    one.lines.find(({ message }) => message === 'peer disconnected'),
-    { peer: 'party-2', reason: 'silent' },
+  // Whoever notices first closes the connection, which the other one may hear before it notices.
+  const reasons = [one, two].flatMap(({ lines }) =>
+    lines.filter(({ message }) => message === 'peer disconnected').map(({ reason }) => reason),
   )
+  t.equal(reasons.length, 2)
+  t.ok(reasons.includes('silent'), `told: ${reasons.join()}`)
 })
 
 t.test('a peer that does not read is given up before it costs more memory', async (t) => {

@@ -1,0 +1,46 @@
+/** How long clients wait after kill -9 of everything, the database and the chains too, until the next transfer is confirmed. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { firstConfirmations } from '../support/log-audit.ts'
+import type { Figure } from './report.ts'
+import { call, fundedWallets, RECIPIENT, type Subject } from './subject.ts'
+
+const ROUNDS = 5
+const LOOK_MS = 50
+/** Five seconds and a block. */
+const WANTED_MS = 6_000
+
+export async function benchRecovery(subject: Subject): Promise<Figure[]> {
+  const { service } = subject
+  const [walletId = ''] = await fundedWallets(subject, 1)
+  const send = () =>
+    call<{ transaction_id: string }>(subject, 'POST', `/v1/wallets/${walletId}/transfer`, {
+      to: RECIPIENT,
+      amount: '0.001',
+      asset: 'ETH',
+    })
+  await untilConfirmed(subject, walletId, (await send()).transaction_id)
+  const killedAt: Date[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { transaction_id } = await send()
+    killedAt.push(new Date())
+    await service.killAll()
+    await service.start()
+    await untilConfirmed(subject, walletId, transaction_id)
+  }
+  const waits = (await firstConfirmations(service.state().database_url, killedAt)).sort((a, b) => a - b)
+  return [
+    {
+      bench: 'recovery from kill -9 of everything',
+      unit: 'ms',
+      ours: waits[Math.floor(waits.length / 2)] ?? Number.NaN,
+      ceiling: WANTED_MS,
+      ceilingIs: 'the most that is wanted: 5 s and a block',
+      note: `median of ${waits.length}, the longest ${Math.round(waits.at(-1) ?? Number.NaN)} ms; until the first new confirmation`,
+    },
+  ]
+}
+
+async function untilConfirmed(subject: Subject, walletId: string, transactionId: string): Promise<void> {
+  const path = `/v1/wallets/${walletId}/transactions/${transactionId}`
+  while ((await call<{ status: string }>(subject, 'GET', path)).status !== 'confirmed') await sleep(LOOK_MS)
+}
