@@ -63,12 +63,10 @@ const validForMinutes: Act = {
   },
 }
 
-const ACTS = [
-  actNamed('a cancellation'),
-  actNamed('a bump of what is stuck'),
-  validForMinutes,
-  lostJobs,
-  forgottenBytes,
+/** A clock that is ahead ends early what should last; one that is behind waits with what should come soon. */
+const STEPS = [
+  { aheadMs: HOUR_MS, acts: [actNamed('a cancellation'), validForMinutes, lostJobs] },
+  { aheadMs: -HOUR_MS, acts: [actNamed('a bump of what is stuck'), lostJobs, forgottenBytes] },
 ]
 
 /** The node falls silent, requests come in and are tried, the clock is set, and the node speaks again. */
@@ -101,10 +99,10 @@ async function prove(stage: PointsStage, node: NodeProxy, kind: ProcessKind): Pr
   await stage.stop(kind)
   await victim.start()
   const told: string[] = []
-  for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
+  for (const { aheadMs, acts } of STEPS) {
     const hours = aheadMs / HOUR_MS
     await within(`the ${kind} at ${hours} h, after a silence`, DEADLINE_MS, setInSilence(stage, node, victim, aheadMs))
-    for (const act of ACTS) await within(`${act.name}, the ${kind} at ${hours} h`, DEADLINE_MS, act.play(stage))
+    for (const act of acts) await within(`${act.name}, the ${kind} at ${hours} h`, DEADLINE_MS, act.play(stage))
   }
   const stampMs = await worstStamp(stage, since)
   if (stampMs > HOUR_MS / 2) told.push(`an event bears a time that is ${Math.round(stampMs / 60_000)} minutes off`)
