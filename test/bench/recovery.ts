@@ -1,31 +1,23 @@
 /** How long clients wait after kill -9 of everything, the database and the chains too, until the next transfer is confirmed. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { firstConfirmations } from '../support/log-audit.ts'
 import type { Figure } from './report.ts'
-import { call, fundedWallets, RECIPIENT, type Subject } from './subject.ts'
+import { fundedWallets, type Subject, sendTransfer, untilConfirmed } from './subject.ts'
 
 const ROUNDS = 5
-const LOOK_MS = 50
 /** Five seconds and a block. */
 const WANTED_MS = 6_000
 
 export async function benchRecovery(subject: Subject): Promise<Figure[]> {
   const { service } = subject
   const [walletId = ''] = await fundedWallets(subject, 1)
-  const send = () =>
-    call<{ transaction_id: string }>(subject, 'POST', `/v1/wallets/${walletId}/transfer`, {
-      to: RECIPIENT,
-      amount: '0.001',
-      asset: 'ETH',
-    })
-  await untilConfirmed(subject, walletId, (await send()).transaction_id)
+  await untilConfirmed(subject, walletId, await sendTransfer(subject, walletId))
   const killedAt: Date[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
-    const { transaction_id } = await send()
+    const transactionId = await sendTransfer(subject, walletId)
     killedAt.push(new Date())
     await service.killAll()
     await service.start()
-    await untilConfirmed(subject, walletId, transaction_id)
+    await untilConfirmed(subject, walletId, transactionId)
   }
   const waits = (await firstConfirmations(service.state().database_url, killedAt)).sort((a, b) => a - b)
   return [
@@ -38,9 +30,4 @@ export async function benchRecovery(subject: Subject): Promise<Figure[]> {
       note: `median of ${waits.length}, the longest ${Math.round(waits.at(-1) ?? Number.NaN)} ms; until the first new confirmation`,
     },
   ]
-}
-
-async function untilConfirmed(subject: Subject, walletId: string, transactionId: string): Promise<void> {
-  const path = `/v1/wallets/${walletId}/transactions/${transactionId}`
-  while ((await call<{ status: string }>(subject, 'GET', path)).status !== 'confirmed') await sleep(LOOK_MS)
 }

@@ -1,12 +1,14 @@
 /** What is measured: the sandbox as a user starts it, with a funded wallet, and the bare server beside it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Service } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 
 export type Subject = { readonly service: Service; readonly bareUrl: string; readonly close: () => Promise<void> }
 
+const LOOK_MS = 50
 export const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 /** @param env settings beside the sandbox's own */
@@ -68,4 +70,16 @@ export async function fundedWallets(subject: Subject, count: number): Promise<st
       return wallet.wallet_id
     }),
   )
+}
+
+/** Sends a transfer of next to nothing. Returns its transaction's id as soon as it is accepted. */
+export async function sendTransfer(subject: Subject, walletId: string): Promise<string> {
+  const body = { to: RECIPIENT, amount: '0.001', asset: 'ETH' }
+  const path = `/v1/wallets/${walletId}/transfer`
+  return (await call<{ transaction_id: string }>(subject, 'POST', path, body)).transaction_id
+}
+
+export async function untilConfirmed(subject: Subject, walletId: string, transactionId: string): Promise<void> {
+  const path = `/v1/wallets/${walletId}/transactions/${transactionId}`
+  while ((await call<{ status: string }>(subject, 'GET', path)).status !== 'confirmed') await sleep(LOOK_MS)
 }
