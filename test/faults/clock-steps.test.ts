@@ -9,7 +9,7 @@ import { emptyQueues } from '../support/empty-queues.ts'
 import { type Act, actNamed, mustBe, submitted } from '../support/points-acts.ts'
 import { auditStage } from '../support/points-audit.ts'
 import { type PointsStage, withPointsStage } from '../support/points-stage.ts'
-import { type NodeProxy, withNodeProxy } from '../support/service-node-proxy.ts'
+import { type NodeProxy, withNodeProxyBefore } from '../support/service-node-proxy.ts'
 import { RECIPIENT } from '../support/service-stage.ts'
 import { PROCESS_KINDS, type ProcessKind, type Victim } from '../support/victims.ts'
 import { within } from '../support/within.ts'
@@ -114,16 +114,10 @@ async function prove(stage: PointsStage, node: NodeProxy, kind: ProcessKind): Pr
 }
 
 async function withShop() {
-  let node: NodeProxy | null = null
-  const stage = await withPointsStage(t, {
-    nodes: async (url) => {
-      node = await withNodeProxy(t, url)
-      return [node.url]
-    },
-  })
+  const { node, before } = await withNodeProxyBefore(t)
+  const stage = await withPointsStage(t, { nodes: before })
   await callRpc(stage.url, 'evm_mine')
-  if (node === null) throw new Error('there is no node')
-  return { stage, node: node as NodeProxy }
+  return { stage, node }
 }
 
 // One after the other: starting is what costs most.

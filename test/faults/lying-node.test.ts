@@ -9,21 +9,15 @@ import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '..
 import { createRandom } from '../support/load-random.ts'
 import type { RpcCall } from '../support/node-fates.ts'
 import { PASS, SEND_LIES, says, WRONG_CHAIN } from '../support/node-lies.ts'
-import { type NodeProxy, withNodeProxy } from '../support/service-node-proxy.ts'
+import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
 import { withStage } from '../support/service-stage.ts'
 
 const SEND = 'eth_sendRawTransaction'
 const LIES_TOLD = 2
 const TRANSFERS_EACH = 3
 
-let proxy: NodeProxy | undefined
-const stage = await withStage(t, {
-  nodes: async (url) => {
-    proxy = await withNodeProxy(t, url)
-    return [proxy.url]
-  },
-})
-const node = proxy as NodeProxy
+const { node, before } = await withNodeProxyBefore(t)
+const stage = await withStage(t, { nodes: before })
 const { service, settle, send, read } = stage
 /** Everything that was ever asked for: all of it is audited each time. */
 const answers: Answered[] = []
@@ -162,22 +156,14 @@ t.test('through a node that fails a third of the time, in every way, all arrive 
 })
 
 t.test('a URL that serves another chain is asked for nothing but its chain id, and the next one is used', async (t) => {
-  let wrong: NodeProxy | undefined
-  const other = await withStage(t, {
-    nodes: async (url) => {
-      wrong = await withNodeProxy(t, url)
-      wrong.decide = () => WRONG_CHAIN
-      return [wrong.url, url]
-    },
-  })
+  const { node: wrong, before } = await withNodeProxyBefore(t)
+  wrong.decide = () => WRONG_CHAIN
+  const other = await withStage(t, { nodes: async (url) => [...(await before(url)), url] })
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
   const id = await other.send(wallet, '1')
   await other.settle()
   t.match(await other.read(wallet, id), { state: 'confirmed' })
-  t.strictSame([...((wrong as NodeProxy | undefined)?.asked.keys() ?? [])].toSorted(), [
-    'eth_blockNumber',
-    'eth_chainId',
-  ])
+  t.strictSame([...wrong.asked.keys()].toSorted(), ['eth_blockNumber', 'eth_chainId'])
 })
 
 t.end()

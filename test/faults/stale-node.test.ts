@@ -5,20 +5,14 @@ import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '..
 import { createRandom } from '../support/load-random.ts'
 import { PASS, STALE, WRONG_CHAIN } from '../support/node-lies.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { type NodeProxy, withNodeProxy } from '../support/service-node-proxy.ts'
+import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
 
 /** A connection that breaks is opened once more before the node counts as gone. */
 const REFUSALS = 2
 
-let proxy: NodeProxy | undefined
-const stage = await withStage(t, {
-  nodes: async (url) => {
-    proxy = await withNodeProxy(t, url)
-    return [proxy.url]
-  },
-})
-const node = proxy as NodeProxy
+const { node, before } = await withNodeProxyBefore(t)
+const stage = await withStage(t, { nodes: before })
 const { service, rpc, mine, settle } = stage
 const answers: Answered[] = []
 const wallets = await service.makeWallets(6)
@@ -74,17 +68,12 @@ t.test('a load balancer before a fresh node and one that is 50 blocks behind tak
 })
 
 t.test('of two URLs the one that is 50 blocks behind is asked last', async (t) => {
-  let stale: NodeProxy | undefined
-  const other = await withStage(t, {
-    nodes: async (url) => {
-      stale = await withNodeProxy(t, url)
-      return [stale.url, url]
-    },
-  })
+  const { node: stale, before } = await withNodeProxyBefore(t)
+  const other = await withStage(t, { nodes: async (url) => [...(await before(url)), url] })
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
   await other.mine(60)
   await other.settle()
-  ;(stale as NodeProxy | undefined as NodeProxy).decide = () => STALE
+  stale.decide = () => STALE
   const id = await other.send(wallet, '1')
   await other.settle()
   t.match(await other.read(wallet, id), { state: 'confirmed' }, 'while the first URL stays behind')
@@ -106,14 +95,8 @@ t.test('a node that forgets its whole pool is given the same bytes again', async
 })
 
 t.test('a node that becomes one of another chain in the middle is sent nothing, until it is right again', async (t) => {
-  let turned: NodeProxy | undefined
-  const other = await withStage(t, {
-    nodes: async (url) => {
-      turned = await withNodeProxy(t, url)
-      return [turned.url]
-    },
-  })
-  const node = turned as unknown as NodeProxy
+  const { node, before } = await withNodeProxyBefore(t)
+  const other = await withStage(t, { nodes: before })
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
   const first = await other.send(wallet, '1')
   await other.settle()

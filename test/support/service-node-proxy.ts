@@ -48,6 +48,22 @@ export async function withNodeProxy(t: Test, target: string): Promise<NodeProxy>
   return proxy
 }
 
+/** A proxy that is there before its node: `before` takes the node's URL, and says what the service is told as its nodes. */
+export async function withNodeProxyBefore(
+  t: Test,
+): Promise<{ readonly node: NodeProxy; readonly before: (url: string) => Promise<readonly string[]> }> {
+  let target = ''
+  const node = await startNodeProxy(() => target)
+  t.after(node.close)
+  return {
+    node,
+    async before(url) {
+      target = url
+      return [node.url]
+    },
+  }
+}
+
 async function exchange(
   proxy: NodeProxy,
   target: () => string,
