@@ -33,8 +33,10 @@ export async function askStale(
   if (typeof newest?.result !== 'string') throw new Error('the real node does not say where it stands')
   const head = Math.max(0, Number(newest.result) - behind)
   const unseen = calls.filter((call) => OF_BLOCKS.has(call.method) && blockOf(call, head) > head)
-  const asked = calls.filter((call) => !unseen.includes(call)).map((call) => lower(call, head))
-  const heard = await forward(asked)
+  const heights = await heightsOf(forward, calls)
+  const unknown = calls.filter((call) => (heights.get(hashIn(call) ?? '') ?? 0) > head)
+  const asked = calls.filter((call) => !unseen.includes(call) && !unknown.includes(call))
+  const heard = await forward(asked.map((call) => lower(call, head)))
   return [
     ...heard.map((message) => {
       const method = calls.find(({ id }) => id === message.id)?.method
@@ -42,7 +44,30 @@ export async function askStale(
       return isAbove(message.result, head) ? { ...message, result: null } : message
     }),
     ...unseen.map(({ id }) => ({ jsonrpc: '2.0', id, result: null })),
+    ...unknown.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message: 'header not found' } })),
   ]
+}
+
+/** The block that a state is asked of by its hash (EIP-1898). */
+function hashIn({ method, params }: RpcCall): string | undefined {
+  const place = STATE_AT[method]
+  return place === undefined ? undefined : (params[place] as { readonly blockHash?: string } | null)?.blockHash
+}
+
+/** Of each block that is named by its hash, how high it is: a node answers such a question of that very block, or not at all. */
+async function heightsOf(
+  forward: (calls: readonly RpcCall[]) => Promise<Message[]>,
+  calls: readonly RpcCall[],
+): Promise<ReadonlyMap<string, number>> {
+  const hashes = [...new Set(calls.flatMap((call) => hashIn(call) ?? []))]
+  if (hashes.length === 0) return new Map()
+  const blocks = await forward(hashes.map((hash, id) => ({ id, method: 'eth_getBlockByHash', params: [hash, false] })))
+  return new Map(
+    blocks.map(({ id, result }) => {
+      const block = result as { readonly number: string } | null | undefined
+      return [hashes[Number(id)] ?? '', block ? Number(block.number) : Number.POSITIVE_INFINITY]
+    }),
+  )
 }
 
 function blockOf({ method, params }: RpcCall, head: number): number {
@@ -53,7 +78,7 @@ function blockOf({ method, params }: RpcCall, head: number): number {
 /** The newest block that it knows stands for `latest` and for every block that it cannot know. */
 function lower(call: RpcCall, head: number): RpcCall {
   const place = STATE_AT[call.method]
-  if (place === undefined) return call
+  if (place === undefined || hashIn(call) !== undefined) return call
   const params = [...call.params]
   params[place] = toQuantity(Math.min(head, blockOf(call, head)))
   return { ...call, params }

@@ -1,0 +1,37 @@
+/** The stale node of the fault tests tells what a real one would tell: a lie that no node tells proves nothing. */
+import t from 'tap'
+import type { Message, RpcCall } from '../support/node-fates.ts'
+import { askStale } from '../support/stale-replica.ts'
+
+const BLOCKS = new Map([
+  ['0xold', '0x30'],
+  ['0xnew', '0x63'],
+])
+
+/** A node at block 100 that says what it was asked. */
+async function forward(calls: readonly RpcCall[]): Promise<Message[]> {
+  return calls.map(({ id, method, params }) => {
+    if (method === 'eth_blockNumber') return { jsonrpc: '2.0', id, result: '0x64' }
+    const number = BLOCKS.get(String(params[0]))
+    if (method === 'eth_getBlockByHash') return { jsonrpc: '2.0', id, result: number === undefined ? null : { number } }
+    return { jsonrpc: '2.0', id, result: params }
+  })
+}
+
+const ask = async (method: string, ...params: unknown[]) => {
+  const [message] = await askStale(forward, [{ id: 7, method, params }], 50)
+  return message
+}
+
+t.test('what is asked of the newest block is answered of the newest that it has', async (t) => {
+  t.match(await ask('eth_blockNumber'), { id: 7, result: '0x32' })
+  t.match(await ask('eth_getBalance', '0xa', 'latest'), { result: ['0xa', '0x32'] })
+  t.match(await ask('eth_getBlockByNumber', '0x63', false), { result: null })
+})
+
+t.test('a state that is asked of by the hash of a block is that of this block, or none', async (t) => {
+  t.match(await ask('eth_getBalance', '0xa', { blockHash: '0xold' }), { result: ['0xa', { blockHash: '0xold' }] })
+  const refusal = { id: 7, error: { message: 'header not found' }, result: undefined }
+  t.match(await ask('eth_call', {}, { blockHash: '0xnew' }), refusal)
+  t.match(await ask('eth_call', {}, { blockHash: '0xof another branch' }), refusal)
+})
