@@ -5,6 +5,8 @@ import pg, { type Pool } from 'pg'
 async function openSession(pool: Pool, name: string): Promise<pg.Client> {
   const { connectionString } = pool.options
   const client = new pg.Client({ connectionString, application_name: `bursar-${name}`, keepAlive: true })
+  // A connection that breaks fails the query under way; without a listener it would end the process.
+  client.on('error', () => undefined)
   await client.connect()
   try {
     await client.query('SET statement_timeout = 0')
@@ -24,10 +26,7 @@ export async function withSessions<T>(
   const sessions: pg.Client[] = []
   try {
     for (const name of names) {
-      const session = await openSession(pool, name)
-      // A connection that breaks fails the query under way; without a listener it would end the process.
-      session.on('error', () => undefined)
-      sessions.push(session)
+      sessions.push(await openSession(pool, name))
     }
     return await task(...sessions)
   } finally {

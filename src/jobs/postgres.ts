@@ -21,14 +21,24 @@ const IDLE_TIMEOUT_MS = 60_000
 const SESSION = '-c synchronous_commit=off'
 
 /**
- * A connection that breaks while BullMQ has it in hand emits an error that BullMQ does not listen to, which would end the
- * process. Nothing is lost with it: the statement that was running fails with the same error.
+ * A connection that breaks while BullMQ has it in hand, and does not listen yet or no more, emits an error that would end the
+ * process. Nothing is lost with it: the statement that was running, or the next one, fails with the same error.
  */
 class QuietClient extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
-    super(config)
-    this.on('error', () => undefined)
+  override emit(event: string | symbol, ...details: unknown[]): boolean {
+    if (event === 'error' && this.listenerCount('error') === 0) return false
+    return super.emit(event as 'error', ...(details as [Error]))
   }
+}
+
+/** What BullMQ takes for the package `pg`, of which it makes the connection that waits for wake-ups. */
+const QUIET_PG = { Pool: pg.Pool, Client: QuietClient }
+
+/** Of that connection BullMQ lets nobody name the class, as it does for those of its pool. */
+const createQuietBackend: typeof createPostgresBackend = (...args) => {
+  const backend = createPostgresBackend(...args)
+  Object.assign(Reflect.get(backend, 'connection') as object, { pgModule: QUIET_PG })
+  return backend
 }
 
 export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOptions> {
@@ -46,7 +56,7 @@ export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOp
   let migrated: Promise<void> | null = null
 
   return {
-    factory: createPostgresBackend,
+    factory: createQuietBackend,
     prepare() {
       migrated ??= migrate(databaseUrl).catch((error: unknown) => {
         migrated = null // The next caller tries again.
