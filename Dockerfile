@@ -20,7 +20,7 @@ RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.esbu
 FROM node:20-bookworm-slim
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \
-    NODE_OPTIONS="--enable-source-maps --max-semi-space-size=4" \
+    NODE_OPTIONS="--max-semi-space-size=4" \
     HOST=0.0.0.0 \
     KEYSTORE_DIR=/keystore \
     MPC_PARTY_DIR=/mpc-party \

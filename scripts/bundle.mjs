@@ -16,8 +16,6 @@ const COMMON_JS = [
   `const __filename = bursarFileURLToPath(import.meta.url)`,
   `const __dirname = bursarFileURLToPath(new URL('.', import.meta.url))`,
 ].join(';')
-/** A source map that says nothing. */
-const NO_MAP = `\n//# sourceMappingURL=data:application/json;base64,${btoa('{"version":3,"sources":[""],"mappings":"A"}')}`
 
 /**
  * @param {string} dist the folder of what tsc made
@@ -38,10 +36,7 @@ export async function bundle(dist) {
     target: 'node20',
     external: UNPACKED,
     banner: { js: COMMON_JS },
-    minifyWhitespace: true,
-    sourcemap: true,
-    sourcesContent: false,
-    plugins: [ownModules(dist), packages],
+    plugins: [ownModules(dist)],
     logLevel: 'error',
   })
 }
@@ -72,18 +67,4 @@ function ownModules(dist) {
       })
     },
   }
-}
-
-/**
- * The places in a stack trace that matter are ours; the maps of packages would be ten times as large as those.
- *
- * @type {import('esbuild').Plugin}
- */
-const packages = {
-  name: 'packages',
-  setup(build) {
-    build.onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, async ({ path }) => ({
-      contents: `${await readFile(path, 'utf8')}${NO_MAP}`,
-    }))
-  },
 }

@@ -20,7 +20,6 @@ export async function runBuilt(entry, args) {
   }
   const path = `${root}dist/bin/${entry}.js`
   process.argv = [process.execPath, path, ...args]
-  process.setSourceMapsEnabled(true)
   await import(pathToFileURL(path).href)
 }
 
