@@ -13,6 +13,7 @@ import { ensureFaucetWallet } from '../faucet/faucet-wallet.ts'
 import { ensureApiKey } from './api-key.ts'
 import { createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
+import { awaitFaucetFunds } from './first-funds.ts'
 import { awaitFirstKey } from './first-key.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
 import { planParties } from './parties.ts'
@@ -215,6 +216,7 @@ async function furnish(kernel: Kernel, chains: readonly StartedChain[], stateFil
       ),
     ),
   ])
+  await awaitFaucetFunds(kernel.pool, chains.length)
   return apiKey
 }
 

@@ -1,0 +1,36 @@
+/** The start of a sandbox waits until its faucets can pay, but not for ever. */
+import type { Pool } from 'pg'
+import t, { type Test } from 'tap'
+import { awaitFaucetFunds } from '../../src/sandbox/first-funds.ts'
+
+/** Answers each question in turn, the last one for ever; an error is a database that is away. */
+function poolThatSees(...counts: readonly (number | Error)[]) {
+  let asked = 0
+  const query = async () => {
+    const seen = counts[Math.min(asked, counts.length - 1)]
+    asked += 1
+    if (seen instanceof Error) throw seen
+    return { rows: [{ seen }] }
+  }
+  return { pool: { query } as unknown as Pool, asked: () => asked }
+}
+
+async function printedBy(t: Test, wait: () => Promise<void>): Promise<string> {
+  const write = t.capture(process.stdout, 'write', () => true)
+  await wait()
+  const written = write()
+  write.restore()
+  return written.map(({ args }) => String(args[0])).join('')
+}
+
+t.test('it goes on once both assets of every faucet are seen, and says nothing', async (t) => {
+  const { pool, asked } = poolThatSees(0, new Error('the database is away'), 5, 6)
+  t.equal(await printedBy(t, () => awaitFaucetFunds(pool, 3)), '')
+  t.equal(asked(), 4)
+})
+
+t.test('it goes on without them when that takes too long, and says so', async (t) => {
+  for (const seen of [5, new Error('the database is away')]) {
+    t.match(await printedBy(t, () => awaitFaucetFunds(poolThatSees(seen).pool, 3, 120)), /! the faucets have not seen/)
+  }
+})
