@@ -52,18 +52,15 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
         data: { n: `${index}` },
       })),
     )
-    const ran = new Map<string, number>()
+    // A job may run twice: a worker that a busy machine keeps from renewing its lock loses it, and another one begins.
+    const ran = new Set<string>()
     for (const queue of QUEUE_NAMES) {
-      const handler = async (data: unknown, { id }: { id: string }) => {
-        const key = JSON.stringify({ queue, id, data })
-        ran.set(key, (ran.get(key) ?? 0) + 1)
-      }
+      const handler = async (data: unknown, { id }: { id: string }) => void ran.add(JSON.stringify({ queue, id, data }))
       jobs.process(queue, handler, { concurrency: 8 })
     }
     await jobs.add(wanted)
     await eventually(() => ran.size >= wanted.length)
-    t.strictSame([...ran.keys()].sort(), wanted.map((job) => JSON.stringify(job)).sort())
-    t.strictSame([...new Set(ran.values())], [1])
+    t.strictSame([...ran].sort(), wanted.map((job) => JSON.stringify(job)).sort())
     t.strictSame(await eventually(async () => allZero(await jobs.counts())), true, 'nothing is kept of what is done')
   })
 
