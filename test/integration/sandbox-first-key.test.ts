@@ -2,17 +2,9 @@
 import t, { type Test } from 'tap'
 import { awaitFirstKey } from '../../src/sandbox/first-key.ts'
 import { newId, TERMS, withMpcKeys } from '../support/mpc-log-side.ts'
+import { printedBy } from '../support/printed-by.ts'
 
 const MPC = { ...TERMS, poolSize: 1 }
-
-/** Runs the wait and returns what it printed. */
-async function printedBy(t: Test, wait: () => Promise<void>): Promise<string> {
-  const write = t.capture(process.stdout, 'write', () => true)
-  await wait()
-  const written = write()
-  write.restore()
-  return written.map(({ args }) => String(args[0])).join('')
-}
 
 t.test('it goes on once a key of these terms lies ahead', async (t: Test) => {
   const { pool, generateKey } = await withMpcKeys(t)

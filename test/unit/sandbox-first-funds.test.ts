@@ -1,7 +1,8 @@
 /** The start of a sandbox waits until its faucets can pay, but not for ever. */
 import type { Pool } from 'pg'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { awaitFaucetFunds } from '../../src/sandbox/first-funds.ts'
+import { printedBy } from '../support/printed-by.ts'
 
 /** Answers each question in turn, the last one for ever; an error is a database that is away. */
 function poolThatSees(...counts: readonly (number | Error)[]) {
@@ -13,14 +14,6 @@ function poolThatSees(...counts: readonly (number | Error)[]) {
     return { rows: [{ seen }] }
   }
   return { pool: { query } as unknown as Pool, asked: () => asked }
-}
-
-async function printedBy(t: Test, wait: () => Promise<void>): Promise<string> {
-  const write = t.capture(process.stdout, 'write', () => true)
-  await wait()
-  const written = write()
-  write.restore()
-  return written.map(({ args }) => String(args[0])).join('')
 }
 
 t.test('it goes on once both assets of every faucet are seen, and says nothing', async (t) => {
