@@ -9,7 +9,7 @@ export type PartiesPlan = {
   readonly env: Readonly<Record<string, string>>
   readonly processes: readonly {
     readonly name: string
-    readonly entry: string
+    readonly program: string
     readonly env: Readonly<Record<string, string>>
   }[]
 }
@@ -28,7 +28,7 @@ export async function planParties({ mpc, dataDir }: Config): Promise<PartiesPlan
     env: { MPC_PARTY_ADDRESSES: addresses.join(',') },
     processes: numbers.map((number) => ({
       name: `mpc-party-${number}`,
-      entry: '../../bin/mpc-party.js',
+      program: 'mpc-party',
       env: { MPC_PARTY: String(number) },
     })),
   }

@@ -27,19 +27,13 @@ import { printWelcome } from './welcome.ts'
 
 type ProcessPlan = {
   readonly name: string
-  readonly entry: string
+  /** Its file in `dist/bin`, where that has another name. */
+  readonly program?: string
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Every process of the service: name in the process list, and entry point beside this file in the build. */
-const PROCESSES: readonly ProcessPlan[] = [
-  { name: 'api', entry: '../../bin/api.js' },
-  { name: 'dispatcher', entry: '../../bin/dispatcher.js' },
-  { name: 'signer', entry: '../../bin/signer.js' },
-  { name: 'submitter', entry: '../../bin/submitter.js' },
-  { name: 'chain-follower', entry: '../../bin/chain-follower.js' },
-  { name: 'auditor', entry: '../../bin/auditor.js' },
-]
+/** Every process of the service, by its name in the process list. */
+const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'] as const
 
 /** What differs from production unless the user says otherwise. */
 const DEFAULT_ENV = {
@@ -109,9 +103,10 @@ export async function runSandbox(settings: {
     })
     const settings = { ...DEFAULT_ENV, ...parties.env, ...chainSettings }
     await step('API and workers', async () => {
+      const plans: readonly ProcessPlan[] = [...PROCESSES.map((name) => ({ name })), ...parties.processes]
       await Promise.all(
-        [...PROCESSES, ...parties.processes].map(({ name, entry, env: own = {} }) =>
-          supervisor.start(nodeService(name, entry, dataDir, { ...childEnv, ...own })),
+        plans.map(({ name, program = name, env: own = {} }) =>
+          supervisor.start(nodeService(name, program, dataDir, { ...childEnv, ...own })),
         ),
       )
       await untilReady(baseUrl)
@@ -184,12 +179,12 @@ function startChains(supervisor: Supervisor, dataDir: string): Promise<StartedCh
   )
 }
 
-function nodeService(name: string, entry: string, dataDir: string, env: NodeJS.ProcessEnv): Service {
+function nodeService(name: string, program: string, dataDir: string, env: NodeJS.ProcessEnv): Service {
   return {
     name,
     rank: name === 'api' ? RANKS.api : RANKS.worker,
     async start() {
-      const path = fileURLToPath(new URL(entry, import.meta.url))
+      const path = fileURLToPath(new URL(`../../bin/${program}.js`, import.meta.url))
       if (!existsSync(path)) throw new Error(`${path} is not built: run npm run build`)
       const child = await startChild({
         // On one machine accepting comes first: what was accepted can wait for the processor, a caller should not.
