@@ -10,12 +10,11 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { migrate } from '../../src/event-log/migrate.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
-import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
-import { untilSettled } from '../support/load-settle.ts'
+import { mineUntilSettled } from '../support/load-settle.ts'
 import type { Fate } from '../support/node-fates.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -26,7 +25,6 @@ import { withNodeProxy } from '../support/service-node-proxy.ts'
 
 const CHAIN_ID = 1000001
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
-const SETTLE_DEADLINE_MS = 120_000
 
 function plan(wallets: readonly LoadWallet[], count: number, firstNumber = 0) {
   return planTransfers(createRandom(1), { wallets, count, firstNumber, spreadMs: 1_500, tokens: 0, impatient: 0 })
@@ -40,11 +38,7 @@ async function settleAndAudit(
   wallets: readonly LoadWallet[],
   answers: readonly Answered[],
 ) {
-  await untilSettled(
-    () => service.places,
-    SETTLE_DEADLINE_MS,
-    () => void callRpc(chainUrl, 'evm_mine').catch(() => undefined),
-  )
+  await mineUntilSettled(() => service.places, chainUrl)
   t.match(await auditChain({ places: service.places, wallets, answers }), {
     problems: [],
     accepted: answers.length,

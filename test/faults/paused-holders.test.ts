@@ -12,9 +12,6 @@ import { eventually } from '../support/sandbox-eventually.ts'
 import type { Place, ProcessKind, Victim } from '../support/victims.ts'
 import { within } from '../support/within.ts'
 
-/** Only ends a run that hangs. */
-const DEADLINE_MS = 120_000
-
 const stage = await withPointsStage(t)
 
 /** Plays an act whose process stops at a place, until another one of its kind has ended it. Returns the stopped one. */
@@ -25,9 +22,9 @@ async function overtake(stage: PointsStage, kind: ProcessKind, place: Place, act
   const { armed, reached } = victim.arm(place, 'SIGSTOP')
   await armed
   const played = act.play(stage)
-  await within(`${kind} stands at ${place.step}`, DEADLINE_MS, reached)
+  await within(`${kind} stands at ${place.step}`, reached)
   await stage.start(kind)
-  await within(act.name, DEADLINE_MS, played)
+  await within(act.name, played)
   return victim
 }
 
@@ -54,7 +51,6 @@ for (const [kind, step, act] of CASES) {
     victim.resume()
     await within(
       'its append is refused',
-      DEADLINE_MS,
       eventually(() => refusalsOf(victim, step).length > 0),
     )
     const [refusal] = refusalsOf(victim, step)
@@ -71,7 +67,7 @@ t.test('a submitter that wakes up with old bytes in its hands sends them, and no
   const victim = await overtake(stage, 'submitter', place, actNamed('a speed-up'))
   const { reached } = victim.arm({ ...place, moment: 'after' }, 'SIGSTOP')
   victim.resume()
-  await within('the node has heard it', DEADLINE_MS, reached)
+  await within('the node has heard it', reached)
   victim.resume()
   await actNamed('a transfer').play(stage)
   t.strictSame(await auditStage(stage), [], 'everything is as it must be')
@@ -87,7 +83,7 @@ t.test('a dispatcher that was overtaken does not take the checkpoint back', asyn
   const before = BigInt((await checkpoint()) ?? 0)
   const { reached } = victim.arm({ moment: 'after', step: 'checkpoint' }, 'SIGSTOP')
   victim.resume()
-  await within('it saves the old one', DEADLINE_MS, reached)
+  await within('it saves the old one', reached)
   t.ok(BigInt((await checkpoint()) ?? 0) >= before, 'the newer one stays')
   victim.resume()
   await actNamed('a transfer').play(stage)

@@ -4,14 +4,13 @@
  */
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { auditChain } from '../support/chain-audit.ts'
 import { emptyQueues } from '../support/empty-queues.ts'
 import { createJobChaos } from '../support/job-chaos.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
-import { untilSettled } from '../support/load-settle.ts'
+import { mineUntilSettled } from '../support/load-settle.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -20,7 +19,6 @@ import { type LocalService, type LocalServiceOptions, withLocalService } from '.
 const CHAIN_ID = 1000001
 const TRANSFERS = 60
 const WALLETS = 4
-const SETTLE_DEADLINE_MS = 120_000
 /** Requests that were accepted when the queue is hit: some are signed by then, some sent, some nothing. */
 const HIT_AT = [5, 25, 45]
 
@@ -45,11 +43,7 @@ async function openShop(
 }
 
 async function settle({ service, url }: Shop): Promise<void> {
-  await untilSettled(
-    () => service.places,
-    SETTLE_DEADLINE_MS,
-    () => void callRpc(url, 'evm_mine').catch(() => undefined),
-  )
+  await mineUntilSettled(() => service.places, url)
 }
 
 async function mustBeWhole(t: Test, { service, wallets }: Shop, answers: readonly Answered[]): Promise<void> {

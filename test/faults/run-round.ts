@@ -47,8 +47,6 @@ export type RoundResult = {
   readonly settledMs: number
 }
 
-/** Only ends a run that hangs. */
-const SETTLE_DEADLINE_MS = 300_000
 const REPLAYED = 0.05
 /** Shares of accepted transfers that their owners want to cancel, or to speed up. */
 const CANCELLED = 0.02
@@ -93,7 +91,7 @@ export async function runRound(round: Round): Promise<RoundResult> {
   )
   const [answers, { hits, killedAt, restarts, lastAt, readyMs }] = await Promise.all([sending, striking])
   await Promise.all(changing)
-  await untilSettled(service.state, SETTLE_DEADLINE_MS, (unsettled) => tell(null, unsettled)).catch((error: Error) =>
+  await untilSettled(service.state, (unsettled) => tell(null, unsettled)).catch((error: Error) =>
     problems.push(error.message),
   )
   const settledMs = performance.now() - lastAt

@@ -13,10 +13,9 @@ import type { Network } from '../../src/core/networks.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { type Client, createClient } from './e2e-client.ts'
 import { type SandboxState, type Service, startService } from './service.ts'
+import { HANGS_AFTER_MS } from './within.ts'
 
 const KEYS_COMMAND = fileURLToPath(new URL('../../dist/bin/keys.js', import.meta.url))
-/** Only ends a run that hangs. */
-const DEADLINE_MS = 120_000
 const LOOK_MS = 100
 
 export type Wallet = { readonly walletId: string; readonly address: string; readonly path: string }
@@ -50,6 +49,7 @@ export type Transaction = {
   readonly hashes: readonly string[]
   readonly block_number: number | null
   readonly confirmations: number
+  readonly updated_at: string
   readonly nonce: number | null
   readonly history: readonly { readonly state: string; readonly at: string }[]
   readonly failure: { readonly code: string; readonly message: string } | null
@@ -110,7 +110,7 @@ export async function startSandbox(t: Test): Promise<Sandbox> {
 }
 
 async function until(client: Client, path: string, wanted: (data: Transaction) => boolean): Promise<Transaction> {
-  const deadline = Date.now() + DEADLINE_MS
+  const deadline = Date.now() + HANGS_AFTER_MS
   for (;;) {
     const { body } = await client.get(path)
     const data = body.data as Transaction
@@ -121,7 +121,7 @@ async function until(client: Client, path: string, wanted: (data: Transaction) =
 }
 
 async function untilBalance(client: Client, path: string, amount: string): Promise<void> {
-  const deadline = Date.now() + DEADLINE_MS
+  const deadline = Date.now() + HANGS_AFTER_MS
   while ((await client.get(path)).body.data?.balance !== amount) {
     if (Date.now() > deadline) throw new Error(`${path} never showed ${amount}`)
     await sleep(LOOK_MS)

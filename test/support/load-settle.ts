@@ -4,6 +4,7 @@ import pg from 'pg'
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { Network } from '../../src/core/networks.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { HANGS_AFTER_MS } from './within.ts'
 
 /** Where the truth is found: the nodes themselves, and the database beside it. A sandbox's state is one. */
 export type ChainPlaces = {
@@ -22,22 +23,26 @@ export type Unsettled = {
 
 /**
  * @param onLook told what is still open, about ten times a second
- * @throws Error with the last look when it does not settle in time
+ * @throws Error with the last look when it never settles
  */
 export async function untilSettled(
   places: () => ChainPlaces,
-  deadlineMs: number,
   onLook: (look: Unsettled) => void = () => undefined,
 ): Promise<void> {
-  const deadline = Date.now() + deadlineMs
+  const deadline = Date.now() + HANGS_AFTER_MS
   for (;;) {
     const unsettled = await look(places()).catch((error: Error): Unsettled => ({ open: {}, behind: [error.message] }))
     onLook(unsettled)
     if (Object.keys(unsettled.open).length === 0 && unsettled.behind.length === 0) return
     if (Date.now() > deadline)
-      throw new Error(`not settled after ${deadlineMs / 1_000} s: ${JSON.stringify(unsettled)}`)
+      throw new Error(`not settled after ${HANGS_AFTER_MS / 1_000} s: ${JSON.stringify(unsettled)}`)
     await sleep(LOOK_MS)
   }
+}
+
+/** As `untilSettled`, for a node that mines when it is told to: mines at every look. */
+export function mineUntilSettled(places: () => ChainPlaces, url: string): Promise<void> {
+  return untilSettled(places, () => void callRpc(url, 'evm_mine').catch(() => undefined))
 }
 
 async function look(places: ChainPlaces): Promise<Unsettled> {

@@ -11,7 +11,7 @@ import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from './anvil.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from './load.ts'
 import { createRandom } from './load-random.ts'
-import { untilSettled } from './load-settle.ts'
+import { mineUntilSettled } from './load-settle.ts'
 import { withDatabase } from './postgres.ts'
 import { eventually } from './sandbox-eventually.ts'
 import { type ApiClient, createApiClient } from './service-api.ts'
@@ -19,7 +19,6 @@ import { type LocalService, withLocalService } from './service-local.ts'
 import { type ProcessKind, prepareVictim, type Victim } from './victims.ts'
 
 const CHAIN_ID = SANDBOX_CHAIN_IDS.ethereum
-const SETTLE_DEADLINE_MS = 60_000
 
 export type PointsStage = {
   readonly service: LocalService
@@ -80,12 +79,7 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
   const api = createApiClient({ baseUrl: listening.baseUrl, apiKey: service.apiKey })
   const answers: Answered[] = []
   let asked = 0
-  const settle = () =>
-    untilSettled(
-      () => service.places,
-      SETTLE_DEADLINE_MS,
-      () => void callRpc(url, 'evm_mine').catch(() => undefined),
-    )
+  const settle = () => mineUntilSettled(() => service.places, url)
   const [first, second, issuer] = (await service.makeWallets(3)) as [LoadWallet, LoadWallet, LoadWallet]
   for (const { address } of [first, second]) await fundFaucet(url, contracts, address)
   const collectionId = await deployCollection(api, issuer, settle)

@@ -4,6 +4,7 @@
  */
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { HANGS_AFTER_MS } from './within.ts'
 
 /** As loose as JSON is: tests look into it. */
 export type ReplyBody = {
@@ -48,8 +49,6 @@ const MAX_SOCKETS = 128
 const TRY_TIMEOUT_MS = 45_000
 const PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
-/** Only ends a run that hangs. */
-const DEADLINE_MS = 300_000
 
 export function createApiClient({ baseUrl, apiKey }: { readonly baseUrl: string; readonly apiKey: string }): ApiClient {
   const agent = new http.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
@@ -99,7 +98,7 @@ export function createApiClient({ baseUrl, apiKey }: { readonly baseUrl: string;
   }
 
   async function insist(request: ApiRequest): Promise<Reply> {
-    const deadline = Date.now() + DEADLINE_MS
+    const deadline = Date.now() + HANGS_AFTER_MS
     for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       const reply = await once(request).catch((error: Error) => error)
       if (!(reply instanceof Error) && reply.status !== 429 && reply.status < 500) return reply

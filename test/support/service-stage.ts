@@ -6,14 +6,13 @@ import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from './anvil.ts'
 import { readChain } from './chain-audit-scan.ts'
 import type { LoadWallet } from './load.ts'
-import { untilSettled } from './load-settle.ts'
+import { mineUntilSettled } from './load-settle.ts'
 import { withDatabase } from './postgres.ts'
 import { eventually } from './sandbox-eventually.ts'
 import { type LocalService, withLocalService } from './service-local.ts'
 
 const CHAIN_ID = 1000001
 export const RECIPIENT = '0x00000000000000000000000000000000b0b5ade0'
-const SETTLE_DEADLINE_MS = 120_000
 
 /** A transaction as its owner reads it. */
 export type View = {
@@ -81,12 +80,7 @@ export async function withStage(t: Test, { env = {}, nodes, chain, ...own }: Sta
         const view = await read(wallet, id)
         return states.includes(view.state) ? view : null
       }),
-    settle: () =>
-      untilSettled(
-        () => service.places,
-        SETTLE_DEADLINE_MS,
-        () => void rpc('evm_mine').catch(() => undefined),
-      ),
+    settle: () => mineUntilSettled(() => service.places, url),
   }
 }
 

@@ -12,6 +12,7 @@ import type { Network } from '../../src/core/networks.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { type Child, isAlive, startChild, stopChild } from '../../src/sandbox/processes.ts'
 import { type ApiClient, createApiClient } from './service-api.ts'
+import { HANGS_AFTER_MS } from './within.ts'
 
 /** What `sandbox.json` says. */
 export type SandboxState = {
@@ -56,8 +57,6 @@ export type ServiceOptions = {
 
 const START_SCRIPT = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
 const PROCESS_NAMES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
-/** Only ends a run that hangs: a start takes seconds. */
-const START_DEADLINE_MS = 240_000
 const STOP_GRACE_MS = 90_000
 const LAST_WORDS_BYTES = 3_000
 
@@ -143,7 +142,7 @@ async function startParent(place: Place, script: string, env: NodeJS.ProcessEnv)
   })
   // The file of an earlier run may lie there still: the sandbox writes a new one when everything works.
   while (!isNewer(stateFile, startedAt)) {
-    if (exited || Date.now() > startedAt + START_DEADLINE_MS)
+    if (exited || Date.now() > startedAt + HANGS_AFTER_MS)
       throw new Error(`the sandbox does not start:\n${lastWords(place)}`)
     await sleep(20)
   }
