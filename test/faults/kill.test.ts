@@ -9,7 +9,7 @@ import { startWorld } from '../support/world.ts'
 import type { Fault } from './fault-plan.ts'
 import { runRound } from './run-round.ts'
 
-const TRANSFERS = 200
+const TRANSFERS = 120
 const WALLETS = 8
 const SPREAD_MS = 2_000
 /** In the middle: some transfers are accepted, some signed, some sent, some in a block. */
