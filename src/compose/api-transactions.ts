@@ -7,7 +7,7 @@ import type { Routes } from '../http/request.ts'
 import { createChangeTransaction } from '../transactions/change-transaction.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
-import { createReadTransactionAt } from '../transactions/read-transaction-at.ts'
+import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
 import type { BalanceReads } from './api-balances.ts'
@@ -56,7 +56,7 @@ export function composeTransactionRoutes(
     }),
     transactionRoutes({
       reads,
-      readTransactionAt: createReadTransactionAt({ log, reads, clock: kernel.clock }),
+      readsAt: createTransactionReadsAt({ log, reads, clock: kernel.clock }),
       changeTransaction,
       findSender: ports.findSender,
     }),

@@ -60,11 +60,19 @@ export function pageOf<const Plural extends string, Found, Row>(
 ): Page<Plural, Row> {
   const shown = found.slice(0, limit)
   const last = shown.at(-1)
-  const hasMore = found.length > limit
+  return pageThatEnds(plural, shown.map(present), found.length > limit && last !== undefined ? keyOf(last) : null)
+}
+
+/** One page, where whoever read it knows where the next one goes on. @param after null on the last page */
+export function pageThatEnds<const Plural extends string, Row>(
+  plural: Plural,
+  rows: readonly Row[],
+  after: RowKey | null,
+): Page<Plural, Row> {
   return {
-    [plural]: shown.map(present),
-    next_cursor: hasMore && last !== undefined ? encodeCursor(plural, keyOf(last)) : null,
-    has_more: hasMore,
+    [plural]: rows,
+    next_cursor: after === null ? null : encodeCursor(plural, after),
+    has_more: after !== null,
   } as Page<Plural, Row>
 }
 

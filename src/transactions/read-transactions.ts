@@ -15,11 +15,13 @@ export type TransactionFilter = {
   readonly referenceId?: string
   /** Rows older than this id. */
   readonly before?: string
+  /** Asked for by then. */
+  readonly requestedBy?: Date
   readonly limit: number
 }
 
 /** On whose behalf, and in which environment. */
-type Owner = { readonly tenantId: string; readonly environment: Environment }
+export type Owner = { readonly tenantId: string; readonly environment: Environment }
 
 export type TransactionReads = {
   /**
@@ -79,8 +81,8 @@ export function createTransactionReads(settings: {
                  AND ($3::text IS NULL OR t.transaction_id < $3) AND ($4::text IS NULL OR t.type = $4)
                  AND ($5::text IS NULL OR t.status = $5) AND ($6::text IS NULL OR t.state = $6)
                  AND ($7::text IS NULL OR upper(t.asset_symbol) = upper($7) OR lower(t.asset_contract) = lower($7))
-                 AND ($8::text IS NULL OR t.reference_id = $8)
-               ORDER BY t.transaction_id DESC LIMIT $9`,
+                 AND ($8::text IS NULL OR t.reference_id = $8) AND ($9::timestamptz IS NULL OR t.created_at <= $9)
+               ORDER BY t.transaction_id DESC LIMIT $10`,
         values: [
           walletId,
           tenantId,
@@ -90,6 +92,7 @@ export function createTransactionReads(settings: {
           filter.state ?? null,
           filter.asset ?? null,
           filter.referenceId ?? null,
+          filter.requestedBy ?? null,
           filter.limit,
         ],
       })

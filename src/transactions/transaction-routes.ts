@@ -2,14 +2,14 @@
 import { Type } from '@sinclair/typebox'
 import { success, successOf } from '../http/envelope.ts'
 import { markReplayed } from '../http/idempotency.ts'
-import { decodeCursor, pageOf, pageQuery } from '../http/paging.ts'
+import { decodeCursor, pageOf, pageQuery, pageThatEnds } from '../http/paging.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { closedObject, instantSchema } from '../http/schemas.ts'
 import type { ChangeTransaction } from './change-transaction.ts'
 import type { FindSender } from './prepare-transaction.ts'
-import type { ReadTransactionAt } from './read-transaction-at.ts'
 import type { TransactionReads } from './read-transactions.ts'
+import type { TransactionReadsAt } from './read-transactions-at.ts'
 import {
   listQuery,
   speedUpBody,
@@ -21,13 +21,14 @@ import {
 
 export type TransactionRoutePorts = {
   readonly reads: TransactionReads
-  readonly readTransactionAt: ReadTransactionAt
+  readonly readsAt: TransactionReadsAt
   readonly changeTransaction: ChangeTransaction
   readonly findSender: FindSender
 }
 
 const tags = ['Transactions']
 const found = { 200: successOf(transactionSchema, 'The transaction.') }
+const atQuery = { at: Type.Optional({ ...instantSchema, description: 'A time in the past.' }) }
 
 const asked = { 202: successOf(transactionSchema, 'The lane acts on it.') }
 
@@ -39,16 +40,18 @@ const detail = {
     'at that time, its confirmations as far as they had been recorded; before it was asked for there is none (404 ' +
     '`transaction_not_requested_yet`).',
   params: transactionParams,
-  querystring: closedObject({ at: Type.Optional({ ...instantSchema, description: 'A time in the past.' }) }),
+  querystring: closedObject(atQuery),
   response: found,
 }
 
 const list = {
   tags,
   summary: 'List transactions',
-  description: 'The transactions of a wallet, newest first.',
+  description:
+    'The transactions of a wallet, newest first. With `at`, those that had been asked for by that time, as they were then; with a ' +
+    '`status` or a `state` beside it a page may hold fewer than `limit`: go on while `has_more`.',
   params: walletParams,
-  querystring: closedObject({ ...pageQuery, ...listQuery }),
+  querystring: closedObject({ ...pageQuery, ...listQuery, ...atQuery }),
   response: { 200: successOf(transactionPageSchema, 'One page.') },
 }
 
@@ -72,7 +75,7 @@ const speedUp = {
 }
 
 export function transactionRoutes(ports: TransactionRoutePorts): Routes {
-  const { reads, readTransactionAt, changeTransaction, findSender } = ports
+  const { reads, readsAt, changeTransaction, findSender } = ports
   return (app) => {
     app.get(
       '/v1/wallets/:wallet_id/transactions/:transaction_id',
@@ -83,7 +86,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
         return success(
           at === undefined
             ? await reads.read(request.caller, wallet_id, transaction_id)
-            : await readTransactionAt(request.caller, wallet_id, transaction_id, at),
+            : await readsAt.read(request.caller, wallet_id, transaction_id, at),
         )
       },
     )
@@ -93,15 +96,20 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
       { schema: list, config: { scope: 'transactions:read' } },
       async (request) => {
         const { tenantId, environment } = request.caller
-        const { limit, cursor, reference_id, ...filter } = request.query
-        await findSender({ tenantId, environment }, request.params.wallet_id)
+        const { wallet_id: walletId } = request.params
+        const { limit, cursor, at, reference_id, ...named } = request.query
+        await findSender({ tenantId, environment }, walletId)
         const [before] = cursor === undefined ? [] : decodeCursor('transactions', 1, cursor)
-        const found = await reads.list(tenantId, request.params.wallet_id, {
-          ...filter,
+        const filter = {
+          ...named,
           ...(reference_id === undefined ? {} : { referenceId: reference_id }),
           ...(before === undefined ? {} : { before }),
-          limit: limit + 1,
-        })
+        }
+        if (at !== undefined) {
+          const { views, goesOnAfter } = await readsAt.list(tenantId, walletId, { ...filter, limit }, at)
+          return success(pageThatEnds('transactions', views, goesOnAfter === null ? null : [goesOnAfter]))
+        }
+        const found = await reads.list(tenantId, walletId, { ...filter, limit: limit + 1 })
         return success(
           pageOf('transactions', { found, limit, keyOf: (view) => [view.transaction_id], present: (view) => view }),
         )

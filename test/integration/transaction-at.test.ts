@@ -1,11 +1,11 @@
-/** A transaction as it was at a time that has passed. */
+/** Transactions as they were at a time that has passed. */
 import t, { type Test } from 'tap'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'
 import { decided } from '../../src/event-log/log.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
-import { createReadTransactionAt } from '../../src/transactions/read-transaction-at.ts'
-import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import { createTransactionReads, type TransactionFilter } from '../../src/transactions/read-transactions.ts'
+import { createTransactionReadsAt } from '../../src/transactions/read-transactions-at.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
 
@@ -16,7 +16,7 @@ async function withStory(t: Test) {
   const { pool, log, wakeUps } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
   const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 3 })
-  const readAt = createReadTransactionAt({ log, reads, clock: () => Date.parse(MINUTE(9)) })
+  const readsAt = createTransactionReadsAt({ log, reads, clock: () => Date.parse(MINUTE(9)) })
   const id = newTransactionId()
   let loaded: Loaded<TransactionState> = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
   const at = async (minute: number, command: TransactionCommand) => {
@@ -37,7 +37,7 @@ async function withStory(t: Test) {
   await at(4, { type: 'RecordReorg', head: 5, now: MINUTE(4) })
   await at(5, { type: 'RecordInclusion', inclusion: { ...inclusion, blockNumber: 6, blockHash: '0xb6' } })
   await at(6, { type: 'Settle', confirmations: 4, revertReason: '', now: MINUTE(6) })
-  return { id, reads, look: (time: string) => readAt(OWNER, 'wal_1', id, time), readAt }
+  return { id, reads, look: (time: string) => readsAt.read(OWNER, 'wal_1', id, time), readsAt, log }
 }
 
 t.test('each time tells what was so then', async (t: Test) => {
@@ -63,10 +63,54 @@ t.test('each time tells what was so then', async (t: Test) => {
 })
 
 t.test('before it was asked for there is none; a time to come and a time that is none are refused', async (t: Test) => {
-  const { id, look, readAt } = await withStory(t)
+  const { id, look, readsAt } = await withStory(t)
   await t.rejects(look('2026-01-01T00:00:59.999Z'), { type: 'not_found', code: 'transaction_not_requested_yet' })
   await t.rejects(look('2026-01-01T00:09:00.001Z'), { message: /^at is in the future/ })
   await t.rejects(look('noon'), { message: /^at must be an ISO 8601 time/ })
-  await t.rejects(readAt({ ...OWNER, tenantId: 'other' }, 'wal_1', id, MINUTE(8)), { code: 'transaction_not_found' })
-  await t.rejects(readAt(OWNER, 'wal_2', id, MINUTE(8)), { code: 'transaction_not_found' })
+  await t.rejects(readsAt.read({ ...OWNER, tenantId: 'other' }, 'wal_1', id, MINUTE(8)), {
+    code: 'transaction_not_found',
+  })
+  await t.rejects(readsAt.read(OWNER, 'wal_2', id, MINUTE(8)), { code: 'transaction_not_found' })
+})
+
+t.test('a list tells what there was by then, as it was then, page by page', async (t: Test) => {
+  const { id: first, log, readsAt } = await withStory(t)
+  let second = newTransactionId()
+  while (second < first) second = newTransactionId() // Within one millisecond they come in any order.
+  const opened = change(
+    transactionAggregate,
+    { id: second, state: transactionAggregate.initialState, version: 0, hash: '' },
+    {
+      type: 'RequestTransaction',
+      opening: 'TransferRequested',
+      intent: { ...transferIntent(), requestedAt: MINUTE(2), referenceId: 'second' },
+    },
+    { metadata: { tenantId: 'acme', actor: 'test' }, now: MINUTE(2) },
+  )
+  await log.append({ changes: decided([opened]) })
+  const list = async (minute: number, filter: Partial<TransactionFilter> = {}, tenant = 'acme') => {
+    const { views, goesOnAfter } = await readsAt.list(tenant, 'wal_1', { limit: 2, ...filter }, MINUTE(minute))
+    return { told: views.map(({ transaction_id: id, state }) => [id, state]), goesOnAfter }
+  }
+
+  t.strictSame(await list(0), { told: [], goesOnAfter: null }, 'nothing yet')
+  t.strictSame(await list(1), { told: [[first, 'requested']], goesOnAfter: null })
+  const both = [
+    [second, 'requested'],
+    [first, 'mined'],
+  ]
+  t.strictSame(await list(3), { told: both, goesOnAfter: null })
+  t.strictSame(await list(3, { limit: 1 }), { told: [[second, 'requested']], goesOnAfter: second })
+  t.strictSame(await list(3, { limit: 1, before: second }), { told: [[first, 'mined']], goesOnAfter: null })
+  t.strictSame(await list(3, { state: 'mined', limit: 1 }), { told: [[first, 'mined']], goesOnAfter: null })
+  t.strictSame(
+    await list(3, { status: 'pending' }),
+    { told: both, goesOnAfter: null },
+    'though one is confirmed by now',
+  )
+  t.strictSame(await list(3, { status: 'confirmed' }), { told: [], goesOnAfter: null })
+  t.strictSame(await list(7, { status: 'confirmed' }), { told: [[first, 'confirmed']], goesOnAfter: null })
+  t.strictSame(await list(7, { referenceId: 'second' }), { told: [[second, 'requested']], goesOnAfter: null })
+  t.strictSame(await list(7, {}, 'other'), { told: [], goesOnAfter: null }, 'of others it tells nothing')
+  await t.rejects(readsAt.list('acme', 'wal_1', { limit: 2 }, 'noon'), { message: /^at must be an ISO 8601 time/ })
 })

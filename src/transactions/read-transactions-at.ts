@@ -1,0 +1,119 @@
+/** Reads transactions as they were at a time that has passed: their streams, folded up to then. */
+import { NotFound } from '../core/errors.ts'
+import type { Clock } from '../core/ids.ts'
+import type { RecordedEvent } from '../core/messages.ts'
+import { readPastTime } from '../core/past-time.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { TransactionEvent } from './events.ts'
+import { transactionAggregate } from './projection.ts'
+import type { Owner, TransactionFilter, TransactionReads } from './read-transactions.ts'
+import type { TransactionState } from './state.ts'
+import { type TransactionRow, type TransactionView, toView } from './view.ts'
+
+/** A page that looks for a status or a state folds so many streams at most; the next page goes on where it stopped. */
+const MOST_FOLDED = 500
+
+/**
+ * Confirmations are those that had been recorded: one of a transaction that was in a block, and as many as settled it once it was
+ * settled.
+ */
+export type TransactionReadsAt = {
+  /**
+   * @param at ISO 8601
+   * @throws what `TransactionReads.read` does; ValidationFailed `invalid_time`, `time_in_future`; NotFound
+   *   `transaction_not_requested_yet` at a time before it was asked for
+   */
+  readonly read: (owner: Owner, walletId: string, transactionId: string, at: string) => Promise<TransactionView>
+  /**
+   * Those that had been asked for by then and were as the filter says, newest first. Where the filter names a status or a
+   * state, a page may hold fewer than its limit although more follow (https://google.aip.dev/158).
+   *
+   * @param at ISO 8601
+   * @throws ValidationFailed `invalid_time`, `time_in_future`
+   */
+  readonly list: (tenantId: string, walletId: string, filter: TransactionFilter, at: string) => Promise<PageAt>
+}
+
+export type PageAt = {
+  readonly views: readonly TransactionView[]
+  /** After which transaction the next page begins; null when there is none. */
+  readonly goesOnAfter: string | null
+}
+
+export function createTransactionReadsAt(ports: {
+  readonly log: Pick<EventLog, 'readStream'>
+  readonly reads: Pick<TransactionReads, 'read' | 'list'>
+  readonly clock: Clock
+}): TransactionReadsAt {
+  const { log, reads, clock } = ports
+
+  /** @param now the transaction as it is now: whose it is never changes. Null where nothing had been recorded. */
+  async function viewAt(tenantId: string, now: TransactionView, until: Date): Promise<TransactionView | null> {
+    const { category, schemas } = transactionAggregate
+    const events = await log.readStream<TransactionEvent>({ category, schemas }, now.transaction_id)
+    return fold(
+      events.filter(({ recordedAt }) => recordedAt <= until.toISOString()),
+      { tenantId, id: now.transaction_id, required: now.required_confirmations },
+    )
+  }
+
+  return {
+    async read(owner, walletId, transactionId, at) {
+      const until = readPastTime(at, clock())
+      const view = await viewAt(owner.tenantId, await reads.read(owner, walletId, transactionId), until)
+      if (view !== null) return view
+      const message = `The transaction had not been asked for by ${at}.`
+      throw new NotFound('transaction', 'transaction_not_requested_yet', message)
+    },
+
+    async list(tenantId, walletId, { status, state, limit, ...lasting }, at) {
+      const until = readPastTime(at, clock())
+      const most = status === undefined && state === undefined ? limit : MOST_FOLDED
+      const candidates = await reads.list(tenantId, walletId, { ...lasting, requestedBy: until, limit: most + 1 })
+      const views: TransactionView[] = []
+      let folded = 0
+      for (const candidate of candidates.slice(0, most)) {
+        if (views.length === limit) break
+        folded += 1
+        const view = await viewAt(tenantId, candidate, until)
+        if (view !== null && (status ?? view.status) === view.status && (state ?? view.state) === view.state)
+          views.push(view)
+      }
+      const last = candidates[folded - 1]
+      return { views, goesOnAfter: folded < candidates.length && last !== undefined ? last.transaction_id : null }
+    },
+  }
+}
+
+function fold(
+  events: readonly RecordedEvent<TransactionEvent>[],
+  of: { readonly tenantId: string; readonly id: string; readonly required: number },
+): TransactionView | null {
+  const { evolve, initialState, project } = transactionAggregate
+  let state: TransactionState = initialState
+  let row: TransactionRow | undefined
+  let head: number | null = null
+  for (const event of events) {
+    const { recordedAt, streamVersion: version } = event
+    const after = evolve(state, event)
+    row = project(state, after, { id: of.id, tenantId: of.tenantId, version, recordedAt }).rows[0]?.row as
+      | TransactionRow
+      | undefined
+    head = headAt(event, head)
+    state = after
+  }
+  return row === undefined ? null : toView(row, { head, required: of.required })
+}
+
+/** The newest block that the event knows of. */
+function headAt(event: TransactionEvent, before: number | null): number | null {
+  switch (event.type) {
+    case 'TransactionMined':
+      return event.data.blockNumber
+    case 'TransactionConfirmed':
+    case 'TransactionReverted':
+      return event.data.blockNumber + event.data.confirmations - 1
+    default:
+      return before
+  }
+}
