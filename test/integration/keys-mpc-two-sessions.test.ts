@@ -39,6 +39,7 @@ const engine: EngineThread = {
 
 /** The other party speaks once `speaks` resolves. */
 const tableUntil = (speaks: Promise<void>): RoundTable => ({
+  seated: async () => undefined,
   send: () => undefined,
   close: () => undefined,
   gather: async () => {

@@ -31,6 +31,7 @@ export function createTakePart({ me, signing, ceremonies, tables }: TakePartPort
     const table = (begin.ceremony === 'sign' ? tables.signing : tables.ceremonies).open(session, plan)
     if (table === undefined) return refuseAll(begin, unavailable('this session was open before'))
     try {
+      await table.seated(participantsOf(begin).filter((party) => party !== me))
       return await run(session, begin, table)
     } catch (error) {
       // The others need not wait for one who will not come.
@@ -54,6 +55,11 @@ export function unavailable(reason: string): Refusal {
 
 function itemsOf(begin: Begin): readonly unknown[] {
   return begin.ceremony === 'sign' ? begin.items : [begin]
+}
+
+function participantsOf(begin: Begin): readonly number[] {
+  if (begin.ceremony === 'sign') return begin.signers
+  return begin.ceremony === 'repair' ? [...begin.helpers, begin.target] : begin.parties
 }
 
 /** Who speaks to this party, round by round. */

@@ -9,7 +9,7 @@ import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
 import { createTakePart, refuseAll, type TakePartPorts, unavailable } from './party-session.ts'
 import { type Begin, decodeBegin, decodeSettle, encodeOutcome, type ItemOutcome, KIND } from './protocol.ts'
 import { refusalOf } from './refusal-error.ts'
-import { createRoundTables } from './round-table.ts'
+import { createRoundTables, type RoundTables } from './round-table.ts'
 import type { MessageRefusal } from './session-inbox.ts'
 
 /** Sessions that run side by side; a coordinator that begins more is told to wait. */
@@ -55,12 +55,7 @@ export function createParty(ports: PartyPorts): Party {
   }
   const takePart = createTakePart({ ...ports, tables })
 
-  channel.onGone((peer) => {
-    const party = partyNumber(peer)
-    if (party === undefined) return
-    tables.signing.gone(party)
-    tables.ceremonies.gone(party)
-  })
+  tellWhoIsThere(channel, Object.values(tables))
 
   channel.onFrame((from, frame) => {
     const message = readMessage(frame, nameOfHandle(from), partyName(me))
@@ -127,4 +122,14 @@ export function createParty(ports: PartyPorts): Party {
       await Promise.allSettled(running)
     },
   }
+}
+
+function tellWhoIsThere(channel: Channel, tables: readonly RoundTables[]): void {
+  channel.onHere(() => {
+    for (const each of tables) each.here()
+  })
+  channel.onGone((peer) => {
+    const party = partyNumber(peer)
+    if (party !== undefined) for (const each of tables) each.gone(party)
+  })
 }

@@ -21,6 +21,11 @@ export class Stalled extends Error {
 }
 
 export type RoundTable = {
+  /**
+   * Resolves once these parties are connected, or after a moment without them: who has just come back may have reached the
+   * coordinator before its peers, and what is sent to it until then is lost.
+   */
+  readonly seated: (parties: readonly number[]) => Promise<void>
   /** Does nothing when the receiver is not connected: it will be missed soon enough. */
   readonly send: (round: number, party: number, payload: Uint8Array) => void
   /** @throws Stalled */
@@ -35,10 +40,14 @@ export type RoundTables = {
    */
   readonly open: (session: string, plan: readonly (readonly number[])[]) => RoundTable | undefined
   readonly receive: (message: Message) => void
-  /** The connection to a party ended: who waits for it waits in vain. */
+  /** A party more can be sent to from now on. */
+  readonly here: () => void
+  /** The connection to a party ended, and what it said may be lost: who waits for it in a session of now waits in vain. */
   readonly gone: (party: number) => void
 }
 
+/** Some attempts to connect; shorter than messages are held that came before their session (`early-messages.ts`). */
+const SEATING_MS = 2_000
 /** Sessions of which it is remembered who has spoken. */
 const REMEMBERED = 1_000
 
@@ -46,6 +55,9 @@ type Open = {
   readonly plan: readonly (readonly number[])[]
   readonly complete: Map<number, ReadonlyMap<number, Uint8Array>>
   readonly session: string
+  /** Those whose connection has ended since the session began: they may be connected again. */
+  readonly lost: Set<number>
+  onHere: () => void
   waiting: { readonly round: number; readonly resolve: () => void; readonly reject: (error: Stalled) => void } | null
 }
 
@@ -66,16 +78,18 @@ export function createRoundTables(settings: {
 
   function complete({ session, round, payloads }: CompleteRound): void {
     const table = tables.get(session)
-    if (table === undefined) return
-    table.complete.set(round, new Map([...payloads].map(([name, payload]) => [partyNumber(name) ?? 0, payload])))
-    if (table.waiting?.round === round) table.waiting.resolve()
+    table?.complete.set(round, new Map([...payloads].map(([name, payload]) => [partyNumber(name) ?? 0, payload])))
+    if (table?.waiting?.round === round) table.waiting.resolve()
   }
 
-  function missing(table: Open, round: number): number | null {
-    const speakers = table.plan[round - 1] ?? []
-    const turnsUntil = (party: number) => table.plan.slice(0, round).filter((each) => each.includes(party)).length
-    return speakers.find((party) => (heard.get(table.session)?.get(party) ?? 0) < turnsUntil(party)) ?? null
+  /** Those who have not spoken yet in this round. */
+  function missing({ plan, session }: Open, round: number): number[] {
+    const turnsUntil = (party: number) => plan.slice(0, round).filter((each) => each.includes(party)).length
+    const spoken = heard.get(session)
+    return (plan[round - 1] ?? []).filter((party) => (spoken?.get(party) ?? 0) < turnsUntil(party))
   }
+
+  const isAway = (party: number) => !channel.connected().includes(partyName(party))
 
   async function gather(table: Open, round: number): Promise<ReadonlyMap<number, Uint8Array>> {
     if (!table.complete.has(round)) {
@@ -83,13 +97,11 @@ export function createRoundTables(settings: {
       await new Promise<void>((resolve, reject) => {
         table.waiting = { round, resolve, reject }
         timer = setTimeout(
-          () => reject(new Stalled(missing(table, round), `it did not speak within ${roundMs} ms`)),
+          () => reject(new Stalled(missing(table, round)[0] ?? null, `it did not speak within ${roundMs} ms`)),
           roundMs,
         )
-        const away = missing(table, round)
-        if (away !== null && !channel.connected().includes(partyName(away))) {
-          reject(new Stalled(away, 'it is not connected'))
-        }
+        const away = missing(table, round).find((party) => table.lost.has(party) || isAway(party))
+        if (away !== undefined) reject(new Stalled(away, 'its connection ended'))
       }).finally(() => {
         clearTimeout(timer)
         table.waiting = null
@@ -102,21 +114,19 @@ export function createRoundTables(settings: {
 
   return {
     open(session, plan) {
-      const table: Open = { session, plan, complete: new Map(), waiting: null }
+      const table = newTable(session, plan)
       tables.set(session, table)
       const rounds = plan.map((speakers) => speakers.map(partyName))
       if (!inbox.open({ session, kind, rounds })) return undefined
       const sent = new Map<number, number>()
       return {
+        seated: (parties) => seated(table, () => !parties.some(isAway)),
         send(round, party, payload) {
           const sequence = sent.get(party) ?? 0
           sent.set(party, sequence + 1)
-          const receiver = partyName(party)
-          if (!channel.connected().includes(receiver)) return
-          channel.send(
-            receiver,
-            encodeMessage({ session, kind, round, sequence, sender: partyName(me), receiver, payload }),
-          )
+          if (isAway(party)) return
+          const address = { sender: partyName(me), receiver: partyName(party) }
+          channel.send(address.receiver, encodeMessage({ session, kind, round, sequence, ...address, payload }))
         },
         gather: (round) => gather(table, round),
         close() {
@@ -133,13 +143,32 @@ export function createRoundTables(settings: {
       inbox.receive(message)
     },
 
+    here() {
+      for (const table of tables.values()) table.onHere()
+    },
+
     gone(party) {
       for (const table of tables.values()) {
-        const { waiting } = table
-        if (waiting !== null && missing(table, waiting.round) === party) {
-          waiting.reject(new Stalled(party, 'its connection ended'))
-        }
+        table.lost.add(party)
+        if (table.waiting !== null && missing(table, table.waiting.round).includes(party))
+          table.waiting.reject(new Stalled(party, 'its connection ended'))
       }
     },
   }
+}
+
+function newTable(session: string, plan: Open['plan']): Open {
+  return { session, plan, complete: new Map(), lost: new Set(), onHere: () => undefined, waiting: null }
+}
+
+async function seated(table: Open, allAreHere: () => boolean): Promise<void> {
+  if (allAreHere()) return
+  let timer: NodeJS.Timeout | undefined
+  await new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, SEATING_MS)
+    table.onHere = () => {
+      if (allAreHere()) resolve()
+    }
+  })
+  clearTimeout(timer)
 }
