@@ -1,12 +1,20 @@
-/** A party is killed in every round of a signature, while nobody can do without it. Every transfer is on chain once. */
+/**
+ * A party is killed before everything that it says, while nobody can do without it: in each round of a signature, of a key
+ * generation and of a refresh. Every transfer is on chain once, every wallet has one key, all parties hold the same shares.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { parseEther } from 'ethers'
-import t from 'tap'
+import { parseEther, verifyMessage } from 'ethers'
+import t, { type Test } from 'tap'
 import { KIND } from '../../src/keys/mpc/protocol.ts'
 import { goldenShares } from '../support/golden-shares.ts'
-import { type MpcStage, withMpcStage } from '../support/mpc-stage.ts'
+import type { LoadWallet } from '../support/load.ts'
+import { createWallet } from '../support/load.ts'
+import { changedChannel } from '../support/mpc-channel-faults.ts'
+import { storeOf } from '../support/mpc-parties.ts'
+import { type MpcStage, type MpcWallet, withMpcStage } from '../support/mpc-stage.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 import { RECIPIENT } from '../support/service-stage.ts'
 
 const ENTRY = fileURLToPath(new URL('../support/dying-party.ts', import.meta.url))
@@ -14,10 +22,14 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The party that dies. Of the others one is away while it signs, so that nobody can do without it. */
 const VICTIM = 2
 const SIGNING_ROUNDS = [1, 2, 3]
+const TERMS = { type: 'mpc', mpc: { threshold: 2, parties: 3 } } as const
 
+/** The first message of a kind and a round that it does not send any more. */
 type Death = { readonly kind: number; readonly round: number }
 
 const stage = await withMpcStage(t, { keys: [goldenShares(2, 3)], env: { MPC_ROUND_TIMEOUT_MS: '10000' } })
+const { service, parties } = stage
+const [wallet] = stage.wallets as [MpcWallet]
 
 /** Runs the victim until it dies in its place, then runs it as it should be. */
 async function dieOnce(stage: MpcStage, death: Death, cause: () => Promise<unknown>): Promise<void> {
@@ -61,11 +73,38 @@ function envOf({ service, parties }: MpcStage): Record<string, string> {
   }
 }
 
+/** All that the victim says in a ceremony, found by listening to it: before each of it, it can die. */
+async function deathsIn(ceremony: () => Promise<unknown>): Promise<Death[]> {
+  const said = new Map<string, Death>()
+  const listening = changedChannel(VICTIM, ({ frame, message: { kind, round } }) => {
+    said.set(`${kind}/${round}`, { kind, round })
+    return [frame]
+  })
+  await parties.stop(VICTIM)
+  await parties.start(VICTIM, listening)
+  await ceremony()
+  return [...said.values()]
+}
+
+/** For an Idempotency-Key. */
+const keyOf = ({ kind, round }: Death) => `${kind}-${round}`
+const nameOf = ({ kind, round }: Death) => (kind === KIND.outcome ? 'before it tells the outcome' : `in round ${round}`)
+
+/** That the victim and another one sign with their shares. */
+async function mustSign(t: Test, wallets: readonly LoadWallet[], key: string): Promise<void> {
+  await parties.stop(3)
+  for (const { id, address } of wallets) {
+    const body = { message: `signed by ${id}` }
+    const request = { method: 'POST', path: `/v1/wallets/${id}/sign/message`, key: `${key}-${id}`, body } as const
+    const signature = await eventually(async () => (await service.api.insist(request)).body.data.signature as string)
+    t.equal(verifyMessage(body.message, signature), address)
+  }
+  await parties.start(3)
+}
+
 t.test('killed in a round of a signature: every transfer is on chain once', async (t) => {
-  const [wallet] = stage.wallets
-  if (wallet === undefined) throw new Error('there is no wallet')
   const before = BigInt((await stage.rpc('eth_getBalance', RECIPIENT, 'latest')) as string)
-  await stage.parties.stop(3)
+  await parties.stop(3)
   const sent: string[] = []
   for (const round of SIGNING_ROUNDS) {
     await dieOnce(stage, { kind: KIND.signingRound, round }, async () => {
@@ -73,12 +112,56 @@ t.test('killed in a round of a signature: every transfer is on chain once', asyn
     })
     for (const id of sent) await stage.until(wallet, id, 'submitted', 'mined', 'confirmed')
   }
-  await stage.parties.start(3)
+  await parties.start(3)
   await stage.settle()
   const states = await Promise.all(sent.map(async (id) => (await stage.read(wallet, id)).state))
   t.strictSame(new Set(states), new Set(['confirmed']))
   const after = BigInt((await stage.rpc('eth_getBalance', RECIPIENT, 'latest')) as string)
   t.equal(after - before, parseEther('0.01') * BigInt(sent.length), `${sent.length} transfers, each once`)
+})
+
+t.test('killed in a round of a key generation: each request gets one wallet, with one key', async (t) => {
+  const made: LoadWallet[] = []
+  const make = async (label: string) => void made.push(await createWallet(service.api, 'ethereum', label, TERMS))
+  const deaths = await deathsIn(() => make('new'))
+  t.ok(deaths.length > 2, `it speaks ${deaths.length} times`)
+  for (const death of deaths) {
+    let making: Promise<void> | undefined
+    await dieOnce(stage, death, async () => {
+      making = make(`new-${keyOf(death)}`)
+    })
+    await making
+  }
+  const count = 'SELECT count(*)::int AS keys, count(DISTINCT wallet_id)::int AS wallets FROM mpc_keys'
+  const { rows } = await service.pool.query(count)
+  t.strictSame(rows, [{ keys: made.length + 1, wallets: made.length + 1 }], 'of what was begun in vain nothing is left')
+  await mustSign(t, made, 'signed')
+})
+
+t.test('killed in a round of a refresh: all parties hold the shares that the log names', async (t) => {
+  const refresh = async (key: string) => {
+    const path = `/v1/wallets/${wallet.id}/shares/refresh`
+    const { status, body } = await service.api.insist({ method: 'POST', path, key, prefer: 'respond-async' })
+    if (status !== 202) throw new Error(`it was refused: ${JSON.stringify(body)}`)
+  }
+  const refreshed = async () =>
+    (await stage.keyEvents(wallet.keyId)).filter(({ type }) => type === 'MpcSharesRefreshed')
+  const deaths = await deathsIn(async () => {
+    await refresh('again')
+    await eventually(async () => (await refreshed()).length === 1)
+  })
+  t.ok(deaths.length > 2, `it speaks ${deaths.length} times`)
+  for (const [index, death] of deaths.entries()) {
+    await dieOnce(stage, death, () => refresh(`again-${keyOf(death)}`))
+    const last = await eventually(async () => (await refreshed())[index + 1])
+    for (const place of parties.places) {
+      const store = await storeOf(place)
+      const kept = await store.load(wallet.keyId, String(last.data.attemptId))
+      t.ok(kept.share.length > 0, `killed ${nameOf(death)}: party ${place.number} holds its new share`)
+    }
+  }
+  t.equal((await refreshed()).length, deaths.length + 1, 'each request was done once')
+  await mustSign(t, [wallet], 'signed-again')
 })
 
 t.end()
