@@ -155,12 +155,22 @@ async function beyondWindow(
   lowest: BlockHeader | null,
 ): Promise<FollowStep> {
   const genesis = (await options.storedHashes(0, 0)).get(0)
-  const [theirs] = genesis === undefined ? [] : await readHeaders(options.client, [0])
-  if (theirs && theirs.hash !== genesis) return reorg(cursor, { number: 0, hash: theirs.hash }, head, true)
+  const theirs = await readGenesis(options.client)
+  if (genesis !== undefined && theirs !== null && theirs !== genesis)
+    return reorg(cursor, { number: 0, hash: theirs }, head, true)
   // A head below all that was kept, on a chain that may well be ours: there is nothing to compare.
   if (lowest === null) return { type: 'behind', head }
-  if (lowest.number === 0) return reorg(cursor, { number: 0, hash: lowest.hash }, head, true)
+  if (lowest.number === 0) return reorg(cursor, { number: 0, hash: theirs ?? lowest.hash }, head, true)
   return reorg(cursor, { number: lowest.number - 1, hash: lowest.parentHash }, head, true)
+}
+
+/**
+ * The hash of block 0, as block 1 names it where there is one: a local node that is restarted from its state shows a block 0
+ * of its own, on which none of its blocks stands.
+ */
+async function readGenesis(client: RpcReader): Promise<string | null> {
+  const [zero, one] = await readHeaders(client, [0, 1])
+  return one?.parentHash ?? zero?.hash ?? null
 }
 
 function reorg(from: BlockRef, to: BlockRef, head: BlockRef, isBeyondWindow: boolean): FollowStep {

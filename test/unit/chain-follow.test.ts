@@ -133,6 +133,29 @@ t.test('a chain that began anew is read from its start, even while it is shorter
   }
 })
 
+t.test('a node that shows another block 0 below the same blocks has not begun anew', async (t) => {
+  for (const window of [10, 1_000]) {
+    const chain = createFakeChain()
+    chain.grow(50)
+    const follower = follow(chain, { window })
+    await follower.catchUp()
+    const common = window < 50 ? 40 : 0
+    chain.cut(50 - common + (window < 50 ? 5 : 0))
+    chain.grow(60)
+    // As anvil does, restarted from its state.
+    chain.answer = ({ method, params: [number] }) =>
+      method === 'eth_getBlockByNumber' && number === '0x0'
+        ? {
+            ok: true,
+            value: { number, hash: `0x${'ee'.repeat(32)}`, parentHash: '0x0', timestamp: '0x1', transactions: [] },
+          }
+        : undefined
+    const [step] = await follower.catchUp()
+    t.hasStrict(step, { type: 'reorg', beyondWindow: true, to: { number: common, hash: chain.hash(common) } })
+    t.strictSame(follower.cursor(), { number: chain.head(), hash: chain.hash(chain.head()) })
+  }
+})
+
 t.test('a node far behind, on what may be our chain, is waited for', async (t) => {
   const chain = createFakeChain()
   chain.grow(50)
