@@ -48,6 +48,7 @@ export type RoundTables = {
 
 /** Some attempts to connect; shorter than messages are held that came before their session (`early-messages.ts`). */
 const SEATING_MS = 2_000
+const ENDED = 'its connection ended'
 /** Sessions of which it is remembered who has spoken. */
 const REMEMBERED = 1_000
 
@@ -101,7 +102,7 @@ export function createRoundTables(settings: {
           roundMs,
         )
         const away = missing(table, round).find((party) => table.lost.has(party) || isAway(party))
-        if (away !== undefined) reject(new Stalled(away, 'its connection ended'))
+        if (away !== undefined) reject(new Stalled(away, table.lost.has(away) ? ENDED : 'it is not connected'))
       }).finally(() => {
         clearTimeout(timer)
         table.waiting = null
@@ -151,7 +152,7 @@ export function createRoundTables(settings: {
       for (const table of tables.values()) {
         table.lost.add(party)
         if (table.waiting !== null && missing(table, table.waiting.round).includes(party))
-          table.waiting.reject(new Stalled(party, 'its connection ended'))
+          table.waiting.reject(new Stalled(party, ENDED))
       }
     },
   }
