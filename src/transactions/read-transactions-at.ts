@@ -5,8 +5,9 @@ import type { RecordedEvent } from '../core/messages.ts'
 import { readPastTime } from '../core/past-time.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { TransactionEvent } from './events.ts'
+import type { Owner } from './prepare-transaction.ts'
 import { transactionAggregate } from './projection.ts'
-import type { Owner, TransactionFilter, TransactionReads } from './read-transactions.ts'
+import type { TransactionFilter, TransactionReads } from './read-transactions.ts'
 import type { TransactionState } from './state.ts'
 import { type TransactionRow, type TransactionView, toView } from './view.ts'
 
@@ -90,18 +91,19 @@ function fold(
   of: { readonly tenantId: string; readonly id: string; readonly required: number },
 ): TransactionView | null {
   const { evolve, initialState, project } = transactionAggregate
-  let state: TransactionState = initialState
-  let row: TransactionRow | undefined
+  const last = events.at(-1)
+  if (last === undefined) return null
+  let before: TransactionState = initialState
+  let after: TransactionState = initialState
   let head: number | null = null
   for (const event of events) {
-    const { recordedAt, streamVersion: version } = event
-    const after = evolve(state, event)
-    row = project(state, after, { id: of.id, tenantId: of.tenantId, version, recordedAt }).rows[0]?.row as
-      | TransactionRow
-      | undefined
+    before = after
+    after = evolve(before, event)
     head = headAt(event, head)
-    state = after
   }
+  const { recordedAt, streamVersion: version } = last
+  const { rows } = project(before, after, { id: of.id, tenantId: of.tenantId, version, recordedAt })
+  const row = rows[0]?.row as TransactionRow | undefined
   return row === undefined ? null : toView(row, { head, required: of.required })
 }
 

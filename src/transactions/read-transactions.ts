@@ -5,6 +5,7 @@ import type { Environment } from '../core/networks.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
+import type { Owner } from './prepare-transaction.ts'
 import { type TransactionRow, type TransactionView, toView } from './view.ts'
 
 export type TransactionFilter = {
@@ -19,9 +20,6 @@ export type TransactionFilter = {
   readonly requestedBy?: Date
   readonly limit: number
 }
-
-/** On whose behalf, and in which environment. */
-export type Owner = { readonly tenantId: string; readonly environment: Environment }
 
 export type TransactionReads = {
   /**
