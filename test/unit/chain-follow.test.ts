@@ -134,13 +134,16 @@ t.test('a chain that began anew is read from its start, even while it is shorter
 })
 
 t.test('a node that shows another block 0 below the same blocks has not begun anew', async (t) => {
-  for (const window of [10, 1_000]) {
+  // Below what is kept, and all of it: then the chains have their block 0 in common.
+  for (const { window, cut, to } of [
+    { window: 10, cut: 15, to: 40 },
+    { window: 1_000, cut: 50, to: 0 },
+  ]) {
     const chain = createFakeChain()
     chain.grow(50)
     const follower = follow(chain, { window })
     await follower.catchUp()
-    const common = window < 50 ? 40 : 0
-    chain.cut(50 - common + (window < 50 ? 5 : 0))
+    chain.cut(cut)
     chain.grow(60)
     // As anvil does, restarted from its state.
     chain.answer = ({ method, params: [number] }) =>
@@ -151,7 +154,7 @@ t.test('a node that shows another block 0 below the same blocks has not begun an
           }
         : undefined
     const [step] = await follower.catchUp()
-    t.hasStrict(step, { type: 'reorg', beyondWindow: true, to: { number: common, hash: chain.hash(common) } })
+    t.hasStrict(step, { type: 'reorg', beyondWindow: true, to: { number: to, hash: chain.hash(to) } })
     t.strictSame(follower.cursor(), { number: chain.head(), hash: chain.hash(chain.head()) })
   }
 })
