@@ -3,4 +3,5 @@
 
 import { runBuilt } from './run.mjs'
 
-await runBuilt(process.env.DATABASE_URL ? 'api' : 'sandbox', process.argv.slice(2))
+const { DATABASE_URL, DATABASE_URL_FILE } = process.env
+await runBuilt(DATABASE_URL || DATABASE_URL_FILE ? 'api' : 'sandbox', process.argv.slice(2))

@@ -9,6 +9,7 @@ import { type AuditConfig, auditConfig } from './config/audit.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
 import { type MpcConfig, mpcConfig, mpcProblems } from './config/mpc.ts'
 import { readSetting, ruleOf } from './config/read-setting.ts'
+import { settingText, variablesOf } from './config/secret-files.ts'
 import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
@@ -94,7 +95,8 @@ type General = Static<TObject<typeof GENERAL_SETTINGS>>
 function readAll(schemas: Readonly<Record<string, TSchema>>, prefix: string, env: Environ, problems: string[]): object {
   const values: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(schemas)) {
-    const reading = readSetting(`${prefix}${name}`, schema, env[`${prefix}${name}`])
+    const given = settingText(`${prefix}${name}`, schema, env)
+    const reading = 'problem' in given ? given : readSetting(`${prefix}${name}`, schema, given.text)
     if ('problem' in reading) problems.push(reading.problem)
     else if (reading.value !== undefined) values[name] = reading.value
   }
@@ -191,8 +193,10 @@ const SHORTEST_COMPARED = 8
 /** A misspelt setting would silently leave its default in force, so it is told, with what it was likely meant to be. */
 function misspelt(env: Environ): string[] {
   const known = new Set([
-    ...Object.keys(GENERAL_SETTINGS),
-    ...CHAIN_KEYS.flatMap((key) => Object.keys(CHAIN_SETTINGS).map((name) => `${settingPrefix(key)}${name}`)),
+    ...Object.entries(GENERAL_SETTINGS).flatMap(([name, schema]) => variablesOf(name, schema)),
+    ...CHAIN_KEYS.flatMap((key) =>
+      Object.entries(CHAIN_SETTINGS).flatMap(([name, schema]) => variablesOf(`${settingPrefix(key)}${name}`, schema)),
+    ),
   ])
   const prefixes = CHAIN_KEYS.map(settingPrefix)
   return Object.keys(env).flatMap((name) => {

@@ -227,6 +227,31 @@ t.test('the key of the keystore is read as it stands', async (t) => {
   t.equal(problemsOf({ KEYSTORE_KEY: KEY.slice(1) }).length, 1)
 })
 
+t.test('a secret is read from the file that its _FILE variable names', async (t) => {
+  const directory = t.testdir({ key: `${KEY}\n`, urls: 'https://a.example/secret,https://b.example\n', empty: '\n' })
+  const config = loadConfig({
+    DATABASE_URL: PRODUCTION.DATABASE_URL,
+    KEYSTORE_KEY_FILE: join(directory, 'key'),
+    POLYGON_RPC_URLS_FILE: join(directory, 'urls'),
+  })
+  t.equal(config.keystore.key, KEY)
+  t.same(config.chains[0]?.rpcUrls, ['https://a.example/secret', 'https://b.example'])
+  t.same(config.warnings, [])
+  t.same(problemsOf({ KEYSTORE_KEY: KEY, KEYSTORE_KEY_FILE: join(directory, 'key') }), [
+    'KEYSTORE_KEY and KEYSTORE_KEY_FILE must not both be set',
+  ])
+  const missing = join(directory, 'missing')
+  t.same(problemsOf({ KEYSTORE_KEY_FILE: missing }), [
+    `KEYSTORE_KEY_FILE must name a file that can be read, not ${missing} (ENOENT)`,
+  ])
+  const empty = join(directory, 'empty')
+  t.same(problemsOf({ REDIS_URL_FILE: empty }), [`REDIS_URL_FILE must name a file that is not empty, not ${empty}`])
+  const wrong = problemsOf({ KEYSTORE_KEY_FILE: join(directory, 'urls') })
+  t.match(wrong, [/^KEYSTORE_KEY must be 32 bytes in base64/])
+  t.notMatch(wrong, [/secret/], 'the content of a wrong file is not shown')
+  t.match(loadConfig({ KEYSTORE_DIR_FILE: '/x' }).warnings, [], 'only secrets have a file')
+})
+
 t.test('mpc wallets are turned off by having no parties, and shares may become any age', async (t) => {
   t.equal(loadConfig({ MPC_PARTIES: '0', MPC_THRESHOLD: '5' }).mpc, null)
   for (const [threshold, parties] of [
