@@ -1,5 +1,5 @@
 # One image for the API and every worker; the command says which. Only what run time needs is in it.
-FROM node:20-bookworm-slim AS build
+FROM node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No package's install script is needed, and ours wants the sources, which change more often than the packages.
@@ -17,7 +17,7 @@ RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.esbu
   && rm -rf node_modules/typescript node_modules/react node_modules/react-dom dist/.tsbuildinfo \
   && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*.postgresql.*' -delete
 
-FROM node:20-bookworm-slim
+FROM node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \
     NODE_OPTIONS="--max-semi-space-size=4" \

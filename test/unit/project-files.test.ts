@@ -1,5 +1,6 @@
 // Holds what stands beside the code to the code: the dependency page, the production shape, the scripts, the lock.
 
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -18,6 +19,13 @@ type Service = {
   readonly profiles?: readonly string[]
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
   readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean }
+  readonly networks?: readonly string[]
+  readonly secrets?: readonly string[]
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly cap_add?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly deploy?: { readonly resources?: { readonly limits?: Readonly<Record<string, string | number>> } }
 }
 type PackageJson = {
   readonly dependencies: Readonly<Record<string, string>>
@@ -76,7 +84,11 @@ t.test('the lock names every platform and no place of download', (t) => {
 })
 
 const compose = read('docker-compose.yml')
-const services = (parse(compose, { merge: true }) as { services: Record<string, Service> }).services
+const { services, networks, secrets } = parse(compose, { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>
+}
 const ours = Object.entries(services).filter(([, { command }]) => command?.[0] === 'node')
 
 t.test('each entry point of workers/ is a service, and each of our services starts a file that is built', (t) => {
@@ -97,7 +109,7 @@ t.test('each entry point of workers/ is a service, and each of our services star
 
 t.test('the signers alone get the key-encryption key and the keystore', (t) => {
   for (const [name, service] of Object.entries(services)) {
-    t.equal('KEYSTORE_KEY' in (service.environment ?? {}), name === 'signer', `${name} and the key`)
+    t.equal(service.secrets?.includes('keystore_key') ?? false, name === 'signer', `${name} and the key`)
     t.equal(
       (service.volumes ?? []).some((volume) => volume.startsWith('keystore:')),
       name === 'signer',
@@ -111,14 +123,15 @@ t.test('the signers alone get the key-encryption key and the keystore', (t) => {
 t.test('each mpc party has a key and a volume that nobody else gets, and no process can write whom it trusts', (t) => {
   const parties = Object.keys(services).filter((name) => name.startsWith('mpc-party-'))
   t.strictSame(parties, ['mpc-party-1', 'mpc-party-2', 'mpc-party-3'])
-  for (const [name, { environment = {}, volumes = [], profiles }] of Object.entries(services)) {
+  for (const [name, { environment = {}, volumes = [], profiles, secrets = [] }] of Object.entries(services)) {
     const isParty = parties.includes(name)
     const own = volumes.filter((volume) => volume.startsWith('mpc-party-'))
     t.strictSame(own, isParty ? [`${name}:/mpc-party`] : [], `${name} and the shares`)
     t.strictSame(profiles, isParty ? ['mpc'] : undefined, `${name} and the profile`)
     const number = name.replace('mpc-party-', '')
     t.equal(environment.MPC_PARTY, isParty ? number : undefined)
-    t.equal(environment.MPC_PARTY_KEY, isParty ? `\${MPC_PARTY_${number}_KEY:?set it in .env}` : undefined)
+    const keys = secrets.filter((secret) => secret.startsWith('mpc_party_'))
+    t.strictSame(keys, isParty ? [`mpc_party_${number}_key`] : [], `${name} and the key`)
     const knowsPeers = isParty || name === 'signer'
     t.equal('MPC_PARTY_ADDRESSES' in environment, knowsPeers, `${name} and where the parties are`)
     const trust = volumes.filter((volume) => volume.includes('mpc-trust'))
@@ -130,17 +143,79 @@ t.test('each mpc party has a key and a volume that nobody else gets, and no proc
 t.test('workers scale: no fixed name, no host port, and they wait for the schema and for Redis', (t) => {
   for (const [name, service] of ours.filter(([name]) => name !== 'migrate')) {
     t.equal(service.container_name, undefined)
-    t.equal(service.ports === undefined, name !== 'api', `${name} and its port`)
-    t.equal('METRICS_PORT' in (service.environment ?? {}), name !== 'api', `${name} and where its health check asks`)
+    t.equal(service.ports, undefined, `${name} has no port on the host`)
+    t.ok(service.environment?.METRICS_PORT, `${name} and where its health check asks`)
     t.equal(service.healthcheck, undefined, `${name} is checked as the image says`)
-    t.match(service.depends_on, {
-      migrate: { condition: 'service_completed_successfully' },
-      redis: { condition: 'service_healthy' },
-    })
-    t.ok(service.environment?.DATABASE_URL && service.environment.REDIS_URL, `${name} knows both`)
+    t.match(service.depends_on, { migrate: { condition: 'service_completed_successfully' } })
+    const queues = !name.startsWith('mpc-party-')
+    t.equal('REDIS_URL_FILE' in (service.environment ?? {}), queues, `${name} and its queue`)
+    t.equal('redis' in (service.depends_on ?? {}), queues, `${name} waits for Redis`)
+    t.ok(service.environment?.DATABASE_URL_FILE, `${name} knows its database`)
   }
   t.match(services.migrate?.depends_on, { postgres: { condition: 'service_healthy' } })
   for (const name of ['postgres', 'redis']) t.ok(services[name]?.healthcheck?.test, `${name} has a health check`)
+  t.end()
+})
+
+t.test('every container is confined, and every image is pinned by its digest', (t) => {
+  for (const [name, service] of Object.entries(services)) {
+    t.equal(service.read_only, true, `${name} cannot write to its image`)
+    t.strictSame(service.cap_drop, ['ALL'], `${name} has no capability`)
+    t.strictSame(service.cap_add, name === 'caddy' ? ['NET_BIND_SERVICE'] : undefined, `${name} and capabilities`)
+    t.strictSame(service.security_opt, ['no-new-privileges:true'], `${name} gains no privilege`)
+    const limits = service.deploy?.resources?.limits ?? {}
+    for (const limit of ['cpus', 'memory', 'pids']) t.ok(limits[limit], `${name} has a limit of ${limit}`)
+    if (service.image !== 'bursar') t.match(service.image, /^[a-z]+:[^@]+@sha256:[0-9a-f]{64}$/, `${name} is pinned`)
+  }
+  const bases = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image ?? '')
+  t.ok(bases.length > 0)
+  for (const base of bases) t.match(base, /^node:24\.[^@]+@sha256:[0-9a-f]{64}$/, 'the image runs on Node 24')
+  t.end()
+})
+
+t.test('networks keep apart what need not meet, and Caddy alone has ports on the host', (t) => {
+  const membersOf = (network: string) =>
+    Object.entries(services).flatMap(([name, service]) => (service.networks?.includes(network) ? [name] : []))
+  t.strictSame(membersOf('edge'), ['caddy', 'api'])
+  t.ok(membersOf('queue').includes('redis') && membersOf('queue').includes('signer'))
+  const parties = ['mpc-party-1', 'mpc-party-2', 'mpc-party-3']
+  t.strictSame(membersOf('parties'), ['signer', ...parties])
+  t.strictSame(membersOf('party-database'), ['postgres', ...parties])
+  for (const name of parties)
+    t.strictSame(services[name]?.networks, ['party-database', 'parties'], `${name} sees no Redis`)
+  for (const name of ['database', 'queue', 'party-database', 'parties'])
+    t.equal(networks[name]?.internal, true, `${name} has no way out`)
+  t.strictSame(
+    Object.entries(services).flatMap(([name, { ports }]) => (ports === undefined ? [] : [name])),
+    ['caddy'],
+  )
+  t.equal(services.api?.environment?.TRUSTED_PROXIES, 'uniquelocal', 'the API counts failures by client, not by proxy')
+  t.end()
+})
+
+t.test('a secret is a file of its own, made by scripts/make-secrets.sh, and none is in an environment', (t) => {
+  const directory = t.testdir()
+  const make = () => execFileSync('sh', [`${root}scripts/make-secrets.sh`, directory], { encoding: 'utf8' })
+  make()
+  const made = readdirSync(directory)
+  t.strictSame(made.toSorted(), Object.keys(secrets).toSorted())
+  for (const [name, { file }] of Object.entries(secrets)) t.equal(file, `./secrets/${name}`)
+  const contents = () => made.map((name) => readFileSync(`${directory}/${name}`, 'utf8'))
+  const before = contents()
+  t.equal(new Set(before).size, made.length, 'no two are the same')
+  t.equal(make(), '', 'a second run makes nothing')
+  t.strictSame(contents(), before)
+
+  for (const [name, { environment = {}, secrets: given = [] }] of Object.entries(services)) {
+    const files = Object.entries(environment).filter(([variable]) => variable.endsWith('_FILE'))
+    const mounted = files.flatMap(([, path]) => (path?.startsWith('/run/secrets/') ? [path.slice(13)] : []))
+    for (const secret of mounted) t.ok(given.includes(secret), `${name} is given ${secret}`)
+    for (const secret of given) t.ok(secret in secrets, `${secret} of ${name} is one`)
+    for (const { name: setting } of SETTINGS.filter((each) => each.secret)) {
+      const optional = setting.startsWith('IPFS_API_')
+      if (!optional) t.notOk(setting in environment, `${setting} of ${name} is not in its environment`)
+    }
+  }
   t.end()
 })
 
@@ -160,7 +235,9 @@ t.test('.env.example and docker-compose.yml speak of the same settings, and Burs
         )
       : [name],
   )
-  const handed = ours.flatMap(([, { environment }]) => Object.keys(environment ?? {}))
+  const handed = ours.flatMap(([, { environment }]) =>
+    Object.keys(environment ?? {}).map((name) => (known.includes(name) ? name : name.replace(/_FILE$/, ''))),
+  )
   t.ok(handed.length > 0)
   t.strictSame(
     [...new Set(handed)].filter((name) => !known.includes(name)),
