@@ -23,6 +23,11 @@ missing() {
   [ ! -s "$1" ]
 }
 
+# database_url USER PASSWORD: TLS whose certificate is checked against the authority below.
+database_url() {
+  echo "postgresql://$1:$2@postgres:5432/bursar?sslmode=verify-full&sslrootcert=/run/secrets/postgres_ca"
+}
+
 for name in postgres_password redis_password; do
   missing "$name" && openssl rand -hex 32 | put "$name"
 done
@@ -30,6 +35,19 @@ for name in keystore_key mpc_party_1_key mpc_party_2_key mpc_party_3_key; do
   missing "$name" && openssl rand -base64 32 | put "$name"
 done
 missing redis_url && printf 'redis://default:%s@redis:6379\n' "$(cat redis_password)" | put redis_url
+
+# A user of the database for each process. The migration makes them from database_logins.
+logins=''
+for name in api dispatcher signer submitter follower auditor operator party_1 party_2 party_3; do
+  user="bursar_${name}_login"
+  if missing "database_url_$name"; then
+    database_url "$user" "$(openssl rand -hex 32)" | put "database_url_$name"
+  fi
+  password=$(sed "s|^postgresql://$user:||; s|@.*||" "database_url_$name")
+  logins="$logins,$(echo "$name" | tr _ -)=$password"
+done
+missing database_url_owner && database_url bursar "$(cat postgres_password)" | put database_url_owner
+missing database_logins && echo "${logins#,}" | put database_logins
 
 # A certificate authority of its own signs the certificate of the host `postgres`, and its key is thrown away.
 if missing postgres_key || missing postgres_certificate || missing postgres_ca; then

@@ -127,7 +127,8 @@ t.test('each mpc party has a key and a volume that nobody else gets, and no proc
     const isParty = parties.includes(name)
     const own = volumes.filter((volume) => volume.startsWith('mpc-party-'))
     t.strictSame(own, isParty ? [`${name}:/mpc-party`] : [], `${name} and the shares`)
-    t.strictSame(profiles, isParty ? ['mpc'] : undefined, `${name} and the profile`)
+    const profile = isParty ? ['mpc'] : name === 'operator' ? ['operator'] : undefined
+    t.strictSame(profiles, profile, `${name} and the profile`)
     const number = name.replace('mpc-party-', '')
     t.equal(environment.MPC_PARTY, isParty ? number : undefined)
     const keys = secrets.filter((secret) => secret.startsWith('mpc_party_'))
@@ -141,7 +142,7 @@ t.test('each mpc party has a key and a volume that nobody else gets, and no proc
 })
 
 t.test('workers scale: no fixed name, no host port, and they wait for the schema and for Redis', (t) => {
-  for (const [name, service] of ours.filter(([name]) => name !== 'migrate')) {
+  for (const [name, service] of ours.filter(([name]) => name !== 'migrate' && name !== 'operator')) {
     t.equal(service.container_name, undefined)
     t.equal(service.ports, undefined, `${name} has no port on the host`)
     t.ok(service.environment?.METRICS_PORT, `${name} and where its health check asks`)
