@@ -118,5 +118,8 @@ function queueStatements(): string[] {
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ${all('TABLES')} TO ${users}`,
     `GRANT USAGE, SELECT ON ${all('SEQUENCES')} TO ${users}`,
     `GRANT EXECUTE ON ${all('FUNCTIONS')} TO ${users}`,
+    // It makes a sequence for each queue on first use. Whoever may make things in this schema could put a function in the way of
+    // another process.
+    `ALTER FUNCTION ${QUEUE_SCHEMA}.next_job_id(text) SECURITY DEFINER SET search_path = ${QUEUE_SCHEMA}, pg_temp`,
   ]
 }
