@@ -76,7 +76,7 @@ function tlsProblem(url: string): string | null {
   let modes: readonly string[]
   try {
     client = new pg.Client({ connectionString: url })
-    modes = new URL(url, 'postgres://base').searchParams.getAll('sslmode')
+    modes = new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll('sslmode')
   } catch {
     return 'must be a URL whose certificate files can be read'
   }

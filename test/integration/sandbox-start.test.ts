@@ -91,6 +91,20 @@ for (const name of OURS)
     t.strictSame(rows, [{ rolsuper: false }])
   })
 
+t.test('a process that must not own the tables does not start as their owner, and says so in one line', async (t) => {
+  const runToItsEnd = async (program: string, settings: Readonly<Record<string, string>>) => {
+    const file = fileURLToPath(new URL(`../../dist/bin/${program}.js`, import.meta.url))
+    const env = { PATH: process.env.PATH, DATABASE_URL: service.state().database_url, ...settings }
+    const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    return { code, complaint }
+  }
+  const complaint = /^DATABASE_URL must not name the owner of the tables or a superuser, which bursar is: [^\n]+\n$/
+  t.match(await runToItsEnd('submitter', { DATABASE_ROLES: 'required' }), { code: 1, complaint })
+  const party = { MPC_PARTY: '1', MPC_PARTY_ADDRESSES: '1=127.0.0.1:1,2=127.0.0.1:2,3=127.0.0.1:3' }
+  t.match(await runToItsEnd('mpc-party', { ...party, DATA_DIR: t.testdir() }), { code: 1, complaint })
+})
+
 t.test('what it prints, pasted into a shell, ends in a confirmed transfer', async (t) => {
   const lines = printed().split('\n')
   const from = lines.findIndex((line) => line.includes('export URL='))

@@ -73,7 +73,7 @@ async function prepareTemplate(serverUrl: string): Promise<string> {
     await client.query(`DROP DATABASE IF EXISTS ${making} WITH (FORCE)`)
     await client.query(`CREATE DATABASE ${making}`)
     const pool = new pg.Pool({ connectionString: withName(serverUrl, making), max: 1 })
-    const settings = { databaseUrl: withName(serverUrl, making), directory: MIGRATIONS, queues: false, logins: [] }
+    const settings = { databaseUrl: withName(serverUrl, making), directory: MIGRATIONS, queues: true, logins: [] }
     await migrateDatabase(pool, settings).finally(() => pool.end())
     await client.query(`ALTER DATABASE ${making} RENAME TO ${name}`)
     return name

@@ -40,6 +40,7 @@ function isParty(name: LoginName): name is `party-${number}` {
  */
 export async function makeLogins(pool: Pool, logins: readonly DatabaseLogin[]): Promise<void> {
   for (const login of logins) {
+    await requireHarmless(pool, login.user)
     const user = escapeIdentifier(login.user)
     try {
       const { rowCount } = await pool.query('SELECT FROM pg_roles WHERE rolname = $1', [login.user])
@@ -55,14 +56,13 @@ export async function makeLogins(pool: Pool, logins: readonly DatabaseLogin[]): 
           `${login.roles.map(groupRole).join(', ')}, or leave DATABASE_LOGINS unset and make the users yourself.`,
       )
     }
-    await requireHarmless(pool, login.user)
   }
 }
 
 /** A user of that name may have been there before. */
 async function requireHarmless(pool: Pool, user: string): Promise<void> {
   const { rowCount } = await pool.query(
-    "SELECT FROM pg_class WHERE oid = 'events'::regclass AND pg_has_role($1::name, relowner, 'MEMBER')",
+    "SELECT FROM pg_class WHERE oid = 'events'::regclass AND pg_has_role(to_regrole(quote_ident($1)), relowner, 'MEMBER')",
     [user],
   )
   if (rowCount === 0) return
