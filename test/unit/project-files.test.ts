@@ -115,7 +115,7 @@ t.test('each mpc party has a key and a volume that nobody else gets, and no proc
     const isParty = parties.includes(name)
     const own = volumes.filter((volume) => volume.startsWith('mpc-party-'))
     t.strictSame(own, isParty ? [`${name}:/mpc-party`] : [], `${name} and the shares`)
-    t.strictSame(profiles, isParty ? ['mpc'] : undefined, `${name} and the profile`)
+    t.strictSame(profiles, isParty ? ['mpc'] : name === 'operator' ? [name] : undefined, `${name} and the profile`)
     const number = name.replace('mpc-party-', '')
     t.equal(environment.MPC_PARTY, isParty ? number : undefined)
     t.equal(environment.MPC_PARTY_KEY, isParty ? `\${MPC_PARTY_${number}_KEY:?set it in .env}` : undefined)
@@ -127,8 +127,27 @@ t.test('each mpc party has a key and a volume that nobody else gets, and no proc
   t.end()
 })
 
+t.test('each service has a database user of its own, and the owner of the tables is for migrations alone', (t) => {
+  const users = ours.map(([name, { environment }]) => {
+    const [, user, password] = /^postgresql:\/\/(\w+):\$\{(\w+):/.exec(environment?.DATABASE_URL ?? '') ?? []
+    t.equal(environment?.DATABASE_ROLES, 'required', `${name} does not start as the owner`)
+    t.equal(environment?.DATABASE_TLS, name.startsWith('mpc-party-') ? 'off' : undefined)
+    return { name, user, password }
+  })
+  const kinds = new Map([['chain-follower', 'follower']])
+  for (const { name, user, password } of users) {
+    const kind = (kinds.get(name) ?? name).replace(/^mpc-/, '')
+    const variable = kind.toUpperCase().replace('-', '_')
+    const own = { user: `bursar_${kind.replace('-', '_')}_login`, password: `DATABASE_PASSWORD_${variable}` }
+    t.strictSame({ user, password }, name === 'migrate' ? { user: 'bursar', password: 'POSTGRES_PASSWORD' } : own)
+    if (name === 'migrate') continue
+    t.match(services.migrate?.environment?.DATABASE_LOGINS, `${kind}=\${${own.password}:?set it in .env}`)
+  }
+  t.end()
+})
+
 t.test('workers scale: no fixed name, no host port, and they wait for the schema and for Redis', (t) => {
-  for (const [name, service] of ours.filter(([name]) => name !== 'migrate')) {
+  for (const [name, service] of ours.filter(([name]) => !['migrate', 'operator'].includes(name))) {
     t.equal(service.container_name, undefined)
     t.equal(service.ports === undefined, name !== 'api', `${name} and its port`)
     t.equal('METRICS_PORT' in (service.environment ?? {}), name !== 'api', `${name} and where its health check asks`)
