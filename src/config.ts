@@ -7,6 +7,7 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { ChainSettings } from './chain/settings.ts'
 import { type AuditConfig, auditConfig } from './config/audit.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
+import { type DatabaseConfig, databaseConfig, databaseProblems } from './config/database.ts'
 import { type MpcConfig, mpcConfig, mpcProblems } from './config/mpc.ts'
 import { readSetting, ruleOf } from './config/read-setting.ts'
 import { settingText, variablesOf } from './config/secret-files.ts'
@@ -24,6 +25,7 @@ export type Config = {
   /** Null where the sandbox has to run a database of its own. */
   readonly databaseUrl: string | null
   readonly databasePoolSize: number
+  readonly database: DatabaseConfig
   /** Null for queues in PostgreSQL. */
   readonly redisUrl: string | null
   readonly api: { readonly host: string; readonly port: number }
@@ -126,6 +128,7 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
     problems.push('KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key')
   }
   problems.push(...mpcProblems(general))
+  problems.push(...databaseProblems(general, general.MPC_PARTY !== undefined))
   for (const name of ['IPFS_API_URL', 'METADATA_BASE_URL'] as const) {
     const url = general[name]
     if (url !== undefined && !URL.canParse(url)) problems.push(`${name} ${ruleOf(GENERAL_SETTINGS[name])}`)
@@ -152,6 +155,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     dataDir,
     databaseUrl: general.DATABASE_URL ?? null,
     databasePoolSize: general.DATABASE_POOL_SIZE,
+    database: databaseConfig(general, general.MPC_PARTY !== undefined),
     redisUrl: general.REDIS_URL ?? null,
     api: { host: general.HOST, port: general.PORT },
     metricsPort: general.METRICS_PORT ?? null,

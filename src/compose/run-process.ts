@@ -7,6 +7,7 @@ import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
 import { closeOnSignal } from '../http/shutdown.ts'
+import { refuseOwner } from './database-roles/refuse-owner.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
 
@@ -33,7 +34,15 @@ export async function runProcess(
     logger.fatal({ err: error }, 'a defect: a rejection that nobody handles')
     process.exit(1)
   })
-  const work = await startOrExit(() => start(kernel, stop.signal))
+  if (!config.database.tlsVerified)
+    logger.warn(
+      { setting: 'DATABASE_TLS' },
+      'the log is read over a connection without verified TLS, as the setting allows',
+    )
+  const work = await startOrExit(async () => {
+    await refuseOwner(kernel, stop.signal, exitWith)
+    return start(kernel, stop.signal)
+  })
   const heartbeat = startHeartbeat(kernel)
   const metricsServer =
     config.metricsPort === null
@@ -66,10 +75,14 @@ async function startOrExit(start: () => Promise<Work>): Promise<Work> {
   try {
     return await start()
   } catch (error) {
-    if (!(error instanceof BursarError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exit(1)
+    if (!(error instanceof BursarError || error instanceof ConfigError)) throw error
+    return exitWith(error)
   }
+}
+
+function exitWith(error: Error): never {
+  process.stderr.write(`${error.message}\n`)
+  process.exit(1)
 }
 
 function composeOrExit(env: NodeJS.ProcessEnv, processName: ProcessName): Kernel {
@@ -78,7 +91,6 @@ function composeOrExit(env: NodeJS.ProcessEnv, processName: ProcessName): Kernel
     return composeKernel(config, typeof processName === 'string' ? processName : processName(config))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exit(1)
+    return exitWith(error)
   }
 }

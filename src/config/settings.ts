@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { LOG_LEVELS } from '../logging.ts'
 import { AUDIT_SETTINGS } from './audit.ts'
+import { DATABASE_SETTINGS } from './database.ts'
 import { MPC_SETTINGS } from './mpc.ts'
 import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
@@ -25,11 +26,7 @@ export const GENERAL_SETTINGS = {
       description: 'Port where a worker serves `/metrics`, `/healthz` and `/readyz`. The API serves them on `PORT`.',
     }),
   ),
-  DATABASE_URL: text('^postgres(ql)?://.+', 'must be a URL such as postgres://user:password@host:5432/bursar', {
-    description: 'PostgreSQL 15 or later. Without it the sandbox runs one of its own.',
-    'x-secret': true,
-  }),
-  DATABASE_POOL_SIZE: Type.Integer({ minimum: 2, maximum: 200, default: 10, description: 'Connections per process.' }),
+  ...DATABASE_SETTINGS,
   REDIS_URL: text('^rediss?(\\+cluster)?://.+', 'must be a URL such as redis://host:6379', {
     description: 'Redis 6.2 or later for the queues. Without it they live in PostgreSQL.',
     'x-secret': true,

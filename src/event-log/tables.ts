@@ -47,6 +47,7 @@ export const BESIDE_THE_LOG = {
   leases: 'who may act alone now',
   nft_pins: 'what the IPFS node confirmed; an import has everything pinned anew',
   prices: 'seen on the chain',
+  role_rights: 'what each database role may append; npm run migrate writes it',
   sealed_keys: 'secrets, sealed: they are moved with the keystore',
   wallet_export_files: 'sealed keys for an hour, on purpose in no event',
 } as const

@@ -1,9 +1,9 @@
-/** BullMQ on PostgreSQL: its own schema in the database of the log, made on first use. */
+/** BullMQ on PostgreSQL: its own schema in the database of the log, made by `npm run migrate`, or on first use by an owner. */
 import { createPostgresBackend, type PostgresConnectionOptions, runMigrations } from 'bullmq'
 import pg from 'pg'
 import type { Locks, Wiring } from './bull.ts'
 
-const SCHEMA = 'bullmq'
+export const QUEUE_SCHEMA = 'bullmq'
 /** A producer sends one statement at a time for each queue; a second connection keeps counts from waiting behind it. */
 const PRODUCER_CONNECTIONS = 2
 /** A worker fetches, finishes and renews at once; statements are short, so more would only hold memory in the server. */
@@ -47,7 +47,7 @@ export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOp
     Client: QuietClient,
     connectionString: url,
     options: [options, SESSION].filter(Boolean).join(' '),
-    schema: SCHEMA,
+    schema: QUEUE_SCHEMA,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
@@ -58,7 +58,7 @@ export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOp
   return {
     factory: createQuietBackend,
     prepare() {
-      migrated ??= migrate(databaseUrl).catch((error: unknown) => {
+      migrated ??= migrateIfAllowed(databaseUrl).catch((error: unknown) => {
         migrated = null // The next caller tries again.
         throw error
       })
@@ -77,7 +77,7 @@ function postgresLocks(databaseUrl: string): Locks {
     async read() {
       return withClient(databaseUrl, async (client) => {
         const { rows } = await client.query<{ name: string; until: string }>(
-          `SELECT queue || ' ' || id AS name, locked_until_ms::text AS until FROM ${SCHEMA}.job
+          `SELECT queue || ' ' || id AS name, locked_until_ms::text AS until FROM ${QUEUE_SCHEMA}.job
             WHERE state = 'active' AND locked_until_ms > 0`,
         )
         return new Map(rows.map(({ name, until }) => [name, until]))
@@ -86,16 +86,26 @@ function postgresLocks(databaseUrl: string): Locks {
     drop: (names) =>
       withClient(databaseUrl, async (client) => {
         // The time of the last check is of such a clock too: until it has come again, nobody would check.
-        const text = `WITH again AS (DELETE FROM ${SCHEMA}.meta WHERE field = 'stalled-check')
-                      UPDATE ${SCHEMA}.job SET locked_until_ms = 0 WHERE state = 'active' AND queue || ' ' || id = ANY ($1)`
+        const text = `WITH again AS (DELETE FROM ${QUEUE_SCHEMA}.meta WHERE field = 'stalled-check')
+                      UPDATE ${QUEUE_SCHEMA}.job SET locked_until_ms = 0 WHERE state = 'active' AND queue || ' ' || id = ANY ($1)`
         await client.query(text, [names])
       }),
   }
 }
 
 /** Processes that start together wait for each other: BullMQ migrates in one transaction under an advisory lock. */
-async function migrate(databaseUrl: string): Promise<void> {
-  await withClient(databaseUrl, (client) => runMigrations(client, SCHEMA))
+export async function migrateQueues(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, async (client) => void (await runMigrations(client, QUEUE_SCHEMA)))
+}
+
+/** A process that may not make tables finds them made by `npm run migrate`, or is told by BullMQ that they are missing. */
+async function migrateIfAllowed(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ allowed: boolean }>(
+      "SELECT has_database_privilege(current_database(), 'CREATE') AS allowed",
+    )
+    if (rows[0]?.allowed === true) await runMigrations(client, QUEUE_SCHEMA)
+  })
 }
 
 async function withClient<T>(databaseUrl: string, use: (client: pg.Client) => Promise<T>): Promise<T> {

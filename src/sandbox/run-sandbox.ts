@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { composeKernel, type Kernel } from '../compose/kernel.ts'
+import { migrateDatabase } from '../compose/migrate-database.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { NETWORKS, type Network } from '../core/networks.ts'
-import { migrate } from '../event-log/migrate.ts'
 import { ensureFaucetWallet } from '../faucet/faucet-wallet.ts'
 import { ensureApiKey } from './api-key.ts'
 import { createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
+import { type DatabaseUsers, planDatabaseUsers } from './database-users.ts'
 import { awaitFaucetFunds } from './first-funds.ts'
 import { awaitFirstKey } from './first-key.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
@@ -85,33 +86,35 @@ export async function runSandbox(settings: {
       process.stdout.write(`  ! ${name} does not start: ${error instanceof Error ? error.message : String(error)}\n`),
   })
   try {
-    const [databaseUrl, chains] = await Promise.all([
-      step('PostgreSQL', () => startDatabase(supervisor, dataDir)),
+    const parties = await planParties(config)
+    const plans: readonly ProcessPlan[] = [...PROCESSES.map((name) => ({ name })), ...parties.processes]
+    const [{ databaseUrl, users }, chains] = await Promise.all([
+      step('PostgreSQL', () => startDatabase(supervisor, dataDir, plans)),
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
     ])
-    const parties = await planParties(config)
     const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
-    const childEnv = amend({
-      ...DEFAULT_ENV,
-      ...parties.env,
-      ...env,
-      PORT: String(api.port),
-      DATA_DIR: dataDir,
-      DATABASE_URL: databaseUrl,
-      SANDBOX: 'true',
-      ...chainSettings,
-    })
+    const envWith = (url: string) =>
+      amend({
+        ...DEFAULT_ENV,
+        ...parties.env,
+        ...env,
+        PORT: String(api.port),
+        DATA_DIR: dataDir,
+        DATABASE_URL: url,
+        DATABASE_ROLES: 'required',
+        SANDBOX: 'true',
+        ...chainSettings,
+      })
     const settings = { ...DEFAULT_ENV, ...parties.env, ...chainSettings }
     await step('API and workers', async () => {
-      const plans: readonly ProcessPlan[] = [...PROCESSES.map((name) => ({ name })), ...parties.processes]
       await Promise.all(
         plans.map(({ name, program = name, env: own = {} }) =>
-          supervisor.start(nodeService(name, program, dataDir, { ...childEnv, ...own })),
+          supervisor.start(nodeService(name, program, dataDir, { ...envWith(users.urlOf(name)), ...own })),
         ),
       )
       await untilReady(baseUrl)
     })
-    const kernel = composeKernel(loadConfig({ ...childEnv, LOG_LEVEL: 'error' }), 'sandbox')
+    const kernel = composeKernel(loadConfig({ ...envWith(users.ownUrl), LOG_LEVEL: 'error' }), 'sandbox')
     const apiKey = await step('faucet and first API key', () => furnish(kernel, chains, stateFile))
     await awaitFirstKey(kernel.pool, config.mpc)
     publish = () =>
@@ -147,20 +150,38 @@ async function withPort(config: Config): Promise<Config> {
   throw new SandboxRefused(`Port ${port} is taken: stop what listens there, or set PORT to another one.`)
 }
 
-async function startDatabase(supervisor: Supervisor, dataDir: string): Promise<string> {
-  let url = ''
+type StartedDatabase = {
+  /** Names the owner of the tables: for migrations, and for what a user does by hand. */
+  readonly databaseUrl: string
+  readonly users: DatabaseUsers
+}
+
+async function startDatabase(
+  supervisor: Supervisor,
+  dataDir: string,
+  plans: readonly ProcessPlan[],
+): Promise<StartedDatabase> {
+  const directory = join(dataDir, 'postgres')
+  let databaseUrl = ''
   await supervisor.start({
     name: 'postgres',
     rank: RANKS.database,
     start: async () => {
-      const postgres = await startPostgres({ directory: join(dataDir, 'postgres') })
-      url = postgres.url
+      const postgres = await startPostgres({ directory })
+      databaseUrl = postgres.url
       return postgres
     },
   })
-  const pool = new pg.Pool({ connectionString: url, max: 1 })
-  await migrate(pool, fileURLToPath(new URL('../../prisma/migrations', import.meta.url))).finally(() => pool.end())
-  return url
+  const users = await planDatabaseUsers(
+    directory,
+    databaseUrl,
+    plans.map(({ name }) => name),
+  )
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 })
+  const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+  const settings = { databaseUrl, directory: migrations, queues: true, logins: users.logins }
+  await migrateDatabase(pool, settings).finally(() => pool.end())
+  return { databaseUrl, users }
 }
 
 type StartedChain = { readonly chain: SandboxChain; readonly fundFaucet: (address: string) => Promise<void> }

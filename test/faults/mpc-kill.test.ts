@@ -58,7 +58,7 @@ function envOf({ service, parties }: MpcStage): Record<string, string> {
   return {
     SANDBOX: 'true',
     LOG_LEVEL: 'fatal',
-    DATABASE_URL: config.databaseUrl ?? '',
+    DATABASE_URL: service.urlAs('party'),
     DATA_DIR: config.dataDir,
     ETHEREUM_RPC_URLS: stage.url,
     ETHEREUM_CHAIN_ID: String(service.places.networks.ethereum?.chain_id),

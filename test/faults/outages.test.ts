@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { migrate } from '../../src/event-log/migrate.ts'
+import { migrateDatabase } from '../../src/compose/migrate-database.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { auditChain } from '../support/chain-audit.ts'
@@ -73,7 +73,8 @@ t.test('PostgreSQL goes away in the middle of transfers: 503, then all goes on b
     await rm(directory, { recursive: true, force: true })
   })
   const pool = new pg.Pool({ connectionString: postgres.url, max: 1 })
-  await migrate(pool, MIGRATIONS).finally(() => pool.end())
+  const settings = { databaseUrl: postgres.url, directory: MIGRATIONS, queues: true, logins: [] }
+  await migrateDatabase(pool, settings).finally(() => pool.end())
   const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
   const service = await withLocalService(t, { databaseUrl: postgres.url, chainUrl: url, chainId: CHAIN_ID })
   const { api } = service

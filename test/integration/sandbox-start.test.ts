@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import t from 'tap'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { isAlive } from '../../src/sandbox/processes.ts'
@@ -57,6 +58,51 @@ t.test('the state file is private and names addresses, key and every process', a
   }
   const reply = await fetch(`${state.base_url}/v1/wallets`, { headers: { authorization: `Bearer ${state.api_key}` } })
   t.equal(reply.status, 200)
+})
+
+const OURS = NAMES.filter((name) => name !== 'postgres' && !name.startsWith('anvil'))
+
+/** The database as one of the processes reaches it: what somebody holds who has taken that process. */
+function connectionOf(name: string): pg.Client {
+  const pid = service.state().processes.find((one) => one.name === name)?.pid
+  const env = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+  const [, connectionString] = /^DATABASE_URL=(.+)$/m.exec(env.join('\n')) ?? []
+  return new pg.Client({ connectionString })
+}
+
+for (const name of OURS)
+  t.test(`whoever has taken ${name} can write to the log neither directly nor through a row`, async (t) => {
+    const client = connectionOf(name)
+    await client.connect()
+    t.after(() => client.end())
+    const refused = { code: '42501' }
+    await t.rejects(
+      client.query(
+        `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
+         VALUES ('transaction-tx_forged', 1, 'TransferRequested', 3, '{}', '{}', now(), '')`,
+      ),
+      refused,
+    )
+    await t.rejects(client.query('UPDATE wallets SET key_ref = NULL'), refused)
+    await t.rejects(client.query("SELECT put_wallets('[]')"), refused)
+    await t.rejects(client.query('CREATE TABLE loot ()'), refused)
+    if (name !== 'signer') await t.rejects(client.query('SELECT * FROM sealed_keys'), refused)
+    const { rows } = await client.query('SELECT rolsuper FROM pg_roles WHERE rolname = session_user')
+    t.strictSame(rows, [{ rolsuper: false }])
+  })
+
+t.test('a process that must not own the tables does not start as their owner, and says so in one line', async (t) => {
+  const runToItsEnd = async (program: string, settings: Readonly<Record<string, string>>) => {
+    const file = fileURLToPath(new URL(`../../dist/bin/${program}.js`, import.meta.url))
+    const env = { PATH: process.env.PATH, DATABASE_URL: service.state().database_url, ...settings }
+    const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    return { code, complaint }
+  }
+  const complaint = /^DATABASE_URL must not name the owner of the tables or a superuser, which bursar is: [^\n]+\n$/
+  t.match(await runToItsEnd('submitter', { DATABASE_ROLES: 'required' }), { code: 1, complaint })
+  const party = { MPC_PARTY: '1', MPC_PARTY_ADDRESSES: '1=127.0.0.1:1,2=127.0.0.1:2,3=127.0.0.1:3' }
+  t.match(await runToItsEnd('mpc-party', { ...party, DATA_DIR: t.testdir() }), { code: 1, complaint })
 })
 
 t.test('what it prints, pasted into a shell, ends in a confirmed transfer', async (t) => {

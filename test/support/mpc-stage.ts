@@ -43,7 +43,7 @@ export async function withMpcStage(
   const plan = await planParties(t, count, directories)
   const stage = await withStage(t, { env: { ...plan.env, ...env } })
   const { kernel, pool, makeWallets } = stage.service
-  const parties = withParties(t, kernel.config, plan.places)
+  const parties = withParties(t, { ...kernel.config, databaseUrl: stage.service.urlAs('party') }, plan.places)
   const keyIds: string[] = []
   for (const shares of keys) keyIds.push(await adoptKey(kernel.log, plan.places, shares))
   for (const { number } of plan.places) await parties.start(number)

@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import tap, { type Test } from 'tap'
-import { migrate } from '../../src/event-log/migrate.ts'
+import { roleRights } from '../../src/compose/database-roles/role-rights.ts'
+import { TABLE_GRANTS } from '../../src/compose/database-roles/table-grants.ts'
+import { migrateDatabase } from '../../src/compose/migrate-database.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 
 export type TestDatabase = {
@@ -71,7 +73,8 @@ async function prepareTemplate(serverUrl: string): Promise<string> {
     await client.query(`DROP DATABASE IF EXISTS ${making} WITH (FORCE)`)
     await client.query(`CREATE DATABASE ${making}`)
     const pool = new pg.Pool({ connectionString: withName(serverUrl, making), max: 1 })
-    await migrate(pool, MIGRATIONS).finally(() => pool.end())
+    const settings = { databaseUrl: withName(serverUrl, making), directory: MIGRATIONS, queues: true, logins: [] }
+    await migrateDatabase(pool, settings).finally(() => pool.end())
     await client.query(`ALTER DATABASE ${making} RENAME TO ${name}`)
     return name
   } finally {
@@ -80,7 +83,7 @@ async function prepareTemplate(serverUrl: string): Promise<string> {
 }
 
 async function digestOfMigrations(): Promise<string> {
-  const digest = createHash('sha256')
+  const digest = createHash('sha256').update(JSON.stringify([roleRights(), TABLE_GRANTS]))
   for (const name of (await readdir(MIGRATIONS)).sort()) {
     digest.update(name)
     digest.update(await readFile(join(MIGRATIONS, name, 'migration.sql')).catch(() => ''))

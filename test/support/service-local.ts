@@ -13,6 +13,7 @@ import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { composeApi } from '../../src/compose/api.ts'
 import { startChainFollower } from '../../src/compose/chain-follower.ts'
+import type { DatabaseRole } from '../../src/compose/database-roles/roles.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { startHeartbeat } from '../../src/compose/heartbeat.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
@@ -21,6 +22,7 @@ import { startSigner } from '../../src/compose/signer.ts'
 import { startSubmitter } from '../../src/compose/submitter.ts'
 import { loadConfig } from '../../src/config.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { roleUrls } from './database-login.ts'
 import { keptLog, type LogLine } from './kept-log.ts'
 import { createWallet, type LoadWallet, type WalletKind } from './load.ts'
 import type { ChainPlaces } from './load-settle.ts'
@@ -48,6 +50,8 @@ export type LocalService = {
   readonly startApi: () => Promise<ApiClient>
   /** The same at a port of the test's choice, until it is closed. */
   readonly listenAt: (port: number) => Promise<LocalApi>
+  /** The database as a process of that role reaches it. */
+  readonly urlAs: (role: DatabaseRole) => string
   /** The settings of its processes, for one more that runs outside. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -90,6 +94,7 @@ const WORKERS = {
   submitter: startSubmitter,
   'chain-follower': startChainFollower,
 } as const
+const roleOf = (name: WorkerName): DatabaseRole => (name === 'chain-follower' ? 'follower' : name)
 export type WorkerName = keyof typeof WORKERS
 
 /** Everything runs when it returns, and is gone after the test. */
@@ -108,9 +113,10 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   }
   const config = loadConfig(settings)
   const { lines, logger } = keptLog()
+  const urlAs = await roleUrls(t, databaseUrl)
   const running = new Map<WorkerName, RunningWorker>()
   async function startWorker(name: WorkerName): Promise<void> {
-    const kernel = { ...composeKernel(config, name), logger }
+    const kernel = { ...composeKernel({ ...config, databaseUrl: urlAs(roleOf(name)) }, name), logger }
     onKernel(kernel)
     running.set(name, await runWorker(kernel, WORKERS[name]))
   }
@@ -128,7 +134,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   const { token } = await createIssueApiKey(kernel)({ tenantId: TENANT, environment: 'mainnet' }, { actor: 'operator' })
 
   async function listenAt(port: number): Promise<LocalApi> {
-    const parts = composeKernel(config, 'api')
+    const parts = composeKernel({ ...config, databaseUrl: urlAs('api') }, 'api')
     onKernel(parts)
     const app = await composeApi(parts, '0.0.0-test')
     const baseUrl = await app.listen({ host: '127.0.0.1', port })
@@ -161,6 +167,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     lines,
     startApi: async () => createApiClient({ baseUrl: (await listenAt(0)).baseUrl, apiKey: token }),
     listenAt,
+    urlAs,
     env: settings,
   }
 }

@@ -202,6 +202,7 @@ t.test('every setting has a type, a default and a description, and secrets are m
     SETTINGS.filter(({ secret }) => secret).map(({ name }) => name),
     [
       'DATABASE_URL',
+      'DATABASE_LOGINS',
       'REDIS_URL',
       'KEYSTORE_KEY',
       'MPC_PARTY_KEY',

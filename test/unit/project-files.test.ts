@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
 import { defects, missingOptionals, platformOf } from '../../scripts/complete-lockfile.mjs'
+import { loginOf } from '../../src/compose/database-roles/logins.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
+import { loadConfig } from '../../src/config.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
 
 type Service = {
@@ -191,6 +193,34 @@ t.test('networks keep apart what need not meet, and Caddy alone has ports on the
     ['caddy'],
   )
   t.equal(services.api?.environment?.TRUSTED_PROXIES, 'uniquelocal', 'the API counts failures by client, not by proxy')
+  t.end()
+})
+
+t.test('each service has a database user of its own, and the owner of the tables is for migrations alone', (t) => {
+  const directory = t.testdir()
+  execFileSync('sh', [`${root}scripts/make-secrets.sh`, directory])
+  const secretOf = (name: string) => readFileSync(`${directory}/${name}`, 'utf8').trim()
+  const logins = loadConfig({ DATABASE_LOGINS: secretOf('database_logins') }).database.logins.map(loginOf)
+  for (const [name, { environment = {}, secrets: given = [] }] of ours) {
+    const user = name === 'migrate' ? 'owner' : name === 'chain-follower' ? 'follower' : name.replace(/^mpc-/, '')
+    const secret = `database_url_${user.replace('-', '_')}`
+    t.equal(environment.DATABASE_URL_FILE, `/run/secrets/${secret}`)
+    t.strictSame(
+      given.filter((each) => each.startsWith('database_url_')),
+      [secret],
+      `${name} has no other user`,
+    )
+    t.equal(given.includes('database_logins'), name === 'migrate', `${name} and the passwords of all`)
+    t.equal(environment.DATABASE_ROLES, name === 'migrate' ? undefined : 'required', `${name} is not the owner`)
+    t.notOk('DATABASE_TLS' in environment, `${name} checks the certificate of the database`)
+    const url = new URL(secretOf(secret))
+    t.strictSame(
+      [url.host, url.searchParams.get('sslmode'), url.searchParams.get('sslrootcert')],
+      ['postgres:5432', 'verify-full', '/run/secrets/postgres_ca'],
+    )
+    if (name === 'migrate') t.strictSame([url.username, url.password], ['bursar', secretOf('postgres_password')])
+    else t.equal(logins.find((login) => login.user === url.username)?.password, url.password, `${name} is made`)
+  }
   t.end()
 })
 

@@ -1,0 +1,125 @@
+/**
+ * Makes the database roles and gives each what it may do: exactly that, whatever it had before. Run at every `npm run migrate`, by
+ * the owner of the tables, so that new tables and functions are covered. Run again, it changes nothing.
+ */
+import { escapeIdentifier, type Pool, type PoolClient } from 'pg'
+import { Conflict } from '../../core/errors.ts'
+import { QUEUE_SCHEMA } from '../../jobs/postgres.ts'
+import { ROLE_TERMS, roleRights } from './role-rights.ts'
+import { DATABASE_ROLES, groupRole } from './roles.ts'
+import { TABLE_GRANTS } from './table-grants.ts'
+
+/** Any number that no other part takes an advisory lock on. */
+const ROLES_LOCK = 4_117_006
+const INSUFFICIENT_PRIVILEGE = '42501'
+/** Another database of the server made the role at the same moment. */
+const EXISTS = new Set(['42710', '23505'])
+
+const GROUPS = DATABASE_ROLES.map(groupRole)
+const EVERYBODY = ['PUBLIC', ...GROUPS].join(', ')
+
+/** @throws Conflict `roles_not_allowed` when the user may not make roles, with what an administrator can do instead */
+export async function applyDatabaseRoles(pool: Pool): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [ROLES_LOCK])
+    await makeGroups(client)
+    await client.query('BEGIN')
+    for (const statement of await grantStatements(client)) await client.query(statement)
+    await client.query('DELETE FROM role_rights')
+    await client.query('INSERT INTO role_rights SELECT * FROM jsonb_populate_recordset(NULL::role_rights, $1::jsonb)', [
+      JSON.stringify(roleRights()),
+    ])
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  } finally {
+    await client.query('SELECT pg_advisory_unlock($1)', [ROLES_LOCK])
+    client.release()
+  }
+}
+
+async function makeGroups(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT name FROM unnest($1::text[]) AS name WHERE to_regrole(name) IS NULL',
+    [GROUPS],
+  )
+  for (const { name } of rows) {
+    try {
+      await client.query(`CREATE ROLE ${name} NOLOGIN`)
+    } catch (error) {
+      const { code = '' } = error as { readonly code?: string }
+      if (code === INSUFFICIENT_PRIVILEGE) throw refusedRoles(rows.map((row) => row.name))
+      if (!EXISTS.has(code)) throw error
+    }
+  }
+}
+
+function refusedRoles(missing: readonly string[]): Conflict {
+  const statements = missing.map((name) => `CREATE ROLE ${name} NOLOGIN;`).join(' ')
+  return new Conflict(
+    'roles_not_allowed',
+    `The database user of migrate may not make roles. Give it CREATEROLE, or have an administrator run: ${statements}`,
+  )
+}
+
+async function grantStatements(client: PoolClient): Promise<string[]> {
+  const { rows } = await client.query<{ schema: string; database: string; queues: boolean }>(
+    'SELECT current_schema() AS schema, current_database() AS database, to_regnamespace($1) IS NOT NULL AS queues',
+    [QUEUE_SCHEMA],
+  )
+  const [found] = rows
+  if (found === undefined) throw new Error('the database did not say where its tables are')
+  const schema = escapeIdentifier(found.schema)
+  const database = escapeIdentifier(found.database)
+  return [
+    `REVOKE CREATE ON SCHEMA ${schema} FROM ${EVERYBODY}`,
+    `GRANT USAGE ON SCHEMA ${schema} TO ${GROUPS.join(', ')}`,
+    // A comparison of read models with the log makes tables of its own.
+    `REVOKE TEMPORARY ON DATABASE ${database} FROM ${EVERYBODY}`,
+    `GRANT TEMPORARY ON DATABASE ${database} TO ${groupRole('operator')}`,
+    ...Object.entries(TABLE_GRANTS).flatMap(([table, grants]) => [
+      `REVOKE ALL ON TABLE ${schema}.${table} FROM ${EVERYBODY}`,
+      ...Object.entries(grants).map(
+        ([role, privileges]) => `GRANT ${privileges} ON TABLE ${schema}.${table} TO bursar_${role}`,
+      ),
+    ]),
+    REVOKE_FUNCTIONS,
+    ...roleRights().flatMap(({ role, functions }) =>
+      functions.map((name) => `GRANT EXECUTE ON FUNCTION ${schema}.${name} TO ${role}`),
+    ),
+    ...(found.queues ? queueStatements() : []),
+  ]
+}
+
+/** Functions are everybody's when they are made. Those of extensions are left alone: other programs may call them. */
+const REVOKE_FUNCTIONS = `DO $$
+DECLARE
+  ours regprocedure;
+BEGIN
+  FOR ours IN SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_class log ON log.oid = 'events'::regclass
+    WHERE p.pronamespace = log.relnamespace AND p.proowner = log.relowner
+      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+  LOOP
+    EXECUTE format('REVOKE ALL ON ROUTINE %s FROM ${EVERYBODY}', ours);
+  END LOOP;
+END $$`
+
+function queueStatements(): string[] {
+  const users = DATABASE_ROLES.filter((role) => ROLE_TERMS[role].queues)
+    .map(groupRole)
+    .join(', ')
+  const all = (kind: string) => `ALL ${kind} IN SCHEMA ${QUEUE_SCHEMA}`
+  return [
+    `REVOKE ALL ON SCHEMA ${QUEUE_SCHEMA} FROM ${EVERYBODY}`,
+    ...['TABLES', 'SEQUENCES', 'FUNCTIONS'].map((kind) => `REVOKE ALL ON ${all(kind)} FROM ${EVERYBODY}`),
+    `GRANT USAGE ON SCHEMA ${QUEUE_SCHEMA} TO ${users}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${all('TABLES')} TO ${users}`,
+    `GRANT USAGE, SELECT ON ${all('SEQUENCES')} TO ${users}`,
+    `GRANT EXECUTE ON ${all('FUNCTIONS')} TO ${users}`,
+    // It makes a sequence for each queue on first use. Whoever may make things in this schema could put a function in the way of
+    // another process.
+    `ALTER FUNCTION ${QUEUE_SCHEMA}.next_job_id(text) SECURITY DEFINER SET search_path = ${QUEUE_SCHEMA}, pg_temp`,
+  ]
+}

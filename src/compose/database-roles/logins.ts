@@ -1,0 +1,79 @@
+/**
+ * Users of the database that processes log in as, each a member of one role. Where an administrator makes the users (a managed
+ * database), none are made here: `GRANT bursar_api TO <user>` does the same.
+ */
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+import { escapeIdentifier, escapeLiteral, type Pool } from 'pg'
+import type { LoginName } from '../../config/database.ts'
+import { Conflict } from '../../core/errors.ts'
+import { type DatabaseRole, groupRole } from './roles.ts'
+
+export type DatabaseLogin = {
+  readonly user: string
+  /** ASCII only. */
+  readonly password: string
+  readonly roles: readonly DatabaseRole[]
+}
+
+/** As PostgreSQL makes it, and as every client knows it (RFC 5802, RFC 7677). */
+const ITERATIONS = 4_096
+const SALT_BYTES = 16
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+/** The name of a user: `bursar_api_login`, `bursar_party_1_login`. */
+export function loginUser(name: LoginName): string {
+  return `bursar_${name.replace('-', '_')}_login`
+}
+
+export function loginOf({ name, password }: { readonly name: LoginName; readonly password: string }): DatabaseLogin {
+  return { user: loginUser(name), password, roles: [isParty(name) ? 'party' : name] }
+}
+
+function isParty(name: LoginName): name is `party-${number}` {
+  return name.startsWith('party-')
+}
+
+/**
+ * Makes users, or gives those that are there this password and these roles. The roles must be there: see `applyDatabaseRoles`.
+ *
+ * @throws Conflict `roles_not_allowed`, `login_too_powerful`
+ */
+export async function makeLogins(pool: Pool, logins: readonly DatabaseLogin[]): Promise<void> {
+  for (const login of logins) {
+    await requireHarmless(pool, login.user)
+    const user = escapeIdentifier(login.user)
+    try {
+      const { rowCount } = await pool.query('SELECT FROM pg_roles WHERE rolname = $1', [login.user])
+      await pool.query(
+        `${rowCount === 0 ? 'CREATE' : 'ALTER'} ROLE ${user} LOGIN PASSWORD ${escapeLiteral(verifierOf(login.password))}`,
+      )
+      for (const role of login.roles) await pool.query(`GRANT ${groupRole(role)} TO ${user}`)
+    } catch (error) {
+      if ((error as { readonly code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error
+      throw new Conflict(
+        'roles_not_allowed',
+        `The database user of migrate may not make ${login.user}: give it CREATEROLE and ADMIN OPTION on ` +
+          `${login.roles.map(groupRole).join(', ')}, or leave DATABASE_LOGINS unset and make the users yourself.`,
+      )
+    }
+  }
+}
+
+/** A user of that name may have been there before. */
+async function requireHarmless(pool: Pool, user: string): Promise<void> {
+  const { rowCount } = await pool.query(
+    "SELECT FROM pg_class WHERE oid = 'events'::regclass AND pg_has_role(to_regrole(quote_ident($1)), relowner, 'MEMBER')",
+    [user],
+  )
+  if (rowCount === 0) return
+  throw new Conflict('login_too_powerful', `The database user ${user} owns the tables or is a superuser: rename it.`)
+}
+
+/** What the server keeps of a password: the password itself goes over no connection and into no log. */
+function verifierOf(password: string): string {
+  const salt = randomBytes(SALT_BYTES)
+  const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256')
+  const keyOf = (name: string) => createHmac('sha256', salted).update(name).digest()
+  const storedKey = createHash('sha256').update(keyOf('Client Key')).digest('base64')
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${keyOf('Server Key').toString('base64')}`
+}

@@ -1,0 +1,71 @@
+/** What each role may append, hold and report as, and which functions it may call: as the database has it in `role_rights`. */
+import { EVENT_WRITERS } from './event-writers.ts'
+import { DATABASE_ROLES, type DatabaseRole, groupRole, type Table } from './roles.ts'
+
+type RoleTerms = {
+  /** Rows that an append carries beside those that follow from its events. */
+  readonly rows: readonly Table[]
+  /** Patterns of LIKE. */
+  readonly leases: readonly string[]
+  /** Under which names it reports that it lives: patterns of LIKE. */
+  readonly processes: readonly string[]
+  /** Whether it touches the queues, where those are in PostgreSQL. */
+  readonly queues: boolean
+}
+
+export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
+  api: { rows: ['idempotency_keys'], leases: [], processes: ['api'], queues: true },
+  dispatcher: {
+    rows: [],
+    leases: ['dispatcher', 'sweeper', 'mpc-refreshes', 'exports', 'pins'],
+    processes: ['dispatcher'],
+    queues: true,
+  },
+  signer: { rows: ['wallet_export_files'], leases: ['sign-%', 'mpc-pool'], processes: ['signer'], queues: true },
+  submitter: { rows: [], leases: ['submit-%'], processes: ['submitter'], queues: true },
+  follower: { rows: [], leases: ['follow-%'], processes: ['chain-follower'], queues: true },
+  auditor: { rows: [], leases: ['auditor'], processes: ['auditor'], queues: false },
+  party: { rows: [], leases: [], processes: ['mpc-party-%'], queues: false },
+  operator: { rows: ['idempotency_keys'], leases: [], processes: [], queues: true },
+}
+
+export type RoleRights = {
+  /** In PostgreSQL. */
+  readonly role: string
+  /** `<category>:<type>` */
+  readonly events: readonly string[]
+  readonly tables: readonly string[]
+  readonly leases: readonly string[]
+  readonly processes: readonly string[]
+  readonly functions: readonly string[]
+}
+
+/** One entry for each role. */
+export function roleRights(): readonly RoleRights[] {
+  return DATABASE_ROLES.map((role) => {
+    const { rows, leases, processes } = ROLE_TERMS[role]
+    const writes = Object.entries(EVENT_WRITERS).flatMap(([category, { rows: follow, events }]) => {
+      const types = Object.keys(events).filter((type) => events[type]?.includes(role))
+      return types.length === 0 ? [] : [{ events: types.map((type) => `${category}:${type}`), rows: follow }]
+    })
+    const tables = [...new Set([...rows, ...writes.flatMap((item) => item.rows)])].sort()
+    return {
+      role: groupRole(role),
+      events: writes.flatMap(({ events }) => events),
+      tables,
+      leases,
+      processes,
+      functions: [
+        ...(writes.length > 0 ? ['append_commits(jsonb, jsonb, jsonb)'] : []),
+        ...(leases.length > 0
+          ? [
+              'acquire_lease(text, text, integer)',
+              'renew_lease(text, bigint, integer)',
+              'release_lease(text, bigint, boolean)',
+            ]
+          : []),
+        ...(processes.length > 0 ? ['record_heartbeat(text, text)', 'remove_heartbeat(text, text)'] : []),
+      ],
+    }
+  })
+}

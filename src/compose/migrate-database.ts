@@ -1,0 +1,29 @@
+/** Brings a database to the newest schema, with the roles of processes and what each may do. */
+import type { Pool } from 'pg'
+import { migrate } from '../event-log/migrate.ts'
+import { migrateQueues } from '../jobs/postgres.ts'
+import { applyDatabaseRoles } from './database-roles/apply-roles.ts'
+import { type DatabaseLogin, makeLogins } from './database-roles/logins.ts'
+
+export type MigrateSettings = {
+  readonly databaseUrl: string
+  /** Of the SQL files. */
+  readonly directory: string
+  /** Whether the queues live in this database too. */
+  readonly queues: boolean
+  readonly logins: readonly DatabaseLogin[]
+}
+
+/**
+ * As the owner of the tables. Returns the names of the migrations that were applied.
+ *
+ * @param pool of the same database
+ * @throws Conflict `roles_not_allowed`, `login_too_powerful`; the migrations stay applied then
+ */
+export async function migrateDatabase(pool: Pool, settings: MigrateSettings): Promise<string[]> {
+  const applied = await migrate(pool, settings.directory)
+  if (settings.queues) await migrateQueues(settings.databaseUrl)
+  await applyDatabaseRoles(pool)
+  await makeLogins(pool, settings.logins)
+  return applied
+}

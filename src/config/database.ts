@@ -1,0 +1,94 @@
+/** The settings of the database: where it is, as whom processes connect, and how well a party's connection is protected. */
+import { isIP } from 'node:net'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import pg from 'pg'
+import { list, text, word } from './schema-kinds.ts'
+
+/** The users that `npm run migrate` can make, besides one for each party: `party-1`. */
+const LOGINS = ['api', 'dispatcher', 'signer', 'submitter', 'follower', 'auditor', 'operator'] as const
+export type LoginName = (typeof LOGINS)[number] | `party-${number}`
+
+export const DATABASE_SETTINGS = {
+  DATABASE_URL: text('^postgres(ql)?://.+', 'must be a URL such as postgres://user:password@host:5432/bursar', {
+    description: 'PostgreSQL 15 or later. Without it the sandbox runs one of its own.',
+    'x-secret': true,
+  }),
+  DATABASE_POOL_SIZE: Type.Integer({ minimum: 2, maximum: 200, default: 10, description: 'Connections per process.' }),
+  DATABASE_ROLES: word(['required', 'warn'], {
+    default: 'warn',
+    description:
+      'What a process does that connects as the owner of the tables or as a superuser: not start, or log an error. ' +
+      'A party never starts so.',
+  }),
+  DATABASE_LOGINS: list(
+    `^(${LOGINS.join('|')}|party-([1-9]|1[0-9]|20))=[A-Za-z0-9._~-]{16,128}$`,
+    'must be a comma list of name=password, where a password has 16 to 128 letters, digits or any of . _ ~ -',
+    {
+      description:
+        `\`npm run migrate\` only: users to make and their passwords. Names are \`${LOGINS.join('`, `')}\`, ` +
+        '`party-1` and so on; the users are called `bursar_<name>_login`.',
+      'x-secret': true,
+    },
+  ),
+  DATABASE_TLS: word(['verify', 'off'], {
+    default: 'verify',
+    description:
+      'Party processes only: `off` allows a `DATABASE_URL` without verified TLS, on a network that nobody else can reach.',
+  }),
+}
+
+type DatabaseInput = Static<TObject<typeof DATABASE_SETTINGS>>
+
+export type DatabaseConfig = {
+  /** Whether a process does not start as the owner of the tables. */
+  readonly rolesRequired: boolean
+  readonly logins: readonly { readonly name: LoginName; readonly password: string }[]
+  /** False for a party that reads the log over a connection that nothing protects. */
+  readonly tlsVerified: boolean
+}
+
+export function databaseConfig(input: DatabaseInput, isParty: boolean): DatabaseConfig {
+  return {
+    rolesRequired: isParty || input.DATABASE_ROLES === 'required',
+    logins: (input.DATABASE_LOGINS ?? []).map((entry) => {
+      const [name = '', password = ''] = entry.split('=')
+      return { name: name as LoginName, password }
+    }),
+    tlsVerified: !isParty || input.DATABASE_URL === undefined || tlsProblem(input.DATABASE_URL) === null,
+  }
+}
+
+/** What is wrong between the settings. A party signs what it reads in the log: nobody may answer in the database's place. */
+export function databaseProblems(input: Partial<DatabaseInput>, isParty: boolean): string[] {
+  const problems: string[] = []
+  const names = (input.DATABASE_LOGINS ?? []).map((entry) => entry.split('=')[0])
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) problems.push(`DATABASE_LOGINS must name each user once, and it names ${twice} twice`)
+  if (!isParty || input.DATABASE_URL === undefined || input.DATABASE_TLS === 'off') return problems
+  const problem = tlsProblem(input.DATABASE_URL)
+  return problem === null ? problems : [...problems, `DATABASE_URL ${problem}`]
+}
+
+/** What keeps the connection of a party from being safe; null for verified TLS, for loopback and for a Unix socket. */
+function tlsProblem(url: string): string | null {
+  // As the driver reads it: the parameters of a URL and the driver's own variables can name another host.
+  let client: { readonly host: string; readonly ssl: unknown }
+  let modes: readonly string[]
+  try {
+    client = new pg.Client({ connectionString: url })
+    modes = new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll('sslmode')
+  } catch {
+    return 'must be a URL whose certificate files can be read'
+  }
+  const { host, ssl } = client
+  if (host.startsWith('/') || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)) return null
+  if (modes.length !== 1 || modes[0] !== 'verify-full' || !verifies(ssl))
+    return 'must have sslmode=verify-full for a party, unless its host is loopback or a Unix socket (DATABASE_TLS=off allows it)'
+  // For an address the driver compares the certificate with the name "localhost".
+  if (isIP(host) !== 0) return 'must name its host by the name in its certificate for a party, not by an address'
+  return null
+}
+
+function verifies(ssl: unknown): boolean {
+  return typeof ssl === 'object' && ssl !== null && !('rejectUnauthorized' in ssl) && !('checkServerIdentity' in ssl)
+}

@@ -1,0 +1,61 @@
+/** The database users of the sandbox: each process has one of its own, whose password lies in the data directory, mode 0600. */
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type DatabaseLogin, loginOf } from '../compose/database-roles/logins.ts'
+import type { LoginName } from '../config/database.ts'
+
+export type DatabaseUsers = {
+  readonly logins: readonly DatabaseLogin[]
+  /** What a process connects with, by its name in the process list. */
+  readonly urlOf: (processName: string) => string
+  /** For what the sandbox itself does beside its processes: it asks for wallets as the API does, and issues keys as an operator. */
+  readonly ownUrl: string
+}
+
+const OWN_USER = 'bursar_sandbox_login'
+
+/**
+ * @param directory of the database
+ * @param ownerUrl names the owner, host and database
+ * @param processes by their names in the process list
+ */
+export async function planDatabaseUsers(
+  directory: string,
+  ownerUrl: string,
+  processes: readonly string[],
+): Promise<DatabaseUsers> {
+  const file = join(directory, 'users.json')
+  const passwords: Record<string, string> = JSON.parse(await readFile(file, 'utf8').catch(() => '{}'))
+  const passwordOf = (name: string) => {
+    const password = passwords[name] ?? randomBytes(24).toString('hex')
+    passwords[name] = password
+    return password
+  }
+  const byProcess = new Map(
+    processes.map((name) => [name, loginOf({ name: loginName(name), password: passwordOf(name) })]),
+  )
+  const own: DatabaseLogin = { user: OWN_USER, password: passwordOf('sandbox'), roles: ['api', 'operator'] }
+  await writeFile(file, `${JSON.stringify(passwords, null, 2)}\n`, { mode: 0o600 })
+  return {
+    logins: [...byProcess.values(), own],
+    urlOf(processName) {
+      const login = byProcess.get(processName)
+      if (login === undefined) throw new Error(`the sandbox has no database user for ${processName}`)
+      return asUser(ownerUrl, login)
+    },
+    ownUrl: asUser(ownerUrl, own),
+  }
+}
+
+function loginName(processName: string): LoginName {
+  if (processName === 'chain-follower') return 'follower'
+  return processName.replace(/^mpc-/, '') as LoginName
+}
+
+function asUser(ownerUrl: string, { user, password }: DatabaseLogin): string {
+  const url = new URL(ownerUrl)
+  url.username = user
+  url.password = password
+  return url.href
+}

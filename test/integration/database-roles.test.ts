@@ -1,0 +1,311 @@
+/**
+ * The database role of each process on a real PostgreSQL: what somebody can do who has taken a process and holds its connection.
+ * That the roles suffice for the work is shown wherever the sandbox runs: its processes have them.
+ */
+import { fileURLToPath } from 'node:url'
+import pg, { type Pool } from 'pg'
+import t, { type Test } from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { applyDatabaseRoles } from '../../src/compose/database-roles/apply-roles.ts'
+import { EVENT_WRITERS } from '../../src/compose/database-roles/event-writers.ts'
+import { makeLogins } from '../../src/compose/database-roles/logins.ts'
+import { DATABASE_ROLES } from '../../src/compose/database-roles/roles.ts'
+import { migrateDatabase } from '../../src/compose/migrate-database.ts'
+import { createLeases } from '../../src/event-log/leases.ts'
+import { rebuild } from '../../src/event-log/rebuild.ts'
+import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { loginAs } from '../support/database-login.ts'
+import { seedWallet } from '../support/log.ts'
+import { type TestDatabase, withDatabase } from '../support/postgres.ts'
+import { withSomeLog } from '../support/some-log.ts'
+
+/** None of these tests needs it empty. */
+const database = await withDatabase(t)
+const REFUSED = { code: '42501' }
+const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+
+let events = 0
+
+function eventOf(category: string, type: string): object {
+  events += 1
+  return {
+    commit: 0,
+    hash: '00',
+    stream_id: `${category}-${events}`,
+    stream_version: 1,
+    type,
+    schema_version: 1,
+    data: {},
+    metadata: {},
+    recorded_at: '2026-01-01T00:00:00.000Z',
+  }
+}
+
+/** One event in one commit, with the rows and guards of the caller's choice. */
+function append(pool: Pool, category: string, type: string, rows: object = {}, guards: object = {}): Promise<unknown> {
+  const values = [guards, [eventOf(category, type)], rows].map((value) => JSON.stringify(value))
+  return pool.query('SELECT append_commits($1, $2, $3)', values)
+}
+
+const appendRows = (pool: Pool, rows: object, guards: object = {}) =>
+  pool.query("SELECT append_commits($1, '[]', $2)", [JSON.stringify(guards), JSON.stringify(rows)])
+
+/** Whether the database lets it happen: nothing of it stays. */
+async function allows(pool: Pool, act: (pool: Pool) => Promise<unknown>): Promise<boolean> {
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN')
+    await act(client as unknown as Pool)
+    return true
+  } catch (error) {
+    if ((error as { code?: string }).code !== REFUSED.code) throw error
+    return false
+  } finally {
+    await client.query('ROLLBACK')
+    client.release()
+  }
+}
+
+const EVERY_EVENT = Object.entries(EVENT_WRITERS).flatMap(([category, { events }]) =>
+  Object.entries(events).map(([type, writers]) => ({ name: `${category} ${type}`, category, type, writers })),
+)
+
+/** Which of these events a user may append, in streams of `category`: all are tried at once, and nothing of it stays. */
+async function appendable(pool: Pool, inStream: (category: string) => string): Promise<readonly string[]> {
+  const attempts = EVERY_EVENT.map(({ name, category, type }) => ({ name, event: eventOf(inStream(category), type) }))
+  const client = await pool.connect()
+  try {
+    await client.query(`DO $do$
+      DECLARE
+        attempt jsonb;
+        passed jsonb := '[]';
+      BEGIN
+        FOR attempt IN SELECT jsonb_array_elements($all$${JSON.stringify(attempts)}$all$) LOOP
+          BEGIN
+            PERFORM append_commits('{}', jsonb_build_array(attempt->'event'), '{}');
+            passed := passed || jsonb_build_array(attempt->'name');
+            RAISE EXCEPTION USING ERRCODE = 'TS001';
+          EXCEPTION WHEN insufficient_privilege OR SQLSTATE 'TS001' THEN
+            NULL;
+          END;
+        END LOOP;
+        PERFORM set_config('test.passed', passed::text, false);
+      END $do$`)
+    const { rows } = await client.query<{ passed: string }>("SELECT current_setting('test.passed') AS passed")
+    return JSON.parse(rows[0]?.passed ?? 'null')
+  } finally {
+    client.release()
+  }
+}
+
+t.test('each role appends the events of its process and no other, in the streams that they belong to', async (t) => {
+  for (const role of DATABASE_ROLES) {
+    const pool = await loginAs(t, database, role)
+    const named = EVERY_EVENT.filter(({ writers }) => writers.includes(role)).map(({ name }) => name)
+    t.strictSame(await appendable(pool, (category) => category), named, role)
+    t.strictSame(await appendable(pool, () => 'elsewhere'), [], role)
+  }
+  t.strictSame(await appendable(await loginAs(t, database), (category) => category), [], 'a user without a role')
+})
+
+t.test('whoever has taken the API signs nothing, makes no key and settles nothing', async (t) => {
+  const api = await loginAs(t, database, 'api')
+  for (const type of ['TransactionSigned', 'TransactionSubmitted', 'TransactionMined', 'SettlementRevoked'])
+    await t.rejects(append(api, 'transaction', type), REFUSED, type)
+  for (const type of ['NonceConsumedExternally', 'TransactionReplaced', 'TransactionConfirmed'])
+    await t.rejects(append(api, 'transaction', type), REFUSED, type)
+  await t.rejects(append(api, 'mpckey', 'MpcKeyGenerated'), REFUSED)
+  await t.rejects(append(api, 'wallet', 'WalletCreated'), REFUSED)
+  await t.rejects(append(api, 'apikey', 'ApiKeyIssued'), REFUSED)
+  await t.rejects(append(api, 'balance', 'BalanceChanged'), REFUSED)
+  await t.resolves(append(api, 'transaction', 'TransferRequested'))
+})
+
+t.test('whoever has taken the submitter asks for no transfer and lets go of no lane of a signer', async (t) => {
+  const submitter = await loginAs(t, database, 'submitter')
+  const signer = await loginAs(t, database, 'signer')
+  await t.rejects(append(submitter, 'transaction', 'TransferRequested'), REFUSED)
+  await t.rejects(append(submitter, 'transaction', 'TransactionSigned'), REFUSED)
+  await t.rejects(appendRows(submitter, { wallets: [] }), REFUSED)
+  await t.resolves(append(submitter, 'transaction', 'TransactionSubmitted', { transactions: [] }, { releases: [] }))
+  const held = await createLeases({ pool: signer, holder: 'signer', leaseMs: 60_000 }).acquire('sign-1-0xa')
+  await t.rejects(submitter.query("SELECT release_lease('sign-1-0xa', $1, true)", [held?.fence]), REFUSED)
+  await t.rejects(submitter.query("SELECT acquire_lease('sign-1-0xb', 'submitter', 1000)"), REFUSED)
+  await t.rejects(submitter.query("UPDATE leases SET fence = 0, holder = 'submitter'"), REFUSED)
+  t.equal(await held?.renew(), true)
+  await t.resolves(submitter.query("SELECT acquire_lease('submit-1-0xb', 'submitter', 1000)"))
+})
+
+/** Statements that no process may run, whichever it is. */
+const FORBIDDEN = [
+  `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
+     VALUES ('transaction-tx_forged', 1, 'TransferRequested', 3, '{}', '{}', now(), '')`,
+  "UPDATE events SET data = '{}'",
+  'DELETE FROM events',
+  'TRUNCATE events',
+  'ALTER TABLE events DISABLE TRIGGER ALL',
+  "UPDATE wallets SET key_ref = '{}'",
+  "UPDATE transactions SET to_address = '0xthief'",
+  'UPDATE balances SET balance = 10 ^ 30',
+  'DELETE FROM wallet_holds',
+  'DELETE FROM idempotency_keys',
+  'DELETE FROM heartbeats',
+  "UPDATE role_rights SET events = '{transaction:TransactionSigned}'",
+  "SELECT put_wallets('[]')",
+  "SELECT put_rows('{}')",
+  "SELECT apply_holds('[]', '{}')",
+  "SELECT create_put_function('events')",
+  'SELECT * FROM session_rights()',
+  'CREATE FUNCTION public.loot() RETURNS void LANGUAGE sql AS $$ $$',
+  'CREATE TABLE public.loot ()',
+  'CREATE SCHEMA loot',
+  'SET ROLE bursar_signer; SET SESSION AUTHORIZATION postgres',
+] as const
+
+t.test('no process writes, calls or makes anything that its role does not name', async (t) => {
+  for (const role of [...DATABASE_ROLES, null]) {
+    const pool = role === null ? await loginAs(t, database) : await loginAs(t, database, role)
+    const allowed: string[] = []
+    for (const statement of FORBIDDEN) {
+      const passes = await allows(pool, (as) => as.query(statement)).catch((error) => {
+        if (/does not exist/.test(String(error))) return false // The role that it would become.
+        throw error
+      })
+      if (passes) allowed.push(statement)
+    }
+    t.strictSame(allowed, [], `${role}`)
+    t.equal(await allows(pool, (as) => as.query('SELECT envelope FROM sealed_keys')), role === 'signer', `${role}`)
+    const reads = (as: Pool) => as.query('SELECT ciphertext FROM wallet_export_files')
+    t.equal(await allows(pool, reads), role === 'api', `${role}`)
+  }
+})
+
+t.test('whoever has taken a party reads what it checks, reports that it lives, and does nothing else', async (t) => {
+  const party = await loginAs(t, database, 'party')
+  const { rows } = await party.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+        AND has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE') ORDER BY 1`,
+  )
+  t.strictSame(
+    rows.map(({ name }) => name),
+    ['events', 'wallets'],
+  )
+  await t.resolves(party.query("SELECT record_heartbeat('mpc-party-2', 'host:1')"))
+  await t.rejects(party.query("SELECT record_heartbeat('signer', 'host:1')"), REFUSED)
+  await t.rejects(party.query("SELECT remove_heartbeat('signer', 'host:1')"), REFUSED)
+  await t.rejects(append(party, 'transaction', 'TransferRequested'), REFUSED)
+  await t.rejects(appendRows(party, {}), REFUSED)
+  await t.rejects(party.query("SELECT acquire_lease('mpc-pool', 'party', 1000)"), REFUSED)
+  await t.resolves(party.query("SELECT remove_heartbeat('mpc-party-2', 'host:1')"))
+})
+
+t.test('the rows of an append cannot give a wallet another key, owner or address', async (t) => {
+  const { pool } = database
+  const api = await loginAs(t, database, 'api')
+  await seedWallet(pool, { walletId: 'wal_mine', balance: 0n })
+  await pool.query(`UPDATE wallets SET key_ref = '{"kind": "hd", "index": 1}'`)
+  const { rows } = await pool.query('SELECT to_jsonb(w) AS row FROM wallets AS w')
+  const [{ row }] = rows
+  const attempts = [
+    { key_ref: { kind: 'hd', index: 2 } },
+    { key_ref: null },
+    { tenant_id: 'thief' },
+    { address: '0xt' },
+  ]
+  for (const change of [...attempts, { wallet_id: 'wal_new' }]) {
+    await t.rejects(appendRows(api, { wallets: [{ ...row, ...change }] }), REFUSED, JSON.stringify(change))
+  }
+  await t.resolves(appendRows(api, { wallets: [{ ...row, label: 'renamed' }] }))
+  await t.resolves(appendRows(api, { wallets: [{ ...row, wallet_id: 'wal_new', address: null, key_ref: null }] }))
+  const signer = await loginAs(t, database, 'signer')
+  await t.resolves(appendRows(signer, { wallets: [{ ...row, wallet_id: 'wal_new', address: '0xnew' }] }))
+  await t.rejects(appendRows(api, { balances: [] }), REFUSED, 'a balance is what the follower saw')
+  await t.rejects(appendRows(await loginAs(t, database, 'follower'), { api_keys: [] }), REFUSED)
+})
+
+t.test('the path of a session does not decide what an append means', async (t) => {
+  await applyDatabaseRoles(database.pool) // What holds of a whole database does not come with its template.
+  const api = await loginAs(t, database, 'api')
+  t.notOk(await allows(api, (as) => as.query('CREATE TEMP TABLE role_rights (role text)')))
+  const operator = await loginAs(t, database, 'operator')
+  await t.rejects(
+    operator.query(
+      `CREATE TEMP TABLE role_rights AS SELECT 'bursar_operator' AS role, ARRAY['transaction:TransactionSigned'] AS events,
+         '{}'::text[] AS tables, '{}'::text[] AS leases, '{}'::text[] AS processes;
+       SET search_path = pg_temp, public;
+       SELECT append_commits('{}', '[{"commit": 0, "hash": "00", "stream_id": "transaction-a", "stream_version": 1, "type": "TransactionSigned",
+         "schema_version": 1, "data": {}, "metadata": {}, "recorded_at": "2026-01-01"}]', '{}')`,
+    ),
+    REFUSED,
+  )
+})
+
+t.test('a user in two roles may do what both may', async (t) => {
+  const both = await loginAs(t, database, 'api', 'operator')
+  await t.resolves(append(both, 'apikey', 'ApiKeyIssued'))
+  await t.resolves(append(both, 'wallet', 'WalletRequested'))
+  await t.rejects(append(both, 'wallet', 'WalletCreated'), REFUSED)
+})
+
+t.test('read models that were rebuilt are open to the same roles, and to no other', async (t: Test) => {
+  const some = await withSomeLog(t)
+  const api = await loginAs(t, some, 'api')
+  await some.transfer(2)
+  const before = await aclsOf(some.pool)
+  await rebuild(some.pool, ALL_AGGREGATES, { tables: ['wallets', 'transactions'] })
+  t.strictSame(await aclsOf(some.pool), before)
+  await t.resolves(append(api, 'transaction', 'TransferRequested', { transactions: [], wallets: [] }))
+})
+
+t.test('granting again changes nothing, and takes back what was granted by hand', async (t) => {
+  const { pool } = database
+  const before = await aclsOf(pool)
+  await pool.query('GRANT ALL ON events TO bursar_party; GRANT EXECUTE ON FUNCTION put_rows(jsonb) TO PUBLIC')
+  await applyDatabaseRoles(pool)
+  await applyDatabaseRoles(pool)
+  t.strictSame(await aclsOf(pool), before)
+})
+
+async function aclsOf(pool: Pool): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ line: string }>(
+    `SELECT format('%s %s %s', c.relname, pg_get_userbyid(c.relowner), array(SELECT x::text FROM unnest(c.relacl) AS x ORDER BY 1)) AS line
+       FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+     UNION ALL SELECT format('%s %s', p.oid::regprocedure, array(SELECT x::text FROM unnest(p.proacl) AS x ORDER BY 1))
+       FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace ORDER BY 1`,
+  )
+  return rows.map(({ line }) => line)
+}
+
+t.test('an owner that may make roles needs not be a superuser, and one that may not is told what to do', async (t) => {
+  const postgres = await startPostgres({ directory: t.testdir(), settings: { fsync: 'off', shared_buffers: '16MB' } })
+  t.after(() => postgres.stop())
+  const admin = new pg.Pool({ connectionString: postgres.url, max: 1 })
+  const asOwner = async (attributes: string): Promise<TestDatabase> => {
+    const name = `owner_${attributes.toLowerCase()}`
+    await admin.query(`CREATE ROLE ${name} LOGIN ${attributes} PASSWORD 'secret'`)
+    await admin.query(`CREATE DATABASE ${name} OWNER ${name}`)
+    const url = new URL(postgres.url)
+    Object.assign(url, { username: name, password: 'secret', pathname: `/${name}` })
+    return { url: url.href, pool: new pg.Pool({ connectionString: url.href, max: 1 }) }
+  }
+  const settings = { directory: MIGRATIONS, queues: true }
+  const plain = await asOwner('NOCREATEROLE')
+  await t.rejects(migrateDatabase(plain.pool, { ...settings, databaseUrl: plain.url, logins: [] }), {
+    code: 'roles_not_allowed',
+    message: /CREATEROLE.*CREATE ROLE bursar_api NOLOGIN; CREATE ROLE bursar_dispatcher NOLOGIN;/,
+  })
+  const makes = await asOwner('CREATEROLE')
+  const login = { user: 'bursar_api_login', password: 'a-long-password-of-its-own', roles: ['api'] } as const
+  const all = { ...settings, databaseUrl: makes.url, logins: [login] }
+  await migrateDatabase(makes.pool, all)
+  t.strictSame(await migrateDatabase(makes.pool, all), [], 'again it changes nothing')
+  const url = new URL(makes.url)
+  Object.assign(url, { username: login.user, password: login.password })
+  const api = new pg.Pool({ connectionString: url.href, max: 1 })
+  await t.resolves(append(api, 'transaction', 'TransferRequested', { transactions: [] }))
+  await t.rejects(append(api, 'transaction', 'TransactionSigned'), REFUSED)
+  await t.rejects(makeLogins(makes.pool, [{ ...login, user: 'owner_createrole' }]), { code: 'login_too_powerful' })
+  // The roles are there now: an owner that makes none can use them, and an administrator makes its users.
+  await t.resolves(migrateDatabase(plain.pool, { ...settings, databaseUrl: plain.url, logins: [] }))
+  await Promise.all([api.end(), makes.pool.end(), plain.pool.end(), admin.end()])
+})

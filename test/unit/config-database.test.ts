@@ -1,0 +1,78 @@
+/** The settings of the database: as whom processes connect, and how well the connection of a party is protected. */
+import t from 'tap'
+import { ConfigError, type Environ, loadConfig } from '../../src/config.ts'
+
+const PRODUCTION = {
+  DATABASE_URL: 'postgres://bursar:hunter2@db:5432/bursar',
+  ETHEREUM_RPC_URLS: 'https://one.example/v3/secret1',
+}
+
+function problemsOf(env: Environ): readonly string[] {
+  try {
+    loadConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+const PARTY = { MPC_PARTY: '1', MPC_PARTY_ADDRESSES: '1=a:1,2=b:1,3=c:1' }
+
+t.test('a party reads the log over verified TLS, loopback or a socket, or does not start', async (t) => {
+  const problems = (url: string, more: Environ = {}) => problemsOf({ ...PARTY, DATABASE_URL: url, ...more })
+  const mustVerify =
+    /^DATABASE_URL must have sslmode=verify-full for a party, unless its host is loopback or a Unix socket/
+  for (const url of [
+    'postgres://p:w@db/bursar',
+    'postgres://p:w@10.0.0.7/bursar',
+    'postgres://p:w@db/bursar?ssl=true',
+    'postgres://p:w@db/bursar?sslmode=no-verify',
+    'postgres://p:w@db/bursar?sslmode=require&uselibpqcompat=true',
+    'postgres://p:w@db/bursar?sslmode=verify-full&sslmode=disable',
+    'postgres://p:w@localhost/bursar?host=db',
+    'postgres://p:w@127.0.0.1.evil.example/bursar',
+  ])
+    t.match(problems(url), [mustVerify], url)
+  t.match(problems('postgres://p:w@10.0.0.7/bursar?sslmode=verify-full'), [
+    /^DATABASE_URL must name its host by the name/,
+  ])
+  t.match(problems('postgres://p:w@db/bursar?sslmode=verify-full&sslrootcert=/none'), [
+    /^DATABASE_URL must be a URL whose/,
+  ])
+  for (const url of [
+    'postgres://p:w@db.example/bursar?sslmode=verify-full',
+    'postgres://p:w@localhost:5432/bursar',
+    'postgres://p:w@127.0.0.1/bursar',
+    'postgres://p:w@[::1]/bursar',
+    'postgres://p:w@/bursar?host=/var/run/postgresql',
+  ]) {
+    t.strictSame(problems(url), [], url)
+    t.equal(loadConfig({ ...PARTY, DATABASE_URL: url }).database.tlsVerified, true)
+  }
+  const open = { DATABASE_URL: 'postgres://p:w@db/bursar', DATABASE_TLS: 'off' }
+  t.strictSame(problemsOf({ ...PARTY, ...open }), [], 'where the operator says so')
+  t.equal(loadConfig({ ...PARTY, ...open }).database.tlsVerified, false, 'and it is told at the start')
+  t.strictSame(problemsOf(PRODUCTION), [], 'other processes than parties may')
+})
+
+t.test('a party always needs a database role, other processes where the settings say so', async (t) => {
+  const required = (env: Environ) => loadConfig(env).database.rolesRequired
+  t.equal(required(PRODUCTION), false)
+  t.equal(required({ ...PRODUCTION, DATABASE_ROLES: 'required' }), true)
+  t.equal(required({ ...PARTY, DATABASE_URL: 'postgres://p:w@localhost/bursar', DATABASE_ROLES: 'warn' }), true)
+})
+
+t.test('users to make are named with their passwords, once each', async (t) => {
+  const logins = (text: string) => problemsOf({ ...PRODUCTION, DATABASE_LOGINS: text })
+  const password = 'x'.repeat(16)
+  t.strictSame(loadConfig({ ...PRODUCTION, DATABASE_LOGINS: `api=${password}, party-3=${password}` }).database.logins, [
+    { name: 'api', password },
+    { name: 'party-3', password },
+  ])
+  t.match(logins(`root=${password}`), [/^DATABASE_LOGINS must be a comma list of name=password, .+ \(hidden\)$/])
+  t.match(logins('api=short'), [/^DATABASE_LOGINS must be a comma list .+ \(hidden\)$/])
+  t.match(logins(`api=${password},api=${password}`), [
+    'DATABASE_LOGINS must name each user once, and it names api twice',
+  ])
+})
