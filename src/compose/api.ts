@@ -20,6 +20,7 @@ import type { Kernel } from './kernel.ts'
 import { composeMetadata } from './nft-metadata.ts'
 import { addOperatorGauges } from './operator-gauges.ts'
 import { readinessChecks } from './readiness.ts'
+import { tenantQuotas } from './tenant-quotas.ts'
 import { transactionParts } from './transaction-parts.ts'
 
 /** The application, ready to listen. @param version as package.json has it */
@@ -49,6 +50,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     routes,
     clock,
     newId,
+    quotas: tenantQuotas(kernel, parts),
     authenticator: createAuthenticator({ keys: createApiKeyRows(pool), clock }),
     readiness: createReadiness(readinessChecks(kernel), clock),
   })

@@ -25,6 +25,8 @@ export type Metrics = ReorgMetrics & {
   readonly countSigned: (signed: { network: string; transactions: number }) => void
   /** One step of the export of a wallet's key. */
   readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
+  /** One request that was refused because its tenant has used up a quota. */
+  readonly countQuotaRefusal: (quota: string) => void
   /** One checkpoint that was not signed, because the log contradicts what was signed before. */
   readonly countAuditRefusal: () => void
   /** One piece of content that the IPFS node was to pin. */
@@ -62,6 +64,7 @@ export function createMetrics(processName: string): Metrics {
     signed: 'Transactions signed.',
     exports: "Exports of wallets' keys, by step.",
     refusals: 'Checkpoints that were not signed because the log contradicts an earlier one.',
+    quotas: 'Requests that were refused because a tenant has used up a quota.',
     failures: 'Gauges that could not be read.',
   }
   const batches = new Histogram({
@@ -78,6 +81,12 @@ export function createMetrics(processName: string): Metrics {
     registers,
   })
   const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: help.refusals, registers })
+  const quotas = new Counter({
+    name: 'bursar_quota_refusals_total',
+    help: help.quotas,
+    labelNames: ['quota'],
+    registers,
+  })
   const failures = new Counter({
     name: 'bursar_gauge_failures_total',
     help: help.failures,
@@ -99,6 +108,7 @@ export function createMetrics(processName: string): Metrics {
     ...createReorgMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
+    countQuotaRefusal: (quota) => quotas.inc({ quota }),
     countAuditRefusal: () => refusals.inc(),
     observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {

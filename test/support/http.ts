@@ -2,11 +2,13 @@
 import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
 import { ID_PREFIXES } from '../../src/core/ids.ts'
+import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
 import { type AppParts, buildApp, type HttpSettings } from '../../src/http/app.ts'
 import type { Authenticator, Caller } from '../../src/http/caller.ts'
 import { createReadiness } from '../../src/http/health.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import type { App, Routes } from '../../src/http/request.ts'
+import type { TenantQuotas } from '../../src/http/tenant-quotas.ts'
 import { createLogger } from '../../src/logging.ts'
 
 /** Keys that the test application knows. */
@@ -87,6 +89,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     authenticator: authenticator(lookedUp),
     readiness: createReadiness([], clock),
     metrics: createMetrics('test'),
+    quotas: WITHOUT_QUOTAS,
     newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
     clock,
     ...parts,
@@ -111,6 +114,15 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
       }
     },
   }
+}
+
+const NO_LIMITS = Object.fromEntries(QUOTAS.map((quota) => [quota, 0])) as QuotaLimits
+const WITHOUT_QUOTAS: TenantQuotas = {
+  limitsOf: () => NO_LIMITS,
+  admit: () => ({ admitted: true, settle: () => undefined }),
+  findReplay: async () => null,
+  countRefusal: () => undefined,
+  clock: Date.now,
 }
 
 const SETTINGS: HttpSettings = {
