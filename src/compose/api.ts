@@ -19,8 +19,8 @@ import { composeWalletRoutes } from './api-wallets.ts'
 import type { Kernel } from './kernel.ts'
 import { composeMetadata } from './nft-metadata.ts'
 import { addOperatorGauges } from './operator-gauges.ts'
+import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
-import { tenantQuotas } from './tenant-quotas.ts'
 import { transactionParts } from './transaction-parts.ts'
 
 /** The application, ready to listen. @param version as package.json has it */
@@ -30,6 +30,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
   const balances = composeBalanceReads(kernel, parts)
   const transactions = transactionParts(kernel, parts)
   const metadata = composeMetadata(kernel)
+  const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   addOperatorGauges(kernel)
   const routes: Routes[] = [
     ...composeWalletRoutes(kernel, parts),
@@ -39,6 +40,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     composeAssetRoutes(kernel, parts),
     composeRecoveryRoutes(kernel, parts),
     composeAuditRoutes(kernel),
+    quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata),
   ]
@@ -50,7 +52,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     routes,
     clock,
     newId,
-    quotas: tenantQuotas(kernel, parts),
+    quotas,
     authenticator: createAuthenticator({ keys: createApiKeyRows(pool), clock }),
     readiness: createReadiness(readinessChecks(kernel), clock),
   })

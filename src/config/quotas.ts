@@ -33,7 +33,9 @@ export const QUOTA_SETTINGS = {
   QUOTA_OVERRIDES: list(
     `^[a-z0-9][a-z0-9_-]{0,62}:(${QUOTAS.join('|')})=[0-9]{1,9}$`,
     `must be a comma list of tenant:quota=limit, where quota is one of ${QUOTAS.join(', ')}`,
-    { description: 'Quotas of single tenants, `acme:wallets=500000,acme:assets=0`. They take the place of the others.' },
+    {
+      description: 'Quotas of single tenants, `acme:wallets=500000,acme:assets=0`. They take the place of the others.',
+    },
   ),
 }
 

@@ -146,7 +146,8 @@ function createInFlight(quotas: TenantQuotas) {
       const { tenantId } = request.caller
       const limit = quotas.limitsOf(tenantId).requests_in_flight
       const used = inFlight.get(tenantId) ?? 0
-      if (limit > 0 && used >= limit) return done(refusal(quotas, reply, { quota: 'requests_in_flight', limit, used }, 1))
+      if (limit > 0 && used >= limit)
+        return done(refusal(quotas, reply, { quota: 'requests_in_flight', limit, used }, 1))
       if (!parts.has(request)) {
         inFlight.set(tenantId, used + 1)
         parts.set(request, new Set(['answer']))

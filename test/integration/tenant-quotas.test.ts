@@ -1,7 +1,7 @@
 /** Quotas of a tenant over HTTP on a real database: who is refused, with what, and who still gets an answer. */
 import t, { type Test } from 'tap'
 import { type Answer, KEYS, told } from '../support/http.ts'
-import { CREATE, dataOf, type WalletApi, WATCH, walletApi } from '../support/wallet-api.ts'
+import { CREATE, dataOf, WATCH, type WalletApi, walletApi } from '../support/wallet-api.ts'
 import { beat, type WalletParts, withWallets } from '../support/wallet-parts.ts'
 
 const ADDRESSES = [
@@ -129,6 +129,18 @@ t.test('a tenant that moves more bytes than its rate is refused before its body 
   t.strictSame(told(refused), ['- quota_bytes_per_second'])
   t.ok(Number(refused.headers['retry-after']) >= 10, 'about 2,300 bytes were moved, 1,000 of them in the burst')
   t.equal((await api.get('/v1/wallets', undefined, { authorization: `Bearer ${KEYS.cold}` })).status, 200)
+})
+
+t.test('a tenant reads what it may have, what it has and what is left', async (t) => {
+  const parts = await withParts(t)
+  const api = await walletApi(parts, { QUOTA_WALLETS: '5', QUOTA_ASSETS: '0' })
+  for (const key of ['one', 'two']) await create(api, key)
+  const { quotas } = (await api.get('/v1/quotas')).body.data as { quotas: { quota: string }[] }
+  const shown = (name: string) => quotas.find(({ quota }) => quota === name)
+  t.strictSame(shown('wallets'), { quota: 'wallets', limit: 5, used: 2, remaining: 3 })
+  t.strictSame(shown('assets'), { quota: 'assets', limit: null, used: 0, remaining: null })
+  t.match(shown('ceremonies'), { limit: 1_000, used: 2 })
+  t.match(shown('requests_in_flight'), { limit: 1_000, used: null, remaining: null })
 })
 
 /** Asks again while the tenant has no room: counts are as old as a tenth of a second. */

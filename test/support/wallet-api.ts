@@ -1,6 +1,6 @@
 /** The wallet endpoints over HTTP on a fresh database, and shorthands for calling them. */
 import type { Test } from 'tap'
-import { tenantQuotas } from '../../src/compose/tenant-quotas.ts'
+import { composeQuotas } from '../../src/compose/quotas.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
@@ -44,12 +44,14 @@ export async function walletApi(parts: WalletParts, quotas?: Readonly<Record<str
   const metrics = createMetrics('test')
   const config = quotas && loadConfig({ DATABASE_URL: parts.url, ...quotas })
   const findReplay = createFindReplay(parts.pool)
+  const held = config && composeQuotas({ pool: parts.pool, config, metrics }, { findReplay })
   const { send } = await startTestApp({
     metrics,
-    ...(config ? { quotas: tenantQuotas({ pool: parts.pool, config, metrics }, { findReplay }) } : {}),
+    ...(held ? { quotas: held.quotas } : {}),
     routes: (app) => {
       openingRoutes(parts)(app)
       walletRoutes(parts)(app)
+      held?.routes(app)
     },
   })
   const call =

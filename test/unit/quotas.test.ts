@@ -59,40 +59,49 @@ t.test('a count that takes long is made seldom, and requests that wait for one s
   t.equal(store.counts, 1)
   store.nowMs = 500
   store.held[0]?.()
-  t.strictSame((await both).map(({ admitted }) => admitted), [true, true, false])
+  t.strictSame(
+    (await both).map(({ admitted }) => admitted),
+    [true, true, false],
+  )
   store.nowMs = 10_000
   t.equal((await admit(3)).admitted, true, 'half a second of counting serves for ten')
   t.equal(store.counts, 1)
 })
 
-t.test('one process never lets more through than the limit, in whatever order requests begin, end and are counted', (t) =>
-  fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 1, max: 6 }),
-      fc.array(fc.constantFrom('ask', 'record', 'fail', 'commit', 'tick', 'answer'), { maxLength: 60 }),
-      async (limit, steps) => {
-        const { store, admit } = withStore()
-        store.hold = true
-        const open: ((recorded: boolean) => void)[] = []
-        /** Committed, and the handler is not done yet. */
-        const committed: ((recorded: boolean) => void)[] = []
-        for (const step of steps) {
-          if (step === 'ask') void admit(limit).then((admission) => admission.admitted && open.push(admission.settle))
-          if (step === 'fail') open.pop()?.(false)
-          if (step === 'commit' && open[0] !== undefined) {
-            committed.push(...open.splice(0, 1))
-            store.recorded += 1
-          }
-          if (step === 'record') committed.pop()?.(true)
-          if (step === 'tick') store.nowMs += 400
-          if (step === 'answer') store.held.shift()?.()
-          await new Promise(setImmediate)
-          if (store.recorded + open.length > limit) throw new Error(`${store.recorded} and ${open.length} of ${limit}`)
-        }
-      },
-    ),
-    { numRuns: 300 },
-  ).then(() => t.pass()),
+t.test(
+  'one process never lets more through than the limit, in whatever order requests begin, end and are counted',
+  (t) =>
+    fc
+      .assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 6 }),
+          fc.array(fc.constantFrom('ask', 'record', 'fail', 'commit', 'tick', 'answer'), { maxLength: 60 }),
+          async (limit, steps) => {
+            const { store, admit } = withStore()
+            store.hold = true
+            const open: ((recorded: boolean) => void)[] = []
+            /** Committed, and the handler is not done yet. */
+            const committed: ((recorded: boolean) => void)[] = []
+            for (const step of steps) {
+              if (step === 'ask')
+                void admit(limit).then((admission) => admission.admitted && open.push(admission.settle))
+              if (step === 'fail') open.pop()?.(false)
+              if (step === 'commit' && open[0] !== undefined) {
+                committed.push(...open.splice(0, 1))
+                store.recorded += 1
+              }
+              if (step === 'record') committed.pop()?.(true)
+              if (step === 'tick') store.nowMs += 400
+              if (step === 'answer') store.held.shift()?.()
+              await new Promise(setImmediate)
+              if (store.recorded + open.length > limit)
+                throw new Error(`${store.recorded} and ${open.length} of ${limit}`)
+            }
+          },
+        ),
+        { numRuns: 300 },
+      )
+      .then(() => t.pass()),
 )
 
 t.test('bytes are owed until they are paid back, and no more than a burst is saved up', async (t) => {
