@@ -19,6 +19,10 @@ export const KEYS = {
   exporter: 'key-that-exports-keys',
   /** May read wallets on testnet. */
   reader: 'key-that-reads-on-testnet',
+  /** May read the audit of acme on mainnet, and nothing else. */
+  auditor: 'key-that-audits-on-mainnet',
+  /** May read everything of acme on testnet. */
+  testnet: 'key-with-every-scope-on-testnet',
   /** Is in the database, but not yet in memory. */
   cold: 'key-that-was-not-used-lately',
 } as const
@@ -32,6 +36,8 @@ const CALLERS: Readonly<Record<string, Caller>> = {
     scopes: new Set(['*', 'recovery:export']),
   },
   [KEYS.reader]: { tenantId: 'acme', keyId: 'key_reader', environment: 'testnet', scopes: new Set(['wallets:read']) },
+  [KEYS.auditor]: { tenantId: 'acme', keyId: 'key_auditor', environment: 'mainnet', scopes: new Set(['audit:read']) },
+  [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: new Set(['*']) },
   [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: new Set(['*']) },
 }
 
