@@ -4,7 +4,7 @@ import type { Decider } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { assertNever } from '../core/never.ts'
 import { ALL_SCOPES, SCOPES } from '../core/scopes.ts'
-import { isTenantId, TENANT_ID_RULE } from '../core/tenants.ts'
+import { isReservedTenant, isTenantId, RESERVED_TENANT_RULE, TENANT_ID_RULE } from '../core/tenants.ts'
 import type { ApiKeyEvent, ApiKeyIssued } from './events.ts'
 
 const MAX_LABEL_LENGTH = 128
@@ -68,6 +68,7 @@ function requireValid(key: Omit<ApiKeyIssued['data'], 'issuedAt'>, now: string):
   const refuse = (field: string, code: string, message: string) =>
     items.push({ field, code, message: `${field} ${message}` })
   if (!isTenantId(key.tenantId)) refuse('tenant', 'invalid_tenant', `must be ${TENANT_ID_RULE}.`)
+  else if (isReservedTenant(key.tenantId)) refuse('tenant', 'reserved_tenant', RESERVED_TENANT_RULE)
   if ([...key.label].length > MAX_LABEL_LENGTH || /[\p{Cc}\p{Cs}]/u.test(key.label)) {
     refuse('label', 'invalid_label', `must have at most ${MAX_LABEL_LENGTH} characters and no control characters.`)
   }
