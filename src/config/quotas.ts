@@ -13,7 +13,7 @@ export const QUOTA_SETTINGS = {
   // A wallet is a few rows and costs nothing while it rests: an exchange with a deposit address for each customer fits.
   QUOTA_WALLETS: limit(100_000, 'Wallets of type hd and mpc that a tenant may have, archived ones included'),
   // Watching is free for the tenant and the follower reads each busy address at each block: fewer than wallets.
-  QUOTA_WATCHED_ADDRESSES: limit(10_000, 'Addresses that a tenant may watch'),
+  QUOTA_WATCHED_ADDRESSES: limit(10_000, 'Addresses that a tenant may watch, archived ones included'),
   // Each is a contract of a stranger whose balances are read for every wallet; a large portfolio has some hundred.
   QUOTA_ASSETS: limit(500, 'ERC-20 contracts that a tenant may register'),
   // An hour of transfers at 25 a second, on chains that mine none of them.

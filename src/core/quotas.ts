@@ -25,9 +25,9 @@ export function settingOf(quota: Quota): string {
 
 /** What is counted, and what makes room. */
 const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>> = {
-  wallets: ['wallets, archived ones included', 'Use the wallets that it has'],
-  watched_addresses: ['watched addresses', 'Delete watched addresses that are not needed'],
-  assets: ['registered assets', 'Remove assets that are not needed'],
+  wallets: ['wallets, archived ones included', 'Use or restore a wallet that it has'],
+  watched_addresses: ['watched addresses, archived ones included', 'Restore one that was archived'],
+  assets: ['registered assets', 'Use the assets that it has'],
   transactions_waiting: ['transactions that are not mined', 'Wait until some are mined, or cancel some'],
   ceremonies: [
     'wallets, share refreshes, signatures and exports that are not finished',

@@ -12,7 +12,7 @@ import { createByteRates } from './byte-rates.ts'
 import type { App } from './request.ts'
 import { metadataOf } from './request-metadata.ts'
 
-/** What the request would add to: fixed for a route, or as its body says. */
+/** What the request would add to: fixed for a route, or as its body says; `[]` for nothing. */
 export type RouteQuotas = readonly CountedQuota[] | ((body: unknown) => readonly CountedQuota[])
 
 declare module 'fastify' {
@@ -35,7 +35,7 @@ export type TenantQuotas = {
   readonly clock: Clock
 }
 
-/** Seconds until another try may help. Wallets, addresses and assets stay until somebody removes them. */
+/** Seconds until another try may help. Wallets, addresses and assets stay. */
 const RETRY_AFTER_SECONDS: Readonly<Record<CountedQuota, number | null>> = {
   wallets: null,
   watched_addresses: null,
@@ -46,13 +46,19 @@ const RETRY_AFTER_SECONDS: Readonly<Record<CountedQuota, number | null>> = {
 
 type Done = (error?: Error) => void
 
-/** An `onRoute` hook. It must be added before the one that authenticates, whose hook then comes first. */
+/**
+ * An `onRoute` hook. It must be added before the one that authenticates, whose hook then comes first.
+ *
+ * @throws Error when a route that creates or spends does not state what it adds to: it fails the start
+ */
 export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions) => void {
   const inFlight = createInFlight(quotas)
   const bytes = createBytes(quotas)
   return (route) => {
-    const { scope, quotas: counted } = route.config ?? {}
+    const { scope, idempotent, quotas: counted } = route.config ?? {}
     if (scope === undefined || scope === 'public') return
+    if (idempotent && counted === undefined)
+      throw new Error(`${String(route.method)} ${route.url} must state config.quotas: what it adds to, or []`)
     route.onRequest = [inFlight.begin, bytes.chargeRequest, ...[route.onRequest ?? []].flat()]
     route.onResponse = [inFlight.close, bytes.chargeAnswer, ...[route.onResponse ?? []].flat()]
     const handler = counted === undefined ? route.handler : withRoom(quotas, counted, route.handler)

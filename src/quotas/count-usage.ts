@@ -6,13 +6,12 @@ import type { CountedQuota } from '../core/quotas.ts'
 export type CountUsage = (tenantId: string, quota: CountedQuota) => Promise<number>
 
 /**
- * A wallet counts whether archived or not: its key is kept and its address is followed. A watched address counts until it is
- * archived. The predicates are those of the partial indexes.
+ * A wallet and a watched address count whether archived or not: the address is followed all the same. The predicates are those of
+ * the partial indexes.
  */
 const COUNTS: Readonly<Record<CountedQuota, string>> = {
   wallets: `SELECT count(*) AS used FROM wallets WHERE tenant_id = $1 AND type <> 'watch'`,
-  watched_addresses: `SELECT count(*) AS used FROM wallets
-     WHERE tenant_id = $1 AND type = 'watch' AND status <> 'archived'`,
+  watched_addresses: `SELECT count(*) AS used FROM wallets WHERE tenant_id = $1 AND type = 'watch'`,
   assets: 'SELECT count(*) AS used FROM assets WHERE tenant_id = $1',
   transactions_waiting: `SELECT count(*) AS used FROM transactions
      WHERE tenant_id = $1 AND state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`,

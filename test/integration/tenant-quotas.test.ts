@@ -1,14 +1,35 @@
 /** Quotas of a tenant over HTTP on a real database: who is refused, with what, and who still gets an answer. */
 import t, { type Test } from 'tap'
-import { type Answer, KEYS, told } from '../support/http.ts'
+import { COUNTED_QUOTAS } from '../../src/core/quotas.ts'
+import type { Routes } from '../../src/http/request.ts'
+import { createCountUsage } from '../../src/quotas/count-usage.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { seedWallet, transferIntent, withLog } from '../support/log.ts'
 import { CREATE, dataOf, WATCH, type WalletApi, walletApi } from '../support/wallet-api.ts'
-import { beat, type WalletParts, withWallets } from '../support/wallet-parts.ts'
+import { ACME, beat, type WalletParts, withWallets } from '../support/wallet-parts.ts'
 
 const ADDRESSES = [
   '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
   '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
 ]
+const NOW = '2026-01-01T00:00:00.000Z'
+const THING = { tags: ['Things'], summary: 'Make a thing', description: 'Makes a thing.' }
+/** One of each kind for acme that is not finished, one that is, and some of globex. */
+const OPEN_CEREMONIES = `
+  INSERT INTO signatures (signature_id, tenant_id, wallet_id, network, environment, chain_id, type, address, digest, signature, created_at, version)
+    VALUES ('sig_1', 'acme', 'w', '', '', 1, '', '', '', NULL, now(), 1), ('sig_2', 'acme', 'w', '', '', 1, '', '', '', '0x', now(), 2),
+           ('sig_3', 'globex', 'w', '', '', 1, '', '', '', NULL, now(), 1);
+  INSERT INTO nft_mints VALUES ('m_1', 'acme', 'c', 'LAZY', now(), 1), ('m_2', 'acme', 'c', 'LAZY', now(), 1), ('m_3', 'globex', 'c', 'LAZY', now(), 1);
+  INSERT INTO nft_vouchers (mint_id, wallet_id, chain_id, contract, signature, created_at, version)
+    VALUES ('m_1', 'w', 1, '', NULL, now(), 1), ('m_2', 'w', 1, '', '0x', now(), 2), ('m_3', 'w', 1, '', NULL, now(), 1);
+  INSERT INTO mpc_keys (key_id, wallet_id, tenant_id, public_key, address, threshold, parties, epoch, banned, refreshed_at, version)
+    VALUES ('k_1', 'w_1', 'acme', '', '', 2, 3, 0, '[]', now(), 1), ('k_2', 'w_2', 'globex', '', '', 2, 3, 0, '[]', now(), 1);
+  INSERT INTO mpc_refreshes (refresh_id, key_id, reason, status, epoch, requested_at)
+    VALUES ('r_1', 'k_1', 'requested', 'pending', 1, now()), ('r_2', 'k_1', 'requested', 'done', 1, now()), ('r_3', 'k_2', 'requested', 'pending', 1, now());
+  INSERT INTO wallet_exports (export_id, tenant_id, wallet_id, environment, recipient, status, requested_at, version)
+    VALUES ('x_1', 'acme', 'w', '', '', 'requested', now(), 1), ('x_2', 'acme', 'w', '', '', 'exported', now(), 2), ('x_3', 'globex', 'w', '', '', 'requested', now(), 1);`
 const ASYNC = { prefer: 'respond-async' }
 
 async function withParts(t: Test): Promise<WalletParts> {
@@ -66,22 +87,25 @@ t.test('of many wallets asked for at once a tenant gets its quota, and the rest 
   }
 })
 
-t.test('archiving frees a watched address and no wallet, and a refused request takes no room', async (t) => {
-  const parts = await withParts(t)
-  const api = await walletApi(parts, { QUOTA_WATCHED_ADDRESSES: '2', QUOTA_WALLETS: '1' })
-  const watch = (n: number) => api.post('/v1/wallets/watch', { ...WATCH, address: ADDRESSES[n] })
-  const first = await watch(0)
-  for (let n = 0; n < 3; n += 1) t.strictSame(told(await watch(0)), ['- watch_exists'])
-  t.equal((await watch(1)).status, 201)
-  t.strictSame(told(await watch(2)), ['- quota_watched_addresses'])
-  t.equal((await api.remove(`/v1/wallets/${dataOf(first).wallet_id}`)).status, 200)
-  t.equal((await until(() => watch(2))).status, 201)
+t.test(
+  'archiving frees nothing, because the address is followed on, and a refused request takes no room',
+  async (t) => {
+    const parts = await withParts(t)
+    const api = await walletApi(parts, { QUOTA_WATCHED_ADDRESSES: '2', QUOTA_WALLETS: '1' })
+    const watch = (n: number) => api.post('/v1/wallets/watch', { ...WATCH, address: ADDRESSES[n] })
+    const first = await watch(0)
+    for (let n = 0; n < 3; n += 1) t.strictSame(told(await watch(0)), ['- watch_exists'])
+    t.equal((await watch(1)).status, 201)
+    t.strictSame(told(await watch(2)), ['- quota_watched_addresses'])
+    t.equal((await api.remove(`/v1/wallets/${dataOf(first).wallet_id}`)).status, 200)
+    t.strictSame(told(await watch(2)), ['- quota_watched_addresses'])
 
-  const wallet = dataOf(await create(api, 'one')).wallet_id
-  await parts.createHdWallet(wallet)
-  t.equal((await api.remove(`/v1/wallets/${wallet}`)).status, 200)
-  t.strictSame(told(await create(api, 'two')), ['- quota_wallets'])
-})
+    const wallet = dataOf(await create(api, 'one')).wallet_id
+    await parts.createHdWallet(wallet)
+    t.equal((await api.remove(`/v1/wallets/${wallet}`)).status, 200)
+    t.strictSame(told(await create(api, 'two')), ['- quota_wallets'])
+  },
+)
 
 t.test('an override takes the place of a quota for one tenant, and 0 takes it away', async (t) => {
   const parts = await withParts(t)
@@ -129,6 +153,41 @@ t.test('a tenant that moves more bytes than its rate is refused before its body 
   t.strictSame(told(refused), ['- quota_bytes_per_second'])
   t.ok(Number(refused.headers['retry-after']) >= 10, 'about 2,300 bytes were moved, 1,000 of them in the burst')
   t.equal((await api.get('/v1/wallets', undefined, { authorization: `Bearer ${KEYS.cold}` })).status, 200)
+})
+
+t.test('what is counted is what is there and unfinished, of one tenant', async (t) => {
+  const { pool, log } = await withLog(t)
+  const count = createCountUsage(pool)
+  await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
+  for (const tenantId of ['acme', 'globex'])
+    for (const n of [1, 2, 3]) {
+      const opening = {
+        type: 'RequestTransaction',
+        opening: 'TransferRequested',
+        intent: transferIntent({ tenantId }),
+      } as const
+      await log.execute(transactionAggregate, `tx_${tenantId}_${n}`, opening, { metadata: { tenantId, actor: 'test' } })
+    }
+  const fail = { type: 'FailUnsigned', code: 'expired', message: 'late', now: NOW } as const
+  await log.execute(transactionAggregate, 'tx_acme_1', fail, { metadata: ACME })
+  await pool.query(OPEN_CEREMONIES)
+  const used = await Promise.all(COUNTED_QUOTAS.map(async (quota) => [quota, await count('acme', quota)]))
+  t.strictSame(Object.fromEntries(used), {
+    wallets: 1,
+    watched_addresses: 0,
+    assets: 0,
+    transactions_waiting: 2,
+    ceremonies: 4,
+  })
+})
+
+t.test('a route that creates or spends and does not say what it adds to keeps the API from starting', async (t) => {
+  const routes: Routes = (app) => {
+    app.post('/v1/things', { schema: THING, config: { scope: 'wallets:write', idempotent: true } }, async () => 'x')
+  }
+  await t.rejects(startTestApp({ routes }), {
+    message: 'POST /v1/things must state config.quotas: what it adds to, or []',
+  })
 })
 
 t.test('a tenant reads what it may have, what it has and what is left', async (t) => {
