@@ -9,11 +9,13 @@ import { type AuditConfig, auditConfig } from './config/audit.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
 import { type DatabaseConfig, databaseConfig, databaseProblems } from './config/database.ts'
 import { type MpcConfig, mpcConfig, mpcProblems } from './config/mpc.ts'
+import { quotaConfig } from './config/quotas.ts'
 import { readSetting, ruleOf } from './config/read-setting.ts'
 import { settingText, variablesOf } from './config/secret-files.ts'
 import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
+import type { LimitsOf } from './core/quotas.ts'
 import type { LogLevel } from './logging.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
@@ -38,6 +40,8 @@ export type Config = {
     readonly sandbox: boolean
     readonly trustedProxies: readonly string[]
   }
+  /** How much each tenant may have. */
+  readonly quotasOf: LimitsOf
   readonly signWaitMs: number
   readonly shutdownGraceMs: number
   /** `key` is base64; null for one that is kept in the directory. Only signers use it. */
@@ -167,6 +171,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       sandbox,
       trustedProxies: general.TRUSTED_PROXIES ?? [],
     },
+    quotasOf: quotaConfig(general),
     signWaitMs: general.SIGN_WAIT_MS,
     shutdownGraceMs: general.SHUTDOWN_GRACE_MS,
     keystore: {

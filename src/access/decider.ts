@@ -3,8 +3,9 @@ import { Conflict, type ErrorItem, NotFound, ValidationFailed } from '../core/er
 import type { Decider } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { assertNever } from '../core/never.ts'
+import { unfitIn } from '../core/plain-text.ts'
 import { ALL_SCOPES, SCOPES } from '../core/scopes.ts'
-import { isTenantId, TENANT_ID_RULE } from '../core/tenants.ts'
+import { isReservedTenant, isTenantId, RESERVED_TENANT_RULE, TENANT_ID_RULE } from '../core/tenants.ts'
 import type { ApiKeyEvent, ApiKeyIssued } from './events.ts'
 
 const MAX_LABEL_LENGTH = 128
@@ -68,8 +69,11 @@ function requireValid(key: Omit<ApiKeyIssued['data'], 'issuedAt'>, now: string):
   const refuse = (field: string, code: string, message: string) =>
     items.push({ field, code, message: `${field} ${message}` })
   if (!isTenantId(key.tenantId)) refuse('tenant', 'invalid_tenant', `must be ${TENANT_ID_RULE}.`)
-  if ([...key.label].length > MAX_LABEL_LENGTH || /[\p{Cc}\p{Cs}]/u.test(key.label)) {
-    refuse('label', 'invalid_label', `must have at most ${MAX_LABEL_LENGTH} characters and no control characters.`)
+  else if (isReservedTenant(key.tenantId)) refuse('tenant', 'reserved_tenant', RESERVED_TENANT_RULE)
+  const unfit = unfitIn(key.label, { lineFeeds: false })
+  if (unfit !== null) refuse('label', 'invalid_label', `${unfit}.`)
+  else if ([...key.label].length > MAX_LABEL_LENGTH) {
+    refuse('label', 'invalid_label', `must have at most ${MAX_LABEL_LENGTH} characters.`)
   }
   const known: readonly string[] = [ALL_SCOPES, ...SCOPES]
   const unknown = key.scopes.filter((scope) => !known.includes(scope))

@@ -115,7 +115,12 @@ export function assetRoutes({ chainsOf, chainOf, listAssets, registerAsset }: As
       '/v1/assets',
       {
         schema: register,
-        config: { scope: 'assets:write', idempotent: true, refusals: { 503: 'No node of the network answers.' } },
+        config: {
+          scope: 'assets:write',
+          idempotent: true,
+          quotas: ['assets'],
+          refusals: { 503: 'No node of the network answers.' },
+        },
       },
       async (request, reply) => {
         const { network, contract_address } = request.body

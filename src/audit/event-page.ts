@@ -1,9 +1,12 @@
-/** A tenant's own events, in the order of the log. */
+/** A tenant's own events of one environment, in the order of the log. Data that another scope guards is withheld. */
 import type { Pool } from 'pg'
 import { ValidationFailed } from '../core/errors.ts'
-import { eventIdOf, parseEventId } from '../core/event-ids.ts'
+import { eventIdOf } from '../core/event-ids.ts'
+import type { Metadata } from '../core/messages.ts'
 import { EVENT_COLUMNS, type EventRow } from '../event-log/rows.ts'
-import { type Checkpoint, LOG_START } from '../event-log/subscription.ts'
+import { LOG_START } from '../event-log/subscription.ts'
+import { createFindEvent } from './find-event.ts'
+import { type Guard, missingScope, type Reader } from './readers.ts'
 
 export type AuditEvent = {
   readonly event_id: string
@@ -11,7 +14,9 @@ export type AuditEvent = {
   readonly stream_version: number
   readonly type: string
   readonly schema_version: number
+  /** Null where `needs_scope` names a scope. */
   readonly data: unknown
+  readonly needs_scope: Guard | null
   readonly metadata: unknown
   readonly recorded_at: string
   readonly hash: string
@@ -34,19 +39,16 @@ export type EventFilter = {
 /**
  * Oldest first. An event is not shown before every older one can be: a reader that goes on after the last one misses nothing.
  *
- * @throws ValidationFailed `unknown_event` when `after` is no event of the tenant
+ * @throws ValidationFailed `unknown_event` when `after` is no event of the tenant in this environment
  */
-export type ReadEvents = (tenantId: string, filter: EventFilter) => Promise<EventPage>
+export type ReadEvents = (reader: Reader, filter: EventFilter) => Promise<EventPage>
 
 export function createReadEvents(pool: Pool): ReadEvents {
-  async function placeOf(tenantId: string, eventId: string): Promise<Checkpoint> {
-    const name = parseEventId(eventId)
-    const { rows } = await pool.query<{ transaction_id: string; position: string }>(
-      `SELECT transaction_id::text, position FROM events WHERE stream_id = $1 AND stream_version = $2 AND metadata->>'tenantId' = $3`,
-      [name?.streamId, name?.streamVersion, tenantId],
-    )
-    const [row] = rows
-    if (row !== undefined) return { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) }
+  const findEvent = createFindEvent(pool)
+
+  async function placeOf(reader: Reader, eventId: string) {
+    const found = await findEvent(reader, eventId)
+    if (found !== undefined) return found.place
     throw ValidationFailed.field(
       'after',
       'unknown_event',
@@ -54,40 +56,49 @@ export function createReadEvents(pool: Pool): ReadEvents {
     )
   }
 
-  return async (tenantId, { after, stream, type, limit }) => {
-    const place = after === undefined ? LOG_START : await placeOf(tenantId, after)
+  return async (reader, { after, stream, type, limit }) => {
+    const place = after === undefined ? LOG_START : await placeOf(reader, after)
     const { rows } = await pool.query<EventRow>({
       name: 'audit_events',
       text: `SELECT ${EVENT_COLUMNS} FROM events
-              WHERE metadata->>'tenantId' = $1 AND (transaction_id, position) > ($2::xid8, $3::bigint)
+              WHERE metadata->>'tenantId' = $1 AND environment = $7 AND (transaction_id, position) > ($2::xid8, $3::bigint)
                 AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
                 AND ($4::text IS NULL OR stream_id = $4) AND ($5::text IS NULL OR type = $5)
               ORDER BY events.transaction_id, position LIMIT $6`,
       values: [
-        tenantId,
+        reader.tenantId,
         place.transactionId.toString(),
         place.position.toString(),
         stream ?? null,
         type ?? null,
         limit + 1,
+        reader.environment,
       ],
     })
-    const events = rows.slice(0, limit).map(toView)
+    const events = rows.slice(0, limit).map((row) => toView(row, reader))
     return { events, next_after: events.at(-1)?.event_id ?? after ?? null, has_more: rows.length > limit }
   }
 }
 
-function toView(row: EventRow): AuditEvent {
+function toView(row: EventRow, reader: Reader): AuditEvent {
   const { stream_id, stream_version, type, schema_version, data, metadata } = row
+  const needs_scope = missingScope(reader, { streamId: stream_id, type })
+  const isShown = needs_scope === null
   return {
     event_id: eventIdOf({ streamId: stream_id, streamVersion: stream_version }),
     stream_id,
     stream_version,
     type,
     schema_version,
-    data,
-    metadata,
+    data: isShown ? data : null,
+    needs_scope,
+    metadata: isShown ? metadata : withoutRequest(metadata as Metadata),
     recorded_at: row.recorded_at.toISOString(),
     hash: row.hash.toString('hex'),
   }
+}
+
+/** Without the client's key and the digest of its body, by which the body could be guessed. */
+function withoutRequest({ idempotency: _withheld, ...metadata }: Metadata): Metadata {
+  return metadata
 }

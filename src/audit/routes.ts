@@ -1,14 +1,17 @@
 /** The audit over HTTP: a tenant's own events, the newest checkpoint, and the proof of an event. */
-import { NotFound } from '../core/errors.ts'
+import { NotFound, PermissionDenied } from '../core/errors.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
 import type { CheckpointRows } from './checkpoints/checkpoint-rows.ts'
 import type { ReadEvents } from './event-page.ts'
+import type { FindEvent } from './find-event.ts'
 import type { ProveEvent } from './proof/prove-event.ts'
+import { missingScope, type Reader } from './readers.ts'
 import { checkpointSchema, eventPageSchema, eventsQuery, proofParams, proofSchema } from './schemas.ts'
 
 export type AuditRoutePorts = {
   readonly readEvents: ReadEvents
+  readonly findEvent: FindEvent
   readonly checkpoints: Pick<CheckpointRows, 'newest'>
   readonly proveEvent: ProveEvent
 }
@@ -20,8 +23,9 @@ const events = {
   tags,
   summary: 'Read your events',
   description:
-    'Every event of the tenant in the order of the log, oldest first, whatever environment it belongs to: all that Bursar knows of you ' +
-    'follows from them. Events of other tenants are never shown. Ask again with `after` to go on; no event is ever left out.',
+    'Every event of the tenant in the environment of the API key, in the order of the log, oldest first. Events of other tenants and of the other ' +
+    'environment are never shown. `data` is null where the key lacks the scope that guards it, which `needs_scope` names. Ask again with `after` ' +
+    'to go on; no event of yours is ever left out.',
   querystring: eventsQuery,
   response: { 200: successOf(eventPageSchema, 'A page of events.') },
 }
@@ -39,16 +43,27 @@ const proof = {
   tags,
   summary: 'Prove an event',
   description:
-    'The proof that an event of yours stands in the log that the newest checkpoint signs. `data`, written with two spaces and a line feed at its ' +
+    'The proof that an event of yours stands in the log that the newest checkpoint signs. It holds the whole event, so the API key needs the scope that ' +
+    'guards its data. `data`, written with two spaces and a line feed at its ' +
     'end (`jq .data`), is the file that `audit check` verifies offline.',
   params: proofParams,
   response: { 200: successOf(proofSchema, 'The proof.') },
 }
 
-export function auditRoutes({ readEvents, checkpoints, proveEvent }: AuditRoutePorts): Routes {
+export function auditRoutes({ readEvents, findEvent, checkpoints, proveEvent }: AuditRoutePorts): Routes {
+  /** Refuses before anything is proved. */
+  async function requireReadable(reader: Reader, eventId: string): Promise<void> {
+    const found = await findEvent(reader, eventId)
+    if (found === undefined) throw new NotFound('event')
+    const scope = missingScope(reader, found)
+    if (scope === null) return
+    const message = `The proof holds the data of the event, which the scope ${scope} guards: use an API key that has it.`
+    throw new PermissionDenied('insufficient_scope', message)
+  }
+
   return (app) => {
     app.get('/v1/audit/events', { schema: events, config }, async (request) =>
-      success(await readEvents(request.caller.tenantId, request.query)),
+      success(await readEvents(request.caller, request.query)),
     )
 
     app.get('/v1/audit/checkpoint', { schema: checkpoint, config }, async () => {
@@ -68,7 +83,10 @@ export function auditRoutes({ readEvents, checkpoints, proveEvent }: AuditRouteP
     app.get(
       '/v1/audit/proof/:event_id',
       { schema: proof, config: { ...config, refusals: { 409: 'No checkpoint covers the event yet.' } } },
-      async (request) => success(await proveEvent(request.params.event_id, request.caller.tenantId)),
+      async ({ caller, params: { event_id } }) => {
+        await requireReadable(caller, event_id)
+        return success(await proveEvent(event_id, caller.tenantId))
+      },
     )
   }
 }

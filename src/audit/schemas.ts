@@ -50,7 +50,13 @@ export const eventPageSchema = Type.Unsafe<EventPage>(
         stream_version: streamVersion,
         type,
         schema_version: schemaVersion,
-        data,
+        data: nullable(data),
+        needs_scope: nullable(
+          Type.String({
+            description: 'The scope that the API key lacks to see `data`; null where it is shown.',
+            examples: [null],
+          }),
+        ),
         metadata,
         recorded_at: instantSchema,
         hash: hex(

@@ -84,5 +84,8 @@ function readText(data: string | undefined): string | null {
 /** UTF-8 without what cannot be seen (controls, direction marks, broken bytes), of bounded length. */
 function clean(bytes: Buffer): string {
   const text = bytes.subarray(0, MAX_TEXT_BYTES).toString('utf8')
-  return text.replace(/\p{C}|\ufffd/gu, '').trim()
+  return text
+    .replace(/[\p{C}\p{Default_Ignorable_Code_Point}\ufffd]/gu, '')
+    .normalize('NFC')
+    .trim()
 }

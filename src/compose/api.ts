@@ -19,6 +19,7 @@ import { composeWalletRoutes } from './api-wallets.ts'
 import type { Kernel } from './kernel.ts'
 import { composeMetadata } from './nft-metadata.ts'
 import { addOperatorGauges } from './operator-gauges.ts'
+import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
 import { transactionParts } from './transaction-parts.ts'
 
@@ -29,6 +30,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
   const balances = composeBalanceReads(kernel, parts)
   const transactions = transactionParts(kernel, parts)
   const metadata = composeMetadata(kernel)
+  const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   addOperatorGauges(kernel)
   const routes: Routes[] = [
     ...composeWalletRoutes(kernel, parts),
@@ -38,6 +40,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     composeAssetRoutes(kernel, parts),
     composeRecoveryRoutes(kernel, parts),
     composeAuditRoutes(kernel),
+    quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata),
   ]
@@ -49,6 +52,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     routes,
     clock,
     newId,
+    quotas,
     authenticator: createAuthenticator({ keys: createApiKeyRows(pool), clock }),
     readiness: createReadiness(readinessChecks(kernel), clock),
   })

@@ -4,6 +4,7 @@ import { LOG_LEVELS } from '../logging.ts'
 import { AUDIT_SETTINGS } from './audit.ts'
 import { DATABASE_SETTINGS } from './database.ts'
 import { MPC_SETTINGS } from './mpc.ts'
+import { QUOTA_SETTINGS } from './quotas.ts'
 import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
 
@@ -54,6 +55,7 @@ export const GENERAL_SETTINGS = {
     description:
       'Requests per key, second and API process, in a burst too; 0 for no limit. Where no key is needed, per address.',
   }),
+  ...QUOTA_SETTINGS,
   TRUSTED_PROXIES: list(
     '^([0-9.]+|[0-9a-fA-F:]+)(/[0-9]{1,3})?$|^(loopback|linklocal|uniquelocal)$',
     'must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8',

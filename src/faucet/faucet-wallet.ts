@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { Network } from '../core/networks.ts'
+import { SANDBOX_TENANT } from '../core/tenants.ts'
 import { createFindReplay } from '../event-log/find-replay.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
@@ -13,7 +14,7 @@ import { createRequestWallet } from '../wallets/request-wallet.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
 
-export const FAUCET_TENANT = 'sandbox'
+export const FAUCET_TENANT = SANDBOX_TENANT
 const ADDRESS_WAIT_MS = 30_000
 
 function externalIdOf(network: Network): string {

@@ -58,7 +58,7 @@ export function faucetRoutes({ pool, requestTransfer, reads }: FaucetPorts): Rou
   return (app) => {
     app.post(
       '/v1/sandbox/faucet',
-      { schema: faucet, config: { scope: 'transactions:write', idempotent: true } },
+      { schema: faucet, config: { scope: 'transactions:write', idempotent: true, quotas: [] } },
       async (request, reply) => {
         const { address, network, asset = NATIVE_SYMBOL[network], amount = DEFAULT_AMOUNT } = request.body
         const { walletId } = await findFaucetWallet(pool, network)

@@ -21,6 +21,7 @@ import type { App, Routes } from './request.ts'
 import { requestIdMaker } from './request-id.ts'
 import { observeRequests } from './request-observation.ts'
 import { enforceRouteRules } from './route-rules.ts'
+import { enforceTenantQuotas, type TenantQuotas } from './tenant-quotas.ts'
 import { createPathBook } from './unmatched.ts'
 import { createValidatorCompiler } from './validation.ts'
 
@@ -48,6 +49,7 @@ export type AppParts = {
   readonly authenticator: Authenticator
   readonly readiness: Readiness
   readonly metrics: Metrics
+  readonly quotas: TenantQuotas
   readonly routes: readonly Routes[]
   readonly clock: Clock
   readonly newId: NewId
@@ -76,6 +78,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
 
   await addOpenApi(app, { version: parts.version })
   addDocsPage(app)
+  app.addHook('onRoute', enforceTenantQuotas(parts.quotas))
   // From here on every route has to say who may call it.
   app.addHook('onRoute', enforceRouteRules({ authenticator: parts.authenticator, rateLimit }))
   for (const addRoutes of parts.routes) addRoutes(app)
@@ -106,6 +109,7 @@ function acceptJsonOnly(app: App): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     requireIdentity(request.headers['content-encoding'])
+    request.bodyLength = body.length
     done(null, readJsonBody(body))
   })
 }
@@ -120,6 +124,7 @@ function requireIdentity(encoding: string | undefined): void {
 function decorateRequests(app: App): void {
   app.decorateRequest('authenticated', null)
   app.decorateRequest('idempotency', null)
+  app.decorateRequest('bodyLength', 0)
   app.decorateRequest('caller', {
     getter(): Caller {
       if (this.authenticated === null) throw new Error('this route is public: it has no caller')

@@ -37,5 +37,7 @@ rows are added.
 ## Limits
 
 \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` tell where your key stands, or your address where no key
-is needed; a 429 carries \`Retry-After\`.
+is needed; a 429 carries \`Retry-After\` where waiting helps. A tenant has quotas besides: a 429 with a code such as
+\`quota_wallets\` has the limit, what is used and what remains in its \`details\`, and the three headers speak of that quota.
+\`GET /v1/quotas\` lists them all. Nothing was recorded.
 `.trim()

@@ -31,6 +31,7 @@ const TAGS = [
   { name: 'Assets', description: 'What transfers and balances can name.' },
   { name: 'NFT', description: 'Collections, tokens and what they stand for.' },
   { name: 'Recovery', description: 'The shares of mpc wallets: refreshed, and repaired when one is lost.' },
+  { name: 'Quotas', description: 'How much a tenant may have, and what is left.' },
   { name: 'Sandbox', description: 'Play money for the local chains. Only there.' },
   { name: 'Operations', description: 'For those who run the service. No key is needed.' },
 ]

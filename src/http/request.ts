@@ -30,6 +30,8 @@ declare module 'fastify' {
     readonly caller: Caller
     /** Set by authentication; null before it and on public routes. */
     authenticated: Caller | null
+    /** Bytes of the body that was read; 0 before that and without one. */
+    bodyLength: number
     /** The client's idempotency key and the digest of this request; null when none was sent or the route takes none. */
     idempotency: { readonly key: string; readonly fingerprint: string } | null
   }

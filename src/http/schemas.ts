@@ -35,34 +35,58 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
 }
 
 /**
- * Line and paragraph separators, the marks that turn the direction of text round, and halves of surrogate pairs. Written
- * out, not as Unicode properties, because client generators in other languages read the pattern.
+ * What cannot be seen, of the first plane, and halves of surrogate pairs. Written out, not as Unicode properties, because client
+ * generators in other languages read the pattern. The formats know the rest, and the normal form: see core/plain-text.ts.
  */
-const UNFIT_FOR_TEXT = '\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
+const UNFIT_FOR_TEXT =
+  '\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200c\\u200e\\u200f' +
+  '\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\ud800-\\udfff'
+/** What a database cannot hold, and what lets a line of a log pass for two. */
+const UNFIT_FOR_SEARCH = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ud800-\\udfff'
 const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f'
 const CONTROL_BUT_LINE_FEED = '\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f'
 
 /**
- * Free text: emoji and every script are welcome, but nothing with which one label can pass for another.
+ * Free text: emoji and every script are welcome, but nothing with which one label can pass for another. It is stored as it was sent.
  *
  * @param maxLength characters (code points)
  */
 export function text(maxLength: number, options: StringOptions = {}) {
-  return freeText(maxLength, CONTROL, 'control characters, line breaks', options)
+  return freeText(maxLength, CONTROL, { format: 'plain-text', unfit: 'control characters, line breaks' }, options)
 }
 
 /** Free text of several lines, which end with a line feed. @param maxLength characters (code points) */
 export function multilineText(maxLength: number, options: StringOptions = {}) {
-  return freeText(maxLength, CONTROL_BUT_LINE_FEED, 'control characters other than line feeds', options)
+  const kind = { format: 'plain-lines', unfit: 'control characters other than line feeds' }
+  return freeText(maxLength, CONTROL_BUT_LINE_FEED, kind, options)
 }
 
-function freeText(maxLength: number, control: string, unfit: string, options: StringOptions) {
+/** Text to look for among what was stored by this and earlier versions, whose rules were wider. @param maxLength code points */
+export function searchText(maxLength: number, options: StringOptions = {}) {
+  return Type.String({
+    ...options,
+    maxLength,
+    pattern: `^[^${UNFIT_FOR_SEARCH}]*$`,
+    'x-rule': `must be text of at most ${maxLength} characters, without control characters and line breaks`,
+    'x-code': 'invalid_text',
+  })
+}
+
+function freeText(
+  maxLength: number,
+  control: string,
+  { format, unfit }: { readonly format: string; readonly unfit: string },
+  options: StringOptions,
+) {
   const length = options.minLength === undefined ? `at most ${maxLength}` : `${options.minLength} to ${maxLength}`
   return Type.String({
     ...options,
     maxLength,
+    format,
     pattern: `^[^${control}${UNFIT_FOR_TEXT}]*$`,
-    'x-rule': `must be text of ${length} characters, without ${unfit} or marks that turn its direction`,
+    'x-rule':
+      `must be text of ${length} characters in Unicode normalization form C, without ${unfit} or invisible characters other than ` +
+      'the zero width joiner and variation selectors',
     'x-code': 'invalid_text',
   })
 }

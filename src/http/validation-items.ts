@@ -3,6 +3,7 @@ import type { ErrorObject } from 'ajv'
 import { closest } from '../core/closest.ts'
 import type { ErrorItem } from '../core/errors.ts'
 import { fieldPath, stepsOf } from '../core/field-path.ts'
+import { unfitIn } from '../core/plain-text.ts'
 
 /** More items than this help nobody, and a hostile body could ask for a hundred thousand. */
 const MAX_ITEMS = 100
@@ -64,9 +65,15 @@ function unknownMember(error: ErrorObject, steps: readonly (string | number)[], 
 
 /** A schema's own words, for every keyword but `type`: an amount sent as a number has another remedy than a malformed one. */
 function ownRule(error: ErrorObject): Phrase | null {
-  const schema = error.parentSchema as { 'x-rule'?: string; 'x-code'?: string } | undefined
+  const schema = error.parentSchema as { 'x-rule'?: string; 'x-code'?: string; format?: string } | undefined
   if (error.keyword === 'type' || schema?.['x-rule'] === undefined) return null
-  return { code: schema['x-code'] ?? 'invalid', rule: schema['x-rule'] }
+  return { code: schema['x-code'] ?? 'invalid', rule: unfitText(error.data, schema.format) ?? schema['x-rule'] }
+}
+
+/** Names the character at fault, which its sender may not see. */
+function unfitText(data: unknown, format: string | undefined): string | null {
+  if (typeof data !== 'string' || (format !== 'plain-text' && format !== 'plain-lines')) return null
+  return unfitIn(data, { lineFeeds: format === 'plain-lines' })
 }
 
 function phrase(error: ErrorObject): Phrase {

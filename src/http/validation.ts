@@ -6,6 +6,7 @@ import { Ajv, type AnySchema, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
 import { NotFound, ValidationFailed } from '../core/errors.ts'
+import { unfitIn } from '../core/plain-text.ts'
 import { isImageUri, isWebAddress } from '../core/published-uris.ts'
 import { itemsOf } from './validation-items.ts'
 
@@ -52,6 +53,8 @@ function createAjv(options: { allErrors: boolean; coerceTypes: boolean }): Ajv {
   addFormats.default(ajv)
   ajv.addFormat('date-time', isInstant(ajv.formats['date-time']))
   ajv.addFormat('image-uri', isImageUri)
+  ajv.addFormat('plain-text', (text) => unfitIn(text, { lineFeeds: false }) === null)
+  ajv.addFormat('plain-lines', (text) => unfitIn(text, { lineFeeds: true }) === null)
   ajv.addFormat('web-address', isWebAddress)
   return ajv
 }

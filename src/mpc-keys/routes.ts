@@ -60,6 +60,7 @@ const recover = {
 const changing = {
   scope: 'recovery:write',
   idempotent: true,
+  quotas: ['ceremonies'],
   waits: 'for the new shares, 10 seconds at most',
   refusals: {
     409: 'The shares are being made anew already, or the wallet has no key yet.',

@@ -59,6 +59,7 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
         config: {
           scope: 'recovery:export',
           idempotent: true,
+          quotas: ['ceremonies'],
           waits: 'for the file, 10 seconds at most',
           refusals: { ...gone, 409: 'The wallet is archived, or has no address yet.' },
         },

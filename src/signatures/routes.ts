@@ -61,6 +61,7 @@ const detail = {
 const config = {
   scope: 'signatures:write',
   idempotent: true,
+  quotas: ['ceremonies'],
   waits: 'for the signature, 10 seconds at most',
   refusals: { 409: 'The wallet is archived, or has no address yet.' },
 } as const

@@ -10,6 +10,7 @@ import {
   networkSchema,
   nullable,
   oneOf,
+  searchText,
   text,
 } from '../http/schemas.ts'
 import { SUBJECT_TYPES, TRANSACTION_TYPES } from './events.ts'
@@ -183,6 +184,6 @@ export const listQuery = {
   type: Type.Optional(oneOf(TYPES, { description: 'Only this type.' })),
   status: Type.Optional(oneOf(STATUSES, { description: 'Only this status.' })),
   state: Type.Optional(oneOf(STATES, { description: 'Only this state.' })),
-  asset: Type.Optional(text(64, { description: 'Only this asset: a symbol or a contract address.' })),
-  reference_id: Type.Optional(text(128, { description: 'Only what was sent with this reference.' })),
+  asset: Type.Optional(searchText(64, { description: 'Only this asset: a symbol or a contract address.' })),
+  reference_id: Type.Optional(searchText(128, { description: 'Only what was sent with this reference.' })),
 }

@@ -121,7 +121,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
       '/v1/wallets/:wallet_id/transactions/:transaction_id/cancel',
       {
         schema: cancel,
-        config: { scope: 'transactions:write', idempotent: true, refusals },
+        config: { scope: 'transactions:write', idempotent: true, quotas: [], refusals },
       },
       async (request, reply) => {
         const { wallet_id: walletId, transaction_id: transactionId } = request.params
@@ -137,7 +137,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
       '/v1/wallets/:wallet_id/transactions/:transaction_id/speed-up',
       {
         schema: speedUp,
-        config: { scope: 'transactions:write', idempotent: true, refusals },
+        config: { scope: 'transactions:write', idempotent: true, quotas: [], refusals },
       },
       async (request, reply) => {
         const { wallet_id: walletId, transaction_id: transactionId } = request.params

@@ -55,6 +55,7 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         config: {
           scope: 'transactions:write',
           idempotent: true,
+          quotas: ['transactions_waiting'],
           waits: 'for the hash, 2 seconds at most',
           refusals: {
             409: 'The wallet is archived.',

@@ -58,6 +58,7 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
         config: {
           scope: 'wallets:write',
           idempotent: true,
+          quotas: ['wallets', 'ceremonies'],
           waits: 'for the address, 10 seconds at most, 30 for an mpc wallet',
           refusals: {
             409: 'The external_id names another wallet.',
@@ -88,6 +89,7 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
         config: {
           scope: 'wallets:write',
           idempotent: true,
+          quotas: ['watched_addresses'],
           refusals: { 409: 'The address is watched on this network already, or is that of a wallet of yours.' },
         },
       },

@@ -12,6 +12,7 @@ import {
   networkSchema,
   nullable,
   oneOf,
+  searchText,
   text,
 } from '../http/schemas.ts'
 import { KEYED_TYPES, type Notifications, WALLET_TYPES } from './events.ts'
@@ -118,9 +119,9 @@ export const reviseBody = closedObject(
 export const listQuery = {
   type: Type.Optional(oneOf(WALLET_TYPES, { description: 'Only this type.' })),
   network: Type.Optional(oneOf(networkSchema.enum, { description: 'Only on this chain.' })),
-  label: Type.Optional(text(128, { description: 'Only with exactly this label.' })),
+  label: Type.Optional(searchText(128, { description: 'Only with exactly this label.' })),
   address: Type.Optional(Type.String({ maxLength: 64, description: 'Only with this address, in any case.' })),
-  external_id: Type.Optional(text(64, { description: 'Only the one with this id of yours.' })),
+  external_id: Type.Optional(searchText(64, { description: 'Only the one with this id of yours.' })),
   status: Type.Optional(
     oneOf(WALLET_STATUSES, { description: 'Only this status; archived ones are left out otherwise.' }),
   ),

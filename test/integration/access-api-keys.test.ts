@@ -38,6 +38,17 @@ async function withAccess(t: Test) {
   return { log, pool, keys, issueApiKey, revokeApiKey, authenticator, operate }
 }
 
+t.test('the command refuses a key for a tenant of the service itself, and records nothing', async (t) => {
+  const { pool, operate } = await withAccess(t)
+  for (const tenant of ['system', 'sandbox'])
+    t.match(await operate('issue', '--tenant', tenant, '--environment', 'mainnet'), {
+      code: 1,
+      out: '',
+      err: /^keys: tenant must not be system or sandbox: [^\n]*\n$/,
+    })
+  t.equal((await pool.query('SELECT FROM events')).rowCount, 0)
+})
+
 t.test('a key works from its issue to its revocation, and nothing stored can make it again', async (t) => {
   const { log, pool, issueApiKey, revokeApiKey, authenticator } = await withAccess(t)
   const issued = await issueApiKey({ tenantId: 'acme', environment: 'testnet' }, { actor: 'operator' })

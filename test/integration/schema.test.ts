@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { migrate } from '../../src/event-log/migrate.ts'
+import { historyOf, insertEvent } from '../support/event-history.ts'
 import { withDatabase } from '../support/postgres.ts'
 
 const PRISMA = fileURLToPath(new URL('../../prisma', import.meta.url))
@@ -41,6 +42,27 @@ t.test('the page of the schema and the migrations tell of the same columns', asy
   )
   const page = columnsOf(await readFile(join(PRISMA, 'schema.prisma'), 'utf8'))
   t.strictSame(page.toSorted(), rows.map(({ line }) => line).toSorted())
+})
+
+t.test('events that were there before belong to the environment of their wallet, collection or stream', async (t) => {
+  const { pool } = await withDatabase(t)
+  await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+  const older = await mkdtemp(join(tmpdir(), 'bursar-migrations-'))
+  t.after(() => rm(older, { recursive: true, force: true }))
+  for (const name of await readdir(MIGRATIONS))
+    if (name < '20261122000710') await cp(join(MIGRATIONS, name), join(older, name), { recursive: true })
+  await migrate(pool, older)
+  for (const [stream, version, type, data] of historyOf('testnet', 't'))
+    await insertEvent(pool, stream, version, type, data)
+  for (const [stream, version, type, data] of historyOf('mainnet', 'm'))
+    await insertEvent(pool, stream, version, type, data)
+  await migrate(pool, MIGRATIONS)
+  const { rows } = await pool.query<{ stream_id: string; environment: string }>(
+    'SELECT stream_id, environment FROM events',
+  )
+  for (const { stream_id, environment } of rows)
+    t.equal(environment, stream_id.endsWith('_t') ? 'testnet' : 'mainnet', stream_id)
+  await t.rejects(pool.query("UPDATE events SET environment = 'testnet'"), /append-only/)
 })
 
 t.test('of what was mined before calls were known, the row tells from the log whether it succeeded', async (t) => {

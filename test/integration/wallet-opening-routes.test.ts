@@ -1,5 +1,6 @@
 /** Making wallets and watching addresses over HTTP: the contract's requests as they stand there, and every refusal. */
 import t, { type Test } from 'tap'
+import { told } from '../support/http.ts'
 import { CREATE, dataOf, FOREIGN, WATCH, withWalletApi } from '../support/wallet-api.ts'
 import { beat, runSigner, type WalletParts } from '../support/wallet-parts.ts'
 
@@ -149,5 +150,47 @@ t.test(
     const refused = await post('/v1/wallets/watch', { ...WATCH, address: own.address })
     t.equal(refused.status, 409)
     t.match(refused.body.errors, [{ code: 'address_is_own_wallet', details: { wallet_id: own.wallet_id } }])
+  },
+)
+
+t.test(
+  'no label or id can pass for another: what cannot be seen is refused by its code point, and so is what is not NFC',
+  async (t: Test) => {
+    const { parts, post, get } = await withWalletApi(t)
+    await beat(parts)
+    const create = (fields: object) => post('/v1/wallets/create', { ...CREATE, ...fields }, { prefer: 'respond-async' })
+    const fit = ['\u5bb6 \u200d \u2764\ufe0f', 'क्\u200dष', '\u{1f3f3}\ufe0f\u200d\u{1f308}', 'Zürich', '서울']
+    for (const label of fit) {
+      const answer = await create({ label, external_id: label })
+      t.match(dataOf(answer), { label, external_id: label })
+    }
+    const before = await countEvents(parts)
+    for (const [label, message] of [
+      [
+        'pay\u200bpal',
+        /^label must not contain U\+200B \(character 4\)\. Control characters, line breaks and invisible/,
+      ],
+      ['\u{1f3e6}\u202egro', /U\+202E \(character 2\)/],
+      ['a\u2066b', /U\+2066/],
+      ['a\u00adb', /U\+00AD/],
+      ['a\ufeff', /U\+FEFF/],
+      ['a\u061cb', /U\+061C/],
+      ['a\u3164', /U\+3164/],
+      ['a\u{e0041}', /U\+E0041/],
+      ['a\nb', /U\+000A/],
+      [
+        'Zu\u0308rich',
+        /^label must be in Unicode normalization form C \(NFC\), and differs from it at U\+0075 \(character 2\)/,
+      ],
+      ['\u212bngstrom', /U\+212B \(character 1\): normalize it before you send it\.$/],
+    ] as const) {
+      const answer = await create({ label, external_id: label })
+      t.strictSame([answer.status, ...told(answer)], [422, 'label invalid_text', 'external_id invalid_text'])
+      t.match(answer.body.errors?.[0]?.message, message)
+    }
+    t.equal(await countEvents(parts), before)
+    await parts.pool.query('UPDATE wallets SET label = $1 WHERE label = $2', ['old\u200b', 'Zürich'])
+    const found = await get(`/v1/wallets?label=${encodeURIComponent('old\u200b')}`)
+    t.match(found.body.data, { wallets: [{ label: 'old\u200b' }] }, 'what was stored before is read and found')
   },
 )

@@ -62,7 +62,7 @@ export const transferRoutes: Routes = (app) => {
   app.post(
     '/v1/wallets/:wallet_id/transfer',
     {
-      config: { scope: 'transactions:write', idempotent: true, waits: 'for the hash, 2 seconds at most' },
+      config: { scope: 'transactions:write', idempotent: true, quotas: [], waits: 'for the hash, 2 seconds at most' },
       schema: {
         summary: 'Send a transfer',
         description: 'Sends currency.',

@@ -2,11 +2,13 @@
 import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
 import { ID_PREFIXES } from '../../src/core/ids.ts'
+import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
 import { type AppParts, buildApp, type HttpSettings } from '../../src/http/app.ts'
 import type { Authenticator, Caller } from '../../src/http/caller.ts'
 import { createReadiness } from '../../src/http/health.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import type { App, Routes } from '../../src/http/request.ts'
+import type { TenantQuotas } from '../../src/http/tenant-quotas.ts'
 import { createLogger } from '../../src/logging.ts'
 
 /** Keys that the test application knows. */
@@ -17,6 +19,10 @@ export const KEYS = {
   exporter: 'key-that-exports-keys',
   /** May read wallets on testnet. */
   reader: 'key-that-reads-on-testnet',
+  /** May read the audit of acme on mainnet, and nothing else. */
+  auditor: 'key-that-audits-on-mainnet',
+  /** May read everything of acme on testnet. */
+  testnet: 'key-with-every-scope-on-testnet',
   /** Is in the database, but not yet in memory. */
   cold: 'key-that-was-not-used-lately',
 } as const
@@ -30,6 +36,8 @@ const CALLERS: Readonly<Record<string, Caller>> = {
     scopes: new Set(['*', 'recovery:export']),
   },
   [KEYS.reader]: { tenantId: 'acme', keyId: 'key_reader', environment: 'testnet', scopes: new Set(['wallets:read']) },
+  [KEYS.auditor]: { tenantId: 'acme', keyId: 'key_auditor', environment: 'mainnet', scopes: new Set(['audit:read']) },
+  [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: new Set(['*']) },
   [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: new Set(['*']) },
 }
 
@@ -87,6 +95,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     authenticator: authenticator(lookedUp),
     readiness: createReadiness([], clock),
     metrics: createMetrics('test'),
+    quotas: WITHOUT_QUOTAS,
     newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
     clock,
     ...parts,
@@ -111,6 +120,15 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
       }
     },
   }
+}
+
+const NO_LIMITS = Object.fromEntries(QUOTAS.map((quota) => [quota, 0])) as QuotaLimits
+const WITHOUT_QUOTAS: TenantQuotas = {
+  limitsOf: () => NO_LIMITS,
+  admit: () => ({ admitted: true, settle: () => undefined }),
+  findReplay: async () => null,
+  countRefusal: () => undefined,
+  clock: Date.now,
 }
 
 const SETTINGS: HttpSettings = {

@@ -1,5 +1,9 @@
 /** The wallet endpoints over HTTP on a fresh database, and shorthands for calling them. */
 import type { Test } from 'tap'
+import { composeQuotas } from '../../src/compose/quotas.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { type Answer, startTestApp } from './http.ts'
@@ -20,6 +24,7 @@ export const WATCH = {
 export type Call = (url: string, body?: object, headers?: Record<string, string>) => Promise<Answer>
 export type WalletApi = {
   readonly parts: WalletParts
+  readonly metrics: Metrics
   readonly post: Call
   readonly patch: Call
   readonly get: Call
@@ -27,18 +32,33 @@ export type WalletApi = {
 }
 
 export async function withWalletApi(t: Test): Promise<WalletApi> {
-  const parts = await withWallets(t)
+  return walletApi(await withWallets(t))
+}
+
+/**
+ * One more API process on the database of these parts.
+ *
+ * @param quotas its settings: `{ QUOTA_WALLETS: '2' }`; no limits without them
+ */
+export async function walletApi(parts: WalletParts, quotas?: Readonly<Record<string, string>>): Promise<WalletApi> {
+  const metrics = createMetrics('test')
+  const config = quotas && loadConfig({ DATABASE_URL: parts.url, ...quotas })
+  const findReplay = createFindReplay(parts.pool)
+  const held = config && composeQuotas({ pool: parts.pool, config, metrics }, { findReplay })
   const { send } = await startTestApp({
+    metrics,
+    ...(held ? { quotas: held.quotas } : {}),
     routes: (app) => {
       openingRoutes(parts)(app)
       walletRoutes(parts)(app)
+      held?.routes(app)
     },
   })
   const call =
     (method: 'POST' | 'PATCH' | 'GET' | 'DELETE'): Call =>
     (url, payload, headers = {}) =>
       send({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
-  return { parts, post: call('POST'), patch: call('PATCH'), get: call('GET'), remove: call('DELETE') }
+  return { parts, metrics, post: call('POST'), patch: call('PATCH'), get: call('GET'), remove: call('DELETE') }
 }
 
 export type WalletData = Record<string, unknown> & { readonly wallet_id: string }

@@ -64,6 +64,32 @@ t.test('every field of a key that breaks its rule is told at once', async (t) =>
   }
 })
 
+t.test(
+  'no key is issued to a tenant of the service itself, and one that was issued before stays readable',
+  async (t) => {
+    for (const tenantId of ['system', 'sandbox']) {
+      try {
+        apiKeyDecider.decide(issue({ tenantId }), apiKeyDecider.initialState)
+        t.fail(`${tenantId} was taken`)
+      } catch (error) {
+        t.match((error as { items: unknown }).items, [
+          {
+            field: 'tenant',
+            code: 'reserved_tenant',
+            message: /^tenant must not be system or sandbox: .*another name\.$/,
+          },
+        ])
+      }
+      const before: ApiKeyEvent = { type: 'ApiKeyIssued', data: { ...key, tenantId, issuedAt: NOW } }
+      given(before)
+        .when({ type: 'RevokeApiKey', now: NOW })
+        .expect(t, { type: 'ApiKeyRevoked', data: { revokedAt: NOW } })
+    }
+    for (const tenantId of ['system-a', 'sandboxes'])
+      t.ok(apiKeyDecider.decide(issue({ tenantId }), apiKeyDecider.initialState))
+  },
+)
+
 t.test('names, labels, scopes and times are taken by their rules', async (t) => {
   const good: Partial<typeof key>[] = [
     { tenantId: 'a' },

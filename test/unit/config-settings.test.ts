@@ -43,6 +43,19 @@ t.test('an empty environment is the sandbox on its defaults', async (t) => {
   t.same(config.warnings, [])
 })
 
+t.test('quotas have limits, and a tenant may have its own', async (t) => {
+  const { quotasOf } = loadConfig({
+    QUOTA_ASSETS: '7',
+    QUOTA_OVERRIDES: 'acme:assets=0,acme:wallets=9, globex:wallets=1',
+  })
+  t.match(quotasOf('initech'), { assets: 7, wallets: 100_000, ceremonies: 1_000 })
+  t.match(quotasOf('acme'), { assets: 0, wallets: 9, ceremonies: 1_000 })
+  t.match(quotasOf('globex'), { assets: 7, wallets: 1 })
+  for (const overrides of ['acme', 'acme:walets=1', 'acme:wallets=-1', 'Acme:wallets=1', 'acme:wallets=1e9'])
+    t.match(problemsOf({ QUOTA_OVERRIDES: overrides }), [/^QUOTA_OVERRIDES must be a comma list of tenant:quota=limit/])
+  t.match(problemsOf({ QUOTA_WALLETS: '-1' }), [/^QUOTA_WALLETS must be a whole number from 0 to/])
+})
+
 t.test('a database makes it production, and each chain with nodes gets the defaults of its network', async (t) => {
   const config = loadConfig({ ...PRODUCTION, BINANCE_TESTNET_RPC_URLS: 'http://bsc.example', PORT: '0' })
   t.equal(config.sandbox, false)

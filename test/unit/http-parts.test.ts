@@ -1,7 +1,9 @@
 /** How bodies are read and refusals are worded, each part against its rule. */
+import fc from 'fast-check'
 import t from 'tap'
 import { closest } from '../../src/core/closest.ts'
 import { fieldPath, stepsOf } from '../../src/core/field-path.ts'
+import { unfitIn } from '../../src/core/plain-text.ts'
 import { errorBody } from '../../src/http/envelope.ts'
 import { ERROR_TYPES, statusOf } from '../../src/http/error-status.ts'
 import { readJsonBody } from '../../src/http/json-body.ts'
@@ -154,4 +156,37 @@ t.test('an example of a whole is put together from those of its parts', async (t
       nested: { n: 1 },
     },
   )
+})
+
+t.test('of any text, what is taken is normal and has nothing in it that cannot be seen', async (t) => {
+  const parts = fc.constantFrom(
+    'a',
+    'é',
+    'e\u0301',
+    '\u200d',
+    '\u200b',
+    '\ufe0f',
+    '🏦',
+    '\u202e',
+    '\n',
+    '\ud83c',
+    '\u115f',
+    '가',
+    '\u1100\u1161',
+  )
+  const texts = fc.oneof(
+    fc.array(parts).map((some) => some.join('')),
+    fc.array(fc.integer({ min: 0, max: 0x10ffff })).map((some) => String.fromCodePoint(...some)),
+  )
+  fc.assert(
+    fc.property(texts, fc.boolean(), (text, lineFeeds) => {
+      const shown = text
+        .replace(/[\u200d\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u180b-\u180d\u180f]/gu, '')
+        .replaceAll('\n', lineFeeds ? '' : '\n')
+      const isFit = text === text.normalize('NFC') && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{DI}]/u.test(shown)
+      return (unfitIn(text, { lineFeeds }) === null) === isFit
+    }),
+    { numRuns: 500 },
+  )
+  t.pass()
 })

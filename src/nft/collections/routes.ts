@@ -67,6 +67,7 @@ export function collectionRoutes({ createCollection, findReplay, reads, untilMin
         config: {
           scope: 'nft:write',
           idempotent: true,
+          quotas: ['transactions_waiting'],
           waits: 'for the contract to be in a block, 15 seconds at most',
           refusals: {
             409: 'The wallet is archived.',

@@ -97,6 +97,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
+          quotas: quotasOfMint,
           waits:
             'for the tokens to be in a block, 15 seconds at most, or for the signature of a LAZY mint, 2 seconds at most',
           refusals: {
@@ -206,4 +207,10 @@ function toRequest(body: Static<typeof mintBody>): MintRequest {
     items: body.items,
     validUntil: body.valid_until,
   }
+}
+
+/** A LAZY mint has a voucher signed; any other sends transactions. */
+function quotasOfMint(body: unknown) {
+  const { minting_type } = body as Static<typeof mintBody>
+  return minting_type === 'LAZY' ? (['ceremonies'] as const) : (['transactions_waiting'] as const)
 }

@@ -49,6 +49,7 @@ export function tokenRoutes(ports: TokenRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
+          quotas: ['transactions_waiting'],
           waits: 'for the change to be in a block, 15 seconds at most',
           refusals: {
             409: 'The collection is not DYNAMIC, the token is not minted or is frozen, or the wallet is archived.',

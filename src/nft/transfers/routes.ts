@@ -56,6 +56,7 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
+          quotas: ['transactions_waiting'],
           waits: 'for the hash, 2 seconds at most',
           refusals: {
             404: 'There is no such collection.',

@@ -60,6 +60,7 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
+          quotas: ['transactions_waiting'],
           waits,
           refusals: {
             409: 'The mint is not LAZY, its voucher was redeemed or revoked, has expired or is not signed yet, or the wallet is archived.',
@@ -81,6 +82,7 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
+          quotas: ['transactions_waiting'],
           waits,
           refusals: {
             409: 'The mint is not LAZY, its voucher was redeemed or revoked already, or the wallet is archived.',

@@ -1,0 +1,22 @@
+/** What holds tenants to their quotas in an API process, and the route that shows them. */
+import type { Routes } from '../http/request.ts'
+import type { TenantQuotas } from '../http/tenant-quotas.ts'
+import { createAllowances } from '../quotas/allowances.ts'
+import { createCountUsage } from '../quotas/count-usage.ts'
+import { quotaRoutes } from '../quotas/routes.ts'
+import type { ApiParts } from './api-parts.ts'
+import type { Kernel } from './kernel.ts'
+
+export function composeQuotas(
+  { pool, config, metrics }: Pick<Kernel, 'pool' | 'config' | 'metrics'>,
+  { findReplay }: Pick<ApiParts, 'findReplay'>,
+): { readonly quotas: TenantQuotas; readonly routes: Routes } {
+  // Ages and rates, never the time of day: a clock that is set must not make a second of an hour.
+  const clock = () => performance.now()
+  const limitsOf = config.quotasOf
+  const { admit, usage } = createAllowances({ count: createCountUsage(pool), clock })
+  return {
+    quotas: { admit, findReplay, clock, limitsOf, countRefusal: metrics.countQuotaRefusal },
+    routes: quotaRoutes({ limitsOf, usage }),
+  }
+}

@@ -1,0 +1,55 @@
+/** The settings of the quotas of a tenant. Each default is far above what an honest tenant uses, and finite. */
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { type LimitsOf, QUOTAS, type Quota, type QuotaLimits, settingOf } from '../core/quotas.ts'
+import { list } from './schema-kinds.ts'
+
+/** Fits `bytes_per_second` of a fast network card. */
+const LARGEST = 1_000_000_000
+
+const limit = (value: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: LARGEST, default: value, description: `${description}; 0 for no limit.` })
+
+export const QUOTA_SETTINGS = {
+  // A wallet is a few rows and costs nothing while it rests: an exchange with a deposit address for each customer fits.
+  QUOTA_WALLETS: limit(100_000, 'Wallets of type hd and mpc that a tenant may have, archived ones included'),
+  // Watching is free for the tenant and the follower reads each busy address at each block: fewer than wallets.
+  QUOTA_WATCHED_ADDRESSES: limit(10_000, 'Addresses that a tenant may watch, archived ones included'),
+  // Each is a contract of a stranger whose balances are read for every wallet; a large portfolio has some hundred.
+  QUOTA_ASSETS: limit(500, 'ERC-20 contracts that a tenant may register'),
+  // An hour of transfers at 25 a second, on chains that mine none of them.
+  QUOTA_TRANSACTIONS_WAITING: limit(100_000, 'Transactions of a tenant that may be unmined at once'),
+  // Each takes tens of milliseconds of a signer, of mpc parties more: a thousand are done within a minute or two.
+  QUOTA_CEREMONIES: limit(
+    1_000,
+    'Wallets, share refreshes, signatures (messages, typed data, vouchers) and exports of a tenant that may be unfinished at once',
+  ),
+  // 100 requests a second that each wait ten seconds, as for the address of a wallet.
+  QUOTA_REQUESTS_IN_FLIGHT: limit(1_000, 'Requests of a tenant that an API process may be answering at once'),
+  // 100 pages of 80 KB a second. A core writes ten times that.
+  QUOTA_BYTES_PER_SECOND: limit(
+    8 * 1_024 * 1_024,
+    'Bytes of request and answer bodies of a tenant, a second and API process, ten seconds of it in a burst',
+  ),
+  QUOTA_OVERRIDES: list(
+    `^[a-z0-9][a-z0-9_-]{0,62}:(${QUOTAS.join('|')})=[0-9]{1,9}$`,
+    `must be a comma list of tenant:quota=limit, where quota is one of ${QUOTAS.join(', ')}`,
+    {
+      description: 'Quotas of single tenants, `acme:wallets=500000,acme:assets=0`. They take the place of the others.',
+    },
+  ),
+}
+
+type QuotaInput = Static<TObject<typeof QUOTA_SETTINGS>>
+
+/** @returns the limits of each tenant: those of the installation, and the overrides of the tenant in their place */
+export function quotaConfig(input: QuotaInput): LimitsOf {
+  const defaults = Object.fromEntries(
+    QUOTAS.map((quota) => [quota, (input as Readonly<Record<string, unknown>>)[settingOf(quota)]]),
+  ) as QuotaLimits
+  const byTenant = new Map<string, QuotaLimits>()
+  for (const text of input.QUOTA_OVERRIDES ?? []) {
+    const [, tenantId = '', quota = '', value = ''] = /^(.*):(.*)=(.*)$/.exec(text) ?? []
+    byTenant.set(tenantId, { ...(byTenant.get(tenantId) ?? defaults), [quota as Quota]: Number(value) })
+  }
+  return (tenantId) => byTenant.get(tenantId) ?? defaults
+}

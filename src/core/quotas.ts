@@ -1,0 +1,65 @@
+/** The quotas of a tenant: how much one may have, so that no tenant takes the service from the others. */
+import { BursarError, type ErrorItem } from './errors.ts'
+
+/** Counted in the database: what exists, or is unfinished, whichever API process accepted it. */
+export const COUNTED_QUOTAS = ['wallets', 'watched_addresses', 'assets', 'transactions_waiting', 'ceremonies'] as const
+export type CountedQuota = (typeof COUNTED_QUOTAS)[number]
+
+/** Every quota. The last two are counted by each API process for itself. */
+export const QUOTAS = [...COUNTED_QUOTAS, 'requests_in_flight', 'bytes_per_second'] as const
+export type Quota = (typeof QUOTAS)[number]
+
+/** The limit of each quota; 0 for no limit. */
+export type QuotaLimits = Readonly<Record<Quota, number>>
+
+/** The limits of a tenant. */
+export type LimitsOf = (tenantId: string) => QuotaLimits
+
+/** How much of a quota is in use. */
+export type QuotaUse = { readonly quota: Quota; readonly limit: number; readonly used: number }
+
+/** @returns the setting of a quota: `QUOTA_WALLETS` */
+export function settingOf(quota: Quota): string {
+  return `QUOTA_${quota.toUpperCase()}`
+}
+
+/** What is counted, and what makes room. */
+const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>> = {
+  wallets: ['wallets, archived ones included', 'Use or restore a wallet that it has'],
+  watched_addresses: ['watched addresses, archived ones included', 'Restore one that was archived'],
+  assets: ['registered assets', 'Use the assets that it has'],
+  transactions_waiting: ['transactions that are not mined', 'Wait until some are mined, or cancel some'],
+  ceremonies: [
+    'wallets, share refreshes, signatures and exports that are not finished',
+    'Wait until some of them are finished',
+  ],
+  requests_in_flight: ['requests that are being answered', 'Send fewer requests at once'],
+  bytes_per_second: ['bytes of bodies a second', 'Send the request again later'],
+}
+
+/** A tenant has used up one of its quotas. Nothing was recorded. */
+export class QuotaExceeded extends BursarError {
+  override readonly type = 'rate_limit_error'
+  override readonly code: `quota_${Quota}`
+  override readonly retryable = true
+  readonly use: QuotaUse
+  /** When another try may help; `null` where something must be removed first. */
+  readonly retryAfterSeconds: number | null
+
+  constructor(use: QuotaUse, retryAfterSeconds: number | null) {
+    const [counted, remedy] = WORDS[use.quota]
+    super(
+      `The tenant has used its quota of ${use.limit} ${counted}. ${remedy}, or ask the operator to raise ` +
+        `${settingOf(use.quota)} or the tenant's entry in QUOTA_OVERRIDES.`,
+    )
+    this.code = `quota_${use.quota}`
+    this.use = use
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+
+  override get items(): readonly ErrorItem[] {
+    const { quota, limit, used } = this.use
+    const details = { quota, setting: settingOf(quota), limit, used, remaining: Math.max(0, limit - used) }
+    return [{ type: this.type, code: this.code, message: this.message, details }]
+  }
+}

@@ -1,0 +1,18 @@
+/** What the API counts of quotas. */
+import { Counter, type Registry } from 'prom-client'
+import type { Quota } from '../core/quotas.ts'
+
+export type QuotaMetrics = {
+  /** One request that was refused because its tenant has used up a quota. */
+  readonly countQuotaRefusal: (quota: Quota) => void
+}
+
+export function createQuotaMetrics(registry: Registry): QuotaMetrics {
+  const refusals = new Counter({
+    name: 'bursar_quota_refusals_total',
+    help: 'Requests that were refused because a tenant has used up a quota.',
+    labelNames: ['quota'],
+    registers: [registry],
+  })
+  return { countQuotaRefusal: (quota) => refusals.inc({ quota }) }
+}

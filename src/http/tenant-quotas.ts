@@ -1,0 +1,212 @@
+/**
+ * Holds every tenant to its quotas, after authentication: bytes and requests in flight on every route with a key, and on a route
+ * that states `config.quotas` what the request would add. A refused request records nothing and learns what is left. A request
+ * whose Idempotency-Key was accepted before is answered as it was then, whatever is left now.
+ */
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
+import type { BursarError } from '../core/errors.ts'
+import type { Clock } from '../core/ids.ts'
+import type { Metadata } from '../core/messages.ts'
+import { type CountedQuota, type LimitsOf, type Quota, QuotaExceeded, type QuotaUse } from '../core/quotas.ts'
+import { createByteRates } from './byte-rates.ts'
+import type { App } from './request.ts'
+import { metadataOf } from './request-metadata.ts'
+
+/** What the request would add to: fixed for a route, or as its body says; `[]` for nothing. */
+export type RouteQuotas = readonly CountedQuota[] | ((body: unknown) => readonly CountedQuota[])
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    quotas?: RouteQuotas
+  }
+}
+
+type Admission =
+  | { readonly admitted: true; readonly settle: (recorded: boolean) => void }
+  | { readonly admitted: false; readonly used: number }
+
+export type TenantQuotas = {
+  readonly limitsOf: LimitsOf
+  /** Makes room for one more, or says how much is used. */
+  readonly admit: (tenantId: string, quota: CountedQuota, limit: number) => Admission | Promise<Admission>
+  /** What the idempotency key of a request made before; `null` for nothing. @throws IdempotencyKeyReused */
+  readonly findReplay: (metadata: Metadata) => Promise<string | null>
+  readonly countRefusal: (quota: Quota) => void
+  readonly clock: Clock
+}
+
+/** Seconds until another try may help. Wallets, addresses and assets stay. */
+const RETRY_AFTER_SECONDS: Readonly<Record<CountedQuota, number | null>> = {
+  wallets: null,
+  watched_addresses: null,
+  assets: null,
+  transactions_waiting: 5,
+  ceremonies: 1,
+}
+
+type Done = (error?: Error) => void
+
+/**
+ * An `onRoute` hook. It must be added before the one that authenticates, whose hook then comes first.
+ *
+ * @throws Error when a route that creates or spends does not state what it adds to: it fails the start
+ */
+export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions) => void {
+  const inFlight = createInFlight(quotas)
+  const bytes = createBytes(quotas)
+  return (route) => {
+    const { scope, idempotent, quotas: counted } = route.config ?? {}
+    if (scope === undefined || scope === 'public') return
+    if (idempotent && counted === undefined)
+      throw new Error(`${String(route.method)} ${route.url} must state config.quotas: what it adds to, or []`)
+    route.onRequest = [inFlight.begin, bytes.chargeRequest, ...[route.onRequest ?? []].flat()]
+    route.onResponse = [inFlight.close, bytes.chargeAnswer, ...[route.onResponse ?? []].flat()]
+    const handler = counted === undefined ? route.handler : withRoom(quotas, counted, route.handler)
+    route.handler = inFlight.during(handler)
+  }
+}
+
+/** Answers with the refusal: its headers say where this quota stands, in the place of the rate of the key. */
+function refusal(
+  { countRefusal }: TenantQuotas,
+  reply: FastifyReply,
+  use: QuotaUse,
+  retryAfterSeconds: number | null,
+): QuotaExceeded {
+  countRefusal(use.quota)
+  reply.header('ratelimit-limit', use.limit)
+  reply.header('ratelimit-remaining', Math.max(0, use.limit - use.used))
+  if (retryAfterSeconds === null) reply.removeHeader('ratelimit-reset')
+  else reply.header('ratelimit-reset', retryAfterSeconds).header('retry-after', retryAfterSeconds)
+  return new QuotaExceeded(use, retryAfterSeconds)
+}
+
+/** The handler, run once there is room for what it records. Runs after validation: a request that is wrong is told so first. */
+function withRoom(quotas: TenantQuotas, counted: RouteQuotas, handler: RouteHandlerMethod): RouteHandlerMethod {
+  return async function run(this: App, request, reply) {
+    const names = typeof counted === 'function' ? counted(request.body) : counted
+    const settle = await admitAll(quotas, names, request, reply)
+    let recorded = false
+    try {
+      const result = await handler.call(this, request, reply)
+      recorded = reply.statusCode < 400 && !reply.hasHeader('idempotency-replayed')
+      return result
+    } finally {
+      settle(recorded)
+    }
+  } as RouteHandlerMethod
+}
+
+async function admitAll(
+  quotas: TenantQuotas,
+  names: readonly CountedQuota[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<(recorded: boolean) => void> {
+  const { tenantId } = request.caller
+  const limits = quotas.limitsOf(tenantId)
+  const settles: ((recorded: boolean) => void)[] = []
+  const settleAll = (recorded: boolean) => {
+    for (const settle of settles) settle(recorded)
+  }
+  try {
+    for (const quota of names) {
+      const limit = limits[quota]
+      if (limit === 0) continue
+      const admission = await quotas.admit(tenantId, quota, limit)
+      if (admission.admitted) settles.push(admission.settle)
+      else if ((await replayOf(quotas, request)) === null)
+        throw refusal(quotas, reply, { quota, limit, used: admission.used }, RETRY_AFTER_SECONDS[quota])
+    }
+    return settleAll
+  } catch (error) {
+    settleAll(false)
+    throw error
+  }
+}
+
+async function replayOf({ findReplay }: TenantQuotas, request: FastifyRequest): Promise<string | null> {
+  return request.idempotency === null ? null : findReplay(metadataOf(request))
+}
+
+/**
+ * Counts what a tenant has under way. A request counts until its answer is sent and its handler is done: one whose client hung up
+ * still costs what its handler waits for.
+ */
+function createInFlight(quotas: TenantQuotas) {
+  const inFlight = new Map<string, number>()
+  const parts = new WeakMap<FastifyRequest, Set<'answer' | 'handler'>>()
+
+  function end(request: FastifyRequest, part: 'answer' | 'handler'): void {
+    const open = parts.get(request)
+    if (open === undefined || !open.delete(part) || open.size > 0) return
+    parts.delete(request)
+    const { tenantId } = request.caller
+    const left = (inFlight.get(tenantId) ?? 1) - 1
+    if (left === 0) inFlight.delete(tenantId)
+    else inFlight.set(tenantId, left)
+  }
+
+  return {
+    begin(request: FastifyRequest, reply: FastifyReply, done: Done) {
+      const { tenantId } = request.caller
+      const limit = quotas.limitsOf(tenantId).requests_in_flight
+      const used = inFlight.get(tenantId) ?? 0
+      if (limit > 0 && used >= limit)
+        return done(refusal(quotas, reply, { quota: 'requests_in_flight', limit, used }, 1))
+      if (!parts.has(request)) {
+        inFlight.set(tenantId, used + 1)
+        parts.set(request, new Set(['answer']))
+      }
+      done()
+    },
+    during(handler: RouteHandlerMethod): RouteHandlerMethod {
+      return async function run(this: App, request, reply) {
+        parts.get(request)?.add('handler')
+        try {
+          return await handler.call(this, request, reply)
+        } finally {
+          end(request, 'handler')
+        }
+      } as RouteHandlerMethod
+    },
+    close(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
+      end(request, 'answer')
+      done()
+    },
+  }
+}
+
+/** Charges a tenant for the bodies that it sends and gets. Whoever has none left is refused before the body is read. */
+function createBytes(quotas: TenantQuotas) {
+  const rates = createByteRates(quotas.clock)
+
+  function judge(request: FastifyRequest, reply: FastifyReply): BursarError | undefined {
+    const { tenantId } = request.caller
+    const limit = quotas.limitsOf(tenantId).bytes_per_second
+    if (limit === 0) return undefined
+    const waitSeconds = rates.secondsInDebt(tenantId, limit)
+    if (waitSeconds > 0) return refusal(quotas, reply, { quota: 'bytes_per_second', limit, used: limit }, waitSeconds)
+    rates.charge(tenantId, limit, lengthOf(request.headers['content-length']))
+    return undefined
+  }
+
+  return {
+    chargeRequest: (request: FastifyRequest, reply: FastifyReply, done: Done) => done(judge(request, reply)),
+    chargeAnswer(request: FastifyRequest, reply: FastifyReply, done: () => void) {
+      if (request.authenticated !== null) {
+        const { tenantId } = request.authenticated
+        const limit = quotas.limitsOf(tenantId).bytes_per_second
+        // A body without a length was charged nothing when it began: what it was is known now.
+        const read = request.headers['content-length'] === undefined ? lengthOf(request.bodyLength) : 0
+        if (limit > 0) rates.charge(tenantId, limit, read + lengthOf(reply.getHeader('content-length')))
+      }
+      done()
+    },
+  }
+}
+
+function lengthOf(value: unknown): number {
+  const length = Number(value)
+  return Number.isSafeInteger(length) && length > 0 ? length : 0
+}
