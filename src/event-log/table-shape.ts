@@ -34,7 +34,7 @@ export async function readPrimaryKeys(
 export type TableShape = {
   /** Each makes one key or index of the live table, by the same name, on a table of another schema. */
   readonly indexes: (schema: string) => readonly string[]
-  /** Each gives one role what it may do with the live table. */
+  /** The owner first, then what each role may do with the live table. */
   readonly grants: (schema: string) => readonly string[]
   /** Changes when a migration changes the table. */
   readonly digest: string
@@ -55,6 +55,10 @@ export async function readShape(client: ClientBase, schema: string, table: strin
        FROM pg_class c, aclexplode(c.relacl) AS g WHERE c.oid = $1::text::regclass AND g.grantee <> c.relowner ORDER BY 1, 2`,
     [live],
   )
+  const { rows: owners } = await client.query<{ owner: string }>(
+    'SELECT quote_ident(pg_get_userbyid(relowner)) AS owner FROM pg_class WHERE oid = $1::text::regclass',
+    [live],
+  )
   const { rows: columns } = await client.query(
     `SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute
       WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
@@ -70,11 +74,13 @@ export async function readShape(client: ClientBase, schema: string, table: strin
             )
           : `ALTER TABLE ${quoted(other)}.${quoted(table)} ADD CONSTRAINT ${quoted(name)} ${constraint}`,
       ),
-    grants: (other) =>
-      grants.map(
+    grants: (other) => [
+      ...owners.map(({ owner }) => `ALTER TABLE ${quoted(other)}.${quoted(table)} OWNER TO ${owner}`),
+      ...grants.map(
         ({ privilege, role, grantable }) =>
           `GRANT ${privilege} ON ${quoted(other)}.${quoted(table)} TO ${role}${grantable ? ' WITH GRANT OPTION' : ''}`,
       ),
+    ],
     digest: JSON.stringify([columns, indexes, grants]),
   }
 }

@@ -162,7 +162,7 @@ t.test('a party that is given another key-encryption key does not start, and say
   const child = spawn(process.execPath, ['--import', 'tsx', entry], {
     env: {
       PATH: process.env.PATH,
-      DATABASE_URL: config.databaseUrl ?? '',
+      DATABASE_URL: service.urlAs('party'),
       ETHEREUM_RPC_URLS: chains[0]?.rpcUrls.join(','),
       MPC_PARTY: '1',
       MPC_PARTY_DIR: place?.directory,

@@ -141,8 +141,9 @@ BEGIN
                                                  data jsonb, metadata jsonb, recorded_at timestamptz, hash text)
        ORDER BY x.stream_id, x.stream_version
     RETURNING stream_id, type)
-  SELECT string_agg(DISTINCT type || ' in ' || stream_id, ', ') INTO beyond FROM added
-   WHERE NOT may.unlimited AND split_part(stream_id, '-', 1) || ':' || type <> ALL (may.events);
+  SELECT string_agg(named.name, ', ') INTO beyond
+    FROM (SELECT DISTINCT split_part(added.stream_id, '-', 1) || ':' || added.type AS name FROM added WHERE NOT may.unlimited) AS named
+   WHERE named.name <> ALL (may.events);
   IF beyond IS NOT NULL THEN
     RAISE EXCEPTION 'the database user % may not append %', session_user, beyond USING ERRCODE = 'insufficient_privilege';
   END IF;
