@@ -23,6 +23,8 @@ export type Metrics = ReorgMetrics & {
   readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
   /** Transactions that a lane signed at once. */
   readonly countSigned: (signed: { network: string; transactions: number }) => void
+  /** One transaction that the signer left alone, because the database contradicts itself or the key is another one. */
+  readonly countRefusedToSign: () => void
   /** One step of the export of a wallet's key. */
   readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
   /** One checkpoint that was not signed, because the log contradicts what was signed before. */
@@ -57,6 +59,11 @@ export function createMetrics(processName: string): Metrics {
   const calls = timer('bursar_rpc_duration_seconds', 'Time of a JSON-RPC call.', ['network', 'method', 'outcome'])
   const jobs = timer('bursar_job_duration_seconds', 'Time of a job.', ['queue', 'outcome'])
   const pins = timer('bursar_ipfs_pin_duration_seconds', 'Time to pin metadata on the IPFS node.', ['outcome'])
+  const refusedToSign = new Counter({
+    name: 'bursar_signer_refused_total',
+    help: 'Transactions that were not signed because the database contradicts itself, or the key is another one.',
+    registers,
+  })
   const help = {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
@@ -95,6 +102,7 @@ export function createMetrics(processName: string): Metrics {
     },
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
+    countRefusedToSign: () => refusedToSign.inc(),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
     ...createReorgMetrics(registry),
     mpc: createMpcMetrics(registry),
