@@ -59,14 +59,10 @@ export function createMetrics(processName: string): Metrics {
   const calls = timer('bursar_rpc_duration_seconds', 'Time of a JSON-RPC call.', ['network', 'method', 'outcome'])
   const jobs = timer('bursar_job_duration_seconds', 'Time of a job.', ['queue', 'outcome'])
   const pins = timer('bursar_ipfs_pin_duration_seconds', 'Time to pin metadata on the IPFS node.', ['outcome'])
-  const refusedToSign = new Counter({
-    name: 'bursar_signer_refused_total',
-    help: 'Transactions that were not signed because the database contradicts itself, or the key is another one.',
-    registers,
-  })
   const help = {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
+    refused: 'Transactions that were not signed: the database contradicts itself, or the key is another one.',
     exports: "Exports of wallets' keys, by step.",
     refusals: 'Checkpoints that were not signed because the log contradicts an earlier one.',
     failures: 'Gauges that could not be read.',
@@ -78,13 +74,10 @@ export function createMetrics(processName: string): Metrics {
     registers,
   })
   const signed = new Counter({ name: 'bursar_signed_total', help: help.signed, labelNames: ['network'], registers })
-  const exports = new Counter({
-    name: 'bursar_wallet_exports_total',
-    help: help.exports,
-    labelNames: ['step'],
-    registers,
-  })
+  const exported = { name: 'bursar_wallet_exports_total', help: help.exports, labelNames: ['step'] }
+  const exports = new Counter({ ...exported, registers })
   const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: help.refusals, registers })
+  const refused = new Counter({ name: 'bursar_signer_refused_total', help: help.refused, registers })
   const failures = new Counter({
     name: 'bursar_gauge_failures_total',
     help: help.failures,
@@ -102,7 +95,7 @@ export function createMetrics(processName: string): Metrics {
     },
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
-    countRefusedToSign: () => refusedToSign.inc(),
+    countRefusedToSign: () => refused.inc(),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
     ...createReorgMetrics(registry),
     mpc: createMpcMetrics(registry),
