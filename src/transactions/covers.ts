@@ -48,8 +48,8 @@ export function coversTransaction(
     (transaction.chainId === state.intent.chainId ? null : 'the chain is another than the recorded one') ??
     brokenNonce(state, transaction.nonce) ??
     brokenFees(transaction, facts.maxFeePerGasCap) ??
-    brokenBounds(state, transaction) ??
-    brokenCall(state, transaction, facts)
+    brokenCall(state, transaction, facts) ??
+    brokenBounds(state, transaction)
   if (rule !== null) return notCovered(rule)
   const signedNonce = otherNonce(state, transaction.nonce, facts)
   if (signedNonce === undefined) return COVERED
