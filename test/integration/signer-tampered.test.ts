@@ -6,7 +6,9 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
+import { composeOperator } from '../../src/compose/operator.ts'
 import { signatureAggregate } from '../../src/signatures/projection.ts'
+import { runCommandLine } from '../support/cli.ts'
 import { createWallet, type LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { createApiClient } from '../support/service-api.ts'
@@ -79,6 +81,12 @@ t.test('a row that says otherwise than its stream is not signed, until it is put
     t.match(refusals(id).at(-1), { reason: new RegExp(column) }, `${column}: ${refusals(id).at(-1)?.reason}`)
     await service.stopWorker('signer')
     t.match(await stage.read(payer, id), { state: 'requested', hash: null })
+    const { findings } = JSON.parse((await runCommandLine(composeOperator(service.env), 'stuck --json')).out)
+    const tampered = { kind: 'not_as_recorded', subject: `transaction ${id}` }
+    t.match(
+      findings.find(({ kind }: { kind: string }) => kind === tampered.kind),
+      tampered,
+    )
     await pool.query(`UPDATE transactions SET ${column} = $2 WHERE transaction_id = $1`, [id, rows[0]?.value])
   }
   const before = await stage.rpc('eth_getBalance', RECIPIENT, 'latest')
