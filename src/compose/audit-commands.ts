@@ -10,6 +10,7 @@ import type { CliCommand, Within } from '../cli/command.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { apiParts } from './api-parts.ts'
 import { composeTakeCheckpoint } from './auditor.ts'
+import { CHECKED_MODELS } from './checked-models.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
 import { transactionParts } from './transaction-parts.ts'
@@ -23,6 +24,7 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
     verifyCommand(
       within(({ config, chains }) => ({
         chains: chains.all.map(({ settings: { chainId, network }, client }) => ({ chainId, network, client })),
+        models: CHECKED_MODELS,
         databaseUrl: config.databaseUrl ?? '',
         publicKeyFile: `${config.audit.keyFile}${PUBLIC_SUFFIX}`,
         checkpointFile: config.audit.checkpointFile,

@@ -23,6 +23,9 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** The follower writes twice of a transaction, at its block and some blocks later: about 4 KB each. */
 const RECENT_STREAMS: Readonly<Record<string, number>> = { 'chain-follower': 10_000 }
 
+/** Processes that hold keys or shares of keys: they act on no event that somebody edited. */
+const VERIFYING = /^(signer|mpc-party-\d+)$/
+
 export type Kernel = {
   readonly config: Config
   readonly processName: string
@@ -89,6 +92,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
       clock,
       onBatch: metrics.observeAppend,
       recentStreams: RECENT_STREAMS[processName] ?? 0,
+      verifies: VERIFYING.test(processName),
     }),
     leases: createLeases({ pool, holder: `${processName}@${instance}`, leaseMs: config.leaseMs }),
     chainOf(chainId) {

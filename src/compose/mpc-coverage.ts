@@ -1,14 +1,21 @@
 /** What a party looks up before it signs: whether the log, read by its own connection, wants exactly what it was asked for. */
+import { BrokenChain } from '../event-log/chain-check.ts'
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature, CoverageOf, PartySignPorts } from '../keys/mpc/party-sign.ts'
+import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
 import { mintAggregate } from '../nft/mints/projection.ts'
 import { coversVoucher } from '../nft/vouchers/covers.ts'
 import { coversSignature } from '../signatures/covers.ts'
 import { signatureAggregate } from '../signatures/projection.ts'
+import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { coversTransaction } from '../transactions/covers.ts'
 import { transactionAggregate } from '../transactions/projection.ts'
-import { createWalletFacts } from '../wallets/wallet-facts.ts'
+import type { TransactionState } from '../transactions/state.ts'
+import { createSigningWalletOf, type SigningWallet, WalletUnfit } from '../wallets/signing-wallet.ts'
+import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
+import { composeCheckRecorded } from './check-recorded.ts'
 import type { Kernel } from './kernel.ts'
+import { composeNonceWindow, type NonceWindow } from './nonce-window.ts'
 
 /** What failed or was cancelled before a signature of it was recorded. */
 export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
@@ -22,57 +29,33 @@ export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
   }
 }
 
-export function composeCoverage({ log, pool, chains }: Kernel): CoverageOf {
-  const factsOf = createWalletFacts(pool)
-
-  async function transactions(asked: readonly AskedSignature[]): Promise<Coverage[]> {
-    const loaded = await log.loadMany(
-      transactionAggregate,
-      asked.map(({ intent }) => intent.id),
-    )
-    const states = new Map(loaded.map(({ id, state }) => [id, state]))
-    const named = [...states.values()].flatMap((state) =>
-      state.state === 'unknown' ? [] : (state.intent.dependsOn ?? []),
-    )
-    const dependencies = new Map(
-      (named.length === 0 ? [] : await log.loadMany(transactionAggregate, [...new Set(named)])).map(({ id, state }) => [
-        id,
-        state,
-      ]),
-    )
-    return asked.map(({ intent, subject, address, signedNonces }) => {
-      const state = states.get(intent.id)
-      if (subject.kind !== 'transaction' || state === undefined) return notCovered('the intent is a transaction')
-      const chain = chains.byChainId(subject.transaction.chainId)
-      if (chain === undefined) return notCovered('no such chain is configured')
-      const dependsOn = state.state === 'unknown' ? null : state.intent.dependsOn
-      return coversTransaction(
-        state,
-        { address, transaction: subject.transaction },
-        {
-          maxFeePerGasCap: chain.settings.maxFeePerGasWei,
-          dependency: dependsOn ? (dependencies.get(dependsOn) ?? null) : null,
-          signedNonces,
-          now: log.now(),
-        },
-      )
-    })
-  }
+/** @param journal of this party */
+export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'highestOf'>): CoverageOf {
+  const { log } = kernel
+  const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
+  const transactions = coverTransactions(kernel, {
+    check: composeCheckRecorded(kernel, walletOf),
+    isNear: composeNonceWindow(kernel, journal),
+  })
 
   async function voucher({ intent, subject, keyId }: AskedSignature): Promise<Coverage> {
     const { state } = await log.load(mintAggregate, intent.id)
     if (subject.kind !== 'typed_data') return notCovered('the intent is a voucher')
-    const walletId = state.state === 'unknown' || state.voucher === null ? null : state.voucher.walletId
-    const key = walletId === null ? null : (await factsOf(walletId))?.key
-    if (walletId === null || key?.kind !== 'mpc' || key.keyId !== keyId) {
-      return notCovered('the key is not that of the wallet that owns the contract')
-    }
-    return coversVoucher(state, { walletId, typedData: subject.typedData })
+    if (state.state === 'unknown' || state.voucher === null) return notCovered('the log has no such voucher')
+    const { voucher: terms, mint } = state
+    const wallet = await walletOf(terms.walletId)
+    if (!isKeyOf(wallet, keyId)) return notCovered('the key is not that of the wallet that owns the contract')
+    if (wallet.tenantId !== mint.tenantId) return notCovered('the wallet is of another tenant than the mint')
+    return coversVoucher(state, { walletId: terms.walletId, typedData: subject.typedData })
   }
 
-  async function signature({ intent, subject, address }: AskedSignature): Promise<Coverage> {
+  async function signature({ intent, subject, address, keyId }: AskedSignature): Promise<Coverage> {
     const { state } = await log.load(signatureAggregate, intent.id)
     if (subject.kind === 'transaction') return notCovered('the intent is a message or typed data')
+    if (state.type === 'unknown') return notCovered('the log has no such signature')
+    const wallet = await walletOf(state.wish.walletId)
+    if (!isKeyOf(wallet, keyId)) return notCovered('the key is not that of the wallet that the wish names')
+    if (wallet.tenantId !== state.wish.tenantId) return notCovered('the wallet is of another tenant than the wish')
     return coversSignature(
       state,
       subject.kind === 'message'
@@ -88,10 +71,60 @@ export function composeCoverage({ log, pool, chains }: Kernel): CoverageOf {
     for (const [index, item] of inTransactions.entries()) verdicts.set(item, of[index] ?? notCovered('not judged'))
     await Promise.all(
       asked.map(async (item) => {
-        if (item.intent.kind === 'voucher') verdicts.set(item, await voucher(item))
-        if (item.intent.kind === 'signature') verdicts.set(item, await signature(item))
+        if (item.intent.kind === 'voucher') verdicts.set(item, await voucher(item).catch(unlessBroken))
+        if (item.intent.kind === 'signature') verdicts.set(item, await signature(item).catch(unlessBroken))
       }),
     )
     return asked.map((item) => verdicts.get(item) ?? notCovered('there is no such kind of intent'))
+  }
+}
+
+/** A stream that somebody edited wants nothing, and holds up nothing else. */
+function unlessBroken(error: unknown): Coverage {
+  if (error instanceof BrokenChain || error instanceof WalletUnfit) return notCovered(error.message)
+  throw error
+}
+
+function isKeyOf({ key }: SigningWallet, keyId: string): boolean {
+  return key.kind === 'mpc' && key.keyId === keyId
+}
+
+function coverTransactions(
+  { log, chains }: Kernel,
+  { check, isNear }: { readonly check: CheckRecorded; readonly isNear: NonceWindow },
+): (asked: readonly AskedSignature[]) => Promise<readonly Coverage[]> {
+  async function dependenciesOf(states: readonly TransactionState[]): Promise<ReadonlyMap<string, TransactionState>> {
+    const named = new Set(states.flatMap((state) => (state.state === 'unknown' ? [] : (state.intent.dependsOn ?? []))))
+    if (named.size === 0) return new Map()
+    const loaded = await log.loadChecked(transactionAggregate, [...named])
+    return new Map(loaded.flatMap(({ id, state, broken }) => (broken === null ? [[id, state]] : [])))
+  }
+
+  return async (asked) => {
+    const checked = new Map((await check(asked.map(({ intent }) => intent.id))).map((each) => [each.loaded.id, each]))
+    const dependencies = await dependenciesOf([...checked.values()].map(({ loaded }) => loaded.state))
+    return Promise.all(
+      asked.map(async ({ intent, subject, address, keyId, signedNonces }): Promise<Coverage> => {
+        const found = checked.get(intent.id)
+        if (subject.kind !== 'transaction' || found === undefined) return notCovered('the intent is a transaction')
+        if (found.problem !== null) return notCovered(found.problem)
+        if (!isKeyOf(found.wallet, keyId)) return notCovered('the key is not that of the wallet that pays')
+        const { state } = found.loaded
+        const { transaction } = subject
+        const chain = chains.byChainId(transaction.chainId)
+        if (chain === undefined) return notCovered('no such chain is configured')
+        const dependsOn = state.state === 'unknown' ? null : state.intent.dependsOn
+        const facts = {
+          maxFeePerGasCap: chain.settings.maxFeePerGasWei,
+          dependency: dependsOn ? (dependencies.get(dependsOn) ?? null) : null,
+          signedNonces,
+          now: log.now(),
+        }
+        const verdict = coversTransaction(state, { address, transaction }, facts)
+        if (!verdict.covered || (await isNear({ chainId: transaction.chainId, address }, transaction.nonce)))
+          return verdict
+        return notCovered('the nonce is far ahead of what the log, this party and the chain know of the address')
+      }),
+    )
   }
 }

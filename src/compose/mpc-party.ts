@@ -12,6 +12,7 @@ import { createSettleShares } from '../keys/mpc/settle-shares.ts'
 import { openShareStore } from '../keys/mpc/share-store.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
+import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import type { Kernel } from './kernel.ts'
 import { composeCoverage, composeEnded } from './mpc-coverage.ts'
 import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
@@ -64,7 +65,7 @@ export async function startMpcParty(
       journal,
       bans,
       jointKeysOf,
-      coverageOf: composeCoverage(kernel),
+      coverageOf: composeCoverage(kernel, journal),
       endedOf: composeEnded(kernel),
       onNotCovered: ({ keyId, intent }, rule) =>
         kernel.logger.error(
@@ -72,7 +73,13 @@ export async function startMpcParty(
           'asked to sign what the log does not want: who asks for it?',
         ),
     },
-    ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, jointKeysOf }),
+    ceremonies: createPartyCeremonies({
+      me,
+      engine: ceremonies,
+      store,
+      jointKeysOf,
+      covers: composeCeremonyCoverage(kernel),
+    }),
     settle: createSettleShares({ store, jointKeysOf }),
     roundMs: { signing: settings.roundTimeoutMs, ceremonies: CEREMONY_ROUND_MS },
     observe: observer(kernel),

@@ -6,9 +6,13 @@ import { findOpenRefreshes } from '../mpc-keys/jobs.ts'
 import { findUnsignedVouchers } from '../nft/vouchers/jobs.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
+import { createFindUnsound } from '../operator/stuck/find-unsound.ts'
 import { findWaitingExports } from '../recovery/jobs.ts'
 import { findPendingSignatures } from '../signatures/jobs.ts'
 import { findRequestedWallets } from '../wallets/jobs.ts'
+import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
+import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
+import { composeCheckRecorded } from './check-recorded.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
 
@@ -16,7 +20,9 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel))))
 }
 
-function operatorPorts({ config, pool, log, jobs, chains, clock }: Kernel): OperatorPorts {
+function operatorPorts(kernel: Kernel): OperatorPorts {
+  const { config, pool, log, jobs, chains, clock } = kernel
+  const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
   const parties = config.mpc === null || config.mpc.addresses === null ? [] : [...config.mpc.addresses.keys()]
   return {
     pool,
@@ -38,6 +44,7 @@ function operatorPorts({ config, pool, log, jobs, chains, clock }: Kernel): Oper
       { name: 'exports', find: (before, limit) => findWaitingExports(pool, before, limit) },
       { name: 'balances', find: (before, limit) => findUnobservedWallets(pool, before, limit) },
     ],
+    findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf)),
     hasIpfs: config.ipfs !== null,
     parties,
     settings: config,

@@ -5,7 +5,8 @@
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
-import type { KeyRef, Signer } from '../keys/signer.ts'
+import { senderOf } from '../keys/sender-of.ts'
+import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { openTenantSeeds, type TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSignVoucher } from '../nft/vouchers/sign-voucher.ts'
@@ -18,7 +19,9 @@ import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { createCreateHdWallet } from '../wallets/create-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
-import { createWalletFacts } from '../wallets/wallet-facts.ts'
+import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
+import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
+import { composeCheckRecorded } from './check-recorded.ts'
 import type { Kernel } from './kernel.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
@@ -46,19 +49,20 @@ export async function startSigner(
   const hd = createHdSigner({ seeds })
   const mpc = await coordinate(kernel, keys)
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
-  const keyOf = composeKeyOf(kernel)
-  const drainLane = composeLane(kernel, signer, keyOf)
-  const signVoucher = createSignVoucher({ log, signer, keyOf })
+  const factsOf = createRecordedWalletFacts(log)
+  const walletOf = createSigningWalletOf(factsOf)
+  const drainLane = composeLane(kernel, signer, walletOf)
+  const signVoucher = createSignVoucher({ log, signer, walletOf })
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
     hd: createCreateHdWallet({ log, signer: hd }),
     mpc: mpcKeys?.createMpcWallet ?? null,
   })
-  const signRecorded = createSignRecorded({ log, signer, keyOf })
+  const signRecorded = createSignRecorded({ log, signer, walletOf })
   const workers = [
     jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
     jobs.process('wallet', ({ wallet_id }) => makeKey(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
-    jobs.process('export', exportHandler(kernel, seeds), { concurrency: EXPORTS_AT_ONCE }),
+    jobs.process('export', exportHandler(kernel, seeds, factsOf), { concurrency: EXPORTS_AT_ONCE }),
     jobs.process('voucher', ({ mint_id }) => signVoucher(mint_id ?? ''), { concurrency: VOUCHERS_AT_ONCE }),
     jobs.process('signature', ({ signature_id }) => signRecorded(signature_id ?? ''), {
       concurrency: SIGNATURES_AT_ONCE,
@@ -72,10 +76,14 @@ export async function startSigner(
   }
 }
 
-function exportHandler({ config, pool, log, logger, metrics }: Kernel, { load }: TenantSeeds): JobHandler {
+function exportHandler(
+  { config, log, logger, metrics }: Kernel,
+  { load }: TenantSeeds,
+  walletOf: WalletFactsOf,
+): JobHandler {
   const sealExport = createSealExport({
     log,
-    walletOf: createWalletFacts(pool),
+    walletOf,
     loadSeed: load,
     allowedRecipients: config.exportRecipients,
     onEnded(exportId, { tenantId, walletId, recipient, status, refusal }) {
@@ -87,24 +95,11 @@ function exportHandler({ config, pool, log, logger, metrics }: Kernel, { load }:
   return ({ export_id }) => sealExport(export_id ?? '')
 }
 
-type KeyOf = (walletId: string) => Promise<KeyRef>
-
-function composeKeyOf({ pool }: Kernel): KeyOf {
-  const factsOf = createWalletFacts(pool)
-  return async (walletId) => {
-    const key = (await factsOf(walletId))?.key
-    if (key === undefined || key === null) throw new Error(`wallet ${walletId} has no key`)
-    return key
-  }
-}
-
-function composeLane(
-  { config, pool, log, leases, clock, chainOf, logger, metrics }: Kernel,
-  signer: Signer,
-  keyOf: KeyOf,
-) {
+function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) {
+  const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
-  const shared = { log, lanes, signer, keyOf, clock }
+  const check = composeCheckRecorded(kernel, walletOf)
+  const shared = { log, lanes, signer, senderOf, check, clock, onRefused: refusing(kernel) }
   const nonceOf = async ({ chainId, address }: Lane) =>
     Number(await rpcCall(chainOf(chainId).client, 'eth_getTransactionCount', [address, 'latest']))
   const replace = createReplaceInLane({
@@ -144,4 +139,12 @@ function composeLane(
       }
     },
   })
+}
+
+/** Nothing is lost: what is refused waits, and is looked at again with every pass over its lane. */
+function refusing({ logger, metrics }: Kernel): (transactionId: string, reason: string) => void {
+  return (transactionId, reason) => {
+    metrics.countRefusedToSign()
+    logger.error({ transaction_id: transactionId, reason }, 'a transaction is not what was recorded: it is not signed')
+  }
 }

@@ -4,7 +4,7 @@ import { canonicalEvent, chainHash } from './hash-chain.ts'
 import type { EventRow } from './rows.ts'
 
 /** An event is not what was appended, or one is missing before it. */
-class BrokenChain extends BursarError {
+export class BrokenChain extends BursarError {
   override readonly type = 'conflict'
   override readonly code = 'broken_chain'
 }
@@ -20,20 +20,28 @@ export function createChainCheck(): (event: EventRow) => void {
       version = 0
       hash = ''
     }
-    version += 1
-    const place = `Event ${event.position} (${streamId}, version ${event.stream_version})`
-    if (event.stream_version !== version) {
-      throw new BrokenChain(
-        `${place} follows on version ${version - 1} of its stream: what was between them is missing.`,
-      )
-    }
-    hash = chainHash(hash, canonicalOf(event))
-    if (hash !== event.hash.toString('hex')) {
-      throw new BrokenChain(
-        `${place} does not have the hash that follows from its content and the event before it: one of them was changed.`,
-      )
-    }
+    const problem = chainProblem({ version, hash }, event)
+    if (problem !== null) throw new BrokenChain(problem)
+    version = event.stream_version
+    hash = event.hash.toString('hex')
   }
+}
+
+/**
+ * What is wrong with an event that is read after `before` in its stream; `null` when it follows on it.
+ *
+ * @param before version and hash of the event before it; 0 and the empty string for the first one
+ */
+export function chainProblem(
+  before: { readonly version: number; readonly hash: string },
+  event: EventRow,
+): string | null {
+  const place = `Event ${event.position} (${event.stream_id}, version ${event.stream_version})`
+  if (event.stream_version !== before.version + 1) {
+    return `${place} follows on version ${before.version} of its stream: what was between them is missing.`
+  }
+  if (chainHash(before.hash, canonicalOf(event)) === event.hash.toString('hex')) return null
+  return `${place} does not have the hash that follows from its content and the event before it: one of them was changed.`
 }
 
 function canonicalOf(row: EventRow): string {

@@ -7,8 +7,10 @@ import type { Clock } from '../core/ids.ts'
 import { toInstant } from '../core/ids.ts'
 import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
 import { type Aggregate, type Change, change, type EventSchemas, type Loaded, upcast } from './aggregate.ts'
+import { BrokenChain, createChainCheck } from './chain-check.ts'
 import { type Commit, type Guards, StreamConflict } from './commit.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
+import { type Checked, createLoadChecked } from './load-checked.ts'
 import { createRecentStates } from './recent-states.ts'
 import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
 import type { WakeUps } from './wake-ups.ts'
@@ -27,6 +29,14 @@ export type EventLog = {
     aggregate: Aggregate<S, C, E>,
     ids: readonly string[],
   ) => Promise<Loaded<S>[]>
+  /**
+   * As `loadMany`, with the hash chain of each stream recomputed from its first event: whoever signs acts on what was
+   * appended, and a stream that somebody edited says so without holding up the others.
+   */
+  readonly loadChecked: <S, C, E extends Event>(
+    aggregate: Aggregate<S, C, E>,
+    ids: readonly string[],
+  ) => Promise<Checked<S>[]>
   /** Heads of streams whose state is known from elsewhere; streams that do not exist are at version 0. */
   readonly heads: (streamIds: readonly string[]) => Promise<StreamHead[]>
   /**
@@ -56,8 +66,13 @@ export function createEventLog(settings: {
   readonly onBatch?: AppendObserver
   /** Streams whose state is kept in memory after an append: for processes that come back to what they wrote. */
   readonly recentStreams?: number
+  /**
+   * Every load recomputes hash chains, and throws BrokenChain where one does not hold: for processes that sign, which must not
+   * act on an event that somebody edited.
+   */
+  readonly verifies?: boolean
 }): EventLog {
-  const { pool, wakeUps, clock } = settings
+  const { pool, wakeUps, clock, verifies = false } = settings
   const group = createGroupCommit(pool, wakeUps.announce, settings.onBatch)
   const recent = createRecentStates(settings.recentStreams ?? 0)
   const now = () => toInstant(clock())
@@ -67,7 +82,10 @@ export function createEventLog(settings: {
     recent.remember(commit.changes)
   }
 
+  const loadChecked = createLoadChecked(pool)
+
   const loadMany: EventLog['loadMany'] = async (aggregate, ids) => {
+    if (verifies) return (await loadChecked(aggregate, ids)).map(requireWhole)
     const loaded = new Map(
       ids.map((id) => {
         const streamId = `${aggregate.category}-${id}`
@@ -115,6 +133,7 @@ export function createEventLog(settings: {
   return {
     load,
     loadMany,
+    loadChecked,
     execute,
     now,
     append,
@@ -136,11 +155,17 @@ export function createEventLog(settings: {
         text: `SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = $1 ORDER BY stream_version`,
         values: [`${aggregate.category}-${id}`],
       })
+      if (verifies) rows.forEach(createChainCheck())
       return rows.map((row) =>
         toRecorded(row, upcast<never>(aggregate.schemas, row.type, row.schema_version, row.data)),
       )
     },
   }
+}
+
+function requireWhole<State>({ broken, tenantId: _, ...loaded }: Checked<State>): Loaded<State> {
+  if (broken !== null) throw new BrokenChain(broken)
+  return loaded
 }
 
 type LoadedRow = Pick<EventRow, 'stream_id' | 'stream_version' | 'type' | 'schema_version' | 'data' | 'hash'>

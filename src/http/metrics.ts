@@ -25,6 +25,8 @@ export type Metrics = ReorgMetrics &
     readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
     /** Transactions that a lane signed at once. */
     readonly countSigned: (signed: { network: string; transactions: number }) => void
+    /** One transaction that the signer left alone, because the database contradicts itself or the key is another one. */
+    readonly countRefusedToSign: () => void
     /** One step of the export of a wallet's key. */
     readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
     /** One checkpoint that was not signed, because the log contradicts what was signed before. */
@@ -62,6 +64,7 @@ export function createMetrics(processName: string): Metrics {
   const help = {
     batches: 'Commits in one batch.',
     signed: 'Transactions signed.',
+    refused: 'Transactions that were not signed: the database contradicts itself, or the key is another one.',
     exports: "Exports of wallets' keys, by step.",
     refusals: 'Checkpoints that were not signed because the log contradicts an earlier one.',
     failures: 'Gauges that could not be read.',
@@ -73,13 +76,10 @@ export function createMetrics(processName: string): Metrics {
     registers,
   })
   const signed = new Counter({ name: 'bursar_signed_total', help: help.signed, labelNames: ['network'], registers })
-  const exports = new Counter({
-    name: 'bursar_wallet_exports_total',
-    help: help.exports,
-    labelNames: ['step'],
-    registers,
-  })
+  const exported = { name: 'bursar_wallet_exports_total', help: help.exports, labelNames: ['step'] }
+  const exports = new Counter({ ...exported, registers })
   const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: help.refusals, registers })
+  const refused = new Counter({ name: 'bursar_signer_refused_total', help: help.refused, registers })
   const failures = new Counter({
     name: 'bursar_gauge_failures_total',
     help: help.failures,
@@ -97,6 +97,7 @@ export function createMetrics(processName: string): Metrics {
     },
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
+    countRefusedToSign: () => refused.inc(),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
     ...createReorgMetrics(registry),
     ...createQuotaMetrics(registry),

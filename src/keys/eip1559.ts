@@ -46,7 +46,7 @@ export function withSignature(
 type Field = Uint8Array | string | readonly never[]
 
 /** In the order of EIP-1559; the access list is always empty. */
-function encodeFields(transaction: UnsignedTransaction): Field[] {
+export function encodeFields(transaction: UnsignedTransaction): Field[] {
   const { chainId, nonce, to, value, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
   if (maxPriorityFeePerGas > maxFeePerGas) throw new RangeError('maxPriorityFeePerGas is larger than maxFeePerGas')
   return [
@@ -62,7 +62,8 @@ function encodeFields(transaction: UnsignedTransaction): Field[] {
   ]
 }
 
-function typed(fields: readonly Field[]): Buffer {
+/** The typed envelope (EIP-2718) over RLP. */
+export function typed(fields: readonly Field[]): Buffer {
   return Buffer.from(TYPE + encodeRlp(fields as Parameters<typeof encodeRlp>[0]).slice(2), 'hex')
 }
 

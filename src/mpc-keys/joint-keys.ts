@@ -1,6 +1,7 @@
 /**
- * What the log says of joint keys, for those who make and use their shares. Read from the streams themselves; what is
- * remembered is used only while its stream has not grown, so that nobody ever uses the shares of an epoch that is over.
+ * What the log says of joint keys, for those who make and use their shares. Read from the streams themselves, with their hash
+ * chains verified: a key whose events were edited is not there. What is remembered is used only while its stream has not
+ * grown, so that nobody ever uses the shares of an epoch that is over.
  */
 import { LRUCache } from 'lru-cache'
 import type { Loaded } from '../event-log/aggregate.ts'
@@ -13,16 +14,17 @@ import type { KnownMpcKey, MpcKeyState } from './state.ts'
 const REMEMBERED = 10_000
 
 /** One query for any number of keys; a second one for those that are new or have changed. */
-export function createJointKeysOf(log: Pick<EventLog, 'heads' | 'loadMany'>): JointKeysOf {
+export function createJointKeysOf(log: Pick<EventLog, 'heads' | 'loadChecked'>): JointKeysOf {
   const remembered = new LRUCache<string, Loaded<MpcKeyState>>({ max: REMEMBERED })
   return async (keyIds) => {
     const ids = [...new Set(keyIds)]
     const heads = await log.heads(ids.map((id) => `${mpcKeyAggregate.category}-${id}`))
     const loaded = new Map(ids.map((id) => [id, remembered.get(id)]))
     const changed = ids.filter((id, place) => loaded.get(id)?.hash !== heads[place]?.hash)
-    for (const key of changed.length === 0 ? [] : await log.loadMany(mpcKeyAggregate, changed)) {
+    for (const key of changed.length === 0 ? [] : await log.loadChecked(mpcKeyAggregate, changed)) {
       loaded.set(key.id, key)
-      if (key.version > 0) remembered.set(key.id, key)
+      if (key.broken !== null) loaded.delete(key.id)
+      else if (key.version > 0) remembered.set(key.id, key)
     }
     const found = new Map<string, JointKey>()
     for (const [id, key] of loaded) {

@@ -13,6 +13,7 @@ export const FINDING_KINDS = {
   follower_behind: 'the follower is far behind the head of its chain',
   lane_without_holder: 'requests wait to be signed and no signer holds their lane',
   lane_not_signing: 'a signer holds the lane and signs nothing',
+  not_as_recorded: 'a request waits, and its row, its events or its wallet contradict each other',
   not_sent: 'signed bytes were not taken by a node',
   not_mined: 'a node has the bytes and no block takes them',
   fee_under_base: 'the base fee is above what the lowest nonce of a lane offers',

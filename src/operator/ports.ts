@@ -8,6 +8,7 @@ import type { EventLog } from '../event-log/log.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { OperatorChain } from './chain-now.ts'
 import type { OperatorSettings } from './limits.ts'
+import type { FindUnsound } from './stuck/find-unsound.ts'
 import type { WaitingSource } from './stuck/service-facts.ts'
 
 export type OperatorPorts = {
@@ -18,6 +19,7 @@ export type OperatorPorts = {
   readonly queueBackend: 'PostgreSQL' | 'Redis'
   readonly chains: readonly OperatorChain[]
   readonly sources: readonly WaitingSource[]
+  readonly findUnsound: FindUnsound
   readonly hasIpfs: boolean
   /** Parties of the joint keys; none where there are no mpc wallets. */
   readonly parties: readonly number[]

@@ -62,7 +62,7 @@ export function createSealExport(ports: SealExportPorts): SealExport {
 type Sealed = { readonly command: ExportCommand; readonly rows: readonly ReadModelRow[] }
 
 async function seal(ports: SealExportPorts, exportId: string, request: KnownExport, now: string): Promise<Sealed> {
-  const plaintext = Buffer.from(JSON.stringify(await keyFile(ports, exportId, request.walletId, now), null, 2))
+  const plaintext = Buffer.from(JSON.stringify(await keyFile(ports, exportId, request, now), null, 2))
   const ciphertext = armored(await sealTo([request.recipient], plaintext))
   plaintext.fill(0)
   const expiresAt = toInstant(Date.parse(now) + KEPT_MS)
@@ -73,10 +73,18 @@ async function seal(ports: SealExportPorts, exportId: string, request: KnownExpo
 }
 
 /** What the recipient reads: the key, and all that is needed to use it elsewhere. */
-async function keyFile({ walletOf, loadSeed }: SealExportPorts, exportId: string, walletId: string, now: string) {
+async function keyFile(
+  { walletOf, loadSeed }: SealExportPorts,
+  exportId: string,
+  { walletId, tenantId }: KnownExport,
+  now: string,
+) {
   const wallet = await walletOf(walletId)
   if (wallet?.key?.kind !== 'hd') throw new Error(`wallet ${walletId} has no hd key`)
   const { address, network, environment, chainId, key } = wallet
+  if (wallet.tenantId !== tenantId || key.tenantId !== tenantId) {
+    throw new Error(`export ${exportId} of tenant ${tenantId} names a wallet or a key of another tenant`)
+  }
   const derived = hdKey(await loadSeed(key.tenantId), key.index)
   if (derived.address !== address) {
     throw new Unavailable(

@@ -4,43 +4,38 @@
  * Invariant: what is signed was recorded before, a signature is recorded only when the wallet's address is recovered from it
  * and the recorded digest, and the first one stays: a job that comes twice changes nothing.
  */
-import { BursarError, NotFound } from '../core/errors.ts'
+import { NotFound } from '../core/errors.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { recoverSigner } from '../keys/recover-signer.ts'
+import { SignatureMismatch } from '../keys/signature-mismatch.ts'
 import type { KeyRef, Signer } from '../keys/signer.ts'
+import { type SigningWalletOf, WalletUnfit } from '../wallets/signing-wallet.ts'
 import { signatureAggregate } from './projection.ts'
 import type { KnownSignature } from './state.ts'
 
 export type SignRecordedPorts = {
   readonly log: EventLog
   readonly signer: Pick<Signer, 'signMessage' | 'signTypedData'>
-  /** The key of a wallet. */
-  readonly keyOf: (walletId: string) => Promise<KeyRef>
-}
-
-/** A signer gave what is not the signature of the wallet's key. Another try may ask others, or the same in a better hour. */
-class SignatureMismatch extends BursarError {
-  override readonly type = 'internal_error'
-  override readonly code = 'signature_mismatch'
-  override readonly retryable = true
-  constructor(address: string) {
-    super(`The signer's answer is no signature of ${address}: it was thrown away.`)
-  }
+  readonly walletOf: SigningWalletOf
 }
 
 /**
- * @throws NotFound for an unknown signature; Unavailable when the key cannot be reached, SignatureMismatch: the job comes
- *   again
+ * @throws NotFound for an unknown signature; Unavailable when the key cannot be reached, SignatureMismatch, WalletUnfit:
+ *   the job comes again
  */
 export type SignRecorded = (signatureId: string) => Promise<void>
 
-export function createSignRecorded({ log, signer, keyOf }: SignRecordedPorts): SignRecorded {
+export function createSignRecorded({ log, signer, walletOf }: SignRecordedPorts): SignRecorded {
   return async (signatureId) => {
     const { state } = await log.load(signatureAggregate, signatureId)
     if (state.type === 'unknown') throw new NotFound('signature')
     if (state.signature !== null) return
     const { tenantId, walletId, address, digest } = state.wish
-    const signature = await sign(signer, await keyOf(walletId), signatureId, state)
+    const wallet = await walletOf(walletId)
+    if (wallet.tenantId !== tenantId || wallet.address !== address) {
+      throw new WalletUnfit(`Wallet ${walletId} is not the one that ${signatureId} was recorded for.`)
+    }
+    const signature = await sign(signer, wallet.key, signatureId, state)
     if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)
     const metadata = { tenantId, actor: 'worker:signer', causationId: signatureId }
     const command = { type: 'RecordSignature', signature, now: log.now() } as const

@@ -9,6 +9,7 @@ import { COVERED, type Coverage, notCovered, sameHex } from '../keys/coverage.ts
 import type { UnsignedTransaction } from '../keys/signer.ts'
 import { buildCall, buildCancellation, type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
 import { outcomeOf } from './dependency.ts'
+import { mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
 import { isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 
 /** EIP-7825: what a transaction may use at most. */
@@ -21,7 +22,7 @@ export type AskedTransaction = {
 }
 
 export type TransactionFacts = {
-  /** The hard cap of the chain, wei for one unit of gas. */
+  /** The hard cap of the chain, wei for one unit of gas; what was reserved sets a lower one. */
   readonly maxFeePerGasCap: bigint
   /** The transaction that the intent depends on; `null` where it names none. */
   readonly dependency: TransactionState | null
@@ -47,7 +48,8 @@ export function coversTransaction(
     (transaction.chainId === state.intent.chainId ? null : 'the chain is another than the recorded one') ??
     brokenNonce(state, transaction.nonce) ??
     brokenFees(transaction, facts.maxFeePerGasCap) ??
-    brokenCall(state, transaction, facts)
+    brokenCall(state, transaction, facts) ??
+    brokenBounds(state, transaction)
   if (rule !== null) return notCovered(rule)
   const signedNonce = otherNonce(state, transaction.nonce, facts)
   if (signedNonce === undefined) return COVERED
@@ -80,6 +82,22 @@ function brokenFees({ gasLimit, maxFeePerGas, maxPriorityFeePerGas }: UnsignedTr
   if (gasLimit < PLAIN_TRANSFER_GAS || gasLimit > MAX_GAS) return 'the gas limit is none that a chain takes'
   if (maxFeePerGas > cap) return 'the fee is above the cap'
   return maxPriorityFeePerGas > maxFeePerGas ? 'the tip is above the fee' : null
+}
+
+/** Fees and gas stay within what was held back and, step by step, what replaced what. */
+function brokenBounds(state: KnownTransaction, { gasLimit, maxFeePerGas }: UnsignedTransaction): string | null {
+  const newest = newestAttempt(state)
+  if (newest === null) {
+    if (gasLimit > mostGas(state.intent)) return 'the gas limit is far above what was reserved'
+    return maxFeePerGas > mostFirstFee(state.intent) ? 'the fee is far above what was reserved' : null
+  }
+  if (maxFeePerGas < BigInt(newest.fees.maxFeePerGas)) return 'the fee is below that of the bytes that it replaces'
+  if (maxFeePerGas > mostReplacementFee(newest.fees))
+    return 'the fee is more than twice that of the bytes that it replaces'
+  const isCancelled = state.cancellationRequested || newest.purpose === 'cancel'
+  return isCancelled || gasLimit === BigInt(newest.fees.gasLimit)
+    ? null
+    : 'the gas limit is another than that of the bytes that it replaces'
 }
 
 function brokenCall(state: KnownTransaction, transaction: UnsignedTransaction, facts: TransactionFacts): string | null {

@@ -6,22 +6,24 @@
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { Unavailable } from '../core/errors.ts'
-import { type Clock, toInstant } from '../core/ids.ts'
 import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
-import { type KeyRef, NonceClaimed, type Signer } from '../keys/signer.ts'
-import { buildCall, type Call, unsigned } from './build-call.ts'
+import { buildCall, type Call } from './build-call.ts'
+import { checkLane, type Sound } from './check-lane.ts'
+import type { CheckRecorded } from './check-recorded.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
-import type { GasEstimate, GasRequest } from './estimate-gas.ts'
-import type { FailureCode, Fees, GasPriority, Intent, RecordedQuote, SignedBytes } from './events.ts'
+import { GAS_MARGIN_PERCENT, type GasEstimate, type GasRequest } from './estimate-gas.ts'
+import type { FailureCode, Fees, GasPriority, Intent, RecordedQuote } from './events.ts'
 import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
 import { recordedQuote } from './recorded-quote.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
-import type { KnownTransaction, TransactionState } from './state.ts'
+import { type SignBatchPorts, signBatch } from './sign-batch.ts'
+import { mostFirstFee, mostGas } from './spend-bounds.ts'
+import type { TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** Transactions that are signed in one append: about 60 ms of signing, half a megabyte of SQL. */
@@ -35,15 +37,14 @@ export type LaneChain = {
   readonly nonceOf: (address: string) => Promise<number>
 }
 
-export type DrainLanePorts = {
+export type DrainLanePorts = SignBatchPorts & {
   readonly log: EventLog
   readonly leases: Leases
   readonly lanes: LaneReads
   readonly chainOf: (chainId: number) => LaneChain
-  readonly signer: Signer
-  readonly keyOf: (walletId: string) => Promise<KeyRef>
+  /** Whether what was recorded may be signed. */
+  readonly check: CheckRecorded
   readonly replace: ReplaceInLane
-  readonly clock: Clock
   readonly maxInFlight: number
   readonly fillGaps: FillGaps
   /** Told of each batch once it is in the log, for metrics. */
@@ -83,20 +84,20 @@ async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease, gaps: n
   const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room))
   if (ids.length === 0) return false
   const [waiting, quote, chainNonce] = await Promise.all([
-    loadWaiting(log, ids),
+    loadWaiting(ports, lane, ids),
     quoteUnderCap(chain),
     chain.nonceOf(lane.address),
   ])
   const { ready, refused } = await examine(waiting, chain, quote, log.now())
   const nonces = await lanes.freeNonces(lane, chainNonce, ready.length)
-  const signed = await lease.during(() => sign(ports, lane, ready, nonces))
+  const signed = await lease.during(async () => (ready.length === 0 ? [] : signBatch(ports, lane, ready, nonces)))
   const context = (loaded: Loaded<TransactionState>) => ({
     metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
     now: log.now(),
   })
   const changes: Change[] = decided([
     ...refused.map(({ loaded, command }) => change(transactionAggregate, loaded, command, context(loaded))),
-    ...signed.map(({ loaded, bytes, quote: basis }) =>
+    ...signed.map(({ item: { loaded, quote: basis }, bytes }) =>
       change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote: basis }, context(loaded)),
     ),
   ])
@@ -114,23 +115,22 @@ async function quoteUnderCap(chain: LaneChain): Promise<FeeQuote | null> {
   })
 }
 
-type Waiting = {
-  readonly loaded: Loaded<TransactionState>
-  readonly transaction: KnownTransaction
-  readonly dependency: DependencyOutcome | null
-}
+/** Of a dependency whose events were edited. */
+const NOT_KNOWN: DependencyOutcome = { outcome: 'open' }
+
+type Waiting = Sound & { readonly dependency: DependencyOutcome | null }
 type Candidate = Waiting & { readonly call: Call }
 type Ready = Candidate & { readonly fees: Fees; readonly quote: RecordedQuote }
 type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
 
-/** What still waits to be signed, with what became of the transactions that it depends on. */
-async function loadWaiting(log: EventLog, ids: readonly string[]): Promise<Waiting[]> {
-  const known = (await log.loadMany(transactionAggregate, ids)).flatMap((loaded) =>
-    loaded.state.state === 'requested' ? [{ loaded, transaction: loaded.state }] : [],
-  )
+/** What still waits to be signed and may be, with what became of the transactions that it depends on. */
+async function loadWaiting(ports: DrainLanePorts, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
+  const known = (await checkLane(ports, lane, ids)).filter(({ transaction }) => transaction.state === 'requested')
   const named = new Set(known.flatMap(({ transaction }) => transaction.intent.dependsOn ?? []))
-  const dependencies = named.size === 0 ? [] : await log.loadMany(transactionAggregate, [...named])
-  const outcomes = new Map(dependencies.map(({ id, state }) => [id, outcomeOf(id, state)]))
+  const dependencies = named.size === 0 ? [] : await ports.log.loadChecked(transactionAggregate, [...named])
+  const outcomes = new Map(
+    dependencies.map(({ id, state, broken }) => [id, broken === null ? outcomeOf(id, state) : NOT_KNOWN]),
+  )
   return known.map((item) => ({ ...item, dependency: outcomes.get(item.transaction.intent.dependsOn ?? '') ?? null }))
 }
 
@@ -184,22 +184,33 @@ function judge(
   if (quote === null) return null
   if (estimate === undefined) throw new Error('fewer gas estimates than calls')
   if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
-  const fees = chooseFees(quote, gasPriority, reserved, gasLimitOf(intent, estimate.gasLimit))
+  const gasLimit = gasLimitOf(intent, estimate.gasLimit)
+  if (gasLimit === null) return fail(loaded, 'fee_cap_exceeded', tooMuchGas(estimate.gasLimit, reserved.gasLimit), now)
+  const fees = chooseFees(quote, gasPriority, reserved, gasLimit)
   return { ...candidate, fees, quote: recordedQuote(quote, gasPriority) }
+}
+
+function tooMuchGas(estimated: bigint, reserved: string): string {
+  return `It needs ${estimated} gas now, and ${reserved} was held back for it: send it again.`
 }
 
 /**
  * A call gets at least what was reserved for it: the state that it was simulated on may want less gas than the one that it
  * meets, after what is signed before it. What it does not use costs nothing.
+ *
+ * @returns `null` when it needs more than may be spent on it
  */
-export function gasLimitOf({ data, reserved }: Pick<Intent, 'data' | 'reserved'>, estimated: bigint): bigint {
-  const least = data === null ? 0n : BigInt(reserved.gasLimit)
-  return estimated > least ? estimated : least
+export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated: bigint): bigint | null {
+  const least = intent.data === null ? 0n : BigInt(intent.reserved.gasLimit)
+  const most = mostGas(intent)
+  if (estimated <= most) return estimated > least ? estimated : least
+  return (estimated * 100n) / GAS_MARGIN_PERCENT <= most ? most : null
 }
 
 /**
  * The tip of now, and the cap that was reserved when the request was accepted as long as it leaves room for one rise of
- * the base fee (EIP-1559: 12.5 % a block); so what was held back is what may be spent.
+ * the base fee (EIP-1559: 12.5 % a block); so what was held back is what may be spent. Where fees rose further than the first
+ * bytes may follow, replacements follow step by step.
  */
 export function chooseFees(
   quote: FeeQuote,
@@ -210,46 +221,14 @@ export function chooseFees(
   const fresh = quote[priority]
   const cap = BigInt(reserved.maxFeePerGas)
   const enough = (quote.baseFeePerGas * 9n) / 8n + fresh.maxPriorityFeePerGas
+  const maxFeePerGas = cap >= enough ? cap : smallest(fresh.maxFeePerGas, mostFirstFee({ reserved }))
   return {
     gasLimit: gasLimit.toString(),
-    maxFeePerGas: (cap >= enough ? cap : fresh.maxFeePerGas).toString(),
-    maxPriorityFeePerGas: fresh.maxPriorityFeePerGas.toString(),
+    maxFeePerGas: maxFeePerGas.toString(),
+    maxPriorityFeePerGas: smallest(fresh.maxPriorityFeePerGas, maxFeePerGas).toString(),
   }
 }
 
-type Signed = { readonly loaded: Loaded<TransactionState>; readonly bytes: SignedBytes; readonly quote: RecordedQuote }
-
-async function sign(
-  ports: DrainLanePorts,
-  lane: Lane,
-  ready: readonly Ready[],
-  nonces: readonly number[],
-): Promise<Signed[]> {
-  const { signer, keyOf, clock } = ports
-  const requests = await Promise.all(
-    ready.map(async ({ loaded, transaction, call, fees }, index) => ({
-      key: await keyOf(transaction.intent.walletId),
-      intent: { kind: 'transaction' as const, id: loaded.id },
-      transaction: unsigned(lane.chainId, nonces[index] as number, call, fees),
-    })),
-  )
-  const signatures = await signer.signTransactions(requests).catch((error: unknown) => {
-    if (error instanceof NonceClaimed && !isFirst(nonces, error.nonce)) return error
-    throw error
-  })
-  if (signatures instanceof NonceClaimed) return sign(ports, lane, ready, withFirst(nonces, signatures.nonce))
-  return signatures.map(({ hash, rawTransaction }, index) => {
-    const { loaded, fees, quote } = ready[index] as Ready
-    const nonce = nonces[index] as number
-    return { loaded, quote, bytes: { nonce, hash, rawTransaction, fees, signedAt: toInstant(clock()) } }
-  })
-}
-
-function isFirst(nonces: readonly number[], nonce: number): boolean {
-  return nonces[0] === nonce
-}
-
-/** The first transaction gets this nonce; what it would have had goes to the others in turn. */
-function withFirst(nonces: readonly number[], nonce: number): number[] {
-  return [nonce, ...nonces.filter((other) => other !== nonce)].slice(0, nonces.length)
+function smallest(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
 }

@@ -20,7 +20,7 @@ export type GasEstimate =
   | { readonly ok: false; readonly code: 'execution_reverted' | 'insufficient_funds'; readonly reason: string }
 
 /** Room for state that changes between the simulation and the block: a fifth more. */
-const MARGIN_PERCENT = 120n
+export const GAS_MARGIN_PERCENT = 120n
 
 /** @throws Unavailable when the node does not answer, or has not seen the block of a request: nothing is known then */
 export function createEstimateGas(client: RpcReader, code: CodeLookup) {
@@ -49,7 +49,7 @@ function toEstimateRequest({ from, call }: GasRequest) {
 }
 
 function readAnswer(answer: RpcResult | undefined): GasEstimate {
-  if (answer?.ok) return { ok: true, gasLimit: (BigInt(answer.value as string) * MARGIN_PERCENT) / 100n }
+  if (answer?.ok) return { ok: true, gasLimit: (BigInt(answer.value as string) * GAS_MARGIN_PERCENT) / 100n }
   const failure = answer === undefined ? null : classifyCallFailure(answer.error)
   if (failure?.type === 'reverted')
     return {

@@ -3,31 +3,32 @@
  * most one of the versions can ever be mined, because they share their nonce.
  */
 import { bumpFees, type FeeQuote } from '../chain/fees.ts'
-import { type Clock, toInstant } from '../core/ids.ts'
-import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { type Change, change } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
-import type { KeyRef, Signer } from '../keys/signer.ts'
-import { buildCall, buildCancellation, PLAIN_TRANSFER_GAS, unsigned } from './build-call.ts'
+import { buildCall, buildCancellation, PLAIN_TRANSFER_GAS } from './build-call.ts'
+import { checkLane, type Sound } from './check-lane.ts'
+import type { CheckRecorded } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
 import { recordedQuote } from './recorded-quote.ts'
-import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
+import { type SignBatchPorts, signUnder } from './sign-batch.ts'
+import { mostReplacementFee } from './spend-bounds.ts'
+import { type Attempt, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** The lowest nonces block all others: only these are bumped in one round. */
 const MAX_BUMPS = 16
 
-export type ReplacePorts = {
+export type ReplacePorts = SignBatchPorts & {
   readonly log: EventLog
   readonly lanes: LaneReads
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
   /** The hard cap of a chain, wei for one unit of gas. */
   readonly capOf: (chainId: number) => bigint
-  readonly signer: Signer
-  readonly keyOf: (walletId: string) => Promise<KeyRef>
-  readonly clock: Clock
+  /** Whether what was recorded may be signed. */
+  readonly check: CheckRecorded
   /** How long bytes may stay out of a block before they are made dearer. */
   readonly replaceAfterMs: number
   readonly onCapReached: (transactionId: string) => void
@@ -46,9 +47,9 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
     const ids = [...new Set([...wanted, ...stuck])]
     if (ids.length === 0) return false
     const quote = await ports.quoteOf(lane.chainId)
-    const loaded = await log.loadMany(transactionAggregate, ids)
+    const sound = await checkLane(ports, lane, ids)
     const changes: Change[] = decided(
-      await lease.during(() => Promise.all(loaded.map((item) => replacement(ports, lane, item, quote)))),
+      await lease.during(() => Promise.all(sound.map((item) => replacement(ports, lane, item, quote)))),
     )
     if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
     return stuck.length > 0
@@ -58,11 +59,10 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
 async function replacement(
   ports: ReplacePorts,
   lane: Lane,
-  loaded: Loaded<TransactionState>,
+  { loaded, wallet, transaction }: Sound,
   quote: FeeQuote,
 ): Promise<Change | null> {
-  const transaction = loaded.state
-  if (transaction.state === 'unknown' || !isUnmined(transaction)) return null
+  if (!isUnmined(transaction)) return null
   const newest = newestAttempt(transaction)
   if (newest === null) return null
   const purpose = purposeOf(transaction, newest)
@@ -76,26 +76,12 @@ async function replacement(
   }
   const call =
     purpose === 'cancel' || newest.purpose === 'cancel' ? buildCancellation(transaction) : buildCall(transaction)
-  const key = await ports.keyOf(transaction.intent.walletId)
-  const [signed] = await ports.signer.signTransactions([
-    {
-      key,
-      intent: { kind: 'transaction', id: loaded.id },
-      transaction: unsigned(lane.chainId, newest.nonce, call, fees),
-    },
-  ])
-  if (signed === undefined) throw new Error('the signer answered fewer signatures than it was asked for')
-  const bytes = {
-    nonce: newest.nonce,
-    hash: signed.hash,
-    rawTransaction: signed.rawTransaction,
-    fees,
-    signedAt: toInstant(ports.clock()),
-  }
+  const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce])
+  if (signed === undefined) return null
   return change(
     transactionAggregate,
     loaded,
-    { type: 'RecordReplacement', signed: bytes, purpose, quote: recordedQuote(quote, priority) },
+    { type: 'RecordReplacement', signed: signed.bytes, purpose, quote: recordedQuote(quote, priority) },
     { metadata: workerMetadata(transaction, 'signer', laneName(lane)), now: ports.log.now() },
   )
 }
@@ -126,16 +112,20 @@ function mayHelp(
   return newest.submittedAt !== null && tries === 0
 }
 
-/** `null` when the hard cap forbids to pay more. */
+/** At most twice as dear in one step; `null` when the hard cap forbids to pay more. */
 function bumped(
   previous: Fees,
   quote: FeeQuote[GasPriority],
   capWei: bigint,
   purpose: ReplacementPurpose,
 ): Fees | null {
+  const most = mostReplacementFee(previous)
   const fees = bumpFees(
     { maxFeePerGas: BigInt(previous.maxFeePerGas), maxPriorityFeePerGas: BigInt(previous.maxPriorityFeePerGas) },
-    quote,
+    {
+      maxFeePerGas: smallest(quote.maxFeePerGas, most),
+      maxPriorityFeePerGas: smallest(quote.maxPriorityFeePerGas, most),
+    },
     capWei,
   )
   if (fees === null) return null
@@ -144,4 +134,8 @@ function bumped(
     maxFeePerGas: fees.maxFeePerGas.toString(),
     maxPriorityFeePerGas: fees.maxPriorityFeePerGas.toString(),
   }
+}
+
+function smallest(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
 }

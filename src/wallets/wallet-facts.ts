@@ -5,7 +5,10 @@
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import type { Environment, Network } from '../core/networks.ts'
+import { BrokenChain } from '../event-log/chain-check.ts'
+import type { EventLog } from '../event-log/log.ts'
 import type { WalletKey, WalletType } from './events.ts'
+import { walletAggregate } from './projection.ts'
 
 export type WalletFacts = {
   readonly walletId: string
@@ -27,15 +30,35 @@ const REMEMBERED = 20_000
 
 type Waiting = { readonly resolve: (facts: WalletFacts | null) => void; readonly reject: (error: unknown) => void }
 
+/** A wallet that was not found is missing; one that cannot be believed is an error. */
+type Found = ReadonlyMap<string, WalletFacts | Error>
+
+/** From the read model: for those who answer callers. Who signs takes `createRecordedWalletFacts`. */
 export function createWalletFacts(pool: Pool): WalletFactsOf {
+  return rememberFacts((ids) => readFacts(pool, ids))
+}
+
+/**
+ * From the log, each stream with its hash chain verified: nothing that a row of the read model says can make a signer use
+ * another key. @throws BrokenChain (from the function) for a wallet whose events were edited
+ */
+export function createRecordedWalletFacts(log: Pick<EventLog, 'loadChecked'>): WalletFactsOf {
+  return rememberFacts((ids) => loadFacts(log, ids))
+}
+
+function rememberFacts(read: (ids: readonly string[]) => Promise<Found>): WalletFactsOf {
   const remembered = new LRUCache<string, WalletFacts>({ max: REMEMBERED })
   let waiting = new Map<string, Waiting[]>()
 
   async function lookUp(wanted: ReadonlyMap<string, readonly Waiting[]>): Promise<void> {
     try {
-      const found = await readFacts(pool, [...wanted.keys()])
+      const found = await read([...wanted.keys()])
       for (const [id, waiters] of wanted) {
         const facts = found.get(id) ?? null
+        if (facts instanceof Error) {
+          for (const { reject } of waiters) reject(facts)
+          continue
+        }
         if (facts !== null && facts.address !== null) remembered.set(id, facts)
         for (const { resolve } of waiters) resolve(facts)
       }
@@ -70,7 +93,18 @@ type FactsRow = {
   readonly key_ref: WalletKey | null
 }
 
-async function readFacts(pool: Pool, ids: readonly string[]): Promise<ReadonlyMap<string, WalletFacts>> {
+async function loadFacts(log: Pick<EventLog, 'loadChecked'>, ids: readonly string[]): Promise<Found> {
+  const found = new Map<string, WalletFacts | Error>()
+  for (const { id, state, broken, tenantId } of await log.loadChecked(walletAggregate, ids)) {
+    if (broken !== null) found.set(id, new BrokenChain(broken))
+    if (broken !== null || state.status === 'unknown' || tenantId === null) continue
+    const { type, network, environment, chainId, address, key } = state
+    found.set(id, { walletId: id, tenantId, type, network, environment, chainId, address, key })
+  }
+  return found
+}
+
+async function readFacts(pool: Pool, ids: readonly string[]): Promise<Found> {
   const { rows } = await pool.query<FactsRow>({
     name: 'wallet_facts',
     text: `SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, key_ref

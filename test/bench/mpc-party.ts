@@ -75,7 +75,7 @@ createParty({
     endedOf: async () => [],
     onNotCovered: () => undefined,
   },
-  ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, jointKeysOf }),
+  ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, jointKeysOf, covers: async () => COVERED }),
   settle: async () => undefined,
   roundMs: { signing: 60_000, ceremonies: 120_000 },
   observe: {

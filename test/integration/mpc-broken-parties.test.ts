@@ -9,8 +9,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { newId } from '../../src/compose/new-id.ts'
 import type { openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
 import { type ItemOutcome, KIND } from '../../src/keys/mpc/protocol.ts'
+import { mpcKeyAggregate } from '../../src/mpc-keys/projection.ts'
+import { walletAggregate } from '../../src/wallets/projection.ts'
 import { mountSmallDisk } from '../support/full-disk.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { changedChannel, type Outgoing, withFlippedBit } from '../support/mpc-channel-faults.ts'
@@ -190,6 +193,23 @@ t.test(
     const generations = async (keyId: string) =>
       (await storeOf(second)).list().find((key) => key.keyId === keyId)?.generations
     await eventually(() => puppeteer.reachable().length === 3)
+    // The log wants what the test asks the parties for, and nobody else asks.
+    await service.stopWorker('signer')
+    const { log } = service.kernel
+    const metadata = { tenantId: 'acme', actor: 'test' }
+    const now = log.now()
+    const refreshing = {
+      type: 'RequestRefresh',
+      refreshId: 'rfr_asked',
+      reason: 'requested',
+      party: null,
+      now,
+    } as const
+    await log.execute(mpcKeyAggregate, ofTwo.keyId, refreshing, { metadata })
+    const terms = { threshold: 2, parties: 2 }
+    const place = { network: 'ethereum', environment: 'mainnet', chainId: 1_000_001 } as const
+    const waiting = { ...place, type: 'mpc', label: '', externalId: null, mpc: terms, requestedAt: now } as const
+    await log.execute(walletAggregate, newId('wallet'), { type: 'RequestWallet', request: waiting }, { metadata })
     await disk.fill()
     const refresh = {
       ceremony: 'refresh',
@@ -207,15 +227,9 @@ t.test(
     t.equal(await generations('mpk_full'), undefined)
     t.notOk((await readdir(join(second.directory, 'shares'))).some((name) => name.endsWith('.tmp')))
     await disk.empty()
+    await service.startWorker('signer')
     await until(ofTwo, await send(ofTwo, '1'), 'submitted')
     const path = `/v1/wallets/${ofTwo.id}/shares`
-    const asked = await service.api.insist({
-      method: 'POST',
-      path: `${path}/refresh`,
-      key: 'with-room',
-      prefer: 'respond-async',
-    })
-    t.equal(asked.status, 202)
     await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
     await until(ofTwo, await send(ofTwo, '1'), 'submitted')
     const answers = await puppeteer.ask([1, 2], signWith('mpk_full'), { timeoutMs: 10_000 })

@@ -30,7 +30,7 @@ const transfer = (changed: Partial<UnsignedTransaction> = {}): UnsignedTransacti
   value: ETHER,
   data: '0x',
   gasLimit: 21_000n,
-  maxFeePerGas: 20n * GWEI,
+  maxFeePerGas: 2n * GWEI,
   maxPriorityFeePerGas: GWEI,
   ...changed,
 })
@@ -61,7 +61,10 @@ t.test('what no intent covers is refused by every party, and every party says so
     ['a call beside the money', item(pending, transfer({ data: '0xdeadbeef', gasLimit: 50_000n }))],
     ['another chain', item(pending, transfer({ chainId: 1 }))],
     ['a fee that nobody agreed to', item(pending, transfer({ maxFeePerGas: 10n ** 15n }))],
-    ['a tip above the fee', item(pending, transfer({ maxPriorityFeePerGas: 21n * GWEI }))],
+    ['a fee far above what was reserved', item(pending, transfer({ maxFeePerGas: 50n * GWEI }))],
+    ['gas far above what was reserved', item(pending, transfer({ gasLimit: 1_000_000n }))],
+    ['a nonce far ahead', item(pending, transfer({ nonce: 1_000 }))],
+    ['a tip above the fee', item(pending, transfer({ maxPriorityFeePerGas: 3n * GWEI }))],
     ['a transaction that the log does not have', item('tx_0', transfer())],
     ['another wallet for it', item(pending, transfer(), other.keyId)],
     [

@@ -148,14 +148,14 @@ t.test(
     const wallets = [await makeMpcWallet(parts), await makeMpcWallet(parts), await makeMpcWallet(parts)]
     const ids = wallets.map(({ keyId }) => keyId)
     let queries = 0
-    const counting: Pick<EventLog, 'heads' | 'loadMany'> = {
+    const counting: Pick<EventLog, 'heads' | 'loadChecked'> = {
       heads: (...given) => {
         queries += 1
         return parts.log.heads(...given)
       },
-      loadMany: (...given) => {
+      loadChecked: (...given) => {
         queries += 1
-        return parts.log.loadMany(...given)
+        return parts.log.loadChecked(...given)
       },
     }
     const jointKeysOf = createJointKeysOf(counting)

@@ -10,7 +10,8 @@ import { findPendingSignatures } from '../../src/signatures/jobs.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
+import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
 import { TEST_CHAIN } from '../support/log.ts'
 import { MAIL } from '../support/typed-data.ts'
@@ -229,10 +230,9 @@ t.test(
       post(`/v1/wallets/${walletId}/sign/typed-data`, LETTER, ASYNC),
       post(`/v1/wallets/${walletId}/sign/message`, { message: 'a' }, ASYNC),
     ])
-    const factsOf = createWalletFacts(parts.pool)
-    const keyOf = async (id: string) => (await factsOf(id))?.key ?? { kind: 'mpc' as const, keyId: '' }
+    const walletOf = createSigningWalletOf(createRecordedWalletFacts(parts.log))
     const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) =>
-      createSignRecorded({ log, signer: testSigner(), keyOf }),
+      createSignRecorded({ log, signer: testSigner(), walletOf }),
     )
     for (const wish of wishes)
       for (const _ of [1, 2]) await Promise.all(signers.map((sign) => sign(String(dataOf(wish).signature_id))))

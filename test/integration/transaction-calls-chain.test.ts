@@ -2,12 +2,15 @@
 import t, { type Test } from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { rpcCall } from '../../src/chain/json-rpc.ts'
+import { composeCheckRecorded } from '../../src/compose/check-recorded.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
+import { senderOf } from '../../src/keys/sender-of.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
+import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { type Calls, NOW, rowOf, withCalls } from '../support/calls.ts'
 import { TEST_CHAIN } from '../support/log.ts'
@@ -34,16 +37,18 @@ async function withChain(t: Test, calls: Calls) {
   const clients = createChainClients({ chains: [settings], timeoutMs: 10_000, now: Date.now, log: silent })
   t.after(() => clients.close())
   const { client, code, fees } = clients.get(settings)
-  const factsOf = createWalletFacts(calls.pool)
   const drain = createDrainLane({
     log: calls.log,
     leases: createLeases({ pool: calls.pool, holder: 'test', leaseMs: 60_000 }),
     lanes: calls.lanes,
     signer: testSigner(),
-    keyOf: async (walletId) => {
-      const key = (await factsOf(walletId))?.key
-      if (!key) throw new Error('an hd wallet has a key')
-      return key
+    senderOf,
+    check: composeCheckRecorded(
+      { log: calls.log, pool: calls.pool, chains: clients },
+      createSigningWalletOf(createRecordedWalletFacts(calls.log)),
+    ),
+    onRefused: (id, reason) => {
+      throw new Error(`${id}: ${reason}`)
     },
     replace: async () => false,
     fillGaps: async () => 0,

@@ -6,19 +6,22 @@ import { quoteFees } from '../../src/chain/fees.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import type { QueueName } from '../../src/jobs/queues.ts'
+import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import { type Lane, parseLane } from '../../src/transactions/lanes.ts'
+import { createProveLost } from '../../src/transactions/prove-lost.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
 import { runDispatcher, runSweeper } from './dispatching.ts'
 import { runFollower } from './following.ts'
 import { nodeOf } from './node.ts'
 import { runOwner } from './owner.ts'
-import { createLanePort, createLeasesPort, createLogPort, type PortsOf } from './ports.ts'
+import { createLanePort, createLeasesPort, createLogPort, createRowsPort, type PortsOf } from './ports.ts'
 import type { Actor } from './scheduler.ts'
-import { createSimulatedSigner } from './signer.ts'
+import { createSimulatedSigner, simulatedSender, simulatedWallet } from './signer.ts'
 import {
+  CONFIRMATIONS,
   FEE_CAP_WEI,
   isExpected,
   LEASE_MS,
@@ -140,8 +143,21 @@ function createSigner(world: World, ports: PortsOf) {
   const log = createLogPort(ports)
   const lanes = mutantLanes(world, createLanePort(ports))
   const node = nodeOf(world, ports)
-  const shared = { log, lanes, signer: createSimulatedSigner(world, ports), clock: world.wallClock }
-  const keyOf = async (walletId: string) => ({ kind: 'hd' as const, tenantId: walletId, index: 0 })
+  const check = createCheckRecorded({
+    log,
+    rowsOf: createRowsPort(ports),
+    walletOf: simulatedWallet,
+    proveLost: createProveLost({ chainOf: () => ({ client: node, confirmations: CONFIRMATIONS }) }),
+  })
+  const shared = {
+    log,
+    lanes,
+    check,
+    signer: createSimulatedSigner(world, ports),
+    senderOf: simulatedSender,
+    clock: world.wallClock,
+    onRefused: (id: string, reason: string) => world.scheduler.note(`  signer: leaves ${id} alone: ${reason}`),
+  }
   const quote = async () => {
     const policy = { minTipWei: 1n, maxFeePerGasWei: FEE_CAP_WEI }
     const quoted = quoteFees({ baseFeePerGas: chain.baseFee(), tips: [] }, policy)
@@ -155,13 +171,11 @@ function createSigner(world: World, ports: PortsOf) {
   }
   return createDrainLane({
     ...shared,
-    keyOf,
     leases: createLeasesPort(ports, LEASE_MS),
     maxInFlight: MAX_IN_FLIGHT,
     onSigned: () => undefined,
     replace: createReplaceInLane({
       ...shared,
-      keyOf,
       quoteOf: quote,
       capOf: () => FEE_CAP_WEI,
       replaceAfterMs: REPLACE_AFTER_MS,

@@ -114,6 +114,10 @@ function read(view: readonly ChainBlock[], { method, params }: RpcRequest): unkn
         view.flatMap((block) => receiptsOf(block) ?? []).find(({ transactionHash }) => transactionHash === params[0]) ??
         null
       )
+    case 'eth_getTransactionByHash': {
+      const wire = view.flatMap(({ transactions }) => transactions).find(({ hash }) => hash === params[0])
+      return wire === undefined ? null : { to: wire.to, value: toQuantity(BigInt(wire.value)), input: '0x' }
+    }
     case 'eth_getTransactionCount':
       return countAt(at(params[1]), String(params[0]))
     default:

@@ -7,6 +7,7 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import type { WalkedBlocks } from '../../src/follower/cursor.ts'
 import type { BlockReads } from '../../src/transactions/block-reads.ts'
 import type { Lane, LaneReads } from '../../src/transactions/lanes.ts'
+import type { RecordedRow, RowsOf } from '../../src/transactions/row-check.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
 import type { Store, TransactionRow } from './store.ts'
 
@@ -71,6 +72,14 @@ export function createLogPort(ports: PortsOf): EventLog {
     now,
     append,
     load,
+    loadChecked: (aggregate, ids) =>
+      call(`load ${ids.join(' ')}`, () =>
+        [...new Set(ids)].map((id) => ({
+          ...fold(aggregate, id),
+          broken: null,
+          tenantId: store.streams.get(`${aggregate.category}-${id}`)?.[0]?.tenantId ?? null,
+        })),
+      ),
     loadMany: (aggregate, ids) =>
       call(`load ${ids.join(' ')}`, () => [...new Set(ids)].map((id) => fold(aggregate, id))),
     heads: (ids) =>
@@ -267,4 +276,14 @@ export function createWalkedPort(ports: PortsOf, keptHashes: number): WalkedBloc
           if (number > 0 && number < cursor - keptHashes) store.blocks.delete(number)
       }),
   }
+}
+
+/** Rows as they were put down with the events. */
+export function createRowsPort(ports: PortsOf): RowsOf {
+  const { store } = ports
+  return (ids) =>
+    caller(ports)('rows', () => {
+      const rows = ids.flatMap((id) => store.transactions.get(id) ?? [])
+      return new Map(rows.map((row) => [row.transaction_id, row as unknown as RecordedRow]))
+    })
 }

@@ -1,9 +1,10 @@
 /** A signer whose bytes can be read: what counts here is what is signed, not how. */
 import { createHash } from 'node:crypto'
 import type { Signer, SigningRequest } from '../../src/keys/signer.ts'
+import type { SigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import type { Wire } from './chain.ts'
 import type { PortsOf } from './ports.ts'
-import type { World } from './terms.ts'
+import { CHAIN_ID, type World } from './terms.ts'
 
 export function createSimulatedSigner(world: World, { actor, scheduler }: PortsOf): Signer {
   const refuse = () => Promise.reject(new Error('the simulation signs transactions alone'))
@@ -21,6 +22,22 @@ export function createSimulatedSigner(world: World, { actor, scheduler }: PortsO
     signTypedData: refuse,
     signMessage: refuse,
   }
+}
+
+/** The wallet's id is its address here. */
+export const simulatedWallet: SigningWalletOf = async (walletId) => ({
+  walletId,
+  tenantId: 'acme',
+  type: 'hd',
+  network: 'ethereum',
+  environment: 'mainnet',
+  chainId: CHAIN_ID,
+  address: walletId,
+  key: { kind: 'hd', tenantId: walletId, index: 0 },
+})
+
+export function simulatedSender(_transaction: unknown, rawTransaction: string): string {
+  return (JSON.parse(rawTransaction) as Wire).from
 }
 
 function toWire({ key, intent, transaction }: SigningRequest): Wire {

@@ -49,7 +49,7 @@ export async function withAudit(t: Test): Promise<AuditStage> {
     clock: Date.now,
   })
   const command = verifyCommand((task) =>
-    task({ databaseUrl: url, publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile, chains: [] }),
+    task({ databaseUrl: url, publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile, chains: [], models: [] }),
   )
   return {
     pool,

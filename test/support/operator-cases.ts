@@ -37,6 +37,14 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
   database_down: [
     [() => stuck({ service: down, lanes: down }), 'database', /ECONNREFUSED/, /docker compose up --detach postgres/],
   ],
+  not_as_recorded: [
+    [
+      () => stuck({ unsound: [{ id: 'tx_1', reason: 'the column amount of its row is 1, its events say 2' }] }),
+      'transaction tx_1',
+      /no signer signs it: the column amount/,
+      /audit verify/,
+    ],
+  ],
   queue_down: [
     [() => stuck({ failedJobs: { down: 'No answer.' } }), 'queues on Redis', /nothing is lost/, /REDIS_URL/],
   ],

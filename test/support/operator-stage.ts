@@ -58,6 +58,8 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     log,
     jobs,
     queueBackend: 'PostgreSQL',
+    // Wallets of this stage are rows alone.
+    findUnsound: async () => [],
     chains: [chainOf(node)],
     sources: [{ name: 'wallets', find: (before, limit) => findRequestedWallets(pool, before, limit) }],
     hasIpfs: true,

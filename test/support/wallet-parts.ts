@@ -26,8 +26,9 @@ import { createRequestWallet, type WalletRequest } from '../../src/wallets/reque
 import { createRestoreWallet } from '../../src/wallets/restore-wallet.ts'
 import { createReviseWallet } from '../../src/wallets/revise-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
+import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { createWaitForWallet } from '../../src/wallets/wait-for-wallet.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { createRecordedWalletFacts, createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { createWatchWallet } from '../../src/wallets/watch-wallet.ts'
 import { NATIVE, type TestLog, withLog } from './log.ts'
 
@@ -131,13 +132,9 @@ export async function makeWallet(
 /** Follows the log, makes keys and signs, as dispatcher and signer together do, until the test ends. */
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
   const { pool, log, wakeUps, createHdWallet } = parts
-  const keyOf = async (walletId: string) => {
-    const key = (await createWalletFacts(pool)(walletId))?.key
-    if (!key) throw new Error(`${walletId} has no key`)
-    return key
-  }
-  const signVoucher = createSignVoucher({ log, signer: testSigner(), keyOf })
-  const signRecorded = createSignRecorded({ log, signer: testSigner(), keyOf })
+  const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
+  const signVoucher = createSignVoucher({ log, signer: testSigner(), walletOf })
+  const signRecorded = createSignRecorded({ log, signer: testSigner(), walletOf })
   await beat(parts)
   const stop = new AbortController()
   const running = (async () => {

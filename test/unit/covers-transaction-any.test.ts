@@ -61,6 +61,8 @@ t.test(
       const wanted = gen(() => fc.constantFrom(call, nothing))
       const transaction = {
         ...TRANSFER,
+        // Enough to replace each of the histories.
+        maxFeePerGas: 22_500_000_000n,
         chainId: or(intent.chainId, fc.nat()),
         nonce: or(NONCE, fc.nat(20)),
         to: or(wanted.to, hex(20)),

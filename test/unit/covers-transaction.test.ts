@@ -24,6 +24,8 @@ const { from, to } = requested.data
 const THIEF = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 const mint = golden('MintRequested')
+/** What may replace `replaced`, which offers 22.5 gwei. */
+const DEAREST = { maxFeePerGas: 45_000_000_001n, maxPriorityFeePerGas: 45_000_000_001n }
 const CANCELLATION: UnsignedTransaction = { ...TRANSFER, to: from, value: 0n }
 
 function given(...events: readonly TransactionEvent[]) {
@@ -46,7 +48,7 @@ t.test('the transfer that was asked for is covered, signed anew and made dearer 
   given(requested).when({ nonce: 0 }).covered(test)
   given(requested).when({ to: to.toLowerCase(), address: from.toLowerCase() }).covered(test)
   given(requested, signed).when().covered(test)
-  given(requested, signed, replaced).when({ maxFeePerGas: CAP, maxPriorityFeePerGas: CAP }).covered(test)
+  given(requested, signed, replaced).when(DEAREST).covered(test)
 })
 
 t.test('nothing else than the recorded call is covered', async (test) => {
@@ -146,9 +148,11 @@ t.test(
       .when({}, {}, CANCELLATION)
       .covered(test)
     given(...cancelled, cancelling)
-      .when({ maxFeePerGas: CAP }, {}, CANCELLATION)
+      .when(DEAREST, {}, CANCELLATION)
       .covered(test)
-    given(requested, signed, cancelling).when({}, {}, CANCELLATION).covered(test)
+    given(requested, signed, cancelling)
+      .when(DEAREST, {}, CANCELLATION)
+      .covered(test)
     given(requested, signed).when({}, {}, CANCELLATION).refused(test, /call/)
     given(requested).when({}, {}, CANCELLATION).refused(test, /call/)
     const wrong: [change: object, rule: RegExp][] = [
@@ -206,9 +210,33 @@ t.test('fees stay below the cap, and gas within what a transaction may use', asy
     [{ maxFeePerGas: undefined }, /no amount/],
   ]
   for (const [change, rule] of wrong) given(requested).when(change).refused(test, rule)
+})
+
+t.test('a first signature costs at most twice the fee and the gas that were held back', async (test) => {
+  const most = { maxFeePerGas: 40_000_000_001n, gasLimit: 121_000n }
+  given(requested).when(most).covered(test)
   given(requested)
-    .when({ maxFeePerGas: CAP, gasLimit: 2n ** 24n })
-    .covered(test)
+    .when({ ...most, maxFeePerGas: 40_000_000_002n })
+    .refused(test, /fee is far above/)
+  given(requested)
+    .when({ ...most, gasLimit: 121_001n })
+    .refused(test, /gas limit is far above/)
+  const large: TransactionEvent = {
+    ...requested,
+    data: { ...requested.data, reserved: { gasLimit: '300000', maxFeePerGas: '20000000000' } },
+  }
+  given(large).when({ gasLimit: 600_000n }).covered(test)
+  given(large).when({ gasLimit: 600_001n }).refused(test, /gas limit/)
+})
+
+t.test('a replacement costs as much as what it replaces, at most twice as much, and has its gas limit', async (test) => {
+  given(requested, signed, replaced)
+    .when({ ...DEAREST, maxFeePerGas: DEAREST.maxFeePerGas + 1n })
+    .refused(test, /more than twice/)
+  given(requested, signed, replaced)
+    .when({ ...DEAREST, gasLimit: 21_001n })
+    .refused(test, /gas limit/)
+  given(requested, signed, replaced).when().refused(test, /below that/)
 })
 
 t.test('a first signature is for what is still valid, and whose dependency has succeeded', async (test) => {

@@ -8,13 +8,14 @@ import { eip191Digest } from '../../src/keys/eip191.ts'
 import { recoverSigner } from '../../src/keys/recover-signer.ts'
 import type { MessageRequest, TypedDataRequest } from '../../src/keys/signer.ts'
 import { type SignatureCommand, signatureDecider } from '../../src/signatures/decider.ts'
-import type { SignatureEvent } from '../../src/signatures/events.ts'
+import type { SignatureEvent, SignatureRequested } from '../../src/signatures/events.ts'
 import { signatureJobs } from '../../src/signatures/jobs.ts'
 import { signatureAggregate } from '../../src/signatures/projection.ts'
 import { MAX_MESSAGE_BYTES, readMessage } from '../../src/signatures/read-message.ts'
 import { createSignRecorded, type SignRecordedPorts } from '../../src/signatures/sign-recorded.ts'
 import type { SignatureState } from '../../src/signatures/state.ts'
 import { toView } from '../../src/signatures/view.ts'
+import type { SigningWallet } from '../../src/wallets/signing-wallet.ts'
 import { HALF_ORDER } from '../support/key-vectors.ts'
 import { refusal } from '../support/refusal.ts'
 import { COW, MAIL_DIGEST, MAIL_SIGNATURE } from '../support/typed-data.ts'
@@ -197,6 +198,10 @@ function logOf(...events: readonly SignatureEvent[]) {
 }
 
 const key = { kind: 'mpc', keyId: 'k1' } as const
+/** The wallet that a wish names. */
+const walletOf =
+  ({ data }: SignatureRequested = message) =>
+  async (): Promise<SigningWallet> => ({ ...data, type: 'mpc', key })
 
 t.test('a signer is given what was recorded, with the intent that it serves', async (test) => {
   const asked: (MessageRequest | TypedDataRequest)[] = []
@@ -210,7 +215,7 @@ t.test('a signer is given what was recorded, with the intent that it serves', as
     [typedData, MAIL_SIGNATURE],
   ] as const) {
     const { log, signed } = logOf(requested)
-    const sign = createSignRecorded({ log, signer, keyOf: async () => key })
+    const sign = createSignRecorded({ log, signer, walletOf: walletOf(requested) })
     await sign('sig_1')
     test.equal(signed(), signature)
     await sign('sig_1')
@@ -228,11 +233,11 @@ t.test('what is no signature of the address over the digest is thrown away, and 
   for (const signature of bad) {
     const { log, signed } = logOf(message)
     const signer = { signMessage: async () => signature, signTypedData: async () => signature }
-    const sign = createSignRecorded({ log, signer, keyOf: async () => key })
+    const sign = createSignRecorded({ log, signer, walletOf: walletOf() })
     await test.rejects(sign('sig_1'), { code: 'signature_mismatch', retryable: true })
     test.equal(signed(), null)
   }
   const signer = { signMessage: async () => '', signTypedData: async () => '' }
-  const unknown = createSignRecorded({ log: logOf().log, signer, keyOf: async () => key })
+  const unknown = createSignRecorded({ log: logOf().log, signer, walletOf: walletOf() })
   await test.rejects(unknown('sig_1'), { code: 'signature_not_found' })
 })

@@ -5,6 +5,7 @@ import { isMissing } from '../../keys/private-files.ts'
 import { type AnchorChain, anchoredCheckpoints } from '../anchor/anchored-checkpoints.ts'
 import { readVerifier } from '../checkpoints/audit-key.ts'
 import { notesIn } from '../checkpoints/checkpoint-file.ts'
+import type { CheckedModel } from '../verify/compare-rows.ts'
 import type { Verdict } from '../verify/judge.ts'
 import { knownCheckpoints } from '../verify/known-checkpoints.ts'
 import { createVerifyLog, DEFAULT_THREADS } from '../verify/verify-log.ts'
@@ -15,6 +16,8 @@ export type VerifyPorts = {
   readonly checkpointFile: string
   /** Where anchors are looked for. */
   readonly chains: readonly AnchorChain[]
+  /** Read models that are held against the log. */
+  readonly models: readonly CheckedModel[]
 }
 
 const MAX_THREADS = 16
@@ -22,10 +25,11 @@ const MAX_THREADS = 16
 export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
   return {
     name: 'audit verify',
-    summary: 'recompute hash chains, tree and roots of the whole log, and name the first bad event',
+    summary: 'recompute hash chains, tree and roots of the whole log, and compare the rows that money depends on',
     details:
       'Reads one snapshot of the log while the service runs on, and changes nothing. It finds an event that was changed, removed, inserted\n' +
-      'or put out of order, a tail that was cut off, and a history that was written anew behind a checkpoint. Exit code 1 with one line\n' +
+      'or put out of order, a tail that was cut off, and a history that was written anew behind a checkpoint. In a log that\n' +
+      'is whole it finds each row of wallets, mpc_keys, api_keys and assets that differs from it. Exit code 1 with a line for each\n' +
       'says what is wrong. Keep the key and the checkpoints on another machine, and give them here: docs/audit.md.',
     options: [
       {
@@ -47,7 +51,7 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
         const threads = threadsOf(options.threads)
         const path = typeof options.checkpoints === 'string' ? options.checkpoints : ports.checkpointFile
         const notes = notesIn(await textOf(path, options.checkpoints === undefined))
-        const verify = createVerifyLog({ connectionString: ports.databaseUrl, threads })
+        const verify = createVerifyLog({ connectionString: ports.databaseUrl, threads, models: ports.models })
         const startedAt = performance.now()
         const watch = createWatch(io)
         const verdict = await verify(async (database) => {
@@ -95,7 +99,7 @@ async function textOf(path: string, mayBeMissing: boolean): Promise<string> {
   })
 }
 
-function tell({ events, root, checkpoints, finding }: Verdict, io: CliIo, seconds: number): 0 | 1 {
+function tell({ events, root, checkpoints, finding, rows }: Verdict, io: CliIo, seconds: number): 0 | 1 {
   const rate = Math.round(events / Math.max(seconds, 0.001))
   const value = {
     ok: finding === null,
@@ -104,6 +108,8 @@ function tell({ events, root, checkpoints, finding }: Verdict, io: CliIo, second
     checkpoints,
     seconds: Number(seconds.toFixed(3)),
     events_per_second: rate,
+    rows: rows.rows,
+    row_differences: rows.differences,
     finding:
       finding === null
         ? null
@@ -118,8 +124,12 @@ function tell({ events, root, checkpoints, finding }: Verdict, io: CliIo, second
   const unsigned = checkpoints === 0 ? ' Nothing was signed yet, so a tail that is gone cannot be seen.' : ''
   const text =
     finding === null
-      ? `The log is whole: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree (${seconds.toFixed(1)} s, ${rate} events a second).${unsigned}\n`
-      : `${finding.message}\n`
+      ? `The log is whole: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree, and ${rows.rows} rows of read models (${seconds.toFixed(1)} s, ${rate} events a second).${unsigned}\n`
+      : `${finding.kind === 'row_differs' ? lines(rows) : finding.message}\n`
   io.print(value, text)
   return finding === null ? 0 : 1
+}
+
+function lines({ differences }: Verdict['rows']): string {
+  return differences.map(({ message }) => message).join('\n')
 }

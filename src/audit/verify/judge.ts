@@ -1,6 +1,7 @@
 /** What the evidence says of a log: good, or where and how it is not what it was. Pure. */
 import type { BadEvent } from '../chain/chain-check.ts'
 import { byPlace } from './chain-shares.ts'
+import type { ComparedRows } from './compare-rows.ts'
 import type { Evidence } from './evidence.ts'
 import type { LeafDifference } from './leaf-comparison.ts'
 
@@ -13,6 +14,7 @@ export type FindingKind =
   | 'truncated'
   | 'forked'
   | 'tree_damaged'
+  | 'row_differs'
 
 export type Finding = {
   readonly kind: FindingKind
@@ -31,14 +33,25 @@ export type Verdict = {
   readonly checkpoints: number
   /** The first thing that is wrong; `null` when all is well. */
   readonly finding: Finding | null
+  /** Rows of read models that were held against the log; none where the log itself is not what it was. */
+  readonly rows: ComparedRows
 }
 
 const NOWHERE = { position: null, streamId: null, streamVersion: null } as const
 
+const NO_ROWS: ComparedRows = { rows: 0, differences: [] }
+
 export function judge(evidence: Evidence): Verdict {
   const { tree, checkpoints } = evidence
   const good = checkpoints.filter(({ size, root }) => tree.roots.get(size)?.equals(root) === true)
-  return { events: tree.size, root: tree.root, checkpoints: good.length, finding: findingOf(evidence) }
+  return { events: tree.size, root: tree.root, checkpoints: good.length, finding: findingOf(evidence), rows: NO_ROWS }
+}
+
+/** What the verdict on a log is once the rows were compared: a log that is whole does not make up for a row that is not. */
+export function judgeRows(verdict: Verdict, rows: ComparedRows): Verdict {
+  const [first] = rows.differences
+  if (first === undefined) return { ...verdict, rows }
+  return { ...verdict, rows, finding: { kind: 'row_differs', message: first.message, ...NOWHERE } }
 }
 
 /** What names an event comes first; what only a root can tell, last. */

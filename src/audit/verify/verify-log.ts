@@ -1,14 +1,15 @@
 /**
  * Verifies the whole log on one snapshot of the database, without changing anything: every stream's hash chain, every leaf of the tree,
- * every checkpoint that was signed. Says of a bad log where it first is not what it was.
+ * every checkpoint that was signed, and the rows that money depends on. Says of a bad log where it first is not what it was.
  */
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
 import { createTileStore } from '../tree/tile-store.ts'
 import { checkChains } from './chain-shares.ts'
 import { checkShare } from './check-share.ts'
+import { type CheckedModel, compareRows } from './compare-rows.ts'
 import type { KnownCheckpoint } from './evidence.ts'
-import { judge, type Verdict } from './judge.ts'
+import { judge, judgeRows, type Verdict } from './judge.ts'
 import { verifyTree } from './verify-tree.ts'
 
 /** More threads than these gain nothing: the database needs processors too. */
@@ -25,7 +26,12 @@ export type VerifyLog = (
 export function createVerifyLog(settings: {
   readonly connectionString: string
   readonly threads: number | null
+  /** Read models that are held against the log, when the log itself is whole. */
+  readonly models: readonly CheckedModel[]
 }): VerifyLog {
+  const withRows = async (client: pg.Client, verdict: Verdict): Promise<Verdict> =>
+    verdict.finding === null ? judgeRows(verdict, await compareRows(client, settings.models)) : verdict
+
   return async (checkpointsOf, watch) => {
     const client = new pg.Client({
       connectionString: settings.connectionString,
@@ -43,14 +49,14 @@ export function createVerifyLog(settings: {
       const onProgress = watch?.onProgress ?? (() => undefined)
       if (settings.threads === null && estimate < SMALL_LOG) {
         const { bad } = await checkShare(client, { index: 0, of: 1 }, onProgress)
-        return judge({ bad, tree: await verifyTree(client, sizes), state, checkpoints })
+        return await withRows(client, judge({ bad, tree: await verifyTree(client, sizes), state, checkpoints }))
       }
       const threads = settings.threads ?? DEFAULT_THREADS
       const [{ bad }, tree] = await Promise.all([
         checkChains({ connectionString: settings.connectionString, snapshot, threads }, onProgress),
         verifyTree(client, sizes),
       ])
-      return judge({ bad, tree, state, checkpoints })
+      return await withRows(client, judge({ bad, tree, state, checkpoints }))
     } finally {
       await client.end()
     }

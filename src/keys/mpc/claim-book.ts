@@ -21,6 +21,8 @@ export type ClaimBook = ReturnType<typeof createClaimBook>
 export function createClaimBook() {
   const byNonce = new Map<string, ClaimEntry>()
   const byTransaction = new Map<string, Set<ClaimEntry>>()
+  /** By chain and address. Never falls: what is forgotten was signed all the same. */
+  const highest = new Map<string, number>()
 
   return {
     size: () => byNonce.size,
@@ -28,6 +30,8 @@ export function createClaimBook() {
     transactions: (): readonly string[] => [...byTransaction.keys()],
     noncesOf: (transactionId: string): readonly number[] =>
       [...(byTransaction.get(transactionId) ?? [])].map(({ nonce }) => nonce),
+    /** The highest nonce of an address that was ever in the book; -1 when there was none. */
+    highestOf: (chainId: number, address: string): number => highest.get(`${chainId}:${address.toLowerCase()}`) ?? -1,
     knows: (transactionId: string) => byTransaction.has(transactionId),
     has: (entry: ClaimEntry) => byNonce.get(keyOf(entry))?.transactionId === entry.transactionId,
 
@@ -48,6 +52,8 @@ export function createClaimBook() {
 
     add(entry: ClaimEntry): void {
       byNonce.set(keyOf(entry), entry)
+      const lane = `${entry.chainId}:${entry.address}`
+      highest.set(lane, Math.max(entry.nonce, highest.get(lane) ?? -1))
       const others = byTransaction.get(entry.transactionId)
       if (others === undefined) byTransaction.set(entry.transactionId, new Set([entry]))
       else others.add(entry)

@@ -4,6 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache'
+import type { Coverage } from '../coverage.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { EngineCall } from './engine-calls.ts'
 import type { EngineThread } from './engine-thread.ts'
@@ -15,12 +16,16 @@ import type { RoundTable } from './round-table.ts'
 import { runSession } from './run-session.ts'
 import type { ShareStore } from './share-store.ts'
 
+/** Whether the log wants a ceremony. @throws Unavailable when the log cannot be read */
+export type CoversCeremony = (begin: Exclude<Begin, { readonly ceremony: 'sign' }>) => Promise<Coverage>
+
 export type PartyCeremoniesPorts = {
   readonly me: number
   /** A thread of its own: key generation takes seconds, and signatures do not wait for it. */
   readonly engine: EngineThread
   readonly store: ShareStore
   readonly jointKeysOf: JointKeysOf
+  readonly covers: CoversCeremony
 }
 
 type Seat = { readonly session: string; readonly table: RoundTable }
@@ -37,7 +42,8 @@ export type PartyCeremonies = {
 const REPAIRED = 100
 const REPAIRED_MS = 10 * 60_000
 
-export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyCeremoniesPorts): PartyCeremonies {
+export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremonies {
+  const { me, engine, store, jointKeysOf } = ports
   const repaired = new LRUCache<string, Uint8Array>({ max: REPAIRED, ttl: REPAIRED_MS })
 
   async function keyOf(keyId: string): Promise<JointKey> {
@@ -46,21 +52,30 @@ export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyC
     throw new RefusalError({ kind: 'key_unknown', party: null, reason: `the log has no key ${keyId}` })
   }
 
+  async function requireCovered(begin: Parameters<CoversCeremony>[0]): Promise<void> {
+    const verdict = await ports.covers(begin)
+    if (!verdict.covered) throw new RefusalError({ kind: 'not_covered', party: null, reason: verdict.rule })
+  }
+
   return {
-    async generate({ keyId, threshold, parties: all }, { session, table }) {
+    async generate(begin, { session, table }) {
+      const { keyId, threshold, parties: all } = begin
       const parties = all.length
       if (!isWhole(all)) throw new RefusalError(INVALID_PARTIES)
       if ((await jointKeysOf([keyId])).has(keyId)) {
         throw new RefusalError({ kind: 'invalid', party: null, reason: 'the log has this key already' })
       }
+      await requireCovered(begin)
       const sessionId = Buffer.from(session, 'hex')
       const call: EngineCall = { name: 'generate', with: [{ party: me, threshold, parties, sessionId }] }
       const outcome = await runSession({ engine, begin: [{ call }], others: others(parties, me), table })
       return keepShare({ engine, store }, { keyId, generation: GENERATED }, outcome)
     },
 
-    async refresh({ keyId, refreshId, parties, repaired: target }, { session, table }) {
+    async refresh(begin, { session, table }) {
+      const { keyId, refreshId, parties, repaired: target } = begin
       const key = await keyOf(keyId)
+      await requireCovered(begin)
       if (!isWhole(parties) || parties.length !== key.parties.length) throw new RefusalError(INVALID_PARTIES)
       const share = target === me ? repaired.get(refreshId) : (await store.load(keyId, generationOf(key))).share
       if (share === undefined) {
@@ -73,8 +88,10 @@ export function createPartyCeremonies({ me, engine, store, jointKeysOf }: PartyC
       })
     },
 
-    async repair({ keyId, refreshId, target, helpers }, { session, table }) {
+    async repair(begin, { session, table }) {
+      const { keyId, refreshId, target, helpers } = begin
       const key = await keyOf(keyId)
+      await requireCovered(begin)
       if (key.banned.some((party) => helpers.includes(party))) {
         throw new RefusalError({ kind: 'banned', party: null, reason: 'a banned party cannot help' })
       }

@@ -34,6 +34,8 @@ export type SigningJournal = {
   readonly forget: (transactionIds: readonly string[]) => Promise<void>
   /** The nonces under which a transaction was signed. */
   readonly noncesOf: (transactionId: string) => readonly number[]
+  /** The highest nonce of an address under which anything was signed; -1 when nothing is remembered of it. */
+  readonly highestOf: (chainId: number, address: string) => number
   /** The transactions that are remembered. */
   readonly transactions: () => readonly string[]
   /** Resolves once what was asked before is done. */
@@ -115,6 +117,7 @@ export async function openSigningJournal({
     claim: async (claims) => request([], claims.map(checked)),
     forget: async (transactionIds) => void (await request(transactionIds, [])),
     noncesOf: state.book.noncesOf,
+    highestOf: state.book.highestOf,
     transactions: state.book.transactions,
     async close() {
       await running

@@ -1,12 +1,16 @@
 /**
  * Signs the voucher of a lazy mint. Runs in the signer process, as a job.
  *
- * Invariant: what is signed was recorded before, and the first signature that is recorded stays: a job that comes twice
- * changes nothing.
+ * Invariant: what is signed was recorded before, a signature is recorded only when the address of the contract's wallet is
+ * recovered from it, and the first one stays: a job that comes twice changes nothing.
  */
 import { voucherTypedData } from '../../chain/nft-voucher.ts'
 import type { EventLog } from '../../event-log/log.ts'
-import type { KeyRef, Signer } from '../../keys/signer.ts'
+import { eip712Digest } from '../../keys/eip712.ts'
+import { recoverSigner } from '../../keys/recover-signer.ts'
+import { SignatureMismatch } from '../../keys/signature-mismatch.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { type SigningWalletOf, WalletUnfit } from '../../wallets/signing-wallet.ts'
 import { mintAggregate } from '../mints/projection.ts'
 import { requireLazy } from '../mints/voucher-decider.ts'
 import { chainVoucher } from './voucher-terms.ts'
@@ -14,14 +18,16 @@ import { chainVoucher } from './voucher-terms.ts'
 export type SignVoucherPorts = {
   readonly log: EventLog
   readonly signer: Pick<Signer, 'signTypedData'>
-  /** The key of a wallet. */
-  readonly keyOf: (walletId: string) => Promise<KeyRef>
+  readonly walletOf: SigningWalletOf
 }
 
-/** @throws NotFound for an unknown mint, Conflict `not_lazy`; Unavailable when the key cannot be reached: the job comes again */
+/**
+ * @throws NotFound for an unknown mint, Conflict `not_lazy`; Unavailable when the key cannot be reached, SignatureMismatch,
+ *   WalletUnfit: the job comes again
+ */
 export type SignVoucher = (mintId: string) => Promise<void>
 
-export function createSignVoucher({ log, signer, keyOf }: SignVoucherPorts): SignVoucher {
+export function createSignVoucher({ log, signer, walletOf }: SignVoucherPorts): SignVoucher {
   return async (mintId) => {
     const { state } = await log.load(mintAggregate, mintId)
     const { voucher, mint } = requireLazy(state)
@@ -30,11 +36,11 @@ export function createSignVoucher({ log, signer, keyOf }: SignVoucherPorts): Sig
     const { walletId, chainId, contract, recipient, validUntil } = voucher
     const terms = chainVoucher({ ...token, recipient, validUntil })
     const typedData = voucherTypedData(chainId, contract, terms)
-    const signature = await signer.signTypedData({
-      key: await keyOf(walletId),
-      intent: { kind: 'voucher', id: mintId },
-      typedData,
-    })
+    const { key, address, tenantId } = await walletOf(walletId)
+    if (tenantId !== mint.tenantId) throw new WalletUnfit(`Wallet ${walletId} is not of the tenant of ${mintId}.`)
+    const signature = await signer.signTypedData({ key, intent: { kind: 'voucher', id: mintId }, typedData })
+    const digest = `0x${Buffer.from(eip712Digest(typedData)).toString('hex')}`
+    if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)
     const metadata = { tenantId: mint.tenantId, actor: 'worker:signer', causationId: mintId }
     await log.execute(mintAggregate, mintId, { type: 'RecordSignature', signature, now: log.now() }, { metadata })
   }

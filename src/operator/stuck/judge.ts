@@ -3,7 +3,8 @@ import { type Finding, step } from '../finding.ts'
 import { isOverCap, judgeLane } from '../lanes/judge-lane.ts'
 import type { Limits } from '../limits.ts'
 import { isDown } from '../ports.ts'
-import { gwei, startProcess } from '../words.ts'
+import { bursar, gwei, startProcess } from '../words.ts'
+import type { Unsound } from './find-unsound.ts'
 import { followingOf, judgeFailedJobs, judgeService, liveOf } from './judge-service.ts'
 import type { Facts } from './read-facts.ts'
 
@@ -15,7 +16,7 @@ export type JudgeContext = {
 }
 
 export function judge(facts: Facts, context: JudgeContext): Finding[] {
-  const { chains, service, lanes, failedJobs } = facts
+  const { chains, service, unsound, lanes, failedJobs } = facts
   const { limits, parties, nowMs } = context
   const live = isDown(service)
     ? null
@@ -23,6 +24,7 @@ export function judge(facts: Facts, context: JudgeContext): Finding[] {
   return [
     ...judgeOutages(facts, context),
     ...(isDown(service) ? [] : judgeService(service, { chains, limits, parties })),
+    ...(isDown(unsound) ? [] : unsound).map(notAsRecorded),
     ...chains.filter(isOverCap).map(overCap),
     ...(isDown(lanes) ? [] : lanes).flatMap((lane) => {
       const chain = chains.find(({ settings }) => settings.chainId === lane.lane.chainId) ?? null
@@ -87,6 +89,22 @@ function judgeOutages({ chains, service, lanes, failedJobs }: Facts, { queueBack
     })
   }
   return found
+}
+
+function notAsRecorded({ id, reason }: Unsound): Finding {
+  return {
+    kind: 'not_as_recorded',
+    subject: `transaction ${id}`,
+    problem: `${id} waits and no signer signs it: ${reason}.`,
+    forMs: null,
+    next: [
+      step('Hold the log and its read models against what was signed.', bursar('audit verify')),
+      step(
+        'Find out who wrote to the database, and put right what was changed: it is signed then.',
+        bursar(`explain ${id}`),
+      ),
+    ],
+  }
 }
 
 function overCap({ name, node, settings, capSetting }: Facts['chains'][number]): Finding {

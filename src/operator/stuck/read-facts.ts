@@ -6,6 +6,7 @@ import { completeLanes, type LaneNow } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
 import { limitsOf } from '../limits.ts'
 import { type Down, isDown, type OperatorPorts, orDown } from '../ports.ts'
+import type { Unsound } from './find-unsound.ts'
 import { readServiceFacts, type ServiceFacts } from './service-facts.ts'
 
 export type FailedJobs = { readonly queue: QueueName; readonly total: number; readonly newest: readonly FailedJob[] }
@@ -14,6 +15,8 @@ export type Facts = {
   readonly chains: readonly ChainNow[]
   readonly service: ServiceFacts | Down
   readonly lanes: readonly LaneNow[] | Down
+  /** What waits and is not signed, because the database contradicts itself. */
+  readonly unsound: readonly Unsound[] | Down
   /** Of queues that have any. */
   readonly failedJobs: readonly FailedJobs[] | Down
 }
@@ -26,9 +29,10 @@ export async function readFacts(ports: OperatorPorts): Promise<Facts> {
   const { workMs } = limitsOf(ports.settings)
   const confirmations = new Map(configured.map(({ settings }) => [settings.chainId, settings.confirmations]))
   const readingChains = Promise.all(configured.map(readChain))
-  const [chains, service, rows] = await Promise.all([
+  const [chains, service, unsound, rows] = await Promise.all([
     readingChains,
     orDown(readServiceFacts({ pool, sources, hasIpfs, confirmations }, new Date(clock() - workMs))),
+    orDown(ports.findUnsound()),
     orDown(readLaneRows(pool, { idle: false, limit: MAX_LANES })),
   ])
   const [lanes, failedJobs] = await Promise.all([
@@ -36,7 +40,7 @@ export async function readFacts(ports: OperatorPorts): Promise<Facts> {
     // Queues in a database that does not answer need not be asked.
     isDown(service) && ports.queueBackend === 'PostgreSQL' ? [] : orDown(readFailedJobs(ports)),
   ])
-  return { chains, service, lanes, failedJobs }
+  return { chains, service, unsound, lanes, failedJobs }
 }
 
 async function readFailedJobs({ jobs }: OperatorPorts): Promise<FailedJobs[]> {

@@ -1,0 +1,142 @@
+/**
+ * Compares the read models that money depends on with the log: which key a wallet has, at which address, what an API key may
+ * do, which contract an asset is. Folds the streams of these alone, on one snapshot, in pages: memory stays the same however
+ * many there are. `replay --diff` compares every other table.
+ */
+import type pg from 'pg'
+import { type AnyAggregate, createFold, type FoldedStream } from '../../event-log/fold.ts'
+import type { StreamEvent } from '../../event-log/read-streams.ts'
+import { EVENT_COLUMNS } from '../../event-log/rows.ts'
+import { liveSchema, quoted, readPrimaryKeys } from '../../event-log/table-shape.ts'
+
+/** A table with one row for each stream of a category. */
+export type CheckedModel = {
+  readonly table: string
+  readonly aggregate: AnyAggregate
+  /** SQL that names the stream of a row `r`. */
+  readonly streamOf: string
+}
+
+export type RowDifference = {
+  readonly table: string
+  /** The values of the primary key. */
+  readonly key: string
+  /** One line that names the row, and each column with what it says and what the log says. */
+  readonly message: string
+}
+
+export type ComparedRows = {
+  readonly rows: number
+  /** The first ones of each table. */
+  readonly differences: readonly RowDifference[]
+}
+
+const EVENTS_AT_ONCE = 2_000
+const ROWS_AT_ONCE = 500
+/** Named for each table: who changed more has changed all. */
+const MOST_NAMED = 100
+
+type Row = Readonly<Record<string, unknown>>
+type Keys = ReadonlyMap<string, readonly string[]>
+
+/** @param client in a transaction whose snapshot stands still */
+export async function compareRows(client: pg.Client, models: readonly CheckedModel[]): Promise<ComparedRows> {
+  if (models.length === 0) return { rows: 0, differences: [] }
+  const columns = await readPrimaryKeys(client, await liveSchema(client))
+  const keys: Keys = new Map([...columns].map(([table, key]) => [table, key.map(({ name }) => name)]))
+  const waiting = new Map(models.map(({ table }) => [table, [] as Row[]]))
+  const differences: RowDifference[] = []
+  let rows = 0
+
+  async function compare(least: number): Promise<void> {
+    for (const [table, expected] of waiting) {
+      if (expected.length < least) continue
+      waiting.set(table, [])
+      rows += expected.length
+      differences.push(...(await differing(client, table, keys.get(table) ?? [], expected)))
+    }
+  }
+
+  for await (const { rows: folded } of foldStreams(client, models, keys)) {
+    for (const [table, expected] of waiting) expected.push(...(folded.get(table)?.values() ?? []))
+    await compare(ROWS_AT_ONCE)
+  }
+  await compare(1)
+  for (const model of models) differences.push(...(await unrecorded(client, model, keys.get(model.table) ?? [])))
+  return { rows, differences: models.flatMap(({ table }) => firstOf(differences, table)) }
+}
+
+function firstOf(differences: readonly RowDifference[], table: string): readonly RowDifference[] {
+  return differences.filter((found) => found.table === table).slice(0, MOST_NAMED)
+}
+
+async function* foldStreams(
+  client: pg.Client,
+  models: readonly CheckedModel[],
+  primaryKeys: Keys,
+): AsyncGenerator<FoldedStream> {
+  const categories = models.map(({ aggregate }) => aggregate.category)
+  const fold = createFold({ aggregates: models.map(({ aggregate }) => aggregate), primaryKeys })
+  await client.query(
+    `DECLARE checked_streams NO SCROLL CURSOR FOR SELECT ${EVENT_COLUMNS}, true AS fresh FROM events
+      WHERE stream_id ~ '^(${categories.join('|')})-' ORDER BY stream_id, stream_version`,
+  )
+  for (;;) {
+    const { rows } = await client.query<StreamEvent>(`FETCH ${EVENTS_AT_ONCE} FROM checked_streams`)
+    if (rows.length === 0) break
+    for (const row of rows) {
+      const ended = fold.take(row)
+      if (ended !== null) yield ended
+    }
+  }
+  await client.query('CLOSE checked_streams')
+  const last = fold.end()
+  if (last !== null) yield last
+}
+
+/** Both sides are written as the database writes them: no type of a column is compared by JavaScript. */
+async function differing(
+  client: pg.Client,
+  table: string,
+  key: readonly string[],
+  expected: readonly Row[],
+): Promise<readonly RowDifference[]> {
+  const joined = key.map((column) => `r.${quoted(column)} = e.${quoted(column)}`).join(' AND ')
+  const { rows } = await client.query<{ expected: Row; actual: Row | null }>(
+    `SELECT to_jsonb(e) AS expected, to_jsonb(r) AS actual
+       FROM jsonb_populate_recordset(NULL::${quoted(table)}, $1::jsonb) AS e LEFT JOIN ${quoted(table)} AS r ON ${joined}
+      WHERE to_jsonb(e) IS DISTINCT FROM to_jsonb(r)`,
+    [JSON.stringify(expected)],
+  )
+  return rows.map(({ expected: row, actual }) => {
+    const name = nameOf(key, row)
+    if (actual === null) return { table, key: name, message: `${table} ${name} is missing: the log has its events.` }
+    const columns = Object.keys(row).filter((column) => JSON.stringify(row[column]) !== JSON.stringify(actual[column]))
+    const what = columns.map((column) => `${column} is ${text(actual[column])}, the log says ${text(row[column])}`)
+    return { table, key: name, message: `${table} ${name} differs from the log: ${what.join('; ')}.` }
+  })
+}
+
+/** Rows of which the log knows nothing. */
+async function unrecorded(
+  client: pg.Client,
+  { table, streamOf }: CheckedModel,
+  key: readonly string[],
+): Promise<readonly RowDifference[]> {
+  const { rows } = await client.query<{ row: Row }>(
+    `SELECT to_jsonb(r) AS row FROM ${quoted(table)} AS r
+      WHERE NOT EXISTS (SELECT FROM events AS e WHERE e.stream_id = ${streamOf} AND e.stream_version = 1) LIMIT ${MOST_NAMED}`,
+  )
+  return rows.map(({ row }) => {
+    const name = nameOf(key, row)
+    return { table, key: name, message: `${table} ${name} has no events in the log: somebody put it there.` }
+  })
+}
+
+function nameOf(key: readonly string[], row: Row): string {
+  return key.map((column) => String(row[column])).join(' ')
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value ?? null)
+}

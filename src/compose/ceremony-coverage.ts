@@ -1,0 +1,77 @@
+/** What a party looks up before it makes a key or new shares: whether the log, read by its own connection, wants them. */
+
+import { notCovered } from '../keys/coverage.ts'
+import type { CoversCeremony } from '../keys/mpc/party-ceremonies.ts'
+import { coversGeneration, coversRefresh } from '../mpc-keys/covers.ts'
+import { mpcKeyAggregate } from '../mpc-keys/projection.ts'
+import type { MpcTerms } from '../wallets/events.ts'
+import { walletAggregate } from '../wallets/projection.ts'
+import type { Kernel } from './kernel.ts'
+
+/** So long a key that was made counts as made lately. */
+const LATELY_MS = 30 * 60_000
+/** More wallets than this may wait: one of them is enough to want a key. */
+const MOST_WAITING = 50
+
+export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Kernel): CoversCeremony {
+  /** When this process began to make keys that the log may not have. */
+  const begun = new Map<string, number>()
+
+  async function unrecorded(): Promise<number> {
+    for (const [keyId, at] of begun) if (at < clock() - LATELY_MS) begun.delete(keyId)
+    const ids = [...begun.keys()]
+    const heads = ids.length === 0 ? [] : await log.heads(ids.map((id) => `${mpcKeyAggregate.category}-${id}`))
+    for (const [place, id] of ids.entries()) if ((heads[place]?.version ?? 0) > 0) begun.delete(id)
+    return begun.size
+  }
+
+  /** The rows lead to the wallets; their events say whether they wait. */
+  async function waiting(): Promise<readonly MpcTerms[]> {
+    const { rows } = await pool.query<{ wallet_id: string }>({
+      name: 'waiting_mpc_wallets',
+      text: `SELECT wallet_id FROM wallets WHERE status = 'requested' AND type = 'mpc' ORDER BY wallet_id LIMIT ${MOST_WAITING}`,
+    })
+    const ids = rows.map(({ wallet_id }) => wallet_id)
+    const wallets = ids.length === 0 ? [] : await log.loadChecked(walletAggregate, ids)
+    return wallets.flatMap(({ state, broken }) =>
+      broken === null && state.status === 'requested' && state.mpc !== null ? [state.mpc] : [],
+    )
+  }
+
+  async function pooled({ threshold, parties }: MpcTerms): Promise<number> {
+    const { rows } = await pool.query<{ n: string }>({
+      name: 'pooled_mpc_keys',
+      text: 'SELECT count(*) AS n FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2',
+      values: [threshold, parties],
+    })
+    return Number(rows[0]?.n ?? 0)
+  }
+
+  const judge: CoversCeremony = async (begin) => {
+    if (begin.ceremony !== 'generate') {
+      const [key] = await log.loadChecked(mpcKeyAggregate, [begin.keyId])
+      if (key === undefined || key.broken !== null) return notCovered(key?.broken ?? 'the log has no such key')
+      return coversRefresh(key.state, begin.ceremony === 'repair' ? begin.target : begin.repaired)
+    }
+    if (config.mpc === null) return notCovered('there are no parties')
+    const { threshold, parties, poolSize: size } = config.mpc
+    const asked = { threshold: begin.threshold, parties: begin.parties.length }
+    const facts = { waiting: await waiting(), pooled: await pooled(asked), unrecorded: await unrecorded() }
+    const verdict = coversGeneration(asked, { ...facts, pool: { threshold, parties, size } })
+    if (verdict.covered) begun.set(begin.keyId, clock())
+    return verdict
+  }
+
+  return async (begin) => {
+    const verdict = await judge(begin)
+    const { ceremony, keyId } = begin
+    if (!verdict.covered) {
+      const { rule } = verdict
+      logger.error(
+        { ceremony, key_id: keyId, rule },
+        'asked for a ceremony that the log does not want: who asks for it?',
+      )
+    }
+    return verdict
+  }
+}

@@ -1,0 +1,19 @@
+/** What signers, parties and operators look at before they trust a recorded transaction. */
+import { type CheckRecorded, createCheckRecorded } from '../transactions/check-recorded.ts'
+import { createProveLost } from '../transactions/prove-lost.ts'
+import { createRowsOf } from '../transactions/row-check.ts'
+import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
+import type { Kernel } from './kernel.ts'
+
+export function composeCheckRecorded(
+  { log, pool, chains }: Pick<Kernel, 'log' | 'pool' | 'chains'>,
+  walletOf: SigningWalletOf,
+): CheckRecorded {
+  const proveLost = createProveLost({
+    chainOf(chainId) {
+      const chain = chains.byChainId(chainId)
+      return chain === undefined ? null : { client: chain.client, confirmations: chain.settings.confirmations }
+    },
+  })
+  return createCheckRecorded({ log, rowsOf: createRowsOf(pool), walletOf, proveLost })
+}

@@ -1,0 +1,19 @@
+/** The read models that money depends on, which `audit verify` holds against the log. */
+import { apiKeyAggregate } from '../access/projection.ts'
+import { assetAggregate } from '../assets/projection.ts'
+import type { CheckedModel } from '../audit/verify/compare-rows.ts'
+import type { AnyAggregate } from '../event-log/fold.ts'
+import { mpcKeyAggregate } from '../mpc-keys/projection.ts'
+import { walletAggregate } from '../wallets/projection.ts'
+
+const MODELS = [
+  { table: 'wallets', aggregate: walletAggregate, streamOf: `'wallet-' || r.wallet_id` },
+  { table: 'mpc_keys', aggregate: mpcKeyAggregate, streamOf: `'mpckey-' || r.key_id` },
+  { table: 'api_keys', aggregate: apiKeyAggregate, streamOf: `'apikey-' || r.key_id` },
+  { table: 'assets', aggregate: assetAggregate, streamOf: `'asset-' || r.asset_id || '@' || r.tenant_id` },
+]
+
+export const CHECKED_MODELS: readonly CheckedModel[] = MODELS.map((model) => ({
+  ...model,
+  aggregate: model.aggregate as unknown as AnyAggregate,
+}))

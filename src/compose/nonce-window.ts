@@ -1,0 +1,58 @@
+/**
+ * Whether a nonce is one that an address may come to soon. A transfer that was signed far ahead waits for whoever collected the
+ * signature: it could be sent long after its owner has forgotten it.
+ */
+import type { Pool } from 'pg'
+import { readCount } from '../chain/hex.ts'
+import { rpcCall } from '../chain/json-rpc.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
+import type { Lane } from '../transactions/lanes.ts'
+import { transactionAggregate } from '../transactions/projection.ts'
+import { newestAttempt } from '../transactions/state.ts'
+import type { Kernel } from './kernel.ts'
+
+/**
+ * A lane asks for 32 signatures before it records the first of them, with the lowest free nonces; a lane whose highest nonces
+ * others fill leaves room for as many again.
+ */
+const MOST_AHEAD = 64
+
+/** @throws Unavailable when neither the party nor the log knows the nonce, and no node answers */
+export type NonceWindow = (lane: Lane, nonce: number) => Promise<boolean>
+
+/** Asks its own journal first, then the log, and a node only for an address that other programs send from as well. */
+export function composeNonceWindow(
+  { log, pool, chains }: Kernel,
+  journal: Pick<SigningJournal, 'highestOf'>,
+): NonceWindow {
+  return async (lane, nonce) => {
+    const isNear = (highest: number) => nonce <= highest + MOST_AHEAD
+    if (isNear(journal.highestOf(lane.chainId, lane.address))) return true
+    if (isNear(await highestInLog({ log, pool }, lane))) return true
+    const chain = chains.byChainId(lane.chainId)
+    if (chain === undefined) return false
+    const used = await rpcCall(chain.client, 'eth_getTransactionCount', [lane.address, 'latest'])
+    return isNear(readCount(used, 'a transaction count') - 1)
+  }
+}
+
+/** The highest nonce that was signed: the row leads to the transaction, whose events must say so. */
+async function highestInLog(
+  { log, pool }: { readonly log: EventLog; readonly pool: Pool },
+  lane: Lane,
+): Promise<number> {
+  const { rows } = await pool.query<{ transaction_id: string }>({
+    name: 'highest_nonce',
+    text: `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce IS NOT NULL
+            ORDER BY nonce DESC LIMIT 1`,
+    values: [lane.chainId, lane.address],
+  })
+  const id = rows[0]?.transaction_id
+  if (id === undefined) return -1
+  const [found] = await log.loadChecked(transactionAggregate, [id])
+  if (found === undefined || found.broken !== null || found.state.state === 'unknown') return -1
+  const { intent } = found.state
+  if (intent.chainId !== lane.chainId || intent.from !== lane.address) return -1
+  return newestAttempt(found.state)?.nonce ?? -1
+}

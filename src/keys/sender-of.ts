@@ -1,0 +1,49 @@
+/** Who sends signed bytes: what they are asked before anybody appends or sends them. */
+import { decodeRlp, hexlify, keccak256 } from 'ethers'
+import { recover } from 'tiny-secp256k1'
+import { encodeFields, typed } from './eip1559.ts'
+import type { UnsignedTransaction } from './signer.ts'
+
+/** Fields of EIP-1559 before the signature, and with it. */
+const UNSIGNED_FIELDS = 9
+const SIGNED_FIELDS = 12
+
+/**
+ * The address from which signed bytes are sent, recovered from the bytes themselves.
+ *
+ * @param transaction what was to be signed: bytes that say anything else have no sender here
+ * @param rawTransaction as a signer gave it, 0x-prefixed hex
+ * @returns in lower case; `null` when the bytes are not that transaction with a signature
+ */
+export function senderOf(transaction: UnsignedTransaction, rawTransaction: string): string | null {
+  const signed = fieldsOf(rawTransaction)
+  if (signed === null) return null
+  const unsigned = encodeFields(transaction)
+  const isAsked = unsigned.every((field, place) =>
+    typeof field === 'string' || field instanceof Uint8Array
+      ? hexlify(field) === signed[place]
+      : Array.isArray(signed[place]) && signed[place].length === 0,
+  )
+  const [parity, r, s] = signed.slice(UNSIGNED_FIELDS)
+  if (!isAsked || (parity !== '0x' && parity !== '0x01') || typeof r !== 'string' || typeof s !== 'string') return null
+  const signature = Buffer.from(r.slice(2).padStart(64, '0') + s.slice(2).padStart(64, '0'), 'hex')
+  const digest = Buffer.from(keccak256(typed(unsigned)).slice(2), 'hex')
+  if (signature.length !== 64) return null
+  try {
+    const publicKey = recover(digest, signature, parity === '0x' ? 0 : 1, false)
+    return publicKey === null ? null : `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
+  } catch {
+    // r or s is no number of the curve.
+    return null
+  }
+}
+
+function fieldsOf(rawTransaction: string): readonly unknown[] | null {
+  if (!/^0x02[0-9a-f]+$/.test(rawTransaction)) return null
+  try {
+    const fields = decodeRlp(`0x${rawTransaction.slice(4)}`)
+    return Array.isArray(fields) && fields.length === SIGNED_FIELDS ? fields : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,22 @@
+/** Transactions that wait and that no signer signs, because the database contradicts itself about them. Read only. */
+import type { Pool } from 'pg'
+import type { CheckRecorded } from '../../transactions/check-recorded.ts'
+
+export type Unsound = { readonly id: string; readonly reason: string }
+
+export type FindUnsound = () => Promise<readonly Unsound[]>
+
+/** The oldest ones: what is refused goes on waiting, and comes to be among them. */
+const MAX_LOOKED_AT = 200
+
+/** @param check as the signers do it */
+export function createFindUnsound(pool: Pool, check: CheckRecorded): FindUnsound {
+  return async () => {
+    const { rows } = await pool.query<{ id: string }>({
+      name: 'operator_waiting',
+      text: `SELECT transaction_id AS id FROM transactions WHERE state = 'requested' ORDER BY transaction_id LIMIT ${MAX_LOOKED_AT}`,
+    })
+    const checked = await check(rows.map(({ id }) => id))
+    return checked.flatMap(({ loaded, problem }) => (problem === null ? [] : [{ id: loaded.id, reason: problem }]))
+  }
+}

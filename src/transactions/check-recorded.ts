@@ -1,0 +1,65 @@
+/**
+ * What is looked at before anybody signs a transaction: the hash chain of its stream, its row, its wallet as the log has it,
+ * the order of its events, and the proof for every nonce that it is said to have lost.
+ */
+import type { Loaded } from '../event-log/aggregate.ts'
+import { BrokenChain } from '../event-log/chain-check.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { sameHex } from '../keys/coverage.ts'
+import { type SigningWallet, type SigningWalletOf, WalletUnfit } from '../wallets/signing-wallet.ts'
+import type { Intent } from './events.ts'
+import { historyProblem } from './history-check.ts'
+import { transactionAggregate } from './projection.ts'
+import type { ProveLost } from './prove-lost.ts'
+import { type RowsOf, rowProblem } from './row-check.ts'
+import type { TransactionState } from './state.ts'
+
+export type CheckRecordedPorts = {
+  readonly log: Pick<EventLog, 'loadChecked'>
+  readonly rowsOf: RowsOf
+  readonly walletOf: SigningWalletOf
+  readonly proveLost: ProveLost
+}
+
+export type CheckedTransaction =
+  | { readonly loaded: Loaded<TransactionState>; readonly wallet: SigningWallet; readonly problem: null }
+  /** Nothing of it may be signed, and why not. */
+  | { readonly loaded: Loaded<TransactionState>; readonly wallet: null; readonly problem: string }
+
+/** In the order of what is asked, each once. @throws Unavailable when the log or a chain cannot be read */
+export type CheckRecorded = (transactionIds: readonly string[]) => Promise<readonly CheckedTransaction[]>
+
+export function createCheckRecorded({ log, rowsOf, walletOf, proveLost }: CheckRecordedPorts): CheckRecorded {
+  return async (transactionIds) => {
+    const checked = await log.loadChecked(transactionAggregate, transactionIds)
+    // After the streams: a row may be newer than what was loaded, never older.
+    const rows = await rowsOf(transactionIds)
+    return Promise.all(
+      checked.map(async ({ broken, tenantId, ...loaded }): Promise<CheckedTransaction> => {
+        const { state } = loaded
+        const bad = (problem: string) => ({ loaded, wallet: null, problem })
+        if (broken !== null) return bad(broken)
+        if (state.state === 'unknown') return bad('the log has no such transaction')
+        const { intent } = state
+        if (tenantId !== intent.tenantId) return bad('its first event was recorded for another tenant than it names')
+        const problem = rowProblem(loaded, rows.get(loaded.id)) ?? historyProblem(state)
+        if (problem !== null) return bad(problem)
+        const wallet = await walletOf(intent.walletId).catch(asProblem)
+        if (typeof wallet === 'string') return bad(wallet)
+        const foreign = walletProblem(intent, wallet) ?? (await proveLost(state))
+        return foreign === null ? { loaded, wallet, problem: null } : bad(foreign)
+      }),
+    )
+  }
+}
+
+function asProblem(error: unknown): string {
+  if (error instanceof BrokenChain || error instanceof WalletUnfit) return error.message
+  throw error
+}
+
+function walletProblem(intent: Intent, wallet: SigningWallet): string | null {
+  if (wallet.tenantId !== intent.tenantId) return `wallet ${wallet.walletId} is of another tenant`
+  if (wallet.chainId !== intent.chainId) return `wallet ${wallet.walletId} is on chain ${wallet.chainId}`
+  return sameHex(intent.from, wallet.address) ? null : `wallet ${wallet.walletId} has the address ${wallet.address}`
+}

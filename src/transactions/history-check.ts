@@ -1,0 +1,37 @@
+/**
+ * Whether the events of a transaction can have followed each other. `evolve` accepts every event in every state, so that old
+ * logs always fold; who signs accepts only what the decider writes: a transaction that has ended is not brought back by an
+ * event that no worker would append. Pure.
+ */
+import { isUnmined, type KnownTransaction, type TransactionStateName } from './state.ts'
+
+const IN_FLIGHT: readonly TransactionStateName[] = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds']
+const TAKEN_BACK: readonly TransactionStateName[] = ['mined', 'confirmed', 'reverted', 'cancelled']
+
+/** What is wrong with the order of the events; `null` when all is well. */
+export function historyProblem(transaction: KnownTransaction): string | null {
+  const states = transaction.history.map(({ state }) => state)
+  let wasSigned = false
+  for (const [place, state] of states.entries()) {
+    const before = states[place - 1]
+    if (state === 'signed') wasSigned = true
+    if (before === undefined) continue
+    if (before === 'failed' && state !== 'mined') return `it goes on as ${state} after it had failed`
+    if (state === 'requested') {
+      if (!wasSigned || !IN_FLIGHT.includes(before)) return 'it lost a nonce that it never had'
+      wasSigned = false
+    }
+    if (state === 'reorged' && !wasMined(states, place)) return 'it left a block in which it never was'
+  }
+  if (isUnmined(transaction) && transaction.attempts.length === 0 && transaction.state !== 'requested') {
+    return `it is ${transaction.state}, and no bytes of it are recorded`
+  }
+  return null
+}
+
+/** In logs of older versions a settled transaction leaves its block as one does that was only mined. */
+function wasMined(states: readonly TransactionStateName[], place: number): boolean {
+  const before = states[place - 1]
+  if (before === undefined || !TAKEN_BACK.includes(before)) return false
+  return before === 'mined' || states[place - 2] === 'mined'
+}

@@ -1,0 +1,74 @@
+/**
+ * Whether the row of a transaction says what its stream folds to. Nobody who signs takes anything from the row, but a row that
+ * differs shows that somebody wrote to the database, or that the stream was forged without its row: then nothing is signed.
+ */
+import type { Pool } from 'pg'
+import type { Loaded } from '../event-log/aggregate.ts'
+import { transactionAggregate } from './projection.ts'
+import type { TransactionState } from './state.ts'
+
+/** What no event after the first changes. */
+const FIXED = [
+  'tenant_id',
+  'wallet_id',
+  'chain_id',
+  'type',
+  'from_address',
+  'to_address',
+  'asset_id',
+  'asset_contract',
+  'amount',
+  'depends_on',
+  'valid_until',
+] as const
+/** What the newest event says: compared when the row is of the same version. */
+const NEWEST = ['state', 'nonce', 'hash'] as const
+
+const COLUMNS = [...FIXED, ...NEWEST] as const
+
+/** By column; text as it is compared, `null` where the column is. */
+export type RecordedRow = { readonly version: number } & Readonly<
+  Record<(typeof COLUMNS)[number], string | number | Date | null>
+>
+
+/** By transaction; those without a row are missing. */
+export type RowsOf = (transactionIds: readonly string[]) => Promise<ReadonlyMap<string, RecordedRow>>
+
+export function createRowsOf(pool: Pool): RowsOf {
+  return async (transactionIds) => {
+    const { rows } = await pool.query<RecordedRow & { readonly transaction_id: string }>({
+      name: 'recorded_rows',
+      text: `SELECT transaction_id, version, ${COLUMNS.join(', ')} FROM transactions WHERE transaction_id = ANY($1)`,
+      values: [transactionIds],
+    })
+    return new Map(rows.map((row) => [row.transaction_id, row]))
+  }
+}
+
+/**
+ * What is wrong with a row; `null` when it agrees. Pure.
+ *
+ * @param row read after the stream was: it may be newer
+ */
+export function rowProblem(
+  { id, state, version }: Loaded<TransactionState>,
+  row: RecordedRow | undefined,
+): string | null {
+  if (state.state === 'unknown') return null
+  if (row === undefined) return 'the transaction has events and no row in the table transactions'
+  if (row.version < version) return `the row is of version ${row.version}, its stream of version ${version}`
+  const context = { id, tenantId: state.intent.tenantId, version, recordedAt: '' }
+  const expected = transactionAggregate.project({ state: 'unknown' }, state, context).rows[0]?.row ?? {}
+  const columns = row.version === version ? COLUMNS : FIXED
+  const column = columns.find((name) => textOf(row[name]) !== textOf(expected[name]))
+  if (column === undefined) return null
+  return `the column ${column} of its row is ${textOf(row[column])}, its events say ${textOf(expected[column])}`
+}
+
+/** Instants are one text however they were written, and numbers of any type. */
+function textOf(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  if (value instanceof Date) return value.toISOString()
+  const text = String(value)
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? new Date(text).toISOString() : text
+}

@@ -1,0 +1,92 @@
+/**
+ * Signs what a lane has made ready. Invariant: what comes out are the bytes that were asked for, sent from the lane's own
+ * address; bytes of any other sender are neither appended nor sent, whoever signed them.
+ */
+import { type Clock, toInstant } from '../core/ids.ts'
+import { sameHex } from '../keys/coverage.ts'
+import { NonceClaimed, type SignedTransaction, type Signer, type UnsignedTransaction } from '../keys/signer.ts'
+import type { SigningWallet } from '../wallets/signing-wallet.ts'
+import { type Call, unsigned } from './build-call.ts'
+import type { Fees, SignedBytes } from './events.ts'
+import type { Lane } from './lanes.ts'
+
+export type SignBatchPorts = {
+  readonly signer: Pick<Signer, 'signTransactions'>
+  /** Who sends bytes: the address in any case, `null` for bytes that are not the transaction. */
+  readonly senderOf: (transaction: UnsignedTransaction, rawTransaction: string) => string | null
+  readonly clock: Clock
+  /** Told of a transaction that is left alone, and why. */
+  readonly onRefused: OnRefused
+}
+
+export type OnRefused = (transactionId: string, reason: string) => void
+
+export type Signable = {
+  readonly loaded: { readonly id: string }
+  readonly wallet: SigningWallet
+  readonly call: Call
+  readonly fees: Fees
+}
+
+export type Signed<Item> = { readonly item: Item; readonly bytes: SignedBytes }
+
+/**
+ * As `signUnder`; where the first transaction can have one nonce alone, because it was signed under that one before, it gets
+ * that one.
+ */
+export async function signBatch<Item extends Signable>(
+  ports: SignBatchPorts,
+  lane: Lane,
+  ready: readonly Item[],
+  nonces: readonly number[],
+): Promise<readonly Signed<Item>[]> {
+  const signed = await signUnder(ports, lane, ready, nonces).catch((error: unknown) => {
+    if (error instanceof NonceClaimed && nonces[0] !== error.nonce) return error
+    throw error
+  })
+  return signed instanceof NonceClaimed ? signBatch(ports, lane, ready, withFirst(nonces, signed.nonce)) : signed
+}
+
+/**
+ * Each with the nonce of its place; what was not signed is missing, and its nonce is free for the next one.
+ *
+ * @throws what `Signer.signTransactions` throws
+ */
+export async function signUnder<Item extends Signable>(
+  ports: SignBatchPorts,
+  lane: Lane,
+  ready: readonly Item[],
+  nonces: readonly number[],
+): Promise<readonly Signed<Item>[]> {
+  const requests = ready.map(({ loaded, wallet, call, fees }, index) => ({
+    key: wallet.key,
+    intent: { kind: 'transaction' as const, id: loaded.id },
+    transaction: unsigned(lane.chainId, nonces[index] as number, call, fees),
+  }))
+  const answer = await ports.signer.signTransactions(requests)
+  return answer.flatMap((signed, index) => {
+    const item = ready[index] as Item
+    const transaction = requests[index]?.transaction as UnsignedTransaction
+    const sender = ports.senderOf(transaction, signed.rawTransaction)
+    if (!sameHex(sender, lane.address)) {
+      ports.onRefused(item.loaded.id, foreignSender(sender, lane.address))
+      return []
+    }
+    return [{ item, bytes: toBytes(transaction.nonce, signed, item.fees, ports.clock) }]
+  })
+}
+
+function toBytes(nonce: number, { hash, rawTransaction }: SignedTransaction, fees: Fees, clock: Clock): SignedBytes {
+  return { nonce, hash, rawTransaction, fees, signedAt: toInstant(clock()) }
+}
+
+function foreignSender(sender: string | null, address: string): string {
+  return sender === null
+    ? 'the signer gave bytes that are not the transaction'
+    : `the signer's key has another address (${sender}) than the wallet (${address}): is this the keystore that made it?`
+}
+
+/** The first transaction gets this nonce; what it would have had goes to the others in turn. */
+function withFirst(nonces: readonly number[], nonce: number): number[] {
+  return [nonce, ...nonces.filter((other) => other !== nonce)].slice(0, nonces.length)
+}

@@ -1,0 +1,170 @@
+/**
+ * Whoever can write to the log, together with a coordinator that was taken over: the parties act on no event that was edited,
+ * on no transaction whose events cannot have followed each other, and begin nothing that nobody asked for.
+ */
+import t from 'tap'
+import { change } from '../../src/event-log/aggregate.ts'
+import type { Answers } from '../../src/keys/mpc/coordinator.ts'
+import type { SigningItem } from '../../src/keys/mpc/protocol.ts'
+import type { UnsignedTransaction } from '../../src/keys/signer.ts'
+import type { TransactionEvent } from '../../src/transactions/events.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { goldenShares } from '../support/golden-shares.ts'
+import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { RECIPIENT } from '../support/service-stage.ts'
+
+const THIEF = '0x000000000000000000000000000000000000dEaD'
+const GWEI = 10n ** 9n
+const ETHER = 10n ** 18n
+
+const stage = await withMpcStage(t, { keys: [goldenShares(2, 3)] })
+const puppeteer = await withPuppeteer(t, stage)
+const [wallet] = stage.wallets as [MpcWallet]
+const done = await stage.send(wallet, '1')
+await stage.settle()
+await stage.service.stopWorker('chain-follower')
+await stage.service.stopWorker('signer')
+
+/** As the lane would build it. */
+const transfer = (changed: Partial<UnsignedTransaction>): UnsignedTransaction => ({
+  chainId: 1_000_001,
+  nonce: 1,
+  to: RECIPIENT,
+  value: ETHER,
+  data: '0x',
+  gasLimit: 21_000n,
+  maxFeePerGas: 2n * GWEI,
+  maxPriorityFeePerGas: GWEI,
+  ...changed,
+})
+
+const item = (id: string, transaction: UnsignedTransaction): SigningItem => ({
+  keyId: wallet.keyId,
+  intent: { kind: 'transaction', id },
+  subject: { kind: 'transaction', transaction },
+})
+
+const ask = (items: readonly SigningItem[], signers: readonly number[] = [1, 2]): Promise<Answers> =>
+  puppeteer.ask(signers, { ceremony: 'sign', signers, finisher: signers[0] as number, items }, { timeoutMs: 20_000 })
+
+/** The kind of refusal of each item, at each party; `signed` for none. */
+const kinds = (answers: Answers) =>
+  [...answers.values()].map((outcome) => outcome.map((each) => (each.ok ? 'signed' : each.refusal.kind)))
+
+/** As whoever can append, by the rules of the hash chain alone. */
+async function forge(id: string, events: readonly TransactionEvent[], rows: 'with rows' | 'without rows') {
+  const { log } = stage.service.kernel
+  const forging = { ...transactionAggregate, decide: () => events }
+  const metadata = { tenantId: 'acme', actor: 'worker:chain-follower' }
+  const loaded = await log.load(transactionAggregate, id)
+  const forged = change(forging, loaded, { type: 'RequestCancellation', now: log.now() }, { metadata, now: log.now() })
+  if (forged === null) throw new Error('nothing was forged')
+  const readModels = rows === 'with rows' ? forged.readModels : { rows: [], holds: [] }
+  await log.append({ changes: [{ ...forged, readModels }] })
+}
+
+const stateOf = async (id: string) => {
+  const { state } = await stage.service.kernel.log.load(transactionAggregate, id)
+  if (state.state === 'unknown') throw new Error(`there is no ${id}`)
+  return state
+}
+
+/** As the superuser that a stolen `DATABASE_URL` was. */
+async function edit(streamId: string, data: object): Promise<void> {
+  const { pool } = stage.service
+  await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
+  await pool.query('UPDATE events SET data = data || $2 WHERE stream_id = $1 AND stream_version = 1', [
+    streamId,
+    JSON.stringify(data),
+  ])
+  await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
+}
+
+t.test('a finished transfer is not signed again, whatever events are forged behind its end', async (t) => {
+  const { inclusion, attempts } = await stateOf(done)
+  if (inclusion === null) throw new Error('it was mined')
+  const { hash, blockNumber, blockHash } = inclusion
+  const now = stage.service.kernel.log.now()
+  await forge(
+    done,
+    [
+      {
+        type: 'SettlementRevoked',
+        data: { outcome: 'confirmed', hash, blockNumber, blockHash, confirmations: 3, revokedAt: now },
+      },
+      { type: 'NonceConsumedExternally', data: { nonce: 0, finalizedBlock: blockNumber, foundAt: now } },
+    ],
+    'with rows',
+  )
+  t.match(await stateOf(done), { state: 'requested', attempts: [] }, 'the log says that it waits')
+  for (const signers of [
+    [1, 2],
+    [2, 3],
+  ])
+    t.strictSame(kinds(await ask([item(done, transfer({ nonce: 1 }))], signers)), [['not_covered'], ['not_covered']])
+  await stage.service.startWorker('signer')
+  const said = () => stage.service.lines.filter(({ transaction_id }) => transaction_id === done)
+  await eventually(() => said().some(({ reason }) => /taken by this very call/.test(String(reason))))
+  await stage.service.stopWorker('signer')
+  t.equal((await stateOf(done)).abandoned.at(-1)?.hash, attempts.at(-1)?.hash, 'the signer leaves it alone as well')
+})
+
+t.test('an intent that was forged without its row, or after its end, is refused', async (t) => {
+  const known = await stateOf(done)
+  const alone = `${done.slice(0, -4)}aaaa`
+  await forge(alone, [{ type: 'TransferRequested', data: { ...known.intent, to: THIEF } }], 'without rows')
+  const stolen = item(alone, transfer({ nonce: 1, to: THIEF, value: 2n * ETHER }))
+  t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'no row, nothing held back')
+  const failed = await stage.send(wallet, '3')
+  const now = stage.service.kernel.log.now()
+  await forge(
+    failed,
+    [
+      { type: 'TransactionFailed', data: { code: 'expired', message: 'It was valid until then.', failedAt: now } },
+      { type: 'NonceConsumedExternally', data: { nonce: 1, finalizedBlock: 1, foundAt: now } },
+    ],
+    'with rows',
+  )
+  const revived = item(failed, transfer({ nonce: 1, value: 3n * ETHER }))
+  t.strictSame(kinds(await ask([revived])), [['not_covered'], ['not_covered']], 'it had failed')
+})
+
+t.test('what was edited in the log or in its row is refused', async (t) => {
+  const id = await stage.send(wallet, '4')
+  const asked = item(id, transfer({ nonce: 1, value: 4n * ETHER }))
+  const { pool } = stage.service
+  await pool.query('UPDATE transactions SET to_address = $2 WHERE transaction_id = $1', [id, THIEF])
+  t.strictSame(kinds(await ask([asked])), [['not_covered'], ['not_covered']], 'the row is another')
+  await edit(`transaction-${id}`, { to: THIEF })
+  const stolen = item(id, transfer({ nonce: 1, value: 4n * ETHER, to: THIEF }))
+  t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'row and event agree')
+  await edit(`mpckey-${wallet.keyId}`, { threshold: 1 })
+  await stage.parties.stop(1)
+  await stage.parties.start(1)
+  await eventually(() => puppeteer.reachable().includes(1))
+  const good = item(await stage.send(wallet, '5'), transfer({ nonce: 1, value: 5n * ETHER }))
+  t.strictSame(kinds(await ask([good]))[0], ['key_unknown'], 'the key is not the one that was made')
+  await edit(`mpckey-${wallet.keyId}`, { threshold: 2 })
+})
+
+t.test('no key and no shares are made that the log does not want', async (t) => {
+  const parties = [1, 2, 3]
+  const generate = { ceremony: 'generate', keyId: 'mpk_unwanted', threshold: 2, parties } as const
+  const refresh = {
+    ceremony: 'refresh',
+    keyId: wallet.keyId,
+    refreshId: 'rfr_unwanted',
+    parties,
+    repaired: null,
+  } as const
+  const repair = { ceremony: 'repair', keyId: wallet.keyId, refreshId: 'rfr_x', target: 3, helpers: [1, 2] } as const
+  for (const begin of [generate, refresh, repair]) {
+    const answers = await puppeteer.ask(parties, begin, { timeoutMs: 60_000 })
+    t.strictSame(kinds(answers), [['not_covered'], ['not_covered'], ['not_covered']], begin.ceremony)
+  }
+  const said = stage.parties.lines.filter(({ msg }) => /ceremony that the log does not want/.test(msg))
+  t.equal(said.length, 9, 'every party says each')
+})
+
+t.end()

@@ -1,0 +1,148 @@
+/**
+ * Somebody who writes to the database, or swaps the keystore, against the signer of hd wallets: it takes keys, senders and
+ * amounts from the log, verified, and signs nothing else.
+ */
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
+import { composeOperator } from '../../src/compose/operator.ts'
+import { signatureAggregate } from '../../src/signatures/projection.ts'
+import { runCommandLine } from '../support/cli.ts'
+import { createWallet, type LoadWallet } from '../support/load.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { createApiClient } from '../support/service-api.ts'
+import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
+
+const THIEF = '0x000000000000000000000000000000000000dEaD'
+
+const stage = await withStage(t, { env: { KEYSTORE: 'directory' } })
+const { service } = stage
+const { pool } = service
+const [payer, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
+
+/** Why the signer left a transaction alone, as often as it says so. */
+const refusals = (id: string) =>
+  service.lines.filter(({ transaction_id, level, reason }) => transaction_id === id && level === 50 && reason)
+const refused = (id: string) => eventually(() => refusals(id).at(-1))
+
+/** As the superuser that a stolen `DATABASE_URL` was. */
+async function editEvent(streamId: string, version: number, data: object): Promise<void> {
+  await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
+  await pool.query('UPDATE events SET data = data || $3 WHERE stream_id = $1 AND stream_version = $2', [
+    streamId,
+    version,
+    JSON.stringify(data),
+  ])
+  await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
+}
+
+/** A transfer that waits: no signer runs. */
+async function waiting(wallet: LoadWallet, amount: string): Promise<string> {
+  await service.stopWorker('signer')
+  return stage.send(wallet, amount)
+}
+
+t.test("a wallet's row that names another tenant's key does not make that tenant pay", async (t) => {
+  const { token } = await createIssueApiKey(service.kernel)(
+    { tenantId: 'globex', environment: 'mainnet' },
+    { actor: 'operator' },
+  )
+  const api = createApiClient({ baseUrl: service.baseUrl, apiKey: token })
+  const victim = await createWallet(api, 'ethereum', 'victim')
+  await stage.rpc('anvil_setBalance', victim.address, '0xde0b6b3a7640000')
+  await pool.query(
+    'UPDATE wallets SET key_ref = (SELECT key_ref FROM wallets WHERE wallet_id = $1) WHERE wallet_id = $2',
+    [victim.id, payer.id],
+  )
+  await service.stopWorker('signer')
+  await service.startWorker('signer')
+  const id = await stage.send(payer, '0.5')
+  await stage.until(payer, id, 'submitted')
+  await stage.mine(4)
+  t.strictSame(await onChain(stage, victim), [], 'the other tenant paid nothing')
+  t.equal((await onChain(stage, payer)).length, 1, 'the wallet pays with the key that the log names')
+})
+
+t.test('a row that says otherwise than its stream is not signed, until it is put right', async (t) => {
+  const id = await waiting(payer, '0.25')
+  const changes: readonly (readonly [column: string, value: unknown])[] = [
+    ['to_address', THIEF],
+    ['amount', '1'],
+    ['from_address', other.address],
+    ['valid_until', '2099-01-01T00:00:00Z'],
+  ]
+  for (const [column, value] of changes) {
+    const before = refusals(id).length
+    const { rows } = await pool.query(`SELECT ${column} AS value FROM transactions WHERE transaction_id = $1`, [id])
+    await pool.query(`UPDATE transactions SET ${column} = $2 WHERE transaction_id = $1`, [id, value])
+    await service.startWorker('signer')
+    await eventually(() => refusals(id).length > before)
+    t.match(refusals(id).at(-1), { reason: new RegExp(column) }, `${column}: ${refusals(id).at(-1)?.reason}`)
+    await service.stopWorker('signer')
+    t.match(await stage.read(payer, id), { state: 'requested', hash: null })
+    const { findings } = JSON.parse((await runCommandLine(composeOperator(service.env), 'stuck --json')).out)
+    const tampered = { kind: 'not_as_recorded', subject: `transaction ${id}` }
+    t.match(
+      findings.find(({ kind }: { kind: string }) => kind === tampered.kind),
+      tampered,
+    )
+    await pool.query(`UPDATE transactions SET ${column} = $2 WHERE transaction_id = $1`, [id, rows[0]?.value])
+  }
+  const before = await stage.rpc('eth_getBalance', RECIPIENT, 'latest')
+  await service.startWorker('signer')
+  await stage.settle()
+  t.equal((await stage.read(payer, id)).state, 'confirmed', 'nothing was lost')
+  t.equal(
+    BigInt(String(await stage.rpc('eth_getBalance', RECIPIENT, 'latest'))) - BigInt(String(before)),
+    25n * 10n ** 16n,
+  )
+})
+
+t.test('an event that was edited is not acted on, and holds up no other transaction', async (t) => {
+  const id = await waiting(payer, '0.1')
+  const next = await stage.send(payer, '0.2')
+  const { rows } = await pool.query('SELECT to_address FROM transactions WHERE transaction_id = $1', [id])
+  const recipient = rows[0]?.to_address
+  await editEvent(`transaction-${id}`, 1, { to: THIEF })
+  await pool.query('UPDATE transactions SET to_address = $2 WHERE transaction_id = $1', [id, THIEF])
+  await service.startWorker('signer')
+  t.match((await refused(id))?.reason, /does not have the hash/)
+  await stage.until(payer, next, 'signed', 'submitted')
+  t.match(await stage.read(payer, id), { state: 'requested', hash: null })
+  await editEvent(`transaction-${id}`, 1, { to: recipient })
+  await pool.query('UPDATE transactions SET to_address = $2 WHERE transaction_id = $1', [id, recipient])
+  await stage.settle()
+  t.equal((await stage.read(payer, id)).state, 'confirmed')
+  t.equal(BigInt(String(await stage.rpc('eth_getBalance', THIEF, 'latest'))), 0n)
+})
+
+t.test('a message that was edited is not signed', async (t) => {
+  await service.stopWorker('signer')
+  const { body } = await service.api.insist({
+    method: 'POST',
+    path: `/v1/wallets/${other.id}/sign/message`,
+    key: 'edited-message',
+    prefer: 'respond-async',
+    body: { message: 'I agree' },
+  })
+  const id = body.data.signature_id
+  await editEvent(`signature-${id}`, 1, { message: `0x${Buffer.from('I do not agree').toString('hex')}` })
+  await service.startWorker('signer')
+  const { log } = service.workerOf('signer')
+  await t.rejects(log.load(signatureAggregate, id), { code: 'broken_chain' })
+  t.equal((await service.kernel.log.readStream(signatureAggregate, id)).length, 1)
+})
+
+t.test('a signer on another keystore does not sign for wallets that it did not make', async (t) => {
+  const id = await waiting(other, '0.3')
+  const keystore = join(String(service.env.DATA_DIR), 'keystore')
+  for (const name of await readdir(keystore)) if (name.includes('hd-seed')) await rm(join(keystore, name))
+  await service.startWorker('signer')
+  // The keystore has another seed of the tenant from here on.
+  await createWallet(service.api, 'ethereum', 'made-by-the-new-seed')
+  t.match((await refused(id))?.reason, /another address/)
+  t.match(await stage.read(other, id), { state: 'requested', hash: null }, 'it waits')
+})
+
+t.end()
