@@ -16,10 +16,17 @@ export async function knownCheckpoints(
   return [
     ...kept.map((note, index) => opened(note, `row ${index + 1} of audit_checkpoints`, keys)),
     // Most notes are in both places: a signature is checked once.
-    ...file.notes.flatMap((note, index) =>
-      isKept.has(note) ? [] : [opened(note, `note ${index + 1} of ${file.path}`, keys)],
-    ),
+    ...openNotes(file, keys, isKept),
   ]
+}
+
+/** The checkpoints of a file. @param but notes that are passed over. @throws TreeDamaged for a note that no key signed while it counted */
+export function openNotes(
+  { path, notes }: { readonly path: string; readonly notes: readonly string[] },
+  keys: KeyHistory,
+  but: ReadonlySet<string> = new Set(),
+): readonly KnownCheckpoint[] {
+  return notes.flatMap((note, index) => (but.has(note) ? [] : [opened(note, `note ${index + 1} of ${path}`, keys)]))
 }
 
 function opened(note: string, source: string, keys: KeyHistory): KnownCheckpoint {
