@@ -119,6 +119,23 @@ t.test(
   },
 )
 
+t.test('the bytes of a signing key are wiped once it is a key, and once it is a text', async (t) => {
+  const joined: Buffer[] = []
+  const concat = Buffer.concat
+  t.intercept(Buffer, 'concat', {
+    value: (...args: Parameters<typeof Buffer.concat>) => {
+      const bytes = concat(...args)
+      joined.push(bytes)
+      return bytes
+    },
+  })
+  const secret = makeNoteKey(() => 'example.com/log')
+  t.ok(parseNoteSigner(secret))
+  const seed = Buffer.from(secret.split('+').at(-1) ?? '', 'base64').subarray(1)
+  t.ok(joined.length > 1)
+  t.notOk(joined.some((bytes) => bytes.includes(seed)))
+})
+
 t.test('an event is named by its stream and its version, and by nothing else', async (t) => {
   const name = { streamId: 'asset-acme-eip155:1/erc20:0xdAC17F958D2ee523a2206206994597C13D831ec7', streamVersion: 12 }
   t.equal(eventIdOf(name), `evt_${name.streamId}.12`)
