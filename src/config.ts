@@ -53,7 +53,7 @@ export type Config = {
   /** Null where there are no mpc wallets. */
   readonly mpc: MpcConfig | null
   readonly audit: AuditConfig
-  /** Age recipients to which keys may be exported; null for any. */
+  /** Age recipients to which keys may be exported: none when empty; null for any, in the sandbox alone. */
   readonly exportRecipients: readonly string[] | null
   /** The configured chains. */
   readonly chains: readonly ChainSettings[]
@@ -181,7 +181,8 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     },
     mpc: mpcConfig(general, dataDir),
     audit: auditConfig(general, dataDir),
-    exportRecipients: general.EXPORT_RECIPIENTS ?? null,
+    // Whoever writes a request into the log must not choose who gets the key: outside the sandbox unset means nobody.
+    exportRecipients: general.EXPORT_RECIPIENTS ?? (sandbox ? null : []),
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
     maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,
     replaceAfterMs: general.REPLACE_AFTER_MS,

@@ -4,12 +4,13 @@ import { createRequestAnchor, type RequestAnchor } from '../audit/anchor/request
 import { PUBLIC_SUFFIX } from '../audit/checkpoints/audit-key.ts'
 import { checkpointCommand } from '../audit/commands/checkpoint-command.ts'
 import { checkCommand, proveCommand } from '../audit/commands/proof-commands.ts'
+import { rotateAuditKeyCommand } from '../audit/commands/rotate-key-command.ts'
 import { verifyCommand } from '../audit/commands/verify-command.ts'
 import { createProveEvent } from '../audit/proof/prove-event.ts'
 import type { CliCommand, Within } from '../cli/command.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { apiParts } from './api-parts.ts'
-import { composeTakeCheckpoint } from './auditor.ts'
+import { composeRotateAuditKey, composeTakeCheckpoint } from './auditor.ts'
 import { CHECKED_MODELS } from './checked-models.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
@@ -44,6 +45,12 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
       })),
     ),
     checkCommand(),
+    rotateAuditKeyCommand(
+      within((kernel) => ({
+        rotateAuditKey: composeRotateAuditKey(kernel),
+        publicKeyFile: `${kernel.config.audit.keyFile}${PUBLIC_SUFFIX}`,
+      })),
+    ),
   ]
 }
 

@@ -1,9 +1,14 @@
 /** The auditor process: signs the log on a schedule. One leads; run a second one, with the same key and file, to take over when it dies. */
-import { openAuditKey } from '../audit/checkpoints/audit-key.ts'
-import { createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
+import { finishKeyRotation, openAuditKey, openNextKey } from '../audit/checkpoints/audit-key.ts'
+import { type CheckpointFile, createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
 import { createTakeCheckpoint, type TakeCheckpoint } from '../audit/checkpoints/take-checkpoint.ts'
+import type { RotateAuditKey } from '../audit/commands/rotate-key-command.ts'
+import { keyHistory } from '../audit/note/key-history.ts'
+import type { NoteSigner } from '../audit/note/note-keys.ts'
 import { TreeDamaged } from '../audit/tree/tree-damaged.ts'
+import type { Config } from '../config.ts'
+import { Unavailable } from '../core/errors.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { lead, pause } from '../event-log/lead.ts'
 import { addAuditGauges } from './audit-gauges.ts'
@@ -13,12 +18,49 @@ import type { Work } from './run-process.ts'
 /** What failed is tried again so much later: the database may be away. */
 const RETRY_MS = 5_000
 
+/** What signing the log needs of a process. */
+type AuditParts = Pick<Kernel, 'pool' | 'clock'> & { readonly config: Pick<Config, 'audit'> }
+
 /** Opens the key, which is made on the first start of an installation, and the file. */
-export async function composeTakeCheckpoint({ config, pool, clock }: Kernel): Promise<TakeCheckpoint> {
-  const file = createCheckpointFile(config.audit.checkpointFile)
-  const wasUsed = async () => (await createCheckpointRows(pool).newest()) !== null || (await file.notes()).length > 0
-  const signer = await openAuditKey(config.audit, wasUsed)
-  return createTakeCheckpoint({ pool, signer, file, clock })
+export async function composeTakeCheckpoint(kernel: AuditParts): Promise<TakeCheckpoint> {
+  const { pool, clock } = kernel
+  await finishAuditKeyRotation(kernel)
+  return createTakeCheckpoint({ pool, signer: await openSigner(kernel), file: fileOf(kernel), clock })
+}
+
+/** Completes a rotation of the key that was killed after its checkpoint. Returns whether there was one. */
+async function finishAuditKeyRotation(kernel: AuditParts): Promise<boolean> {
+  return finishKeyRotation(kernel.config.audit.keyFile, async (signer) => {
+    const notes = [...(await createCheckpointRows(kernel.pool).rotations()), ...(await fileOf(kernel).notes())]
+    return keyHistory(signer, notes).successor
+  })
+}
+
+/** Hands the log over to a new key. */
+export function composeRotateAuditKey(kernel: AuditParts): RotateAuditKey {
+  const { config, pool, clock } = kernel
+  const { keyFile } = config.audit
+  return async (onProgress) => {
+    if (await finishAuditKeyRotation(kernel)) {
+      return { checkpoint: null, from: null, to: await openSigner(kernel) }
+    }
+    const from = await openSigner(kernel)
+    const to = await openNextKey(keyFile, from)
+    const take = createTakeCheckpoint({ pool, signer: from, next: to, file: fileOf(kernel), clock })
+    const checkpoint = await take(undefined, onProgress)
+    await finishAuditKeyRotation(kernel)
+    return { checkpoint, from, to }
+  }
+}
+
+function fileOf({ config }: AuditParts): CheckpointFile {
+  return createCheckpointFile(config.audit.checkpointFile)
+}
+
+function openSigner(kernel: AuditParts): Promise<NoteSigner> {
+  const rows = createCheckpointRows(kernel.pool)
+  const wasUsed = async () => (await rows.newest()) !== null || (await fileOf(kernel).notes()).length > 0
+  return openAuditKey(kernel.config.audit, wasUsed)
 }
 
 /** Whether a key is missing or new, the database alone knows: a start waits for it, as other processes do. */
@@ -36,7 +78,7 @@ async function onceAnswered(kernel: Kernel, signal: AbortSignal): Promise<TakeCh
 
 export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, leases, logger, metrics } = kernel
-  const takeCheckpoint = await onceAnswered(kernel, signal)
+  let takeCheckpoint = await onceAnswered(kernel, signal)
   addAuditGauges(kernel)
   let refusal: string | null = null
 
@@ -55,6 +97,10 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise
         return config.audit.checkpointIntervalMs
       }
       logger.warn({ err: error }, 'no checkpoint could be taken, it is tried again')
+      // The command that rotates the key leaves the new one where this process reads it.
+      if (error instanceof Unavailable && error.code === 'audit_key_rotated') {
+        takeCheckpoint = await onceAnswered(kernel, stop)
+      }
       return RETRY_MS
     }
   }

@@ -7,6 +7,7 @@ import type { JointKey } from '../keys/mpc/ceremonies.ts'
 import { generationOf } from '../keys/mpc/loaded-shares.ts'
 import { createReadShare } from '../keys/mpc/read-shares.ts'
 import { isMissing } from '../keys/private-files.ts'
+import { finishReplacing } from '../keys/replace-files.ts'
 import { openTenantSeeds, restoreSeed, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
 import { type BackUp, createBackUp } from '../recovery/kit/back-up.ts'
@@ -56,6 +57,7 @@ async function restoreSeeds(kernel: Kernel, seeds: ReadonlyMap<string, Uint8Arra
   const unchanged: string[] = []
   for (const [tenantId, entropy] of seeds) {
     const isBack = await restoreSeed(opened, tenantId, entropy)
+    entropy.fill(0)
     if (isBack) restored.push(tenantId)
     else unchanged.push(tenantId)
   }
@@ -82,6 +84,7 @@ async function partiesHere({ config }: Kernel): Promise<PartyShareSource[]> {
   const here: PartyShareSource[] = []
   for (const { number, directory, key } of places) {
     if (!(await exists(directory))) continue
+    await finishReplacing(directory)
     const kek = key === null ? await openKekFile(directory) : parseKek(key, 'MPC_PARTY_KEY')
     const read = createReadShare({ directory, party: number, kek })
     here.push({ party: number, load: (joint) => read(joint.keyId, generationOf(joint)) })

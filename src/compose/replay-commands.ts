@@ -1,8 +1,15 @@
 /** The commands that replay, rebuild and move the log. */
-import type { CliCommand, Within } from '../cli/command.ts'
+import { readFile } from 'node:fs/promises'
+import { readVerifier } from '../audit/checkpoints/audit-key.ts'
+import { notesIn } from '../audit/checkpoints/checkpoint-file.ts'
+import { keyHistory } from '../audit/note/key-history.ts'
+import { createExportedLogCheck } from '../audit/verify/exported-log.ts'
+import { openNotes } from '../audit/verify/known-checkpoints.ts'
+import { BadInput, type CliCommand, type Within } from '../cli/command.ts'
+import { isMissing } from '../keys/private-files.ts'
 import { exportCommand } from '../replay/export-command.ts'
 import { importCommand } from '../replay/import-command.ts'
-import type { ReplayPorts } from '../replay/ports.ts'
+import type { ReplayPorts, SignedEvidence } from '../replay/ports.ts'
 import { rebuildCommand } from '../replay/rebuild-command.ts'
 import { replayCommand } from '../replay/replay-command.ts'
 import { ALL_AGGREGATES } from './aggregates.ts'
@@ -11,5 +18,28 @@ import { withKernel } from './run-command.ts'
 export function composeReplayCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   const within: Within<ReplayPorts> = (task) =>
     withKernel(env, ({ pool, clock }) => task({ pool, clock, aggregates: ALL_AGGREGATES }))
-  return [replayCommand(within), rebuildCommand(within), exportCommand(within), importCommand(within)]
+  return [
+    replayCommand(within),
+    rebuildCommand(within),
+    exportCommand(within),
+    importCommand((task) => within((ports) => task({ ...ports, openEvidence }))),
+  ]
+}
+
+async function openEvidence(checkpointFile: string, key: string): Promise<SignedEvidence> {
+  const [text, verifier] = await Promise.all([
+    readFile(checkpointFile, 'utf8').catch(missing('--checkpoints', checkpointFile)),
+    readVerifier(key).catch(missing('--key', key)),
+  ])
+  const notes = notesIn(text)
+  const checkpoints = openNotes({ path: checkpointFile, notes }, keyHistory(verifier, notes))
+  if (checkpoints.length === 0) throw new BadInput(`--checkpoints: ${checkpointFile} holds no checkpoint.`)
+  const size = Math.max(...checkpoints.map((checkpoint) => checkpoint.size))
+  return { ...createExportedLogCheck(checkpoints), checkpoints: checkpoints.length, size }
+}
+
+function missing(option: string, path: string) {
+  return (error: unknown): never => {
+    throw isMissing(error) ? new BadInput(`${option}: there is no file ${path}.`) : error
+  }
 }

@@ -87,7 +87,7 @@ export const GENERAL_SETTINGS = {
     'must be a comma list of age X25519 recipients, as age-keygen prints them',
     {
       description:
-        'The only recipients to which keys of wallets are exported; any unless set. Set it at the signers: they refuse all others, whoever asks.',
+        'The only recipients to which keys of wallets are exported. Unset, exports are off; the sandbox takes any recipient. Set it at the API and the signers.',
     },
   ),
   ...AUDIT_SETTINGS,

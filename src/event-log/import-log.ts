@@ -21,9 +21,18 @@ import { READ_MODEL_NAMES, type ReadModel } from './tables.ts'
 
 const CHUNK_CHARACTERS = 1_000_000
 
+export type ImportEvidence = {
+  /** Called with each event in reading order. */
+  readonly take: (event: ExportedEvent) => void
+  /** Called after the last one. @throws BadExport when they are not what the evidence says */
+  readonly judge: () => void
+}
+
 export type ImportSettings = {
   /** Check every stream's hash chain too, not only that the file is as it was written. */
   readonly verify: boolean
+  /** What the log is held against before anything of it is kept. */
+  readonly evidence?: ImportEvidence
   readonly onProgress?: (events: number) => void
 }
 
@@ -35,7 +44,7 @@ export type Imported = {
 
 /**
  * @param lines of the file, without their line feeds
- * @throws Conflict `log_not_empty`; BadExport; BrokenChain; UnknownEvent. Nothing is changed then.
+ * @throws Conflict `log_not_empty`; BadExport; BrokenChain; UnknownEvent. Nothing is changed then
  */
 export async function importLog(
   pool: Pool,
@@ -82,7 +91,7 @@ async function requireAlone(writer: Client, imported: number): Promise<void> {
 async function insertLines(
   writer: Client,
   lines: AsyncIterable<string>,
-  { onProgress }: ImportSettings,
+  { onProgress, evidence }: ImportSettings,
 ): Promise<{ readonly events: number; readonly newestId: number }> {
   const order = createOrder()
   let chunk: string[] = []
@@ -103,6 +112,7 @@ async function insertLines(
       ])
       return
     }
+    evidence?.take(line.value)
     // The line is an object already: the id that it gets here is put in front.
     chunk.push(`{"imported_id":${order.idOf(line.value)},${line.text.slice(1)}`)
     characters += line.text.length
@@ -110,6 +120,7 @@ async function insertLines(
     if (characters >= CHUNK_CHARACTERS) await flush()
   }
   await readExport(lines, createHash('sha256'), take)
+  evidence?.judge()
   await flush()
   return { events, newestId: order.newest() }
 }

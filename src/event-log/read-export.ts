@@ -1,5 +1,6 @@
 /** Reads the lines of an export, and takes nothing for granted: each is what it should be, none is missing, none is another. */
 import type { Hash } from 'node:crypto'
+import { duplicateMember } from './duplicate-member.ts'
 import {
   BadExport,
   CARRIED_TABLES,
@@ -39,9 +40,11 @@ export async function readExport(
       footer = value as unknown as ExportFooter
       continue
     } else if (isEvent(value)) {
+      requireKnown(value, EVENT_MEMBERS, number)
       events += 1
       await take({ kind: 'event', value, text })
     } else if (isCarried(value)) {
+      requireKnown(value, ROW_MEMBERS, number)
       rows += 1
       await take({ kind: 'row', value })
     } else {
@@ -60,15 +63,54 @@ export async function readExport(
 }
 
 function parse(text: string, number: number): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // Said below, as for any other line that is none.
+  const value = parsed(text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BadExport(
+      number === 1 ? 'The file is no export of a log.' : `Line ${number} is broken off, or no JSON object.`,
+    )
   }
+  const twice = duplicateMember(text)
+  if (twice === null) return value as Record<string, unknown>
   throw new BadExport(
-    number === 1 ? 'The file is no export of a log.' : `Line ${number} is broken off, or no JSON object.`,
+    `Line ${number} has the member ${shown(twice)} twice in one object: no export is written so. Export the log again.`,
   )
+}
+
+/** What is no JSON is told as any other line that is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const EVENT_MEMBERS: ReadonlySet<string> = new Set<keyof ExportedEvent>([
+  'position',
+  'transaction_id',
+  'stream_id',
+  'stream_version',
+  'type',
+  'schema_version',
+  'data',
+  'metadata',
+  'recorded_at',
+  'hash',
+])
+const ROW_MEMBERS: ReadonlySet<string> = new Set<keyof ExportedRow>(['table', 'row'])
+
+/** The database reads the line too: what is not looked at here must not reach it. */
+function requireKnown(value: object, members: ReadonlySet<string>, number: number): void {
+  const stray = Object.keys(value).find((name) => !members.has(name))
+  if (stray !== undefined) {
+    throw new BadExport(`Line ${number} has the member ${shown(stray)}, which no export has. Export the log again.`)
+  }
+}
+
+const LONGEST_SHOWN = 80
+
+function shown(name: string): string {
+  return JSON.stringify(name.slice(0, LONGEST_SHOWN))
 }
 
 function requireWhole(value: Readonly<Record<string, unknown>>): void {

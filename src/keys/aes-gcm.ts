@@ -20,7 +20,7 @@ export function encrypt(kek: Kek, boundTo: Uint8Array, secret: Uint8Array): Seal
   return { nonce, tag: cipher.getAuthTag(), ciphertext }
 }
 
-/** @returns undefined when anything differs: the key, what it is bound to, or a bit of what was sealed */
+/** @returns what was sealed, for the caller to wipe; undefined when anything differs: the key, what it is bound to, or a bit of what was sealed */
 export function decrypt(kek: Kek, boundTo: Uint8Array, { nonce, tag, ciphertext }: Sealed): Uint8Array | undefined {
   // A tag of four bytes is one that GCM allows and that can be guessed.
   if (nonce.length !== NONCE_BYTES || tag.length !== TAG_BYTES) return undefined

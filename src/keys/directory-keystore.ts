@@ -1,22 +1,22 @@
-/** A keystore of one file per secret, `<tenant>.<purpose>.sealed.json`. Never overwrites one but to rotate its key. */
+/** A keystore of one file per secret, `<tenant>.<purpose>.sealed.json`. Overwrites none but to rotate the key. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { Unavailable } from '../core/errors.ts'
 import { isTenantId } from '../core/tenants.ts'
+import type { Kek } from './kek.ts'
 import type { Keystore } from './keystore.ts'
-import { createFileOnce, isMissing, preparePrivateDirectory, replaceFile, SEALED_FILE_SUFFIX } from './private-files.ts'
-import { type Envelope, parseEnvelope, type SecretId } from './sealed-box.ts'
+import { createFileOnce, isMissing, preparePrivateDirectory, SEALED_FILE_SUFFIX } from './private-files.ts'
+import { finishReplacing, type NewVersion } from './replace-files.ts'
+import { type Envelope, keyRotatedAway, parseEnvelope, rewrap, type SecretId } from './sealed-box.ts'
 
 /**
  * Opens the directory, making it when it is not there. Signers on several machines need it on storage that they share and
  * that has hard links; where there is none, use the PostgreSQL keystore.
- *
- * Two rotations at the same time may both replace a file: each version holds the same secret, so nothing is lost, but run
- * one at a time.
  */
 export async function openDirectoryKeystore(directory: string): Promise<Keystore> {
   await preparePrivateDirectory(directory)
+  await finishReplacing(directory)
   const pathOf = (id: SecretId) => join(directory, fileName(id))
 
   async function read(id: SecretId): Promise<Envelope | undefined> {
@@ -46,22 +46,25 @@ export async function openDirectoryKeystore(directory: string): Promise<Keystore
     })
   }
 
+  /** A rotation seals all secrets anew or none, so one other secret speaks for all. */
+  async function requireSameKek(id: SecretId, envelope: Envelope): Promise<void> {
+    for (const other of await list()) {
+      const sealed = fileName(other) === fileName(id) ? undefined : await readUndamaged(other)
+      if (sealed?.kek === envelope.kek) return
+      if (sealed !== undefined) throw keyRotatedAway(id, envelope.kek)
+    }
+  }
+
   return {
     read,
     list,
 
     async createOnce(id, envelope) {
+      await requireSameKek(id, envelope)
       await createFileOnce(pathOf(id), canonicalJson(envelope))
       const stored = await read(id)
       if (stored === undefined) throw new Error(`${pathOf(id)} vanished while it was made`)
       return stored
-    },
-
-    async replace(id, current, next) {
-      const stored = await read(id)
-      if (stored === undefined || canonicalJson(stored) !== canonicalJson(current)) return false
-      await replaceFile(pathOf(id), canonicalJson(next))
-      return true
     },
 
     async kekIds() {
@@ -72,6 +75,20 @@ export async function openDirectoryKeystore(directory: string): Promise<Keystore
       }
       return [...ids]
     },
+  }
+}
+
+/**
+ * The sealed files of a directory, each sealed under another key. One that is sealed under it already is left out.
+ *
+ * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` for one that `from` does not open
+ */
+export async function* resealedFiles(directory: string, from: Kek, to: Kek): AsyncGenerator<NewVersion> {
+  const keystore = await openDirectoryKeystore(directory)
+  for (const id of await keystore.list()) {
+    const envelope = await keystore.read(id)
+    if (envelope === undefined || envelope.kek === to.id) continue
+    yield { name: fileName(id), contents: canonicalJson(rewrap(from, to, id, envelope)) }
   }
 }
 

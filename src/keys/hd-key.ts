@@ -2,9 +2,9 @@
  * One derived key. Its secret is private, so that neither JSON nor an inspection of the object shows it; `reveal` is for
  * what is sealed at once.
  */
-import type { HDNodeWallet } from 'ethers'
-import { signRecoverable } from 'tiny-secp256k1'
-import { hdAccount, hdPath } from './hd-path.ts'
+import { getAddress, keccak256 } from 'ethers'
+import { pointFromScalar, signRecoverable } from 'tiny-secp256k1'
+import { type HdAccount, hdAccount } from './hd-path.ts'
 import type { RecoverableSignature } from './recoverable-signature.ts'
 
 export class HdKey {
@@ -12,8 +12,9 @@ export class HdKey {
   readonly address: string
   readonly #secret: Uint8Array
 
-  constructor(address: string, secret: Uint8Array) {
-    this.address = address
+  /** @param secret 32 bytes, which this takes over: nobody else may hold them */
+  constructor(secret: Uint8Array) {
+    this.address = addressOf(secret)
     this.#secret = secret
   }
 
@@ -22,17 +23,20 @@ export class HdKey {
     return signRecoverable(digest, this.#secret)
   }
 
+  /** After it nothing can be signed: the library refuses a key of zeros. */
+  wipe(): void {
+    this.#secret.fill(0)
+  }
+
   /** The private key, 32 bytes: a copy, for the caller to seal and to wipe. */
   reveal(): Uint8Array {
     return Uint8Array.from(this.#secret)
   }
 }
 
-/** The key of an index below an account node. @throws RangeError for an index that BIP-32 has not */
-export function childKey(account: HDNodeWallet, index: number): HdKey {
-  hdPath(index)
-  const { address, privateKey } = account.deriveChild(index)
-  return new HdKey(address, Buffer.from(privateKey.slice(2), 'hex'))
+/** The key of an index below an account. @throws RangeError for an index that BIP-32 has not */
+export function childKey(account: HdAccount, index: number): HdKey {
+  return new HdKey(account.keyAt(index))
 }
 
 /**
@@ -41,5 +45,17 @@ export function childKey(account: HDNodeWallet, index: number): HdKey {
  * @param entropy 16 to 32 bytes (BIP-39); without a passphrase
  */
 export function hdKey(entropy: Uint8Array, index: number): HdKey {
-  return childKey(hdAccount(entropy), index)
+  const account = hdAccount(entropy)
+  try {
+    return childKey(account, index)
+  } finally {
+    account.wipe()
+  }
+}
+
+/** The last 20 bytes of the Keccak-256 of the public key (yellow paper, appendix F), with its EIP-55 checksum. */
+function addressOf(secret: Uint8Array): string {
+  const point = pointFromScalar(secret, false)
+  if (point === null) throw new RangeError('these bytes are no private key')
+  return getAddress(`0x${keccak256(point.subarray(1)).slice(-40)}`)
 }

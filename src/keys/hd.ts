@@ -1,14 +1,14 @@
 /**
  * Hierarchical deterministic keys: one BIP-39 seed per tenant, BIP-32 keys at the BIP-44 paths of Ethereum. Seeds and keys
- * stay inside this closure; what leaves it are addresses, hashes and signed bytes.
+ * stay inside this closure; what leaves it are addresses, hashes and signed bytes. A seed is wiped once its account is derived,
+ * accounts and keys when they go from the cache.
  */
-import type { HDNodeWallet } from 'ethers'
 import { LRUCache } from 'lru-cache'
 import { signEip191 } from './eip191.ts'
 import { signEip712 } from './eip712.ts'
 import { signEip1559 } from './eip1559.ts'
 import { childKey, type HdKey } from './hd-key.ts'
-import { hdAccount, hdPath } from './hd-path.ts'
+import { type HdAccount, hdAccount, hdPath } from './hd-path.ts'
 import type { CreatedKey, KeyMaker, KeyRef, SignedTransaction, Signer, SigningRequest } from './signer.ts'
 import type { TenantSeeds } from './tenant-seeds.ts'
 
@@ -31,51 +31,59 @@ export function createHdSigner({
   seeds: TenantSeeds
   cachedKeys?: number
 }): Signer & KeyMaker {
-  const accounts = new LRUCache<string, HDNodeWallet>({ max: CACHED_TENANTS })
-  const keys = new LRUCache<string, HdKey>({ max: cachedKeys })
+  const accounts = new LRUCache<string, HdAccount>({ max: CACHED_TENANTS, dispose: (account) => account.wipe() })
+  const keys = new LRUCache<string, HdKey>({ max: cachedKeys, dispose: (key) => key.wipe() })
 
-  async function keyOf(ref: HdRef, loadSeed: (tenantId: string) => Promise<Uint8Array>): Promise<HdKey> {
-    const path = hdPath(ref.index)
-    const name = `${ref.tenantId} ${path}`
+  /**
+   * Hands a key to `use`, which must be done with it when it returns.
+   *
+   * Invariant: between a key's coming out of the cache and its use nothing is awaited. A key that goes from the cache is wiped.
+   */
+  async function withKey<T>(
+    ref: HdRef,
+    loadSeed: (tenantId: string) => Promise<Uint8Array>,
+    use: (key: HdKey) => T,
+  ): Promise<T> {
+    const name = `${ref.tenantId} ${hdPath(ref.index)}`
     const known = keys.get(name)
-    if (known) return known
-    let account = accounts.get(ref.tenantId)
-    if (account === undefined) {
-      account = hdAccount(await loadSeed(ref.tenantId))
-      accounts.set(ref.tenantId, account)
+    if (known !== undefined) return use(known)
+    if (!accounts.has(ref.tenantId)) {
+      const seed = await loadSeed(ref.tenantId)
+      try {
+        // Another request may have been faster: setting it again would wipe what that one is given.
+        if (!accounts.has(ref.tenantId)) accounts.set(ref.tenantId, hdAccount(seed))
+      } finally {
+        seed.fill(0)
+      }
     }
-    const key = childKey(account, ref.index)
+    const account = accounts.get(ref.tenantId)
+    if (account === undefined) throw new Error('an account that was just kept is not kept')
+    const key = keys.get(name) ?? childKey(account, ref.index)
     keys.set(name, key)
-    return key
+    return use(key)
   }
 
   return {
     async createKey(ref): Promise<CreatedKey> {
-      return {
-        key: { kind: 'hd', tenantId: ref.tenantId, index: ref.index },
-        address: (await keyOf(ref, seeds.loadOrCreate)).address,
-      }
+      const address = await withKey(ref, seeds.loadOrCreate, (key) => key.address)
+      return { key: { kind: 'hd', tenantId: ref.tenantId, index: ref.index }, address }
     },
 
     async signTransactions(requests: readonly SigningRequest[]): Promise<readonly SignedTransaction[]> {
       const signed: SignedTransaction[] = []
       for (const { key: ref, transaction } of requests) {
-        const key = await keyOf(requireHd(ref), seeds.load)
-        signed.push(signEip1559(transaction, (digest) => key.sign(digest)))
+        const sign = (key: HdKey) => signEip1559(transaction, (digest) => key.sign(digest))
+        signed.push(await withKey(requireHd(ref), seeds.load, sign))
         if (signed.length % SIGNATURES_PER_TURN === 0) await new Promise(setImmediate)
       }
       return signed
     },
 
-    async signTypedData({ key: ref, typedData }) {
-      const key = await keyOf(requireHd(ref), seeds.load)
-      return signEip712(typedData, (digest) => key.sign(digest))
-    },
+    signTypedData: async ({ key: ref, typedData }) =>
+      withKey(requireHd(ref), seeds.load, (key) => signEip712(typedData, (digest) => key.sign(digest))),
 
-    async signMessage({ key: ref, message }) {
-      const key = await keyOf(requireHd(ref), seeds.load)
-      return signEip191(message, (digest) => key.sign(digest))
-    },
+    signMessage: async ({ key: ref, message }) =>
+      withKey(requireHd(ref), seeds.load, (key) => signEip191(message, (digest) => key.sign(digest))),
   }
 }
 

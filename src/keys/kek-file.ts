@@ -2,14 +2,15 @@
  * The key-encryption key of a keystore that was given none: a file beside what it seals, made on the very first start. It
  * protects a copy of single sealed files, not against one who can read the directory: in production set KEYSTORE_KEY.
  */
-import { randomBytes } from 'node:crypto'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Unavailable } from '../core/errors.ts'
-import { decodeKek, KEK_BYTES, type Kek } from './kek.ts'
+import { decodeKek, type Kek, makeKekText } from './kek.ts'
 import { createFileOnce, isMissing, preparePrivateDirectory, SEALED_FILE_SUFFIX } from './private-files.ts'
+import { finishReplacing } from './replace-files.ts'
 
-const KEK_FILE = 'kek'
+/** Its name in the keystore directory. */
+export const KEK_FILE = 'kek'
 
 /**
  * Reads the key file of a keystore directory. Processes that race for the first start end with the same key.
@@ -19,10 +20,11 @@ const KEK_FILE = 'kek'
  */
 export async function openKekFile(directory: string): Promise<Kek> {
   await preparePrivateDirectory(directory)
+  await finishReplacing(directory)
   const path = join(directory, KEK_FILE)
   const found = await readKekFile(path)
   if (found) return found
-  if (!(await hasSealedSecrets(directory))) await createFileOnce(path, `${randomBytes(KEK_BYTES).toString('base64')}\n`)
+  if (!(await hasSealedSecrets(directory))) await createFileOnce(path, `${makeKekText()}\n`)
   // Another process may have made the key and sealed with it since the first look: the key always comes first.
   const made = await readKekFile(path)
   if (made) return made

@@ -2,10 +2,10 @@
  * The key-encryption key: 256 bits that seal every secret of the keystore. Held as a `KeyObject`, which neither JSON nor
  * `console.log` can show.
  */
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { InvalidSetting } from '../core/errors.ts'
 
-export const KEK_BYTES = 32
+const KEK_BYTES = 32
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/]{43}=$/
 
 export type Kek = {
@@ -19,10 +19,27 @@ function createKek(bytes: Uint8Array): Kek {
   return { id, key: createSecretKey(bytes) }
 }
 
-/** The key that a text holds in base64 (RFC 4648, padded), or undefined when it does not hold exactly 32 bytes. */
+/**
+ * The key that a text holds in base64 (RFC 4648, padded), or undefined when it does not hold exactly 32 bytes. The bytes are
+ * wiped; the text, as any string, cannot be.
+ */
 export function decodeKek(text: string): Kek | undefined {
   const bytes = Buffer.from(text, 'base64')
-  return BASE64_OF_32_BYTES.test(text) && bytes.toString('base64') === text ? createKek(bytes) : undefined
+  try {
+    return BASE64_OF_32_BYTES.test(text) && bytes.toString('base64') === text ? createKek(bytes) : undefined
+  } finally {
+    bytes.fill(0)
+  }
+}
+
+/** A new key as text, for a file. */
+export function makeKekText(): string {
+  const bytes = randomBytes(KEK_BYTES)
+  try {
+    return bytes.toString('base64')
+  } finally {
+    bytes.fill(0)
+  }
 }
 
 /**

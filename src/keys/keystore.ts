@@ -10,14 +10,9 @@ export type Keystore = {
    * Stores the first envelope of a secret. When there is one already it stays, and nothing of it is changed.
    *
    * @returns the envelope that is stored now: of callers that race, every one is given the winner's
+   * @throws Unavailable `keystore_key_wrong` when the keystore was rotated to another key meanwhile: nothing is stored then
    */
   readonly createOnce: (id: SecretId, envelope: Envelope) => Promise<Envelope>
-  /**
-   * Puts `next` in the place of `current`, for rotation only: both must hold the same secret.
-   *
-   * @returns false when `current` is not what is stored
-   */
-  readonly replace: (id: SecretId, current: Envelope, next: Envelope) => Promise<boolean>
   readonly list: () => Promise<readonly SecretId[]>
   /**
    * The ids of the key-encryption keys that stored envelopes are sealed under, each once. A damaged envelope has none: it is

@@ -1,8 +1,9 @@
 /** A keystore in the table `sealed_keys`: any number of signer machines share it, and the database sees ciphertext only. */
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { canonicalJson } from '../core/canonical-json.ts'
+import type { Kek } from './kek.ts'
 import type { Keystore } from './keystore.ts'
-import { type Envelope, parseEnvelope, type SecretId } from './sealed-box.ts'
+import { type Envelope, keyRotatedAway, parseEnvelope, rewrap, type SecretId } from './sealed-box.ts'
 
 /**
  * Keeps envelopes in PostgreSQL. A backup of the database is then a backup of the sealed keys too, worthless without the
@@ -21,22 +22,19 @@ export function createPostgresKeystore(pool: Pool): Keystore {
     read,
 
     async createOnce(id, envelope) {
-      await pool.query(
-        'INSERT INTO sealed_keys (tenant_id, purpose, envelope) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-        [id.tenantId, id.purpose, canonicalJson(envelope)],
-      )
+      await inTransaction(pool, async (client) => {
+        // Waits for a rotation that is under way: the insert then sees what it made.
+        await client.query('LOCK TABLE sealed_keys IN ROW EXCLUSIVE MODE')
+        await client.query(
+          `INSERT INTO sealed_keys (tenant_id, purpose, envelope)
+           SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM sealed_keys WHERE envelope->>'kek' <> $4) ON CONFLICT DO NOTHING`,
+          [id.tenantId, id.purpose, canonicalJson(envelope), envelope.kek],
+        )
+      })
       // A statement of its own: it sees the winner's row, which the insert of a loser waited for.
       const stored = await read(id)
-      if (stored === undefined) throw new Error('a sealed key vanished while it was made')
+      if (stored === undefined) throw keyRotatedAway(id, envelope.kek)
       return stored
-    },
-
-    async replace(id, current, next) {
-      const { rowCount } = await pool.query(
-        'UPDATE sealed_keys SET envelope = $4 WHERE tenant_id = $1 AND purpose = $2 AND envelope = $3::jsonb',
-        [id.tenantId, id.purpose, canonicalJson(current), canonicalJson(next)],
-      )
-      return rowCount === 1
     },
 
     async list() {
@@ -52,5 +50,58 @@ export function createPostgresKeystore(pool: Pool): Keystore {
       )
       return rows.map((row) => row.kek)
     },
+  }
+}
+
+/**
+ * Seals every secret of the table under another key, in one transaction: all of them, or none. Reading goes on meanwhile.
+ *
+ * @param beforeCommit what it throws leaves everything as it was
+ * @returns how many were sealed anew: those that are under the new key already stay
+ * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` for one that `from` does not open
+ */
+export async function rotatePostgresKeystore(
+  pool: Pool,
+  { from, to, beforeCommit }: { readonly from: Kek; readonly to: Kek; readonly beforeCommit: () => Promise<void> },
+): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    await client.query('LOCK TABLE sealed_keys IN EXCLUSIVE MODE')
+    const { rows } = await client.query<SecretId & { readonly envelope: unknown }>(
+      'SELECT tenant_id AS "tenantId", purpose, envelope FROM sealed_keys ORDER BY tenant_id, purpose',
+    )
+    const resealed = rows.flatMap(({ tenantId, purpose, envelope }) => {
+      const id = { tenantId, purpose }
+      const sealed = parseEnvelope(envelope, id)
+      return sealed.kek === to.id ? [] : [{ ...id, envelope: canonicalJson(rewrap(from, to, id, sealed)) }]
+    })
+    await client.query(
+      `UPDATE sealed_keys AS k SET envelope = n.envelope
+         FROM unnest($1::text[], $2::text[], $3::jsonb[]) AS n(tenant_id, purpose, envelope)
+        WHERE k.tenant_id = n.tenant_id AND k.purpose = n.purpose`,
+      [
+        resealed.map(({ tenantId }) => tenantId),
+        resealed.map(({ purpose }) => purpose),
+        resealed.map(({ envelope }) => envelope),
+      ],
+    )
+    await beforeCommit()
+    return resealed.length
+  })
+}
+
+async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let failure: Error | undefined
+  try {
+    await client.query('BEGIN')
+    const result = await work(client)
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    failure = error as Error
+    await client.query('ROLLBACK').catch(() => undefined) // The connection may be what failed.
+    throw error
+  } finally {
+    client.release(failure)
   }
 }

@@ -35,9 +35,9 @@ export async function createFileOnce(path: string, contents: string | Uint8Array
   })
 }
 
-/** Puts a new version in the place of a file, at once. */
-export async function replaceFile(path: string, contents: string | Uint8Array): Promise<void> {
-  await withTemporaryFile(path, contents, OWNER_ONLY, (temporary) => rename(temporary, path))
+/** Puts a new version in the place of a file, at once. @param mode who may read it: its owner alone, unless it is public */
+export async function replaceFile(path: string, contents: string | Uint8Array, mode = OWNER_ONLY): Promise<void> {
+  await withTemporaryFile(path, contents, mode, (temporary) => rename(temporary, path))
 }
 
 /** Whether a file operation failed because there is no such file. */

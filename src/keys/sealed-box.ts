@@ -2,6 +2,7 @@
  * Secrets at rest, sealed under a key-encryption key. An envelope opens only under its own key, for its own holder and
  * purpose, and only while every byte of it is as it was.
  */
+import { timingSafeEqual } from 'node:crypto'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { canonicalJson } from '../core/canonical-json.ts'
@@ -70,9 +71,27 @@ export function open(kek: Kek, id: SecretId, envelope: Envelope): Uint8Array {
   return secret
 }
 
-/** The same secret sealed under another key: how a key-encryption key is rotated. */
+/** The same secret sealed under another key, opened again before it is trusted: how a key-encryption key is rotated. */
 export function rewrap(from: Kek, to: Kek, id: SecretId, envelope: Envelope): Envelope {
-  return seal(to, id, open(from, id, envelope))
+  const secret = open(from, id, envelope)
+  try {
+    const next = seal(to, id, secret)
+    const again = open(to, id, next)
+    const isSame = timingSafeEqual(again, secret)
+    again.fill(0)
+    if (!isSame) throw new Error('a secret changed while it was sealed anew')
+    return next
+  } finally {
+    secret.fill(0)
+  }
+}
+
+/** Of a process that holds a key which was rotated away: it must not seal another secret under it. */
+export function keyRotatedAway({ tenantId, purpose }: SecretId, given: string): Unavailable {
+  return new Unavailable(
+    'keystore_key_wrong',
+    `The ${purpose} of ${tenantId} was not made: the keystore is sealed under another key than ${given} by now. Restart this process with the new key.`,
+  )
 }
 
 function boundTo(kekId: string, id: SecretId): Buffer {

@@ -6,15 +6,15 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { Conflict, Unavailable } from '../core/errors.ts'
 import type { Kek } from './kek.ts'
 import type { Keystore } from './keystore.ts'
-import { type Envelope, open, rewrap, type SecretId, seal } from './sealed-box.ts'
+import { type Envelope, open, type SecretId, seal } from './sealed-box.ts'
 
 const ENTROPY_BYTES = 32
 const PURPOSE = 'hd-seed'
 
 export type TenantSeeds = {
-  /** @throws Unavailable `seed_missing` when the tenant has none, or why it cannot be opened */
+  /** The caller wipes it after use. @throws Unavailable `seed_missing` when the tenant has none, or why it cannot be opened */
   readonly load: (tenantId: string) => Promise<Uint8Array>
-  /** The tenant's seed, made now if it has none. Processes that race are given the same one. */
+  /** The tenant's seed, made now if it has none, for the caller to wipe. Processes that race are given the same one. */
   readonly loadOrCreate: (tenantId: string) => Promise<Uint8Array>
 }
 
@@ -37,8 +37,18 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
   const idOf = (tenantId: string): SecretId => ({ tenantId, purpose: PURPOSE })
   function unseal(id: SecretId, envelope: Envelope): Uint8Array {
     const entropy = open(kek, id, envelope)
-    if (entropy.length !== ENTROPY_BYTES) throw new RangeError('the sealed seed has another length than a seed has')
-    return entropy
+    if (entropy.length === ENTROPY_BYTES) return entropy
+    entropy.fill(0)
+    throw new RangeError('the sealed seed has another length than a seed has')
+  }
+
+  function sealNew(id: SecretId): Envelope {
+    const entropy = randomBytes(ENTROPY_BYTES)
+    try {
+      return seal(kek, id, entropy)
+    } finally {
+      entropy.fill(0)
+    }
   }
 
   return {
@@ -56,9 +66,7 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
 
     async loadOrCreate(tenantId) {
       const id = idOf(tenantId)
-      const envelope =
-        (await keystore.read(id)) ?? (await keystore.createOnce(id, seal(kek, id, randomBytes(ENTROPY_BYTES))))
-      return unseal(id, envelope)
+      return unseal(id, (await keystore.read(id)) ?? (await keystore.createOnce(id, sealNew(id))))
     },
   }
 }
@@ -79,7 +87,10 @@ export async function restoreSeed(
   const offered = seal(kek, id, entropy)
   const stored = await keystore.createOnce(id, offered)
   if (stored.nonce === offered.nonce) return true
-  if (timingSafeEqual(open(kek, id, stored), entropy)) return false
+  const there = open(kek, id, stored)
+  const isSame = timingSafeEqual(there, entropy)
+  there.fill(0)
+  if (isSame) return false
   throw new Conflict(
     'seed_differs',
     `The keystore has another seed of tenant ${tenantId}, and wallets may have been made from it: it is not replaced.`,
@@ -90,20 +101,4 @@ export async function restoreSeed(
 export async function tenantsWithSeeds(keystore: Pick<Keystore, 'list'>): Promise<readonly string[]> {
   const ids = await keystore.list()
   return ids.filter(({ purpose }) => purpose === PURPOSE).map(({ tenantId }) => tenantId)
-}
-
-/**
- * Seals every secret of a keystore under another key. Stopped half-way, it goes on where it stopped when it is called
- * again; the secrets, and so all addresses, stay as they are.
- *
- * @returns how many envelopes were sealed anew
- */
-export async function rewrapKeystore(keystore: Keystore, from: Kek, to: Kek): Promise<number> {
-  let rewrapped = 0
-  for (const id of await keystore.list()) {
-    const envelope = await keystore.read(id)
-    if (envelope === undefined || envelope.kek === to.id) continue
-    if (await keystore.replace(id, envelope, rewrap(from, to, id, envelope))) rewrapped += 1
-  }
-  return rewrapped
 }

@@ -31,7 +31,7 @@ export type ExportReads = {
 }
 
 const REFUSALS: Readonly<Record<ExportRefusal, string>> = {
-  recipient_not_allowed: 'The signers export keys to other recipients alone: see the setting EXPORT_RECIPIENTS.',
+  recipient_not_allowed: 'EXPORT_RECIPIENTS of the signer does not name this recipient: ask the operator to add it.',
   request_expired: 'No signer came in time, and a key is not left lying for later: request a new export.',
 }
 

@@ -19,7 +19,7 @@ import { exportAggregate } from './projection.ts'
 export type RequestExportPorts = {
   readonly log: EventLog
   readonly newId: NewId
-  /** The recipients that the settings name; `null` for any. */
+  /** The recipients that the settings name: exports are off when there are none; `null` for any. */
   readonly allowedRecipients: readonly string[] | null
   /** Told of each request that was accepted, for logs and metrics. */
   readonly onRequested: (exportId: string, request: WalletExportRequested['data'], metadata: Metadata) => void
@@ -27,7 +27,7 @@ export type RequestExportPorts = {
 
 /**
  * @throws ValidationFailed `mpc_not_exportable`, `watch_only`, `invalid_recipient`, `secret_key_given`; PermissionDenied
- *   `recipient_not_allowed`; Conflict `wallet_not_ready`, `wallet_archived`; IdempotencyKeyReused
+ *   `export_not_configured`, `recipient_not_allowed`; Conflict `wallet_not_ready`, `wallet_archived`; IdempotencyKeyReused
  */
 export type RequestExport = (
   wallet: WalletFacts,
@@ -39,6 +39,7 @@ export function createRequestExport(ports: RequestExportPorts): RequestExport {
   const { log, newId, allowedRecipients, onRequested } = ports
   return async (wallet, recipient, { metadata }) => {
     requireHd(wallet)
+    if (allowedRecipients?.length === 0) throw notConfigured()
     await requireRecipient(recipient, 'recipient')
     if (!isAllowed(recipient, allowedRecipients)) throw notAllowed()
     const { walletId, tenantId, environment } = withAddress(wallet)
@@ -69,6 +70,13 @@ function requireHd({ type }: WalletFacts): void {
     const rule = 'The key of a watch wallet is not here: whoever made the address has it.'
     throw ValidationFailed.field('wallet_id', 'watch_only', rule)
   }
+}
+
+function notConfigured(): PermissionDenied {
+  return new PermissionDenied(
+    'export_not_configured',
+    'Exports are off here: the setting EXPORT_RECIPIENTS names no recipient. Ask the operator to set it at the API and the signers.',
+  )
 }
 
 function notAllowed(): PermissionDenied {

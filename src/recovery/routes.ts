@@ -61,7 +61,11 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
           idempotent: true,
           quotas: ['ceremonies'],
           waits: 'for the file, 10 seconds at most',
-          refusals: { ...gone, 409: 'The wallet is archived, or has no address yet.' },
+          refusals: {
+            ...gone,
+            403: 'The scope is missing, or EXPORT_RECIPIENTS does not name the recipient: `export_not_configured`, `recipient_not_allowed`.',
+            409: 'The wallet is archived, or has no address yet.',
+          },
         },
       },
       async (request, reply) => {

@@ -10,7 +10,7 @@ import { toInstant } from '../core/ids.ts'
 import { change, type ReadModelRow } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
-import { hdKey } from '../keys/hd-key.ts'
+import { type HdKey, hdKey } from '../keys/hd-key.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { armored, sealTo } from './age.ts'
@@ -62,9 +62,9 @@ export function createSealExport(ports: SealExportPorts): SealExport {
 type Sealed = { readonly command: ExportCommand; readonly rows: readonly ReadModelRow[] }
 
 async function seal(ports: SealExportPorts, exportId: string, request: KnownExport, now: string): Promise<Sealed> {
-  const plaintext = Buffer.from(JSON.stringify(await keyFile(ports, exportId, request, now), null, 2))
-  const ciphertext = armored(await sealTo([request.recipient], plaintext))
-  plaintext.fill(0)
+  const plaintext = await keyFile(ports, exportId, request, now)
+  const file = await sealTo([request.recipient], plaintext).finally(() => plaintext.fill(0))
+  const ciphertext = armored(file)
   const expiresAt = toInstant(Date.parse(now) + KEPT_MS)
   return {
     command: { type: 'RecordExport', sha256: hash('sha256', ciphertext), now, expiresAt },
@@ -72,38 +72,72 @@ async function seal(ports: SealExportPorts, exportId: string, request: KnownExpo
   }
 }
 
-/** What the recipient reads: the key, and all that is needed to use it elsewhere. */
+/** What the recipient reads: the key, and all that is needed to use it elsewhere. For the caller to wipe. */
 async function keyFile(
   { walletOf, loadSeed }: SealExportPorts,
   exportId: string,
   { walletId, tenantId }: KnownExport,
   now: string,
-) {
+): Promise<Uint8Array> {
   const wallet = await walletOf(walletId)
   if (wallet?.key?.kind !== 'hd') throw new Error(`wallet ${walletId} has no hd key`)
   const { address, network, environment, chainId, key } = wallet
   if (wallet.tenantId !== tenantId || key.tenantId !== tenantId) {
     throw new Error(`export ${exportId} of tenant ${tenantId} names a wallet or a key of another tenant`)
   }
-  const derived = hdKey(await loadSeed(key.tenantId), key.index)
-  if (derived.address !== address) {
-    throw new Unavailable(
-      'keystore_wrong',
-      `The keystore derives another address than that of ${walletId}: restore the keystore that made the wallet.`,
-    )
+  const seed = await loadSeed(key.tenantId)
+  const derived = derive(seed, key.index)
+  try {
+    if (derived.address !== address) {
+      throw new Unavailable(
+        'keystore_wrong',
+        `The keystore derives another address than that of ${walletId}: restore the keystore that made the wallet.`,
+      )
+    }
+    const facts = {
+      format: 'bursar exported key',
+      version: 1,
+      export_id: exportId,
+      wallet_id: walletId,
+      type: 'hd',
+      address,
+      private_key: KEY_GOES_HERE,
+      derivation_path: hdPath(key.index),
+      network,
+      environment,
+      chain_id: chainId,
+      exported_at: now,
+    }
+    return withKey(JSON.stringify(facts, null, 2), derived)
+  } finally {
+    derived.wipe()
   }
-  return {
-    format: 'bursar exported key',
-    version: 1,
-    export_id: exportId,
-    wallet_id: walletId,
-    type: 'hd',
-    address,
-    private_key: `0x${Buffer.from(derived.reveal()).toString('hex')}`,
-    derivation_path: hdPath(key.index),
-    network,
-    environment,
-    chain_id: chainId,
-    exported_at: now,
+}
+
+function derive(seed: Uint8Array, index: number): HdKey {
+  try {
+    return hdKey(seed, index)
+  } finally {
+    seed.fill(0)
   }
+}
+
+/** Nothing else of the file can look like it: no name and no address has such characters. */
+const KEY_GOES_HERE = '0x<key>'
+const HEX_DIGITS = Buffer.from('0123456789abcdef')
+
+/** The text as bytes with the key in its place, in hex. No string ever holds the key, since a string cannot be wiped. */
+function withKey(text: string, key: HdKey): Uint8Array {
+  const [before = '', after = ''] = text.split(KEY_GOES_HERE.slice(2))
+  const secret = key.reveal()
+  const file = new Uint8Array(Buffer.byteLength(before) + 2 * secret.length + Buffer.byteLength(after))
+  file.set(Buffer.from(before))
+  let at = Buffer.byteLength(before)
+  for (const byte of secret) {
+    file[at++] = HEX_DIGITS[byte >> 4] ?? 0
+    file[at++] = HEX_DIGITS[byte & 0xf] ?? 0
+  }
+  secret.fill(0)
+  file.set(Buffer.from(after), at)
+  return file
 }

@@ -4,40 +4,73 @@ import { access, constants } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { importLog } from '../event-log/import-log.ts'
-import type { ReplayPorts } from './ports.ts'
+import { textOf } from './place.ts'
+import type { ImportPorts, SignedEvidence } from './ports.ts'
 import { count, progressOf, rowsTable } from './show.ts'
 
-export function importCommand(within: Within<ReplayPorts>): CliCommand {
+export function importCommand(within: Within<ImportPorts>): CliCommand {
   return {
     name: 'import',
     summary: 'make a log and all its read models of a whole export, in an empty database',
     details:
       'The database has its schema (npm run migrate) and no rows, and nothing runs on it yet. All of the file is taken, or nothing.\n' +
-      'The file is compared with the digest at its end; with --verify each stream is also checked against its hash chain.\n\n' +
-      'Example: import bursar.jsonl --verify',
+      'The file is compared with the digest at its end, which proves nothing: whoever changes the file can change the digest. With --verify\n' +
+      'each stream is also checked against its hash chain. With --checkpoints and --key the log must be the one that the auditor signed:\n' +
+      'at the size of every checkpoint its Merkle root must be the one that was signed (docs/audit.md); that includes --verify.\n\n' +
+      'Example: import bursar.jsonl --checkpoints checkpoints --key audit.key.pub',
     arguments: [{ name: '<file>', description: 'what export wrote; - for standard input' }],
-    options: [{ flags: '--verify', description: "check every event's hash" }],
+    options: [
+      { flags: '--verify', description: "check every event's hash" },
+      {
+        flags: '--checkpoints <file>',
+        description: 'checkpoints of the log, from AUDIT_CHECKPOINT_FILE of its auditor',
+      },
+      { flags: '--key <file|text>', description: 'the public key that the checkpoints must be signed with' },
+    ],
     run: (input, io) => within((ports) => run(ports, input, io)),
   }
 }
 
-async function run(
-  { pool, aggregates }: ReplayPorts,
-  { arguments: [file = '-'], options }: CliInput,
-  io: CliIo,
-): Promise<ExitCode> {
+async function run(ports: ImportPorts, { arguments: [file = '-'], options }: CliInput, io: CliIo): Promise<ExitCode> {
+  const { pool, aggregates } = ports
   if (file !== '-') await requireReadable(file)
+  const evidence = await evidenceOf(ports, textOf(options.checkpoints), textOf(options.key))
   const progress = progressOf(io, 'events')
-  const onProgress = (events: number) => progress.at(events, null)
-  const verify = options.verify === true
-  const imported = await importLog(pool, aggregates, linesOf(file), { verify, onProgress }).finally(progress.end)
+  const settings = {
+    // A root vouches for the hashes of events: that these are the hashes of their contents, the chains alone show.
+    verify: options.verify === true || evidence !== null,
+    onProgress: (events: number) => progress.at(events, null),
+    ...(evidence === null ? {} : { evidence }),
+  }
+  const imported = await importLog(pool, aggregates, linesOf(file), settings).finally(progress.end)
   const { events, streams, rows } = imported
-  const checked = verify ? ', every hash chain checked' : ''
+  const checked = settings.verify ? ', every hash chain checked' : ''
   io.print(
-    imported,
+    { ...imported, checkpoints: evidence?.checkpoints ?? 0, signed_events: evidence?.size ?? 0 },
     `${count(events)} events of ${count(streams)} streams imported${checked}\n\n${rowsTable(io, rows)}`,
   )
+  io.note(proofOf(evidence, events))
   return 0
+}
+
+async function evidenceOf(
+  { openEvidence }: ImportPorts,
+  checkpoints: string | undefined,
+  key: string | undefined,
+): Promise<SignedEvidence | null> {
+  if (checkpoints === undefined && key === undefined) return null
+  if (checkpoints !== undefined && key !== undefined) return openEvidence(checkpoints, key)
+  throw new BadInput('--checkpoints and --key go together: name the checkpoints and the public key that signed them.')
+}
+
+/** What the checkpoints say of the file, and what they do not. */
+function proofOf(evidence: SignedEvidence | null, events: number): string {
+  if (evidence === null) {
+    return 'Nothing proves that this file is the log that was exported: give --checkpoints and --key, which its auditor made.'
+  }
+  const { checkpoints, size } = evidence
+  const rest = events === size ? '' : ` Nothing proves the ${count(events - size)} events after them.`
+  return `${count(checkpoints)} signed checkpoints agree with the first ${count(size)} events.${rest}`
 }
 
 /** Opened when the first line is asked for: a reader of lines that runs ahead of its reader loses them. */

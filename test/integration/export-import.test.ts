@@ -146,6 +146,39 @@ t.test('a file that lost something, or had something changed, is refused and not
   await t.rejects(imported(pool, lines), { code: 'log_not_empty' }, 'a second import')
 })
 
+t.test('a line that two programs could read differently is refused, whatever its digest says', async (t: Test) => {
+  const { lines } = await withExport(t)
+  const { pool } = await withDatabase(t)
+  const at = lines.findIndex((line) => line.includes('"type":"TransferRequested"'))
+  const withLine = (change: (line: string) => string) =>
+    signed(lines.map((line, n) => (n === at ? change(line) : line)))
+  const last = (line: string, members: string) => `${line.slice(0, -1)},${members}}`
+  const cases: readonly (readonly [name: string, change: (line: string) => string, message: RegExp])[] = [
+    [
+      'a member of the event twice',
+      (line) => last(line, `"stream_id":${JSON.stringify(JSON.parse(line).stream_id)}`),
+      /"stream_id" twice/,
+    ],
+    ['written in two ways', (line) => last(line, `"t\\u0079pe":"TransferRequested"`), /"type" twice/],
+    ['a member of its data twice', (line) => line.replace('"data":{', '"data":{"amount":"1",'), /"amount" twice/],
+    ['within a list', (line) => line.replace('"data":{', '"data":{"x":[{"a":1,"b":[],"a":1}],'), /"a" twice/],
+    [
+      'a member of its metadata twice',
+      (line) => line.replace('"metadata":{', '"metadata":{"tenantId":"globex",'),
+      /"tenantId" twice/,
+    ],
+    ['the id that an import gives', (line) => last(line, '"imported_id":"1"'), /imported_id/],
+    ['a member that no event has', (line) => last(line, '"extra":1'), /extra/],
+  ]
+  for (const [name, change, message] of cases) {
+    await t.rejects(imported(pool, withLine(change)), { code: 'bad_export', message }, name)
+    t.match(await imported(pool, withLine(change)).catch((error: Error) => error.message), `Line ${at + 1} `, name)
+    t.ok(await isEmpty(pool), `${name}: nothing stays`)
+  }
+  await t.rejects(imported(pool, [lines[0]?.replace('{', '{"whole":false,') ?? '', ...lines.slice(1)]), /"whole" twice/)
+  await imported(pool, lines)
+})
+
 t.test('a part of a log says that it is one, and is not taken for a log', async (t: Test) => {
   const { some, lines } = await withExport(t)
   const { pool } = await withDatabase(t)

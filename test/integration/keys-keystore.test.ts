@@ -8,13 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
-import { createHdSigner } from '../../src/keys/hd.ts'
 import { parseKek } from '../../src/keys/kek.ts'
 import { openKekFile } from '../../src/keys/kek-file.ts'
 import type { Keystore } from '../../src/keys/keystore.ts'
 import { createPostgresKeystore } from '../../src/keys/postgres-keystore.ts'
-import { open, seal } from '../../src/keys/sealed-box.ts'
-import { openTenantSeeds, rewrapKeystore } from '../../src/keys/tenant-seeds.ts'
+import { seal } from '../../src/keys/sealed-box.ts'
+import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
 import { withDatabase } from '../support/postgres.ts'
 
 const run = promisify(execFile)
@@ -100,40 +99,6 @@ for (const [kind, openKind] of Object.entries(kinds)) {
     t.equal((await seeds.loadOrCreate('beta')).length, 32)
     await t.rejects(seeds.load('acme'), { code: 'sealed_secret_damaged' })
     await t.rejects(seeds.loadOrCreate('acme'), { code: 'sealed_secret_damaged' })
-  })
-
-  t.test(`${kind}: rotating the key keeps every address, and an interrupted rotation goes on`, async (t) => {
-    const { keystore } = await openKind(t)
-    const [from, to] = [freshKek(), freshKek()]
-    const before = createHdSigner({ seeds: await openTenantSeeds({ keystore, kek: from }) })
-    const requests = ['acme', 'beta', 'zeta'].map((tenantId) => ({ kind: 'hd', tenantId, index: 5 }) as const)
-    const addresses = await Promise.all(requests.map((request) => before.createKey(request)))
-    let replaced = 0
-    const interrupted: Keystore = {
-      ...keystore,
-      replace: async (...args) => {
-        if (replaced === 2) throw new Error('the machine went down')
-        replaced += 1
-        return keystore.replace(...args)
-      },
-    }
-    await t.rejects(rewrapKeystore(interrupted, from, to), /went down/)
-    t.strictSame([...(await keystore.kekIds())].sort(), [from.id, to.id].sort())
-    t.equal(await rewrapKeystore(keystore, from, to), 1)
-    t.strictSame(await keystore.kekIds(), [to.id])
-    const after = createHdSigner({ seeds: await openTenantSeeds({ keystore, kek: to }) })
-    t.strictSame(await Promise.all(requests.map((request) => after.createKey(request))), addresses)
-    await t.rejects(openTenantSeeds({ keystore, kek: from }), { code: 'keystore_key_wrong' })
-  })
-
-  t.test(`${kind}: an envelope that changed meanwhile is not replaced`, async (t) => {
-    const { keystore } = await openKind(t)
-    const kek = freshKek()
-    const secret = randomBytes(32)
-    const stored = await keystore.createOnce(id, seal(kek, id, secret))
-    t.notOk(await keystore.replace(id, seal(kek, id, secret), seal(kek, id, randomBytes(32))))
-    t.notOk(await keystore.replace({ ...id, tenantId: 'other' }, stored, stored))
-    t.equal(Buffer.compare(open(kek, id, (await keystore.read(id)) ?? stored), secret), 0)
   })
 }
 

@@ -6,6 +6,7 @@ import { computeAddress, HDNodeWallet, Mnemonic } from 'ethers'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import { loadConfig } from '../../src/config.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { createIdentity, openWith } from '../../src/recovery/age.ts'
@@ -213,6 +214,25 @@ t.test('a recipient that the settings do not name gets no key, though the API as
     failure: { code: 'recipient_not_allowed' },
   })
   t.equal((await api.pool.query('SELECT FROM wallet_export_files')).rowCount, 0)
+})
+
+t.test('where no recipient is set exports are off: the API names the setting, and a signer refuses too', async (t) => {
+  const { exportRecipients } = loadConfig({ DATABASE_URL: 'postgres://localhost/bursar' })
+  const api = await withExports(t, exportRecipients)
+  const refused = await api.post({ recipient: api.recipient })
+  t.strictSame([refused.status, ...told(refused)], [403, '- export_not_configured'])
+  t.match(refused.body.message, /EXPORT_RECIPIENTS/)
+  t.equal((await api.pool.query('SELECT FROM wallet_exports')).rowCount, 0, 'nothing is recorded')
+  // As if the API were not ours: the request gets into the log, and the signer has the same settings.
+  const taken = await withExports(t)
+  const { export_id: id = '' } = dataOf(await taken.post({ recipient: taken.recipient }))
+  await taken.signer({ allowedRecipients: exportRecipients })(id)
+  t.match(dataOf(await taken.get(id)), {
+    status: 'refused',
+    ciphertext: null,
+    failure: { code: 'recipient_not_allowed', message: /EXPORT_RECIPIENTS/ },
+  })
+  t.equal((await taken.pool.query('SELECT FROM wallet_export_files')).rowCount, 0)
 })
 
 t.test('under another keystore nothing is sealed, and the export waits for the right one', async (t) => {

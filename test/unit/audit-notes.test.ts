@@ -1,7 +1,8 @@
 /** Signed notes and checkpoints as other programs write and read them, and ids of events. */
 import t from 'tap'
-import { openCheckpoint, signCheckpoint } from '../../src/audit/note/checkpoint.ts'
-import { makeNoteKey, parseNoteSigner, parseNoteVerifier } from '../../src/audit/note/note-keys.ts'
+import { openCheckpoint, signCheckpoint, signRotation } from '../../src/audit/note/checkpoint.ts'
+import { keyHistory } from '../../src/audit/note/key-history.ts'
+import { makeNoteKey, type NoteSigner, parseNoteSigner, parseNoteVerifier } from '../../src/audit/note/note-keys.ts'
 import { openNote, signNote } from '../../src/audit/note/signed-note.ts'
 import { eventIdOf, parseEventId } from '../../src/core/event-ids.ts'
 
@@ -17,14 +18,14 @@ if (signer === undefined || verifier === undefined) throw new Error('the keys of
 
 t.test('a note is signed and opened as the Go package does it', async (t) => {
   t.equal(signer.encoded, PUBLIC)
-  t.equal(signNote(TEXT, signer), NOTE)
+  t.equal(signNote(TEXT, [signer]), NOTE)
   t.equal(openNote(NOTE, verifier), TEXT)
 })
 
 t.test('signatures of strangers are passed over, and do not count', async (t) => {
   const stranger = parseNoteSigner(makeNoteKey(() => 'stranger.example'))
   if (stranger === undefined) return t.fail('a key that was just made cannot be read')
-  const theirs = signNote(TEXT, stranger).slice(TEXT.length + 1)
+  const theirs = signNote(TEXT, [stranger]).slice(TEXT.length + 1)
   t.equal(openNote(NOTE + theirs, verifier), TEXT)
   t.equal(openNote(`${TEXT}\n${theirs}`, verifier), null)
   t.equal(openNote(NOTE, stranger), null)
@@ -71,8 +72,68 @@ t.test('a checkpoint is three lines, signed under the name of its log', async (t
     'PeterNeumann\n5\n',
     TEXT,
   ]) {
-    t.equal(openCheckpoint(signNote(text, signer), verifier), null, text)
+    t.equal(openCheckpoint(signNote(text, [signer]), verifier), null, text)
   }
+})
+
+t.test(
+  'a key that was handed over counts up to there, the new one from there on, whichever of them is trusted',
+  async (t) => {
+    const key = () => parseNoteSigner(makeNoteKey(() => 'example.com/log')) as NoteSigner
+    const [one, two, three, thief] = [key(), key(), key(), key()]
+    const head = (size: number) => ({ size, root: Buffer.alloc(32, size) })
+    const signed = (size: number, by: NoteSigner) => signCheckpoint(head(size), by).note
+    const first = signRotation(head(10), one, two)
+    const second = signRotation(head(20), two, three)
+    const notes = [signed(5, one), first.note, signed(15, two), second.note, signed(25, three)]
+    for (const trusted of [one, two, three]) {
+      const keys = keyHistory(trusted, notes)
+      for (const note of [...notes, signed(10, one), signed(10, two)]) t.ok(keys.open(note), note)
+      t.strictSame(keys.open(first.note)?.root, head(10).root)
+      for (const note of [signed(11, one), signed(9, two), signed(21, two), signed(19, three), signed(5, thief)]) {
+        t.equal(keys.open(note), null, note)
+      }
+    }
+    t.equal(keyHistory(one, notes).successor?.encoded, two.encoded)
+    t.equal(keyHistory(three, notes).successor, null)
+    t.equal(keyHistory(one, []).open(first.note)?.size, 10, 'the old key vouches for the checkpoint by itself')
+    t.equal(keyHistory(one, []).open(signed(15, two)), null, 'and for no key that it does not name')
+
+    const cosigned = `${signed(5, one)}${signed(5, thief).split('\n\n')[1]}`
+    t.equal(
+      keyHistory(one, [cosigned]).open(signed(6, thief)),
+      null,
+      'a second signature makes nobody a key of the log',
+    )
+    const unsigned = signRotation(head(10), one, thief).note.split('\n').slice(0, -2).join('\n')
+    t.equal(keyHistory(one, [`${unsigned}\n`]).open(signed(11, thief)), null, 'nor a name that did not sign')
+    const stolen = signRotation(head(30), one, thief).note
+    t.throws(() => keyHistory(one, [...notes, stolen]), { message: /hand the key over differently/ })
+    t.equal(
+      keyHistory(
+        three,
+        [...notes, stolen].filter((note) => note !== first.note),
+      ).open(signed(31, thief)),
+      null,
+    )
+  },
+)
+
+t.test('the bytes of a signing key are wiped once it is a key, and once it is a text', async (t) => {
+  const joined: Buffer[] = []
+  const concat = Buffer.concat
+  t.intercept(Buffer, 'concat', {
+    value: (...args: Parameters<typeof Buffer.concat>) => {
+      const bytes = concat(...args)
+      joined.push(bytes)
+      return bytes
+    },
+  })
+  const secret = makeNoteKey(() => 'example.com/log')
+  t.ok(parseNoteSigner(secret))
+  const seed = Buffer.from(secret.split('+').at(-1) ?? '', 'base64').subarray(1)
+  t.ok(joined.length > 1)
+  t.notOk(joined.some((bytes) => bytes.includes(seed)))
 })
 
 t.test('an event is named by its stream and its version, and by nothing else', async (t) => {

@@ -56,6 +56,15 @@ t.test('quotas have limits, and a tenant may have its own', async (t) => {
   t.match(problemsOf({ QUOTA_WALLETS: '-1' }), [/^QUOTA_WALLETS must be a whole number from 0 to/])
 })
 
+t.test('outside the sandbox nobody is exported to unless EXPORT_RECIPIENTS names him', async (t) => {
+  const RECIPIENT = 'age1lvyvwawkr0mcnnnncaghunadrqkmuf9e6507x9y920xxpp866cnql7dp2z'
+  t.equal(loadConfig({}).exportRecipients, null, 'in the sandbox anybody')
+  t.equal(loadConfig({ ...PRODUCTION, SANDBOX: 'true' }).exportRecipients, null)
+  t.strictSame(loadConfig(PRODUCTION).exportRecipients, [])
+  t.strictSame(loadConfig({ ...PRODUCTION, EXPORT_RECIPIENTS: ' ' }).exportRecipients, [])
+  t.strictSame(loadConfig({ ...PRODUCTION, EXPORT_RECIPIENTS: RECIPIENT }).exportRecipients, [RECIPIENT])
+})
+
 t.test('a database makes it production, and each chain with nodes gets the defaults of its network', async (t) => {
   const config = loadConfig({ ...PRODUCTION, BINANCE_TESTNET_RPC_URLS: 'http://bsc.example', PORT: '0' })
   t.equal(config.sandbox, false)

@@ -1,13 +1,16 @@
 /** Derivation and signing: the published vectors, the library's own bytes, and what must never leave the signer. */
-import { createHmac } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
 import { HDNodeWallet, Mnemonic, Transaction, Wallet } from 'ethers'
 import fc from 'fast-check'
 import t from 'tap'
-import { pointFromScalar, privateAdd } from 'tiny-secp256k1'
 import { Unavailable } from '../../src/core/errors.ts'
+import { childOf, HARDENED, masterKey } from '../../src/keys/bip32.ts'
+import { seedOfEntropy } from '../../src/keys/bip39.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
-import { hdAccount, hdPath } from '../../src/keys/hd-path.ts'
+import { childKey, hdKey } from '../../src/keys/hd-key.ts'
+import { HdAccount, hdAccount, hdPath } from '../../src/keys/hd-path.ts'
+import { decodeKek } from '../../src/keys/kek.ts'
 import type { KeyRef, Signer, UnsignedTransaction } from '../../src/keys/signer.ts'
 import { signerByKind } from '../../src/keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../../src/keys/tenant-seeds.ts'
@@ -22,14 +25,17 @@ import {
 const ENTROPY = Buffer.from(Mnemonic.fromPhrase(DEVELOPMENT_WORDS).entropy.slice(2), 'hex')
 
 /** Seeds as a keystore would give them, made from the tenant's name; counts how often it was asked. */
-function seedsOf(known: Record<string, Uint8Array>): TenantSeeds & { loads: number } {
+function seedsOf(known: Record<string, Uint8Array>): TenantSeeds & { loads: number; given: Uint8Array[] } {
   const seeds = {
     loads: 0,
+    given: [] as Uint8Array[],
     load: async (tenantId: string) => {
       seeds.loads += 1
       const entropy = known[tenantId]
       if (entropy === undefined) throw new Unavailable('seed_missing', 'no seed')
-      return entropy
+      const copy = Uint8Array.from(entropy)
+      seeds.given.push(copy)
+      return copy
     },
     loadOrCreate: (tenantId: string) => seeds.load(tenantId),
   }
@@ -57,9 +63,24 @@ t.test('24 words stand for their entropy and give the seed that BIP-39 publishes
   t.end()
 })
 
-t.test('keys are derived as BIP-32 publishes, leading zeros kept', (t) => {
+t.test('the seed and the keys are those that BIP-39 and BIP-32 publish, leading zeros kept', (t) => {
+  for (const [entropy, words] of BIP39_VECTORS) {
+    const seed = seedOfEntropy(Buffer.from(entropy, 'hex'))
+    t.equal(`0x${Buffer.from(seed).toString('hex')}`, Mnemonic.fromPhrase(words).computeSeed(), 'without a passphrase')
+  }
+  for (const bytes of [16, 20, 24, 28]) {
+    const entropy = randomBytes(bytes)
+    t.equal(`0x${Buffer.from(seedOfEntropy(entropy)).toString('hex')}`, Mnemonic.fromEntropy(entropy).computeSeed())
+  }
+  t.throws(() => seedOfEntropy(Buffer.alloc(15)), RangeError)
   for (const [seed, path, extendedKey] of BIP32_VECTORS) {
     t.equal(HDNodeWallet.fromSeed(`0x${seed}`).derivePath(path).extendedKey, extendedKey, path)
+    const steps = path.split('/').slice(1)
+    const indexes = steps.map((step) => Number.parseInt(step, 10) + (step.endsWith("'") ? HARDENED : 0))
+    const { key, chainCode } = indexes.reduce(childOf, masterKey(Buffer.from(seed, 'hex')))
+    const published = HDNodeWallet.fromExtendedKey(extendedKey) as HDNodeWallet
+    t.equal(`0x${Buffer.from(key).toString('hex')}`, published.privateKey, path)
+    t.equal(`0x${Buffer.from(chainCode).toString('hex')}`, published.chainCode, path)
   }
   t.end()
 })
@@ -72,24 +93,76 @@ t.test('the well-known development wallet has the addresses that hardhat and anv
   t.equal(hdPath(7), "m/44'/60'/0'/0/7")
 })
 
-t.test('a child key is what the formula of BIP-32 gives, computed apart from the library', (t) => {
+t.test('a key is what the library derives from the words', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.nat({ max: 2 ** 31 - 1 }), (entropy, index) => {
-      const account = hdAccount(entropy)
-      const parent = Buffer.from(account.privateKey.slice(2), 'hex')
-      const position = Buffer.alloc(4)
-      position.writeUInt32BE(index)
-      const digest = createHmac('sha512', Buffer.from(account.chainCode.slice(2), 'hex'))
-        .update(pointFromScalar(parent, true) ?? '')
-        .update(position)
-        .digest()
-      const child = privateAdd(parent, digest.subarray(0, 32)) ?? new Uint8Array()
-      return account.deriveChild(index).privateKey === `0x${Buffer.from(child).toString('hex')}`
+      const wallet = byLibrary(entropy, index)
+      const key = childKey(hdAccount(entropy), index)
+      t.equal(key.address, wallet.address)
+      return wallet.privateKey === `0x${Buffer.from(key.reveal()).toString('hex')}`
     }),
     { numRuns: 5 },
   )
   t.end()
 })
+
+function byLibrary(entropy: Uint8Array, index: number): HDNodeWallet {
+  return HDNodeWallet.fromMnemonic(Mnemonic.fromEntropy(entropy), hdPath(index))
+}
+
+t.test('seeds, accounts and keys are wiped once they are done with, and no signature suffers from it', async (t) => {
+  const handed: Uint8Array[] = []
+  const keyAt = HdAccount.prototype.keyAt
+  t.intercept(HdAccount.prototype, 'keyAt', {
+    value(this: HdAccount, index: number) {
+      const key = keyAt.call(this, index)
+      handed.push(key)
+      return key
+    },
+  })
+  const seeds = seedsOf({ acme: ENTROPY, beta: randomBytes(32) })
+  const signer = createHdSigner({ seeds, cachedKeys: 1 })
+  const messages = Array.from({ length: 40 }, (_, n) => ({ key: hd(n % 3, n % 2 === 0 ? 'acme' : 'beta'), n }))
+  const signatures = await Promise.all(
+    messages.map(({ key, n }) => signer.signMessage({ key, intent, message: Buffer.from(`message ${n}`) })),
+  )
+  t.strictSame([...new Set(seeds.given.map(isWiped))], [true], `${seeds.given.length} seeds`)
+  t.ok(handed.length > 3)
+  t.strictSame(
+    handed.slice(0, -1).map(isWiped),
+    handed.slice(1).map(() => true),
+    'what went from the cache',
+  )
+  t.equal(isWiped(handed.at(-1) ?? new Uint8Array()), false, 'what is in it is there to sign with')
+  for (const [index, { key, n }] of messages.entries()) {
+    if (key.tenantId !== 'acme') continue
+    t.equal(await byLibrary(ENTROPY, key.index).signMessage(`message ${n}`), signatures[index])
+  }
+  const key = hdKey(ENTROPY, 0)
+  key.wipe()
+  t.ok(isWiped(key.reveal()))
+  t.throws(() => key.sign(Buffer.alloc(32, 1)), 'nobody signs with a key of zeros')
+})
+
+t.test('the bytes of a key-encryption key are wiped once they are a key', async (t) => {
+  const text = randomBytes(32).toString('base64')
+  const made: Uint8Array[] = []
+  const from = Buffer.from
+  t.intercept(Buffer, 'from', {
+    value: (...args: Parameters<typeof Buffer.from>) => {
+      const bytes = from(...args)
+      if (args[0] === text) made.push(bytes)
+      return bytes
+    },
+  })
+  t.ok(decodeKek(text))
+  t.equal(made.length, 1)
+  t.ok(made.every(isWiped))
+})
+
+function isWiped(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0)
+}
 
 const uint = (bits: number) => fc.bigInt({ min: 0n, max: (1n << BigInt(bits)) - 1n })
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
@@ -115,7 +188,7 @@ const transactions: fc.Arbitrary<UnsignedTransaction> = fc
 
 t.test('signed bytes are, bit for bit, the ones that the library makes: same sender, same hash, low s', async (t) => {
   const signer = createHdSigner({ seeds: seedsOf({ acme: ENTROPY }) })
-  const wallet = new Wallet(hdAccount(ENTROPY).deriveChild(3).privateKey)
+  const wallet = new Wallet(byLibrary(ENTROPY, 3).privateKey)
   await fc.assert(
     fc.asyncProperty(transactions, async (transaction) => {
       const [signed] = await signer.signTransactions([{ key: hd(3), intent, transaction }])
@@ -179,7 +252,7 @@ t.test('what EIP-1559 cannot hold is refused before it is signed', async (t) => 
 t.test('neither a signer nor an error of it shows a secret', async (t) => {
   const signer = createHdSigner({ seeds: seedsOf({ acme: ENTROPY }) })
   await signer.createKey(hd(0))
-  const secrets = [ENTROPY.toString('hex'), DEVELOPMENT_WORDS, hdAccount(ENTROPY).deriveChild(0).privateKey.slice(2)]
+  const secrets = [ENTROPY.toString('hex'), DEVELOPMENT_WORDS, byLibrary(ENTROPY, 0).privateKey.slice(2)]
   const failure = await signer
     .signTransactions([{ key: hd(0), intent, transaction: { ...transfer, value: -1n } }])
     .catch((error: Error) => error)

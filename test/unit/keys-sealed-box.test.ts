@@ -1,10 +1,20 @@
 /** Sealed secrets: they open for whom they were sealed, and for nothing that differs by a single bit. */
-import { randomBytes } from 'node:crypto'
+import { createDecipheriv, randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { decodeKek, type Kek, parseKek } from '../../src/keys/kek.ts'
-import { open, parseEnvelope, rewrap, seal } from '../../src/keys/sealed-box.ts'
+import type { Keystore } from '../../src/keys/keystore.ts'
+import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
+import type { EngineThread } from '../../src/keys/mpc/engine-thread.ts'
+import { withShare } from '../../src/keys/mpc/handle-share.ts'
+import { openIdentity } from '../../src/keys/mpc/identity.ts'
+import { createLoadedShares } from '../../src/keys/mpc/loaded-shares.ts'
+import { openShare, resealShare, sealShare } from '../../src/keys/mpc/share-file.ts'
+import type { ShareStore } from '../../src/keys/mpc/share-store.ts'
+import { wipeBytes } from '../../src/keys/mpc/wipe-bytes.ts'
+import { type Envelope, open, parseEnvelope, rewrap, seal } from '../../src/keys/sealed-box.ts'
+import { restoreSeed } from '../../src/keys/tenant-seeds.ts'
 
 const freshKek = (): Kek => parseKek(randomBytes(32).toString('base64'))
 const id = { tenantId: 'acme', purpose: 'hd-seed' }
@@ -129,4 +139,80 @@ t.test('a key shows itself neither in JSON nor when it is inspected', (t) => {
     for (const form of ['hex', 'base64'] as const) t.notOk(shown.includes(bytes.toString(form)))
   }
   t.end()
+})
+
+/** Every plaintext that is decrypted from here on. */
+function decrypted(t: Test): Uint8Array[] {
+  const made: Uint8Array[] = []
+  const prototype = Object.getPrototypeOf(createDecipheriv('aes-256-gcm', randomBytes(32), randomBytes(12)))
+  const { update } = prototype
+  t.intercept(prototype, 'update', {
+    value(this: unknown, ...args: unknown[]) {
+      const plaintext = update.apply(this, args)
+      made.push(plaintext)
+      return plaintext
+    },
+  })
+  return made
+}
+
+const isWiped = (bytes: Uint8Array) => bytes.every((byte) => byte === 0)
+
+t.test('what is opened only to be sealed again or compared is wiped', async (t) => {
+  const made = decrypted(t)
+  const [from, to] = [freshKek(), freshKek()]
+  rewrap(from, to, id, seal(from, id, randomBytes(32)))
+  t.equal(made.length, 2, 'the old one, and the new one that is opened to see that it is right')
+
+  const shareId = { keyId: 'k', party: 1, generation: 'g' }
+  const facts = { threshold: 2, parties: 3, publicKey: '0x02', address: '0x12' }
+  const share = randomBytes(500)
+  const resealed = resealShare(from, to, shareId, sealShare(from, shareId, { share, facts }))
+  t.equal(made.length, 4)
+
+  const stored = new Map<string, Envelope>()
+  const keystore: Keystore = {
+    read: async ({ purpose }) => stored.get(purpose),
+    createOnce: async ({ purpose }, envelope) => {
+      if (!stored.has(purpose)) stored.set(purpose, envelope)
+      return stored.get(purpose) ?? envelope
+    },
+    list: async () => [],
+    kekIds: async () => [],
+  }
+  const first = await openIdentity({ name: 'party-1', keystore, kek: from })
+  t.equal((await openIdentity({ name: 'party-1', keystore, kek: from })).certificatePem, first.certificatePem)
+  const seed = randomBytes(32)
+  t.equal(await restoreSeed({ keystore, kek: from }, 'acme', seed), true)
+  t.equal(await restoreSeed({ keystore, kek: from }, 'acme', seed), false)
+  await t.rejects(restoreSeed({ keystore, kek: from }, 'acme', randomBytes(32)), { code: 'seed_differs' })
+  t.equal(made.length, 8)
+  t.ok(made.every(isWiped), 'nothing of it is left')
+  t.ok(resealed !== null && share.equals(openShare(to, shareId, resealed).share))
+})
+
+t.test('a share is wiped once the engine has it, and when the engine fails', async (t) => {
+  const engine: EngineThread = {
+    run: async () => {
+      throw new Error('the engine ended')
+    },
+    generation: () => 1,
+    close: async () => undefined,
+  }
+  const [one, other] = [randomBytes(500), randomBytes(500)]
+  const store = { load: async () => ({ share: one }) } as unknown as ShareStore
+  const key = { keyId: 'k', refreshId: null } as unknown as JointKey
+  await t.rejects(createLoadedShares({ me: 1, engine, store }).numberOf(key), /the engine ended/)
+  await t.rejects(
+    withShare(engine, other, async () => undefined),
+    /the engine ended/,
+  )
+  t.ok(isWiped(one) && isWiped(other))
+  const answer = randomBytes(64).buffer.slice(0)
+  const results = [
+    { ok: true, value: { outgoing: new Map([[2, new Uint8Array(answer, 8, 8)]]), result: Buffer.alloc(3, 1) } },
+  ]
+  wipeBytes(results)
+  t.ok(isWiped(new Uint8Array(answer)), 'all of the memory that an answer of the engine came in')
+  t.ok(isWiped(results[0]?.value.result ?? Buffer.alloc(1, 1)))
 })

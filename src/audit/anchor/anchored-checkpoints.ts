@@ -3,8 +3,7 @@ import type { RpcClient } from '../../chain/rpc-client.ts'
 import { BadInput } from '../../cli/command.ts'
 import { Unavailable } from '../../core/errors.ts'
 import type { Queryable } from '../chain/log-rows.ts'
-import { openCheckpoint } from '../note/checkpoint.ts'
-import type { NoteVerifier } from '../note/note-keys.ts'
+import type { KeyHistory } from '../note/key-history.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import type { KnownCheckpoint } from '../verify/evidence.ts'
 
@@ -31,7 +30,7 @@ export async function anchoredCheckpoints(
   database: Queryable,
   chains: readonly AnchorChain[],
   kept: readonly string[],
-  verifier: NoteVerifier,
+  keys: KeyHistory,
 ): Promise<Anchored> {
   const wrong = kept.find((hash) => !/^0x[0-9a-fA-F]{64}$/.test(hash))
   if (wrong !== undefined)
@@ -48,7 +47,7 @@ export async function anchoredCheckpoints(
       chains.filter(({ chainId }) => anchor.chainIds.includes(chainId)),
     )
     if (found === 'unknown') unasked.push(anchor.hash)
-    else checkpoints.push(opened(anchor.hash, found, verifier))
+    else checkpoints.push(opened(anchor.hash, found, keys))
   }
   return { checkpoints, unasked }
 }
@@ -82,8 +81,8 @@ async function find({ hash }: Anchor, chains: readonly AnchorChain[]): Promise<O
 
 type RawTransaction = { readonly blockNumber?: string | null; readonly input?: string }
 
-function opened(hash: string, { network, note }: OnChain, verifier: NoteVerifier): KnownCheckpoint {
-  const checkpoint = openCheckpoint(note, verifier)
+function opened(hash: string, { network, note }: OnChain, keys: KeyHistory): KnownCheckpoint {
+  const checkpoint = keys.open(note)
   if (checkpoint !== null) return { ...checkpoint, source: `transaction ${hash} on ${network}` }
-  throw new TreeDamaged(`Transaction ${hash} on ${network} holds no checkpoint that the key ${verifier.name} signed`)
+  throw new TreeDamaged(`Transaction ${hash} on ${network} holds no checkpoint that the key ${keys.name} signed`)
 }

@@ -1,12 +1,18 @@
 /**
  * The key that signs checkpoints: a file that its owner alone can read, and beside it the public key for everybody. It is made once; a
- * log that was signed before never gets another one unseen.
+ * log that was signed before gets another one only by a checkpoint in which both keys say so.
  */
 import { createHash } from 'node:crypto'
-import { chmod, readFile, stat } from 'node:fs/promises'
+import { chmod, readFile, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { InvalidSetting, Unavailable } from '../../core/errors.ts'
-import { createFileOnce, isMissing, preparePrivateDirectory } from '../../keys/private-files.ts'
+import {
+  createFileOnce,
+  isMissing,
+  preparePrivateDirectory,
+  replaceFile,
+  syncDirectory,
+} from '../../keys/private-files.ts'
 import {
   makeNoteKey,
   type NoteSigner,
@@ -56,8 +62,53 @@ export async function openAuditKey(
       `must be ${signer.name}, the name of the key in ${keyFile}, or be left out`,
     )
   }
-  await createFileOnce(`${keyFile}${PUBLIC_SUFFIX}`, `${signer.encoded}\n`, WORLD_READABLE)
+  await publish(keyFile, signer)
   return signer
+}
+
+/** Where the key waits that takes the place of the one in use. */
+function nextFile(keyFile: string): string {
+  return `${keyFile}.next`
+}
+
+/** The key that takes the place of another one, under the same name: made now, unless a rotation that was killed made it. */
+export async function openNextKey(keyFile: string, signer: NoteSigner): Promise<NoteSigner> {
+  await createFileOnce(nextFile(keyFile), `${makeNoteKey(() => signer.name)}\n`)
+  const next = await readKey(nextFile(keyFile))
+  if (next === undefined) throw new Unavailable('audit_key_missing', `${nextFile(keyFile)} went away meanwhile.`)
+  return next
+}
+
+/**
+ * Puts the next key in the place of the one in use, if the log was handed over to it. The public key that goes stays as
+ * `<key file>.<id>.pub`. Stopped at any point it goes on when it is called again.
+ *
+ * @param successorOf the key to which the log was handed over from another one
+ * @returns whether there was something to do
+ */
+export async function finishKeyRotation(
+  keyFile: string,
+  successorOf: (signer: NoteSigner) => Promise<NoteVerifier | null>,
+): Promise<boolean> {
+  const [current, next] = [await readKey(keyFile), await readKey(nextFile(keyFile))]
+  if (current === undefined || next === undefined) return false
+  if ((await successorOf(current))?.encoded !== next.encoded) return false
+  const id = current.keyId.toString('hex')
+  await createFileOnce(`${keyFile}.${id}${PUBLIC_SUFFIX}`, `${current.encoded}\n`, WORLD_READABLE)
+  await rename(nextFile(keyFile), keyFile).catch((error: unknown) => {
+    // Another process does the same at this moment.
+    if (!isMissing(error)) throw error
+  })
+  await syncDirectory(dirname(keyFile))
+  await publish(keyFile, next)
+  return true
+}
+
+async function publish(keyFile: string, signer: NoteSigner): Promise<void> {
+  const path = `${keyFile}${PUBLIC_SUFFIX}`
+  if (await createFileOnce(path, `${signer.encoded}\n`, WORLD_READABLE)) return
+  const there = await readFile(path, 'utf8')
+  if (there !== `${signer.encoded}\n`) await replaceFile(path, `${signer.encoded}\n`, WORLD_READABLE)
 }
 
 /** Reads a public key from its file, or from the text itself. @throws Unavailable `audit_public_key_damaged` */

@@ -1,7 +1,7 @@
 /** The checkpoints in the database: one for each size. */
 import type { Pool } from 'pg'
 import type { Queryable } from '../chain/log-rows.ts'
-import type { Checkpoint } from '../note/checkpoint.ts'
+import { type Checkpoint, rotationOf } from '../note/checkpoint.ts'
 
 export type CheckpointRow = {
   readonly size: number
@@ -14,7 +14,9 @@ export type CheckpointRows = {
   readonly newest: () => Promise<CheckpointRow | null>
   /** Every note, smallest tree first. */
   readonly notes: () => Promise<readonly string[]>
-  /** Keeps a checkpoint; one of the same size stays as it is. */
+  /** The notes in which a key was handed over, smallest tree first. */
+  readonly rotations: () => Promise<readonly string[]>
+  /** Keeps a checkpoint; one of the same size stays as it is, but for one in which the key is handed over. */
   readonly keep: (checkpoint: Checkpoint, takenAt: string) => Promise<void>
 }
 
@@ -35,7 +37,21 @@ export function createCheckpointRows(database: Queryable): CheckpointRows {
       const { rows } = await pool.query<{ note: string }>('SELECT note FROM audit_checkpoints ORDER BY size')
       return rows.map(({ note }) => note)
     },
+    async rotations() {
+      const { rows } = await pool.query<{ note: string }>(
+        `SELECT note FROM audit_checkpoints WHERE strpos(note, E'\\nrotated to ') > 0 ORDER BY size`,
+      )
+      return rows.map(({ note }) => note)
+    },
     async keep({ size, root, note }, takenAt) {
+      if (rotationOf(note) !== null) {
+        // It says of the same tree what was said, and is signed by the same key and one more.
+        const { rowCount } = await pool.query(
+          'UPDATE audit_checkpoints SET note = $3, taken_at = $4 WHERE size = $1 AND root = $2',
+          [size, root, note, takenAt],
+        )
+        if (rowCount === 1) return
+      }
       await pool.query(
         'INSERT INTO audit_checkpoints (size, root, note, taken_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
         [size, root, note, takenAt],

@@ -3,11 +3,13 @@
  * then the database. A history that contradicts a signature is never signed.
  */
 import type { Pool } from 'pg'
+import { Unavailable } from '../../core/errors.ts'
 import type { Clock } from '../../core/ids.ts'
 import { toInstant } from '../../core/ids.ts'
 import { extendsTree } from '../merkle/verify-proof.ts'
-import { type Checkpoint, openCheckpoint, signCheckpoint } from '../note/checkpoint.ts'
-import type { NoteSigner } from '../note/note-keys.ts'
+import { type Checkpoint, rotationOf, signCheckpoint, signRotation } from '../note/checkpoint.ts'
+import { type KeyHistory, keyHistory } from '../note/key-history.ts'
+import type { NoteSigner, NoteVerifier } from '../note/note-keys.ts'
 import { createGrowTree } from '../tree/grow-tree.ts'
 import { createReadTree } from '../tree/read-tree.ts'
 import { createTileStore } from '../tree/tile-store.ts'
@@ -23,32 +25,42 @@ export type TakenCheckpoint = Checkpoint & {
   readonly isNew: boolean
 }
 
-/** @throws TreeDamaged when the log or the tree is not what was signed before */
+/**
+ * @throws TreeDamaged when the log or the tree is not what was signed before; Unavailable `audit_key_rotated` when the key was
+ *   handed over to another one: this one signs no more
+ */
 export type TakeCheckpoint = (signal?: AbortSignal, onProgress?: (leaves: number) => void) => Promise<TakenCheckpoint>
 
+/** @param settings.next the key that takes the place of `signer`: a checkpoint then hands the log over to it */
 export function createTakeCheckpoint(settings: {
   readonly pool: Pool
   readonly signer: NoteSigner
+  readonly next?: NoteSigner
   readonly file: CheckpointFile
   readonly clock: Clock
 }): TakeCheckpoint {
-  const { pool, signer, file, clock } = settings
+  const { pool, signer, next, file, clock } = settings
   const rows = createCheckpointRows(pool)
   const growTree = createGrowTree(pool)
   const tree = createReadTree(createTileStore(pool))
 
   /** The newest of both places; what only the file has is put back into the database. */
   async function previous(): Promise<Checkpoint | null> {
-    const [inDatabase, inFile] = [(await rows.newest())?.note, (await file.notes()).at(-1)]
-    const [one, other] = [opened(inDatabase, 'the database'), opened(inFile, 'the file')]
-    const newest = other === null || (one !== null && one.size >= other.size) ? one : other
+    const inFile = await file.notes()
+    const keys = keyHistory(signer, [...(await rows.rotations()), ...inFile])
+    if (keys.successor !== null) throw rotated(signer, keys.successor)
+    const [one, other] = [
+      opened(keys, (await rows.newest())?.note, 'the database'),
+      opened(keys, inFile.at(-1), 'the file'),
+    ]
+    const newest = other === null || (one !== null && isNewer(one, other)) ? one : other
     if (newest !== null && newest !== one) await rows.keep(newest, toInstant(clock()))
     return newest
   }
 
-  function opened(note: string | undefined, source: string): Checkpoint | null {
+  function opened(keys: KeyHistory, note: string | undefined, source: string): Checkpoint | null {
     if (note === undefined) return null
-    const checkpoint = openCheckpoint(note, signer)
+    const checkpoint = keys.open(note)
     if (checkpoint !== null) return checkpoint
     throw new TreeDamaged(`The newest checkpoint of ${source} was not signed with the key of this auditor`)
   }
@@ -66,8 +78,9 @@ export function createTakeCheckpoint(settings: {
         `The tree of ${size} leaves does not continue the one of ${before.size} leaves that was signed`,
       )
     }
-    if (before?.size === size) return { ...before, isNew: false }
-    const checkpoint = signCheckpoint({ size, root }, signer)
+    if (before?.size === size && next === undefined) return { ...before, isNew: false }
+    const checkpoint =
+      next === undefined ? signCheckpoint({ size, root }, signer) : signRotation({ size, root }, signer, next)
     await file.append(checkpoint.note)
     await rows.keep(checkpoint, toInstant(clock()))
     return { ...checkpoint, isNew: true }
@@ -87,4 +100,19 @@ export function createTakeCheckpoint(settings: {
       client.release()
     }
   }
+}
+
+/** Of two over the same tree, the one that hands the key over came later. */
+function isNewer(one: Checkpoint, other: Checkpoint): boolean {
+  return (
+    one.size > other.size ||
+    (one.size === other.size && (rotationOf(one.note) !== null || rotationOf(other.note) === null))
+  )
+}
+
+function rotated(signer: NoteVerifier, successor: NoteVerifier): Unavailable {
+  return new Unavailable(
+    'audit_key_rotated',
+    `The key ${signer.encoded} was handed over to ${successor.encoded}: it signs no more. Give this process the new key.`,
+  )
 }

@@ -5,6 +5,8 @@ import { isMissing } from '../../keys/private-files.ts'
 import { type AnchorChain, anchoredCheckpoints } from '../anchor/anchored-checkpoints.ts'
 import { readVerifier } from '../checkpoints/audit-key.ts'
 import { notesIn } from '../checkpoints/checkpoint-file.ts'
+import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
+import { keyHistory } from '../note/key-history.ts'
 import type { CheckedModel } from '../verify/compare-rows.ts'
 import type { Verdict } from '../verify/judge.ts'
 import { knownCheckpoints } from '../verify/known-checkpoints.ts'
@@ -34,7 +36,9 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
     options: [
       {
         flags: '--key <file|text>',
-        description: 'the public key that checkpoints must be signed with; the installation’s own unless given',
+        description:
+          'the public key that checkpoints must be signed with; the installation’s own unless given. A key that it was handed over from\n' +
+          'or to counts too, for the checkpoints of its time',
       },
       { flags: '--checkpoints <file>', description: 'the file of checkpoints; AUDIT_CHECKPOINT_FILE unless given' },
       {
@@ -62,10 +66,11 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
               )
             throw error
           })
+          const keys = keyHistory(verifier, [...(await createCheckpointRows(database).rotations()), ...notes])
           const kept = typeof options.anchors === 'string' ? options.anchors.split(',') : []
-          const { checkpoints, unasked } = await anchoredCheckpoints(database, ports.chains, kept, verifier)
+          const { checkpoints, unasked } = await anchoredCheckpoints(database, ports.chains, kept, keys)
           for (const hash of unasked) io.note(`The anchor ${hash} was not looked at: no node of its chain answers.`)
-          return [...(await knownCheckpoints(database, { path, notes }, verifier)), ...checkpoints]
+          return [...(await knownCheckpoints(database, { path, notes }, keys)), ...checkpoints]
         }, watch).finally(watch.end)
         return tell(verdict, io, (performance.now() - startedAt) / 1_000)
       }),

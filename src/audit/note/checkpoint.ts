@@ -1,6 +1,6 @@
 /** Checkpoints (C2SP tlog-checkpoint): the size and the root of the tree in a signed note, under the name of the log. */
 import { HASH_BYTES } from '../merkle/hashes.ts'
-import type { NoteSigner, NoteVerifier } from './note-keys.ts'
+import { type NoteSigner, type NoteVerifier, parseNoteVerifier } from './note-keys.ts'
 import { openNote, signNote } from './signed-note.ts'
 
 /** A tree head that was signed. */
@@ -13,16 +13,42 @@ export type Checkpoint = {
   readonly note: string
 }
 
-const TEXT = /^([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n$/
+/** The last two lines, extension lines of the format, are there when the key was handed over with this checkpoint. */
+const TEXT =
+  /^([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n(?:rotated from ([^\n ]+)\nrotated to ([^\n ]+)\n)?$/
+
+/** A key and the one that takes its place. */
+export type KeyRotation = { readonly from: NoteVerifier; readonly to: NoteVerifier }
+
+type Head = { readonly size: number; readonly root: Uint8Array }
 
 /** Signs a tree head. The origin is the name of the key. */
-export function signCheckpoint(
-  head: { readonly size: number; readonly root: Uint8Array },
-  signer: NoteSigner,
-): Checkpoint {
-  const root = Buffer.from(head.root)
-  const note = signNote(`${signer.name}\n${head.size}\n${root.toString('base64')}\n`, signer)
-  return { origin: signer.name, size: head.size, root, note }
+export function signCheckpoint(head: Head, signer: NoteSigner): Checkpoint {
+  return checkpointOf(head, signer.name, signNote(textOf(head, signer.name), [signer]))
+}
+
+/**
+ * Signs a tree head with the key that goes and the key that comes. The text names both, so each signature vouches for the
+ * other key: two signatures alone would not, since anybody can put another one below a text.
+ */
+export function signRotation(head: Head, from: NoteSigner, to: NoteSigner): Checkpoint {
+  const text = `${textOf(head, from.name)}rotated from ${from.encoded}\nrotated to ${to.encoded}\n`
+  return checkpointOf(head, from.name, signNote(text, [from, to]))
+}
+
+/** The keys that a note says to be handed over with it; `null` for an ordinary one. No signature was checked yet. */
+export function rotationOf(note: string): KeyRotation | null {
+  const [, , , , from, to] = TEXT.exec(note.slice(0, note.lastIndexOf('\n\n') + 1)) ?? []
+  const keys = { from: parseNoteVerifier(from ?? ''), to: parseNoteVerifier(to ?? '') }
+  return keys.from === undefined || keys.to === undefined ? null : { from: keys.from, to: keys.to }
+}
+
+function textOf({ size, root }: Head, name: string): string {
+  return `${name}\n${size}\n${Buffer.from(root).toString('base64')}\n`
+}
+
+function checkpointOf({ size, root }: Head, origin: string, note: string): Checkpoint {
+  return { origin, size, root: Buffer.from(root), note }
 }
 
 /** Reads a note that this key has signed; `null` for any other, and for one whose text is no checkpoint of its log. */

@@ -33,19 +33,25 @@ function isKeyName(name: string): boolean {
 /** A new key. Returns its secret text. @param nameOf gives its name, from the public key if it likes */
 export function makeNoteKey(nameOf: (publicKey: Uint8Array) => string): string {
   const { privateKey } = generateKeyPairSync('ed25519')
-  const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(PKCS8.length)
+  const der = privateKey.export({ format: 'der', type: 'pkcs8' })
   const publicKey = rawPublicKey(createPublicKey(privateKey))
   const name = nameOf(publicKey)
-  const key = Buffer.concat([Buffer.from([ED25519]), seed]).toString('base64')
-  return `PRIVATE+KEY+${name}+${keyIdOf(name, publicKey).toString('hex')}+${key}`
+  const key = Buffer.concat([Buffer.from([ED25519]), der.subarray(PKCS8.length)])
+  const text = `PRIVATE+KEY+${name}+${keyIdOf(name, publicKey).toString('hex')}+${key.toString('base64')}`
+  der.fill(0)
+  key.fill(0)
+  return text
 }
 
-/** Reads a secret text, or `undefined` when it is none, or damaged. */
+/** Reads a secret text, or `undefined` when it is none, or damaged. The bytes are wiped; the text, as any string, cannot be. */
 export function parseNoteSigner(text: string): NoteSigner | undefined {
   const [, name, id, encoded] = PRIVATE.exec(text) ?? []
   const seed = keyBytes(encoded)
   if (name === undefined || seed === undefined || !isKeyName(name)) return undefined
-  const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' })
+  const der = Buffer.concat([PKCS8, seed])
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  der.fill(0)
+  seed.fill(0)
   const verifier = verifierOf(name, rawPublicKey(createPublicKey(privateKey)))
   return verifier.keyId.toString('hex') === id ? { ...verifier, privateKey } : undefined
 }

@@ -11,10 +11,13 @@ const SIGNATURE_LINE = /^— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the format forbids them all but the line feed
 const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 
-/** Signs a text, which must end with a line feed. Ed25519 (RFC 8032) over the text. */
-export function signNote(text: string, { name, keyId, privateKey }: NoteSigner): string {
-  const signature = sign(null, Buffer.from(text, 'utf8'), privateKey)
-  return `${text}\n— ${name} ${Buffer.concat([keyId, signature]).toString('base64')}\n`
+/** Signs a text, which must end with a line feed, with each of these keys. Ed25519 (RFC 8032) over the text. */
+export function signNote(text: string, signers: readonly NoteSigner[]): string {
+  const lines = signers.map(({ name, keyId, privateKey }) => {
+    const signature = sign(null, Buffer.from(text, 'utf8'), privateKey)
+    return `— ${name} ${Buffer.concat([keyId, signature]).toString('base64')}\n`
+  })
+  return `${text}\n${lines.join('')}`
 }
 
 /** The text of a note that this key has signed, or `null`: of a note that is damaged, forged, or signed by others alone. */

@@ -1,32 +1,38 @@
 /** Every checkpoint that the log is held against: those of the database and those of the file outside it, each with its signature. */
 import type { Queryable } from '../chain/log-rows.ts'
 import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
-import { openCheckpoint } from '../note/checkpoint.ts'
-import type { NoteVerifier } from '../note/note-keys.ts'
+import type { KeyHistory } from '../note/key-history.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import type { KnownCheckpoint } from './evidence.ts'
 
-/** @throws TreeDamaged for a note that the key did not sign */
+/** @throws TreeDamaged for a note that no key signed while it counted */
 export async function knownCheckpoints(
   database: Queryable,
   file: { readonly path: string; readonly notes: readonly string[] },
-  verifier: NoteVerifier,
+  keys: KeyHistory,
 ): Promise<readonly KnownCheckpoint[]> {
   const kept = await createCheckpointRows(database).notes()
   const isKept = new Set(kept)
   return [
-    ...kept.map((note, index) => opened(note, `row ${index + 1} of audit_checkpoints`, verifier)),
+    ...kept.map((note, index) => opened(note, `row ${index + 1} of audit_checkpoints`, keys)),
     // Most notes are in both places: a signature is checked once.
-    ...file.notes.flatMap((note, index) =>
-      isKept.has(note) ? [] : [opened(note, `note ${index + 1} of ${file.path}`, verifier)],
-    ),
+    ...openNotes(file, keys, isKept),
   ]
 }
 
-function opened(note: string, source: string, verifier: NoteVerifier): KnownCheckpoint {
-  const checkpoint = openCheckpoint(note, verifier)
+/** The checkpoints of a file. @param but notes that are passed over. @throws TreeDamaged for a note that no key signed while it counted */
+export function openNotes(
+  { path, notes }: { readonly path: string; readonly notes: readonly string[] },
+  keys: KeyHistory,
+  but: ReadonlySet<string> = new Set(),
+): readonly KnownCheckpoint[] {
+  return notes.flatMap((note, index) => (but.has(note) ? [] : [opened(note, `note ${index + 1} of ${path}`, keys)]))
+}
+
+function opened(note: string, source: string, keys: KeyHistory): KnownCheckpoint {
+  const checkpoint = keys.open(note)
   if (checkpoint !== null) return { ...checkpoint, source }
-  throw new UnsignedCheckpoint(source, verifier.name)
+  throw new UnsignedCheckpoint(source, keys.name)
 }
 
 /** A checkpoint that is damaged, forged, or signed with another key. */

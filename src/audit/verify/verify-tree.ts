@@ -43,7 +43,7 @@ export async function verifyTree(database: Queryable, sizes: readonly number[]):
 }
 
 /** Roots of the full subtrees of a growing tree, the largest first: all that a root needs (RFC 6962 § 2.1). */
-function createCompactTree() {
+export function createCompactTree() {
   const stack: { readonly hash: Buffer; readonly level: number }[] = []
   let size = 0
   return {

@@ -94,7 +94,8 @@ export function createEngine(): Engine {
     bytes.fill(0)
     const packed = exports.call(address, bytes.length)
     const [at, length] = [Number(packed >> 32n), Number(packed & 0xffff_ffffn)]
-    const answer = Buffer.from(new Uint8Array(exports.memory.buffer, at, length))
+    // A memory of its own, never a part of the pool of buffers: what is in it can be wiped, and goes to no other thread by chance.
+    const answer = Buffer.from(new Uint8Array(exports.memory.buffer, at, length).slice().buffer)
     exports.release(at, length)
     return readAnswer(answer)
   }

@@ -7,13 +7,13 @@ import { publicKeyAddress } from './public-key.ts'
 import { RefusalError } from './refusal-error.ts'
 import type { ShareStore } from './share-store.ts'
 
-/** Does something with the number of a share in the engine's memory. */
+/** Does something with the number of a share in the engine's memory. The share itself is wiped. */
 export async function withShare<T>(
   engine: EngineThread,
   share: Uint8Array,
   work: (number: number) => Promise<T>,
 ): Promise<T> {
-  const { number } = await load(engine, share)
+  const { number } = await load(engine, share).finally(() => share.fill(0))
   try {
     return await work(number)
   } finally {
@@ -29,17 +29,20 @@ export async function keepShare(
 ): Promise<readonly ItemOutcome[]> {
   const [item] = outcome
   if (item === undefined || !item.ok) return outcome
-  const { number, threshold, parties, publicKey } = await load(engine, item.result)
-  const facts = {
-    threshold,
-    parties,
-    publicKey: `0x${Buffer.from(publicKey).toString('hex')}`,
-    address: publicKeyAddress(publicKey),
+  try {
+    const { number, threshold, parties, publicKey } = await load(engine, item.result)
+    const facts = {
+      threshold,
+      parties,
+      publicKey: `0x${Buffer.from(publicKey).toString('hex')}`,
+      address: publicKeyAddress(publicKey),
+    }
+    await store.prepare(keyId, generation, item.result, facts)
+    await engine.run([{ name: 'unload', with: [number] }])
+    return [{ ok: true, result: publicKey }]
+  } finally {
+    item.result.fill(0)
   }
-  await store.prepare(keyId, generation, item.result, facts)
-  item.result.fill(0)
-  await engine.run([{ name: 'unload', with: [number] }])
-  return [{ ok: true, result: publicKey }]
 }
 
 /** @throws RefusalError with what the engine said */

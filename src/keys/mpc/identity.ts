@@ -5,7 +5,7 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import type { Kek } from '../kek.ts'
 import type { Keystore } from '../keystore.ts'
-import { open, type SecretId, seal } from '../sealed-box.ts'
+import { type Envelope, open, type SecretId, seal } from '../sealed-box.ts'
 import { makeCertificate } from './certificate.ts'
 import { isPeerName, PEER_NAME_RULE } from './peer-name.ts'
 
@@ -45,9 +45,22 @@ export async function openIdentity({
 }): Promise<Identity> {
   if (!isPeerName(name)) throw new RangeError(`the name of a process is ${PEER_NAME_RULE}`)
   const id: SecretId = { tenantId: name, purpose: PURPOSE }
-  const envelope =
-    (await keystore.read(id)) ?? (await keystore.createOnce(id, seal(kek, id, makeBundle(name, new Date(now())))))
-  return readBundle(name, Buffer.from(open(kek, id, envelope)).toString('latin1'))
+  const envelope = (await keystore.read(id)) ?? (await keystore.createOnce(id, sealNew()))
+  const bundle = open(kek, id, envelope)
+  try {
+    return readBundle(name, Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength).toString('latin1'))
+  } finally {
+    bundle.fill(0)
+  }
+
+  function sealNew(): Envelope {
+    const made = makeBundle(name, new Date(now()))
+    try {
+      return seal(kek, id, made)
+    } finally {
+      made.fill(0)
+    }
+  }
 }
 
 function makeBundle(name: string, notBefore: Date): Uint8Array {

@@ -47,8 +47,7 @@ export function createLoadedShares(settings: {
 
   async function load(key: JointKey): Promise<number> {
     const { share } = await store.load(key.keyId, generationOf(key))
-    const [result] = await engine.run([{ name: 'load', with: [share] }])
-    share.fill(0)
+    const [result] = await engine.run([{ name: 'load', with: [share] }]).finally(() => share.fill(0))
     if (result === undefined || !result.ok) throw missing('what is kept is no share')
     const { number, party, threshold, parties, publicKey } = result.value as LoadedShare
     const belongs =

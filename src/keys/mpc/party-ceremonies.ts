@@ -44,7 +44,12 @@ const REPAIRED_MS = 10 * 60_000
 
 export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremonies {
   const { me, engine, store, jointKeysOf } = ports
-  const repaired = new LRUCache<string, Uint8Array>({ max: REPAIRED, ttl: REPAIRED_MS })
+  const repaired = new LRUCache<string, Uint8Array>({
+    max: REPAIRED,
+    ttl: REPAIRED_MS,
+    ttlAutopurge: true,
+    dispose: (share) => share.fill(0),
+  })
 
   async function keyOf(keyId: string): Promise<JointKey> {
     const key = (await jointKeysOf([keyId])).get(keyId)
@@ -77,7 +82,9 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       const key = await keyOf(keyId)
       await requireCovered(begin)
       if (!isWhole(parties) || parties.length !== key.parties.length) throw new RefusalError(INVALID_PARTIES)
-      const share = target === me ? repaired.get(refreshId) : (await store.load(keyId, generationOf(key))).share
+      // A copy of what was repaired, since the share is wiped after use and the refresh may be tried again.
+      const share =
+        target === me ? repaired.get(refreshId)?.slice() : (await store.load(keyId, generationOf(key))).share
       if (share === undefined) {
         throw new RefusalError({ kind: 'share_missing', party: null, reason: 'no share was repaired for this refresh' })
       }
@@ -108,6 +115,8 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       }
       const terms = await table.gather(1)
       const share = resultOf(await engine.run([{ name: 'assemble', with: [{ target, helpers, terms }] }])) as Uint8Array
+      // Together they are the share.
+      for (const term of terms.values()) term.fill(0)
       repaired.set(refreshId, share)
       return [{ ok: true, result: EMPTY }]
     },

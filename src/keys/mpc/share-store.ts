@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { Conflict, Unavailable } from '../../core/errors.ts'
 import type { Kek } from '../kek.ts'
 import { createFileOnce, isMissing, preparePrivateDirectory, syncDirectory } from '../private-files.ts'
+import { finishReplacing } from '../replace-files.ts'
 import { openShare, type ShareFacts, type StoredShare, sealShare } from './share-file.ts'
 import { parseShareName, SHARES_FOLDER, shareName } from './share-names.ts'
 
@@ -60,6 +61,7 @@ export async function openShareStore({
 }): Promise<ShareStore> {
   const folder = join(directory, SHARES_FOLDER)
   await preparePrivateDirectory(folder)
+  await finishReplacing(directory)
   const keys = await readFolder(folder)
   const turns = createTurns()
   const idOf = (keyId: string, generation: string) => ({ keyId, party, generation })
@@ -178,7 +180,9 @@ function checkNames(keyId: string, generation: string): void {
 }
 
 function requireSame(stored: StoredShare, share: Uint8Array, generation: string): void {
-  if (stored.share.length === share.length && timingSafeEqual(stored.share, share)) return
+  const isSame = stored.share.length === share.length && timingSafeEqual(stored.share, share)
+  stored.share.fill(0)
+  if (isSame) return
   throw new Conflict(
     'mpc_generation_taken',
     `Another share was prepared as generation ${generation} before: each ceremony needs a name of its own.`,

@@ -54,8 +54,11 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
       const { secrets, without } = await secretsOf(sources, name, wanted, createdAt)
       leftOut.push(...without)
       const plaintext = kitJson(secrets)
-      sealed.push({ name, file: await sealTo(recipients, plaintext), recipients, createdAt })
-      plaintext.fill(0)
+      try {
+        sealed.push({ name, file: await sealTo(recipients, plaintext), recipients, createdAt })
+      } finally {
+        plaintext.fill(0)
+      }
     }
     const wallets = wanted.described.filter((wallet) => names.some((name) => concerns(name, wallet)))
     const manifest = await writeKit(out, { parts: sealed, wallets, createdAt }, { force })

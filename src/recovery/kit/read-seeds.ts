@@ -28,24 +28,35 @@ export async function readSeeds(
   const seeds: HdSecrets['seeds'] = []
   for (const tenantId of tenants) {
     const entropy = await source.load(tenantId)
-    requireDerives(
-      entropy,
-      hd.filter((wallet) => wallet.tenantId === tenantId),
-    )
-    seeds.push({
-      tenant: tenantId,
-      words: seedWords(entropy),
-      entropy: Buffer.from(entropy).toString('hex'),
-      account_path: HD_ACCOUNT_PATH,
-    })
+    try {
+      requireDerives(
+        entropy,
+        hd.filter((wallet) => wallet.tenantId === tenantId),
+      )
+      seeds.push({
+        tenant: tenantId,
+        words: seedWords(entropy),
+        entropy: Buffer.from(entropy).toString('hex'),
+        account_path: HD_ACCOUNT_PATH,
+      })
+    } finally {
+      entropy.fill(0)
+    }
   }
   return { format: 'bursar recovery part', version: 1, part: HD_PART, created_at: createdAt, seeds }
 }
 
 function requireDerives(entropy: Uint8Array, wallets: readonly SourceWallet[]): void {
   const account = hdAccount(entropy)
-  for (const { walletId, tenantId, address, key } of wallets) {
-    if (key.kind !== 'hd' || childKey(account, key.index).address === address) continue
+  const gives = (index: number, address: string) => {
+    const key = childKey(account, index)
+    key.wipe()
+    return key.address === address
+  }
+  const stranger = wallets.find(({ key, address }) => key.kind === 'hd' && !gives(key.index, address))
+  account.wipe()
+  if (stranger !== undefined) {
+    const { tenantId, walletId } = stranger
     throw new KitRefused(
       `The seed of tenant ${tenantId} does not give the address of ${walletId}: this is not the keystore that made it.`,
     )

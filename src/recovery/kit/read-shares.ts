@@ -35,7 +35,12 @@ export async function readShares(
     const { keyId, address, epoch } = key
     const read = await readShare(source, key)
     if ('why' in read) without.push({ part, keyId, address, why: read.why })
-    else shares.push({ key_id: keyId, epoch, address, share: Buffer.from(read.share).toString('base64') })
+    else {
+      const { share } = read
+      const text = Buffer.from(share.buffer, share.byteOffset, share.byteLength).toString('base64')
+      share.fill(0)
+      shares.push({ key_id: keyId, epoch, address, share: text })
+    }
   }
   if (shares.length === 0 && without[0] !== undefined)
     throw new KitRefused(`${part} has no share to keep: ${without[0].why}`)

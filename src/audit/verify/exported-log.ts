@@ -1,0 +1,44 @@
+/** Holds an exported log, event by event, against checkpoints that were signed: the file is theirs, whole and in order, or it is refused. */
+import { BadExport, type ExportedEvent } from '../../event-log/export-format.ts'
+import { EMPTY_ROOT } from '../merkle/hashes.ts'
+import { leafOf } from '../tree/leaf.ts'
+import type { KnownCheckpoint } from './evidence.ts'
+import { createCompactTree } from './verify-tree.ts'
+
+export type ExportedLogCheck = {
+  /** @param event the next in reading order. Its hash is believed: the chains are to be checked beside this */
+  readonly take: (event: ExportedEvent) => void
+  /** @throws BadExport when the log ends before a checkpoint, or has another root than one */
+  readonly judge: () => void
+}
+
+export function createExportedLogCheck(checkpoints: readonly KnownCheckpoint[]): ExportedLogCheck {
+  const tree = createCompactTree()
+  const bySize = new Map<number, KnownCheckpoint[]>()
+  for (const checkpoint of checkpoints) bySize.set(checkpoint.size, [...(bySize.get(checkpoint.size) ?? []), checkpoint])
+
+  function requireRoot(): void {
+    const root = tree.size() === 0 ? EMPTY_ROOT : tree.root()
+    for (const checkpoint of bySize.get(tree.size()) ?? []) {
+      if (checkpoint.root.equals(root)) continue
+      throw new BadExport(
+        `The checkpoint over ${checkpoint.size} events of ${checkpoint.source} has another root than the file at that size: the file is not the log that was signed.`,
+      )
+    }
+  }
+
+  requireRoot()
+  return {
+    take({ stream_id: streamId, stream_version: streamVersion, hash }) {
+      tree.append(leafOf({ streamId, streamVersion, hash }))
+      if (bySize.has(tree.size())) requireRoot()
+    },
+    judge() {
+      const beyond = checkpoints.find(({ size }) => size > tree.size())
+      if (beyond === undefined) return
+      throw new BadExport(
+        `The checkpoint of ${beyond.source} was signed over ${beyond.size} events, the file has ${tree.size()}: its last ${beyond.size - tree.size()} events are missing. Export the log again.`,
+      )
+    },
+  }
+}

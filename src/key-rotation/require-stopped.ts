@@ -1,0 +1,55 @@
+/**
+ * What a rotation of a key-encryption key needs of the other processes: none of those that hold the old key in memory
+ * runs, and no other rotation does.
+ */
+import type { Pool, PoolClient } from 'pg'
+import { Conflict } from '../core/errors.ts'
+import { FRESH_SECONDS } from '../wallets/signer-presence.ts'
+
+/** Any number that nothing else in the database uses. */
+const ROTATION_LOCK = 727_073_692
+
+export type RequireStopped = () => Promise<void>
+
+/**
+ * Runs a rotation alone. The lock ends with the connection, so a rotation that was killed holds up nobody.
+ *
+ * @param processes the name that their heartbeats have: `signer`, `mpc-party-2`
+ * @param work is handed a check that throws Conflict `process_running` while one of them lives; it fails too when the
+ *   connection that holds the lock is gone
+ * @throws Conflict `rotation_running`, `process_running`
+ */
+export async function rotateAlone<T>(
+  pool: Pool,
+  processes: string,
+  work: (requireStopped: RequireStopped) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  try {
+    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+      ROTATION_LOCK,
+    ])
+    if (rows[0]?.locked !== true) {
+      throw new Conflict('rotation_running', 'Another rotation runs on this database: wait until it has ended.')
+    }
+    await requireStopped(client, processes)
+    return await work(() => requireStopped(client, processes))
+  } finally {
+    client.release(true) // The lock goes with the connection.
+  }
+}
+
+async function requireStopped(client: PoolClient, processes: string): Promise<void> {
+  const { rows } = await client.query<{ instance: string; seconds: string }>(
+    `SELECT instance, round(extract(epoch FROM clock_timestamp() - beat_at)) AS seconds FROM heartbeats
+      WHERE process = $1 AND beat_at > clock_timestamp() - interval '${FRESH_SECONDS} seconds' ORDER BY beat_at DESC`,
+    [processes],
+  )
+  const [newest] = rows
+  if (newest === undefined) return
+  throw new Conflict(
+    'process_running',
+    `${processes} runs as ${newest.instance} (last heartbeat ${newest.seconds} s ago) and holds the old key: stop every ${processes}, ` +
+      `then run this again. One that was killed counts as running for ${FRESH_SECONDS} s.`,
+  )
+}

@@ -1,0 +1,117 @@
+/** `keystore rotate-key` and `mpc rotate-key`: seal everything under another key-encryption key, all of it or nothing. */
+import { readFile } from 'node:fs/promises'
+import type { Pool } from 'pg'
+import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
+import { decodeKek, type Kek, makeKekText } from '../keys/kek.ts'
+import { isMissing } from '../keys/private-files.ts'
+import { rotateAlone } from './require-stopped.ts'
+
+/** What is sealed under one key-encryption key, and who uses it. */
+export type SealedPlace = {
+  readonly pool: Pool
+  /** The processes that hold the key, as their heartbeats name them. */
+  readonly processes: string
+  /** Whether the key lies in a file beside what it seals; else the setting holds it. */
+  readonly keyLiesInFile: boolean
+  /** Completes a rotation that was killed after its commit. Returns whether there was one. */
+  readonly finish: () => Promise<boolean>
+  /** The key that the settings name, or that of the file. */
+  readonly currentKey: () => Promise<Kek>
+  /** @returns how many secrets were sealed anew */
+  readonly rotate: (rotation: {
+    readonly from: Kek
+    readonly to: Kek
+    readonly kekText: string | null
+    readonly beforeCommit: () => Promise<void>
+    readonly onProgress: (secrets: number) => void
+  }) => Promise<number>
+}
+
+export type RotateKeyTexts = {
+  readonly name: string
+  readonly summary: string
+  /** What is sealed, who is to be stopped. */
+  readonly details: string
+  /** The setting that holds the key. */
+  readonly setting: string
+}
+
+const HOW =
+  'All secrets are sealed anew, or none: killed at any point, what is there opens as a whole with the old key or with the new one. Run it\n' +
+  'again then. It refuses while a process that holds the old key runs. Keep the old key until every such process has\n' +
+  'started with the new one.'
+
+export function rotateKeyCommand(texts: RotateKeyTexts, within: Within<SealedPlace>): CliCommand {
+  const { name, summary, details, setting } = texts
+  return {
+    name,
+    summary,
+    details: `${details}\n${HOW}`,
+    options: [
+      {
+        flags: '--new-key <file>',
+        description: `file that holds the new key, 32 bytes in base64; needed where ${setting} holds the key, else one is made`,
+      },
+    ],
+    run: ({ options }, io) =>
+      within<ExitCode>((place) =>
+        rotateAlone(place.pool, place.processes, async (requireStopped) => {
+          const finished = await place.finish()
+          // Where the settings hold the keys, what follows says under which of them everything is now.
+          if (finished && place.keyLiesInFile) {
+            return tell(io, texts, place, { secrets: 0, key: await place.currentKey(), completed: true })
+          }
+          const kekText = await newKeyText(options.newKey, place, setting)
+          const to = decodeKek(kekText)
+          if (to === undefined) throw new BadInput(`--new-key must name a file that holds 32 bytes in base64.`)
+          const from = await place.currentKey()
+          if (from.id === to.id) throw new BadInput('--new-key holds the key that is in use: make a new one.')
+          const progress = io.progress({ unit: 'secrets', total: null })
+          const secrets = await place
+            .rotate({
+              from,
+              to,
+              kekText: place.keyLiesInFile ? kekText : null,
+              beforeCommit: requireStopped,
+              onProgress: progress.at,
+            })
+            .finally(progress.end)
+          return tell(io, texts, place, { secrets, key: to, completed: false })
+        }),
+      ),
+  }
+}
+
+async function newKeyText(option: unknown, { keyLiesInFile }: SealedPlace, setting: string): Promise<string> {
+  if (typeof option === 'string') {
+    const text = await readFile(option, 'utf8').catch((error: unknown) => {
+      if (isMissing(error)) throw new BadInput(`--new-key: there is no file ${option}.`)
+      throw error
+    })
+    return text.trim()
+  }
+  if (keyLiesInFile) return makeKekText()
+  throw new BadInput(
+    `--new-key must name a file with the new key, because ${setting} holds the old one: openssl rand -base64 32 > new.key`,
+  )
+}
+
+type Outcome = { readonly secrets: number; readonly key: Kek; readonly completed: boolean }
+
+function tell(
+  io: CliIo,
+  { setting }: RotateKeyTexts,
+  { processes, keyLiesInFile }: SealedPlace,
+  { secrets, key, completed }: Outcome,
+): ExitCode {
+  const what = completed
+    ? 'A rotation that was interrupted is complete now.'
+    : secrets === 0
+      ? `Everything is sealed under the key ${key.id} already.`
+      : `${secrets} ${secrets === 1 ? 'secret is' : 'secrets are'} sealed under the key ${key.id} now.`
+  const next = keyLiesInFile
+    ? `The new key lies in the file kek: start every ${processes} again.`
+    : `Set ${setting} to the new key, then start every ${processes} again.`
+  io.print({ secrets, key_id: key.id, completed_earlier: completed }, `${what} ${next}\n`)
+  return 0
+}

@@ -1,0 +1,114 @@
+/**
+ * Puts new versions in the place of many files of one directory: all of them, or none, whatever dies and whenever.
+ *
+ * The new versions are written and synced in a folder beside the old ones. One rename makes that folder count; from then on
+ * whoever opens the directory moves what is in it into place, which needs no key. Readers call `finishReplacing` first.
+ */
+import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isMissing, syncDirectory } from './private-files.ts'
+
+/** Being written: nothing of it counts. */
+const STAGED = '.rotation.part'
+/** Counts: what is in it belongs in the place of the files of the same names. */
+const COMMITTED = '.rotation'
+
+/** @param name relative to the directory, with at most one folder: `kek`, `shares/mkey_1.1.generated.share` */
+export type NewVersion = { readonly name: string; readonly contents: string | Uint8Array }
+
+/**
+ * Replaces files. One process at a time may do this to a directory: the caller sees to that.
+ *
+ * @param beforeCommit the last that happens before the new versions count; what it throws leaves the old ones
+ * @returns how many files were replaced
+ */
+export async function replaceFiles(
+  directory: string,
+  versions: AsyncIterable<NewVersion>,
+  beforeCommit: () => Promise<void>,
+): Promise<number> {
+  await finishReplacing(directory)
+  const staged = join(directory, STAGED)
+  // What a run left that was killed before its commit.
+  await rm(staged, { recursive: true, force: true })
+  await mkdir(staged, { mode: 0o700 })
+  const folders = new Set([staged])
+  let replaced = 0
+  try {
+    for await (const { name, contents } of versions) {
+      const path = join(staged, name)
+      if (!folders.has(dirname(path))) await mkdir(dirname(path), { mode: 0o700 })
+      folders.add(dirname(path))
+      await writeSynced(path, contents)
+      replaced += 1
+    }
+    for (const folder of folders) await syncDirectory(folder)
+    await beforeCommit()
+  } catch (error) {
+    await rm(staged, { recursive: true, force: true })
+    throw error
+  }
+  await rename(staged, join(directory, COMMITTED))
+  await syncDirectory(directory)
+  await finishReplacing(directory)
+  return replaced
+}
+
+/**
+ * Moves new versions into place that were committed and not all moved. Any number of processes may do it at once, and it
+ * may be stopped at any point: the next one goes on.
+ *
+ * @returns whether there was something to finish
+ */
+export async function finishReplacing(directory: string): Promise<boolean> {
+  const committed = join(directory, COMMITTED)
+  const names = await filesIn(committed)
+  if (names === undefined) return false
+  const folders = new Set<string>()
+  for (const name of names) {
+    await unlessMissing(rename(join(committed, name), join(directory, name)))
+    folders.add(dirname(name))
+  }
+  // The moves are durable before the folder goes that says that they are due.
+  for (const folder of folders) await syncDirectory(join(directory, folder))
+  await removeEmpty(committed)
+  await syncDirectory(directory)
+  return true
+}
+
+async function filesIn(folder: string): Promise<string[] | undefined> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch((error: unknown) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+  return entries
+    ?.filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+}
+
+/** Never more than empty folders go: a file that is still in one is the only copy that counts. */
+async function removeEmpty(committed: string): Promise<void> {
+  for (const entry of (await unlessMissing(readdir(committed))) ?? []) {
+    await unlessMissing(rmdir(join(committed, entry)))
+  }
+  await unlessMissing(rmdir(committed))
+}
+
+async function writeSynced(path: string, contents: string | Uint8Array): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(contents)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Seals what lies in a directory under another key-encryption key: a keystore, or the directory of a party with its shares.
+ *
+ * Invariant: whatever dies and whenever, the directory opens as a whole with the old key, or as a whole with the new one.
+ */
+import { Conflict } from '../core/errors.ts'
+import { openDirectoryKeystore, resealedFiles } from './directory-keystore.ts'
+import type { Kek } from './kek.ts'
+import { KEK_FILE } from './kek-file.ts'
+import { resealedShares } from './mpc/resealed-shares.ts'
+import { type NewVersion, replaceFiles } from './replace-files.ts'
+
+export type DirectoryRotation = {
+  readonly directory: string
+  readonly from: Kek
+  readonly to: Kek
+  /** The new key as text, where the key lies in the directory too; `null` where it comes from outside. */
+  readonly kekText: string | null
+  /** The party whose directory it is; `null` for a keystore. */
+  readonly party: number | null
+  /** The last that happens before the new key counts; what it throws leaves everything as it was. */
+  readonly beforeCommit: () => Promise<void>
+  /** Called with the number of secrets that were sealed anew so far. */
+  readonly onProgress: (secrets: number) => void
+}
+
+/**
+ * Nothing else may write to the directory, and one process at a time may do this: the caller sees to both.
+ *
+ * @returns how many secrets were sealed anew; those that were under the new key already are not counted
+ * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` for a secret that `from` does not open; Conflict
+ *   `keystore_changed` when a secret was added meanwhile. Nothing is changed then
+ */
+export async function rotateDirectory(rotation: DirectoryRotation): Promise<number> {
+  const { directory, from, to, kekText, party, beforeCommit, onProgress } = rotation
+  const keystore = await openDirectoryKeystore(directory)
+  const namesNow = async () => JSON.stringify(await keystore.list())
+  const before = await namesNow()
+  let secrets = 0
+
+  async function* versions(): AsyncGenerator<NewVersion> {
+    const sources = [resealedFiles(directory, from, to)]
+    if (party !== null) sources.push(resealedShares({ directory, party, from, to }))
+    for (const source of sources) {
+      for await (const version of source) {
+        secrets += 1
+        onProgress(secrets)
+        yield version
+      }
+    }
+    if (kekText !== null) yield { name: KEK_FILE, contents: `${kekText}\n` }
+  }
+
+  await replaceFiles(directory, versions(), async () => {
+    await beforeCommit()
+    if ((await namesNow()) === before) return
+    throw new Conflict('keystore_changed', `A secret was added to ${directory} meanwhile: stop what writes to it.`)
+  })
+  return secrets
+}
