@@ -48,6 +48,7 @@ export const BESIDE_THE_LOG = {
   nft_pins: 'what the IPFS node confirmed; an import has everything pinned anew',
   prices: 'seen on the chain',
   sealed_keys: 'secrets, sealed: they are moved with the keystore',
+  unread_tokens: 'what nodes said of contracts; elsewhere every token is read anew',
   wallet_export_files: 'sealed keys for an hour, on purpose in no event',
 } as const
 
