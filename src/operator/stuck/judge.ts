@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts'
 import { isDown } from '../ports.ts'
 import { gwei, startProcess } from '../words.ts'
 import { followingOf, judgeFailedJobs, judgeService, liveOf } from './judge-service.ts'
+import { judgeTokens } from './judge-tokens.ts'
 import type { Facts } from './read-facts.ts'
 
 export type JudgeContext = {
@@ -23,6 +24,7 @@ export function judge(facts: Facts, context: JudgeContext): Finding[] {
   return [
     ...judgeOutages(facts, context),
     ...(isDown(service) ? [] : judgeService(service, { chains, limits, parties })),
+    ...(isDown(service) ? [] : judgeTokens(service.unreadTokens, chains)),
     ...chains.filter(isOverCap).map(overCap),
     ...(isDown(lanes) ? [] : lanes).flatMap((lane) => {
       const chain = chains.find(({ settings }) => settings.chainId === lane.lane.chainId) ?? null
