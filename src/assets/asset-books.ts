@@ -50,7 +50,7 @@ async function readRegistered(pool: Pool, tenantId: string, chainId: number): Pr
   const { rows } = await pool.query<AssetRow>({
     name: 'registered_assets',
     text: `SELECT symbol, name, decimals, contract_address FROM assets
-            WHERE tenant_id = $1 AND chain_id = $2 ORDER BY created_at, asset_id`,
+            WHERE tenant_id = $1 AND chain_id = $2 AND removed_at IS NULL ORDER BY created_at, asset_id`,
     values: [tenantId, chainId],
   })
   return rows.map((row) => ({

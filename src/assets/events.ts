@@ -1,4 +1,4 @@
-/** The one fact of a registered asset: what its contract said of itself when a tenant registered it. */
+/** What a tenant made of a token: registered it, with what its contract said of itself then, and removed it. */
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 
@@ -19,4 +19,17 @@ export type AssetRegistered = Event<
   }
 >
 
-export type AssetEvent = AssetRegistered
+/** The tenant has it no more: it cannot be named, and its balances are not read for the tenant. It may be registered again. */
+export type AssetRemoved = Event<
+  'AssetRemoved',
+  {
+    /** CAIP-19. */
+    assetId: string
+    chainId: number
+    /** EIP-55. */
+    contractAddress: string
+    removedAt: string
+  }
+>
+
+export type AssetEvent = AssetRegistered | AssetRemoved

@@ -3,11 +3,14 @@ import type { Pool } from 'pg'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
 import { type AssetPrice, readAssetPrices } from './asset-prices.ts'
+import { readUnreadable, type Unreadable } from './unreadable.ts'
 
 export type PricedAsset = {
   readonly asset: KnownAsset
   readonly chain: AssetChain
   readonly price: AssetPrice | null
+  /** Set while the contract cannot be read. */
+  readonly unreadable: Unreadable | null
 }
 
 /** In the order of the chains. */
@@ -15,15 +18,19 @@ export type ListAssets = (tenantId: string, chains: readonly AssetChain[]) => Pr
 
 export function createListAssets({ pool, books }: { readonly pool: Pool; readonly books: AssetBooks }): ListAssets {
   return async (tenantId, chains) => {
-    const [priceOf, indexes] = await Promise.all([
-      readAssetPrices(
-        pool,
-        chains.map(({ chainId }) => chainId),
-      ),
+    const chainIds = chains.map(({ chainId }) => chainId)
+    const [priceOf, unreadableOf, indexes] = await Promise.all([
+      readAssetPrices(pool, chainIds),
+      readUnreadable(pool, chainIds),
       Promise.all(chains.map(async (chain) => ({ chain, index: await books.open(tenantId, chain, { fresh: true }) }))),
     ])
     return indexes.flatMap(({ chain, index }) =>
-      index.all.map((asset) => ({ asset, chain, price: priceOf(chain.chainId, asset) })),
+      index.all.map((asset) => ({
+        asset,
+        chain,
+        price: priceOf(chain.chainId, asset),
+        unreadable: unreadableOf(chain.chainId, asset),
+      })),
     )
   }
 }

@@ -6,8 +6,8 @@ import type { AssetEvent } from './events.ts'
 export const assetAggregate: Aggregate<AssetState, AssetCommand, AssetEvent> = {
   ...assetDecider,
   category: 'asset',
-  schemas: { AssetRegistered: { version: 1, upcasters: [] } },
-  opens: ({ data }) => ({ id: data.assetId, rank: 0 }),
+  schemas: { AssetRegistered: { version: 1, upcasters: [] }, AssetRemoved: { version: 1, upcasters: [] } },
+  opens: ({ type, data }) => (type === 'AssetRegistered' ? { id: data.assetId, rank: 0 } : null),
   project: (_before, after, { tenantId, version }) => ({ rows: rowsOf(after, tenantId, version), holds: [] }),
 }
 
@@ -30,6 +30,7 @@ function rowsOf(asset: AssetState, tenantId: string, version: number): ReadModel
     decimals: asset.decimals,
     created_at: asset.registeredAt,
     version,
+    removed_at: asset.status === 'removed' ? asset.removedAt : null,
   }
   return [{ table: 'assets', row }]
 }

@@ -1,7 +1,7 @@
 /** Registers an ERC-20 contract for a tenant: its symbol and decimals are read on chain, never taken from the caller. */
 import { parseAddress } from '../chain/address.ts'
-import { readTokenMetadata } from '../chain/erc20.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
+import { describeToken } from '../chain/token-metadata.ts'
 import { tokenAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -12,6 +12,7 @@ import type { FindReplay } from '../event-log/find-replay.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
+import type { FindRemoved, RemovedAsset } from './find-removed.ts'
 import { assetAggregate, assetStreamId } from './projection.ts'
 
 const FIELD = 'contract_address'
@@ -20,13 +21,17 @@ export type RegisterAssetPorts = {
   readonly log: EventLog
   readonly findReplay: FindReplay
   readonly books: AssetBooks
+  /** Reads contracts of strangers, apart from what the service itself lives by. */
   readonly rpcOf: (chainId: number) => RpcReader
+  readonly findRemoved: FindRemoved
 }
 
 export type Registration = {
   readonly asset: KnownAsset
   /** False when the asset was known before. */
   readonly isNew: boolean
+  /** ISO 8601: set when it was registered by an earlier request with the same key, and removed since. */
+  readonly removedAt: string | null
   /** True when an earlier request with the same idempotency key registered it. */
   readonly replayed: boolean
 }
@@ -39,18 +44,25 @@ export type RegisterAsset = (
 ) => Promise<Registration>
 
 export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
-  const { books, findReplay } = ports
+  const { books, findReplay, findRemoved } = ports
   return async (chain, contractAddress, { metadata }) => {
     const contract = parseAddress(contractAddress, FIELD)
     const replayed = (await findReplay(metadata)) !== null
     const known = (await books.open(metadata.tenantId, chain, { fresh: true })).byContract(contract)
-    if (known !== undefined) return { asset: known, isNew: false, replayed }
+    if (known !== undefined) return { asset: known, isNew: false, removedAt: null, replayed }
+    if (replayed) return replayOf(await findRemoved(metadata.tenantId, chain, contract))
     await record(ports, chain, contract, metadata)
     const index = await books.open(metadata.tenantId, chain, { fresh: true })
     const asset = index.byContract(contract)
     if (asset === undefined) throw new Error('a registered asset is in the read model')
-    return { asset, isNew: true, replayed: false }
+    return { asset, isNew: true, removedAt: null, replayed: false }
   }
+}
+
+/** The request was fulfilled once, and what came of it was removed: it must not be done again. */
+function replayOf(removed: RemovedAsset | null): Registration {
+  if (removed === null) throw new Error('what a key registered is in the read model')
+  return { ...removed, isNew: false, replayed: true }
 }
 
 async function record(
@@ -60,11 +72,12 @@ async function record(
   metadata: Metadata,
 ): Promise<void> {
   const { network, environment, chainId } = chain
-  const token = await readTokenMetadata(rpcOf(chainId), contract)
-  if (token === null) {
-    const message = `${FIELD} is not an ERC-20 token on ${network}: nothing there tells its symbol and decimals.`
+  const described = await describeToken(rpcOf(chainId), contract)
+  if ('flaw' in described) {
+    const message = `${FIELD} is not an ERC-20 token on ${network}: ${described.flaw}. Send the address of another contract.`
     throw ValidationFailed.field(FIELD, 'not_a_token', message)
   }
+  const { token } = described
   const now = log.now()
   const { assetId } = tokenAsset(chainId, contract, token.symbol, token.decimals)
   const loaded = await log.load(assetAggregate, assetStreamId(metadata.tenantId, assetId))

@@ -20,6 +20,8 @@ import {
 import type { AssetChain } from './asset-index.ts'
 import type { ListAssets, PricedAsset } from './list-assets.ts'
 import type { RegisterAsset } from './register-asset.ts'
+import type { RemoveAsset } from './remove-asset.ts'
+import { UNREADABLE_REASONS } from './unreadable.ts'
 
 export type AssetRoutePorts = {
   /** The configured chains of an environment, in the order in which they are listed. */
@@ -28,6 +30,7 @@ export type AssetRoutePorts = {
   readonly chainOf: (key: ChainKey) => AssetChain
   readonly listAssets: ListAssets
   readonly registerAsset: RegisterAsset
+  readonly removeAsset: RemoveAsset
 }
 
 const TOKEN = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
@@ -43,6 +46,8 @@ type AssetView = {
   readonly environment: string
   readonly price_usd: string | null
   readonly price_at: string | null
+  readonly unreadable?: { readonly since: string; readonly reason: string; readonly retry_at: string }
+  readonly removed_at?: string
 }
 
 const assetSchema = Type.Unsafe<AssetView>(
@@ -63,6 +68,24 @@ const assetSchema = Type.Unsafe<AssetView>(
       }),
     ),
     price_at: nullable(instantSchema),
+    unreadable: Type.Optional(
+      Type.Object(
+        {
+          since: instantSchema,
+          reason: oneOf(UNREADABLE_REASONS, {
+            description:
+              'What `balanceOf` did: `gas`, it used up its gas; `size`, it returned too much; `none`, it reverted or returned ' +
+              'no number; `timeout`, nodes did not answer in time.',
+          }),
+          retry_at: { ...instantSchema, description: 'When it is tried again.' },
+        },
+        {
+          description:
+            'Only when the contract cannot be read: its balances may be out of date, and transfers of it are refused.',
+        },
+      ),
+    ),
+    removed_at: Type.Optional({ ...instantSchema, description: 'Only when the asset was removed.' }),
   }),
 )
 
@@ -85,8 +108,8 @@ const register = {
   tags,
   summary: 'Register a token',
   description:
-    'Makes an ERC-20 token known to you by its symbol. Symbol and decimals are read on chain. One that is known already is ' +
-    'answered as it is.',
+    'Makes an ERC-20 token known to you by its symbol. Symbol and decimals are read on chain, within bounds: 500,000 gas and ' +
+    '1,024 bytes for each call, a symbol of at most 64 bytes, at most 77 decimals. One that is known already is answered as it is.',
   body: closedObject({
     network: networkSchema,
     environment: Type.Optional(environmentSchema),
@@ -98,7 +121,25 @@ const register = {
   },
 }
 
-export function assetRoutes({ chainsOf, chainOf, listAssets, registerAsset }: AssetRoutePorts): Routes {
+const remove = {
+  tags,
+  summary: 'Remove an asset',
+  operationId: 'removeAsset',
+  description:
+    'Removes a token that you registered: it cannot be named any more, and its balances are not read for you. Nothing happens on ' +
+    'chain, and its transactions stay readable. Removing it again gives the same answer; registering it again undoes it.',
+  params: closedObject({
+    asset_id: Type.String({
+      description: 'The id as `GET /v1/assets` lists it, percent-encoded because it has a slash.',
+      examples: [`eip155:1/erc20:${TOKEN}`],
+      maxLength: 128,
+    }),
+  }),
+  response: { 200: successOf(assetSchema, 'The asset, with `removed_at`.') },
+}
+
+export function assetRoutes(ports: AssetRoutePorts): Routes {
+  const { chainsOf, chainOf, listAssets, registerAsset, removeAsset } = ports
   return (app) => {
     app.get('/v1/assets', { schema: list, config: { scope: 'assets:read' } }, async (request) => {
       const { tenantId, environment } = request.caller
@@ -108,7 +149,7 @@ export function assetRoutes({ chainsOf, chainOf, listAssets, registerAsset }: As
       const first = cursor === undefined ? 0 : placeAfter(all, cursor)
       const found = all.slice(first, first + limit + 1)
       const keyOf = ({ asset }: PricedAsset) => [asset.assetId]
-      return success(pageOf('assets', { found, limit, keyOf, present: toAnswer }))
+      return success(pageOf('assets', { found, limit, keyOf, present: (priced) => toAnswer(priced) }))
     })
 
     app.post(
@@ -126,20 +167,34 @@ export function assetRoutes({ chainsOf, chainOf, listAssets, registerAsset }: As
         const { network, contract_address } = request.body
         const chain = chainOf({ network, environment: environmentOf(request.caller, request.body.environment) })
         const metadata = metadataOf(request)
-        const { asset, isNew, replayed } = await registerAsset(chain, contract_address, { metadata })
+        const { asset, isNew, removedAt, replayed } = await registerAsset(chain, contract_address, { metadata })
         if (replayed) markReplayed(reply)
         const priced = (await listAssets(metadata.tenantId, [chain])).find(
           (known) => known.asset.assetId === asset.assetId,
         )
         return reply
           .code(isNew || replayed ? 201 : 200)
-          .send(success(toAnswer(priced ?? { asset, chain, price: null })))
+          .send(success(toAnswer(priced ?? { asset, chain, ...NOT_LISTED }, removedAt)))
+      },
+    )
+
+    const removeRefusals = { 409: 'The asset is not one that you registered, or transactions of it are pending.' }
+    app.delete(
+      '/v1/assets/:asset_id',
+      { schema: remove, config: { scope: 'assets:write', refusals: removeRefusals } },
+      async (request) => {
+        const chains = chainsOf(request.caller.environment)
+        const metadata = metadataOf(request)
+        const { asset, chain, removedAt } = await removeAsset(chains, request.params.asset_id, { metadata })
+        return success(toAnswer({ asset, chain, ...NOT_LISTED }, removedAt))
       },
     )
   }
 }
 
-/** Assets are few and never leave the list, so its own order is all that a cursor needs. */
+const NOT_LISTED = { price: null, unreadable: null } as const
+
+/** Assets are few, so the order of the list is all that a cursor needs; one that was removed since is no place any more. */
 function placeAfter(all: readonly PricedAsset[], cursor: string): number {
   const [last] = decodeCursor('assets', 1, cursor)
   const place = all.findIndex(({ asset }) => asset.assetId === last)
@@ -147,11 +202,11 @@ function placeAfter(all: readonly PricedAsset[], cursor: string): number {
   throw ValidationFailed.field(
     'cursor',
     'invalid_cursor',
-    'cursor is of a list of other networks: leave it out to start anew.',
+    'cursor is of a list of other networks, or its asset was removed: leave it out to start anew.',
   )
 }
 
-function toAnswer({ asset, chain, price }: PricedAsset): AssetView {
+function toAnswer({ asset, chain, price, unreadable }: PricedAsset, removedAt: string | null = null): AssetView {
   return {
     asset_id: asset.assetId,
     symbol: asset.symbol,
@@ -162,5 +217,9 @@ function toAnswer({ asset, chain, price }: PricedAsset): AssetView {
     environment: chain.environment,
     price_usd: price?.usd ?? null,
     price_at: price?.at ?? null,
+    ...(unreadable === null
+      ? {}
+      : { unreadable: { since: unreadable.since, reason: unreadable.reason, retry_at: unreadable.retryAt } }),
+    ...(removedAt === null ? {} : { removed_at: removedAt }),
   }
 }

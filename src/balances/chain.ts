@@ -8,6 +8,8 @@ import type { ChainKey } from '../core/networks.ts'
 export type BalanceChain = ChainKey & {
   readonly chainId: number
   readonly client: RpcReader
+  /** For the contracts of tokens, which strangers wrote: what they do to it stays with it. */
+  readonly foreign: RpcReader
   /** `null` where the chain has no Multicall3. */
   readonly multicall3: string | null
   /** Configured by the operator; tenants register others for themselves. */
@@ -18,12 +20,14 @@ export type BalanceChain = ChainKey & {
 export type BalanceChainOf = (chainId: number) => BalanceChain
 
 /** The chains of the configuration, as balances see them. */
-export function createBalanceChains(clients: readonly Pick<ChainClient, 'settings' | 'client'>[]): BalanceChainOf {
+export function createBalanceChains(
+  clients: readonly Pick<ChainClient, 'settings' | 'client' | 'foreign'>[],
+): BalanceChainOf {
   const chains = new Map(
-    clients.map(({ settings, client }) => {
+    clients.map(({ settings, client, foreign }) => {
       const { network, environment, chainId, multicall3Address: multicall3 } = settings
       const tokens = settings.tokens.map((token) => tokenAsset(chainId, token.address, token.symbol, token.decimals))
-      return [chainId, { network, environment, chainId, client, multicall3, tokens }]
+      return [chainId, { network, environment, chainId, client, foreign, multicall3, tokens }]
     }),
   )
   return (chainId) => {

@@ -23,6 +23,8 @@ export type RecordedBalance = {
   readonly known: { readonly balance: bigint; readonly blockNumber: number; readonly updatedAt: string } | null
   readonly held: bigint
   readonly price: string | null
+  /** Set while the token's contract cannot be read: what is known may be out of date since then. */
+  readonly unread: { readonly since: string; readonly quarantined: boolean } | null
 }
 
 type RecordedRow = {
@@ -31,6 +33,8 @@ type RecordedRow = {
   readonly updated_at: Date | null
   readonly held: string | null
   readonly usd: string | null
+  readonly unread_since: Date | null
+  readonly quarantined_at: Date | null
 }
 
 /** What is known now, in the order of the assets. @param now ms since the epoch */
@@ -42,11 +46,12 @@ export async function findRecorded(
 ): Promise<RecordedBalance[]> {
   const { rows } = await pool.query<RecordedRow>({
     name: 'balances_of_wallet',
-    text: `SELECT b.balance, b.block_number, b.updated_at, h.held, p.usd
-             FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS wanted(asset_id, price_symbol, n)
+    text: `SELECT b.balance, b.block_number, b.updated_at, h.held, p.usd, u.since AS unread_since, u.quarantined_at
+             FROM unnest($2::text[], $3::text[], $6::text[]) WITH ORDINALITY AS wanted(asset_id, price_symbol, contract, n)
              LEFT JOIN balances b ON b.wallet_id = $1 AND b.asset_id = wanted.asset_id
              LEFT JOIN wallet_holds h ON h.wallet_id = $1 AND h.asset_id = wanted.asset_id
              LEFT JOIN prices p ON p.chain_id = $4 AND p.symbol = wanted.price_symbol AND p.updated_at > $5
+             LEFT JOIN unread_tokens u ON u.chain_id = $4 AND u.contract = wanted.contract
             ORDER BY wanted.n`,
     values: [
       walletId,
@@ -54,11 +59,14 @@ export async function findRecorded(
       assets.map(({ symbol, source }) => (source === 'registered' ? null : symbol)),
       chainId,
       new Date(now - MAX_PRICE_AGE_MS),
+      assets.map(({ contract }) => contract),
     ],
   })
   return assets.map((asset, index) => {
     const row = rows[index]
-    return { asset, known: knownOf(row), held: BigInt(row?.held ?? 0), price: row?.usd ?? null }
+    const since = row?.unread_since ?? null
+    const unread = since && { since: since.toISOString(), quarantined: row?.quarantined_at != null }
+    return { asset, known: knownOf(row), held: BigInt(row?.held ?? 0), price: row?.usd ?? null, unread }
   })
 }
 
@@ -100,6 +108,6 @@ export async function findKnownAt(
     if (asset === undefined) return []
     const { data } = upcast<BalanceEvent>(balanceAggregate.schemas, row.type, row.schema_version, row.data)
     const { balance, blockNumber, observedAt: updatedAt } = data
-    return [{ asset, balance: BigInt(balance), blockNumber, updatedAt, held: null, price: null }]
+    return [{ asset, balance: BigInt(balance), blockNumber, updatedAt, held: null, price: null, staleSince: null }]
   })
 }

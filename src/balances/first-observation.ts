@@ -9,7 +9,7 @@ import type { BalanceChainOf } from './chain.ts'
 import { decideReadings } from './decide-readings.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { LoadBalances } from './load-balances.ts'
-import { newestBlock, readHoldings } from './read-holdings.ts'
+import { newestBlock, type ReadForRecord } from './read-holdings.ts'
 
 export type ObserveWalletPorts = {
   readonly pool: Pool
@@ -17,6 +17,7 @@ export type ObserveWalletPorts = {
   readonly load: LoadBalances
   readonly knownAssets: KnownAssets
   readonly chainOf: BalanceChainOf
+  readonly readForRecord: ReadForRecord
 }
 
 /**
@@ -29,7 +30,8 @@ export type ObserveWalletPorts = {
  */
 export type ObserveWallet = (walletId: string) => Promise<void>
 
-export function createObserveWallet({ pool, log, load, knownAssets, chainOf }: ObserveWalletPorts): ObserveWallet {
+export function createObserveWallet(ports: ObserveWalletPorts): ObserveWallet {
+  const { pool, log, load, knownAssets, chainOf, readForRecord } = ports
   return async (walletId) => {
     const wallet = await findObservable(pool, walletId)
     if (wallet === null) return
@@ -41,7 +43,7 @@ export function createObserveWallet({ pool, log, load, knownAssets, chainOf }: O
       const missing = assets.filter(({ assetId }) => state[assetId] === undefined)
       if (missing.length === 0) return []
       const holdings = missing.map((asset) => ({ walletId, tenantId, address, asset, orphaned: null }))
-      const readings = await readHoldings(chain, holdings, await newestBlock(chain))
+      const readings = await readForRecord(chain, holdings, await newestBlock(chain))
       return decideReadings(readings, { load, cause: 'first_observation', now: log.now(), actor: 'balance-observer' })
     })
   }

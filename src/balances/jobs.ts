@@ -3,8 +3,10 @@ import type { Pool } from 'pg'
 import { ID_PREFIXES } from '../core/ids.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
+import type { BalanceChainOf } from './chain.ts'
 import type { ObserveWallet } from './first-observation.ts'
-import type { Reconcile } from './reconcile.ts'
+import type { ReadForRecord } from './read-holdings.ts'
+import type { ReadToken } from './read-token.ts'
 
 /** Older ones are found by the reconciliation, which looks at every wallet. */
 const LOOK_BACK_MS = 24 * 60 * 60 * 1_000
@@ -15,16 +17,26 @@ export const BALANCE_JOB_DATA = ['AssetRegistered'] as const
 /** A tenant registered a token: its wallets may hold some, and no log of the past tells. */
 export function balanceJobs({ type, data, tenantId }: Omit<Notice, 'streamId'>): readonly Job[] {
   if (type !== 'AssetRegistered') return []
-  const { chainId } = data as { readonly chainId: number }
-  const ids = { chain_id: String(chainId), tenant_id: tenantId }
-  return [{ queue: 'observe', id: `${tenantId}-${chainId}`, data: ids }]
+  const { chainId, contractAddress } = data as { readonly chainId: number; readonly contractAddress: string }
+  const ids = { chain_id: String(chainId), tenant_id: tenantId, contract: contractAddress }
+  return [{ queue: 'observe', id: `${tenantId}-${chainId}-${contractAddress}`, data: ids }]
 }
 
-/** Does a job of the queue `observe`: the first look at a wallet, or another look at all wallets of a tenant. */
-export function createObserveJob(ports: { readonly observeWallet: ObserveWallet; readonly reconcile: Reconcile }) {
-  return async ({ wallet_id: walletId, tenant_id: tenantId, chain_id: chainId }: JobData): Promise<void> => {
-    if (walletId !== undefined) await ports.observeWallet(walletId)
-    if (tenantId !== undefined && chainId !== undefined) await ports.reconcile(Number(chainId), { tenantId })
+export type ObserveJobPorts = {
+  readonly observeWallet: ObserveWallet
+  readonly readToken: ReadToken
+  readonly readForRecord: ReadForRecord
+  readonly chainOf: BalanceChainOf
+}
+
+/** Does a job of the queue `observe`: the first look at a wallet, or at what all wallets of a tenant hold of a token. */
+export function createObserveJob({ observeWallet, readToken, readForRecord, chainOf }: ObserveJobPorts) {
+  return async ({ wallet_id: walletId, tenant_id: tenantId, chain_id: chainId, contract }: JobData): Promise<void> => {
+    if (walletId !== undefined) await observeWallet(walletId)
+    if (tenantId === undefined || chainId === undefined || contract === undefined) return
+    const chain = chainOf(Number(chainId))
+    const read = (...[holdings, at]: Parameters<Parameters<ReadToken>[1]['read']>) => readForRecord(chain, holdings, at)
+    await readToken(chain, { contract, tenantId, read })
   }
 }
 

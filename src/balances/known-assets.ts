@@ -14,7 +14,7 @@ export function createKnownAssets(pool: Pool): KnownAssets {
     const { rows } = await pool.query<RegisteredToken & { readonly tenant_id: string; readonly asset_id: string }>({
       name: 'registered_tokens',
       text: `SELECT tenant_id, asset_id, contract_address, symbol, decimals FROM assets
-              WHERE chain_id = $1 AND tenant_id = ANY ($2) ORDER BY tenant_id, created_at, asset_id`,
+              WHERE chain_id = $1 AND tenant_id = ANY ($2) AND removed_at IS NULL ORDER BY tenant_id, created_at, asset_id`,
       values: [chain.chainId, tenantIds],
     })
     const everybodys = [nativeOf(chain), ...chain.tokens]

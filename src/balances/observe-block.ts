@@ -17,13 +17,14 @@ import {
 } from './chain.ts'
 import { decideReadings } from './decide-readings.ts'
 import type { LoadBalances } from './load-balances.ts'
-import { blockAt, type Holding, readHoldings } from './read-holdings.ts'
+import { blockAt, type Holding, type ReadForRecord } from './read-holdings.ts'
 import { type Touched, touchedBy } from './touched.ts'
 
 export type ObserveBalancesPorts = {
   readonly pool: Pool
   readonly load: LoadBalances
   readonly chainOf: BalanceChainOf
+  readonly readForRecord: ReadForRecord
 }
 
 export type FollowedChain = ChainKey & { readonly chainId: number }
@@ -34,6 +35,8 @@ export type BalanceObserver = {
    *
    * @param blocks consecutive, oldest first
    * @param now ISO 8601
+   * A token that cannot be read stops nothing: its balances stay as they are, and are read again later.
+   *
    * @throws Unavailable when no node answers. An append of the changes may meet a StreamConflict: observe again
    */
   readonly observeBalances: (walked: {
@@ -51,7 +54,7 @@ export type BalanceObserver = {
 
 const ACTOR = 'chain-follower'
 
-export function createBalanceObserver({ pool, load, chainOf }: ObserveBalancesPorts): BalanceObserver {
+export function createBalanceObserver({ pool, load, chainOf, readForRecord }: ObserveBalancesPorts): BalanceObserver {
   return {
     async observeBalances({ chain: { chainId }, blocks, now }) {
       const [first, last] = [blocks[0], blocks.at(-1)]
@@ -61,7 +64,7 @@ export function createBalanceObserver({ pool, load, chainOf }: ObserveBalancesPo
         findTouched(pool, chain, touchedBy(blocks)),
         findSuspect(pool, chain, { lowest: first.number, highest: last.number }, blocks.map(hashOf)),
       ])
-      const readings = await readHoldings(chain, withoutDoubles([...suspect, ...touched]), {
+      const readings = await readForRecord(chain, withoutDoubles([...suspect, ...touched]), {
         blockNumber: last.number,
         blockHash: last.hash,
       })
@@ -77,7 +80,7 @@ export function createBalanceObserver({ pool, load, chainOf }: ObserveBalancesPo
         [],
       )
       if (suspect.length === 0) return []
-      const readings = await readHoldings(chain, suspect, await blockAt(chain, ancestorNumber))
+      const readings = await readForRecord(chain, suspect, await blockAt(chain, ancestorNumber))
       return decideReadings(readings, { load, cause: 'block', now, actor: ACTOR })
     },
   }
@@ -94,6 +97,7 @@ async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly To
              FROM unnest($2::text[], $3::text[]) AS touched(address, contract)
              JOIN wallets w ON w.chain_id = $1 AND lower(w.address) = touched.address
              LEFT JOIN assets a ON a.chain_id = $1 AND lower(a.contract_address) = touched.contract AND a.tenant_id = w.tenant_id
+                  AND a.removed_at IS NULL
             WHERE touched.contract IS NULL OR touched.contract = ANY ($4) OR a.asset_id IS NOT NULL`,
     values: [
       chain.chainId,
@@ -123,7 +127,7 @@ async function findSuspect(
     text: `SELECT w.wallet_id, w.tenant_id, w.address, b.asset_id, b.block_number, b.block_hash, a.contract_address, a.symbol, a.decimals
              FROM balances b
              JOIN wallets w ON w.wallet_id = b.wallet_id AND w.address IS NOT NULL
-             LEFT JOIN assets a ON a.tenant_id = b.tenant_id AND a.asset_id = b.asset_id
+             LEFT JOIN assets a ON a.tenant_id = b.tenant_id AND a.asset_id = b.asset_id AND a.removed_at IS NULL
             WHERE split_part(b.asset_id, '/', 1) = $1 AND b.block_number BETWEEN $2 AND $3 AND b.block_hash <> ALL ($4)`,
     values: [chainPrefix(chain.chainId), lowest, highest, hashes],
   })

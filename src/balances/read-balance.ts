@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { nativeAsset } from '../core/assets.ts'
-import { ChainRefused, NotFound } from '../core/errors.ts'
+import { ChainRefused, NotFound, Unavailable } from '../core/errors.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { readPastTime } from '../core/past-time.ts'
 import { type FindWallet, type WalletOwner, withAddress } from '../wallets/find-wallet.ts'
@@ -73,10 +73,12 @@ async function findNow(
   assets: readonly NamedAsset[],
 ): Promise<FoundBalance[]> {
   const recorded = await findRecorded(ports.pool, wallet, assets, ports.clock())
-  const unseen = recorded.filter(({ known }) => known === null)
+  const unseen = recorded.filter(({ known, unread }) => known === null && unread?.quarantined !== true)
   const live = unseen.length === 0 ? new Map<string, FoundBalance>() : await readLive(ports, wallet, unseen)
-  return recorded.flatMap(({ asset, known, held, price }) =>
-    known === null ? (live.get(asset.assetId) ?? []) : [{ asset, ...known, held, price }],
+  return recorded.flatMap(({ asset, known, held, price, unread }) =>
+    known === null
+      ? (live.get(asset.assetId) ?? [])
+      : [{ asset, ...known, held, price, staleSince: unread?.since ?? null }],
   )
 }
 
@@ -88,7 +90,9 @@ async function readLive(
   const { walletId, tenantId, address } = withAddress(wallet)
   const chain = chainOf(wallet.chainId)
   const holdings = unseen.map(({ asset }) => ({ walletId, tenantId, address, asset, orphaned: null }))
-  const readings = await readHoldings(chain, holdings, await newestBlock(chain))
+  const { readings, failed } = await readHoldings(chain, holdings, await newestBlock(chain))
+  if (failed.some(({ reason }) => reason === 'unread'))
+    throw new Unavailable('rpc_unavailable', 'No node read the balance of the token in time: try again later.')
   const observations = new Map(readings.map(({ observation }) => [observation.asset.assetId, observation]))
   const updatedAt = toInstant(clock())
   return new Map(
@@ -96,7 +100,9 @@ async function readLive(
       const seen = observations.get(asset.assetId)
       if (seen === undefined) return []
       const { balance, blockNumber } = seen
-      return [[asset.assetId, { asset, balance: BigInt(balance), blockNumber, updatedAt, held, price }]]
+      return [
+        [asset.assetId, { asset, balance: BigInt(balance), blockNumber, updatedAt, held, price, staleSince: null }],
+      ]
     }),
   )
 }
@@ -104,7 +110,7 @@ async function readLive(
 function silentToken({ symbol, contract }: NamedAsset): ChainRefused {
   return new ChainRefused(
     'token_silent',
-    `The contract of ${symbol} (${contract}) tells no balance: it may not be there.`,
+    `The contract of ${symbol} (${contract}) gives no balance: it may not be there, or does not behave as ERC-20.`,
   )
 }
 

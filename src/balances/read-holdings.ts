@@ -1,12 +1,17 @@
-/** Reads many balances as of one block, whose hash makes sure that no other fork answers. */
+/**
+ * Reads many balances as of one block, whose hash makes sure that no other fork answers. The native currency is read or the
+ * reading fails; a token whose contract gives no balance is left out and named, and nothing else waits for it.
+ */
 import { readHead, readHeaders } from '../chain/blocks.ts'
 import type { RpcFailure } from '../chain/json-rpc.ts'
-import { type BalanceQuery, readBalances } from '../chain/multicall.ts'
+import { readNativeBalances } from '../chain/multicall.ts'
 import { classifyCallFailure } from '../chain/rpc-errors.ts'
+import { readTokens, type TokenReadOutcome } from '../chain/token-reads.ts'
 import type { Asset } from '../core/assets.ts'
 import { ChainRefused, Unavailable } from '../core/errors.ts'
 import type { BalanceChain } from './chain.ts'
 import type { BlockRef, Observation } from './events.ts'
+import type { FailedToken, UnreadReason, UnreadTokens } from './unread-tokens.ts'
 
 /** A balance to look at: whose, and of what. */
 export type Holding = {
@@ -20,26 +25,51 @@ export type Holding = {
 
 export type Reading = { readonly holding: Holding; readonly observation: Observation }
 
+export type Readings = {
+  /** One for each holding, without those whose contract gave no balance. */
+  readonly readings: Reading[]
+  /** Tokens of which something could not be read. */
+  readonly failed: FailedToken[]
+}
+
+/**
+ * Balances of tokens that are read at once: 50 calls of a node. What is beyond is not lost, it is read when the tokens are read
+ * again; the tenants of a block take turns, so that one with many tokens does not push out another.
+ */
+const MAX_TOKEN_READS = 5_000
+
+/** Reads for the record: tokens in quarantine are left out, and what fails is noted before the readings are returned. */
+export type ReadForRecord = (chain: BalanceChain, holdings: readonly Holding[], at: BlockRef) => Promise<Reading[]>
+
+/** @throws as `readHoldings` */
+export function createReadForRecord(unread: UnreadTokens): ReadForRecord {
+  return async (chain, holdings, at) => {
+    const contracts = new Set(holdings.flatMap(({ asset }) => asset.contract ?? []))
+    const left = await unread.leaveOut(chain.chainId, [...contracts])
+    const wanted = holdings.filter(({ asset }) => asset.contract === null || !left.has(asset.contract))
+    const { readings, failed } = await readHoldings(chain, wanted, at)
+    await unread.note(chain.chainId, failed)
+    return readings
+  }
+}
+
 /**
  * What the chain says of each holding as of a block. Nodes keep the state of the newest blocks only, and a follower that
  * was down for long comes later: then it is read as of the newest block, which the observations name.
  *
- * @returns one reading for each holding, without those whose contract gave no balance
- * @throws Unavailable when no node answers, or none has come as far as the block
+ * @throws Unavailable when no node answers for the native currency, or none has come as far as the block
  */
-export async function readHoldings(
-  chain: BalanceChain,
-  holdings: readonly Holding[],
-  at: BlockRef,
-): Promise<Reading[]> {
-  try {
-    return await readAt(chain, holdings, at)
-  } catch (error) {
-    if (!isStateMissing(error)) throw error
-    const newest = await newestBlock(chain)
-    if (newest.blockNumber < at.blockNumber) throw notThereYet(at.blockNumber, error)
-    return readAt(chain, holdings, newest)
-  }
+export async function readHoldings(chain: BalanceChain, holdings: readonly Holding[], at: BlockRef): Promise<Readings> {
+  const natives = holdings.filter(({ asset }) => asset.contract === null)
+  const tokens = inTurns(holdings.filter(({ asset }) => asset.contract !== null))
+  const native = await atOrNewest(chain, at, (block) => readNatives(chain, natives, block))
+  const [now, later] = [tokens.slice(0, MAX_TOKEN_READS), tokens.slice(MAX_TOKEN_READS)]
+  const read = await atOrNewest(chain, at, (block) => readTokensAt(chain, now, block)).catch((error: unknown) => {
+    // The nodes that are asked for tokens need not be there for a block to be committed.
+    if (error instanceof Unavailable || error instanceof ChainRefused) return { readings: [], failed: unreadOf(now) }
+    throw error
+  })
+  return { readings: [...native, ...read.readings], failed: onceEach([...read.failed, ...unreadOf(later)]) }
 }
 
 /** The block that the chain ends with now. @throws Unavailable when no node answers */
@@ -55,25 +85,97 @@ export async function blockAt({ client }: BalanceChain, blockNumber: number): Pr
   throw notThereYet(blockNumber)
 }
 
-async function readAt(
+async function atOrNewest<T>(chain: BalanceChain, at: BlockRef, read: (block: BlockRef) => Promise<T>): Promise<T> {
+  try {
+    return await read(at)
+  } catch (error) {
+    if (!isStateMissing(error)) throw error
+    const newest = await newestBlock(chain)
+    if (newest.blockNumber < at.blockNumber) throw notThereYet(at.blockNumber, error)
+    return read(newest)
+  }
+}
+
+async function readNatives(
   { client, multicall3 }: BalanceChain,
   holdings: readonly Holding[],
-  { blockNumber, blockHash }: BlockRef,
+  block: BlockRef,
 ): Promise<Reading[]> {
   if (holdings.length === 0) return []
   // Several tenants may watch one address: it is read once.
-  const queries = new Map<string, BalanceQuery>()
-  for (const holding of holdings) {
-    queries.set(keyOf(holding), { address: holding.address, token: holding.asset.contract })
+  const addresses = [...new Set(holdings.map(({ address }) => address))]
+  const read = await readNativeBalances(client, multicall3, addresses, { blockHash: block.blockHash })
+  const amounts = new Map(addresses.map((address, index) => [address, read[index] ?? 0n]))
+  return holdings.map((holding) => toReading(holding, amounts.get(holding.address) ?? 0n, block))
+}
+
+async function readTokensAt(
+  { foreign }: BalanceChain,
+  holdings: readonly Holding[],
+  block: BlockRef,
+): Promise<Readings> {
+  if (holdings.length === 0) return { readings: [], failed: [] }
+  const reads = new Map(
+    holdings.map((holding) => [keyOf(holding), { token: holding.asset.contract ?? '', owner: holding.address }]),
+  )
+  const read = await readTokens(foreign, [...reads.values()], { blockHash: block.blockHash })
+  const outcomes = new Map([...reads.keys()].map((key, index) => [key, read[index]]))
+  return {
+    readings: holdings.flatMap((holding) => {
+      const amount = amountOf(outcomes.get(keyOf(holding)), holding)
+      return amount === null ? [] : [toReading(holding, amount, block)]
+    }),
+    failed: failedOf(holdings, outcomes),
   }
-  const read = await readBalances(client, multicall3, [...queries.values()], { blockHash })
-  const amounts = new Map([...queries.keys()].map((key, index) => [key, read[index] ?? null]))
-  return holdings.flatMap((holding) => {
-    // On the chain that replaced the old one the token may not be there, and then nobody holds any of it.
-    const amount = amounts.get(keyOf(holding)) ?? (holding.orphaned === null ? null : 0n)
-    if (amount === null) return []
-    return [{ holding, observation: { asset: holding.asset, balance: amount.toString(), blockNumber, blockHash } }]
+}
+
+function amountOf(outcome: TokenReadOutcome | undefined, { orphaned }: Holding): bigint | null {
+  if (outcome === undefined) return null
+  if ('balance' in outcome) return outcome.balance
+  // On the chain that replaced the old one the token may not be there, and then nobody holds any of it.
+  return outcome.failure === 'none' && orphaned !== null ? 0n : null
+}
+
+function toReading(holding: Holding, amount: bigint, { blockNumber, blockHash }: BlockRef): Reading {
+  return { holding, observation: { asset: holding.asset, balance: amount.toString(), blockNumber, blockHash } }
+}
+
+/** A contract that refuses some holders and answers for others works: some tokens block addresses. */
+function failedOf(
+  holdings: readonly Holding[],
+  outcomes: ReadonlyMap<string, TokenReadOutcome | undefined>,
+): FailedToken[] {
+  const told = (holding: Holding) => amountOf(outcomes.get(keyOf(holding)), holding) !== null
+  const answered = new Set(holdings.filter(told).map(({ asset }) => asset.contract))
+  return holdings.flatMap((holding): FailedToken[] => {
+    const { contract } = holding.asset
+    const outcome = outcomes.get(keyOf(holding))
+    if (contract === null || outcome === undefined || 'balance' in outcome || told(holding)) return []
+    return outcome.failure === 'none' && answered.has(contract) ? [] : [{ contract, reason: outcome.failure }]
   })
+}
+
+function unreadOf(holdings: readonly Holding[]): FailedToken[] {
+  return holdings.flatMap(({ asset: { contract } }) => (contract === null ? [] : [{ contract, reason: 'unread' }]))
+}
+
+const SEVERITY: readonly UnreadReason[] = ['unread', 'timeout', 'none', 'size', 'gas']
+
+/** Each contract once, with the worst that it did. */
+function onceEach(failed: readonly FailedToken[]): FailedToken[] {
+  const worstLast = failed.toSorted((a, b) => SEVERITY.indexOf(a.reason) - SEVERITY.indexOf(b.reason))
+  return [...new Map(worstLast.map((one) => [one.contract, one])).values()]
+}
+
+/** The first of each tenant, then the second of each, and so on. */
+function inTurns(holdings: readonly Holding[]): Holding[] {
+  const taken = new Map<string, number>()
+  const turns = holdings.map((holding) => {
+    const turn = taken.get(holding.tenantId) ?? 0
+    taken.set(holding.tenantId, turn + 1)
+    return { holding, turn }
+  })
+  return turns.sort((a, b) => a.turn - b.turn).map(({ holding }) => holding)
 }
 
 function keyOf({ address, asset }: Holding): string {

@@ -1,6 +1,10 @@
 /**
- * Compares what is recorded with the chain, for all wallets of it: what contracts sent by internal calls, tokens that
- * were registered or configured later, wallets whose first look was lost.
+ * Compares what is recorded with the chain: what contracts sent by internal calls, tokens whose balances change without a
+ * log, tokens that were configured later, wallets whose first look was lost.
+ *
+ * A run reads the native currency of every wallet (a call of a node for 500 wallets) and, for each tenant, at most 500 of the
+ * balances of tokens that are not zero and 300 of all others (eight calls), from where the last run ended. It does not grow
+ * with tokens × wallets; a tenant with more waits longer for its own, and nobody else does.
  *
  * Invariant: it reads at a block that the follower has walked. What the follower records meanwhile is of a newer block
  * and stands: an older observation is no news.
@@ -8,15 +12,20 @@
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
 import { appendDecided } from './append-decided.ts'
-import type { BalanceChain, BalanceChainOf } from './chain.ts'
+import { type BalanceChain, type BalanceChainOf, nativeOf } from './chain.ts'
 import { decideReadings } from './decide-readings.ts'
 import type { BlockRef } from './events.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { LoadBalances } from './load-balances.ts'
-import { type Holding, readHoldings } from './read-holdings.ts'
+import type { Holding, ReadForRecord } from './read-holdings.ts'
+import { createTokenRotation, type WalletRow } from './token-rotation.ts'
 
-/** With a handful of tokens each, a page is a few Multicall3 calls and one commit. */
-const WALLETS_PER_PAGE = 250
+/** One call of a node and one commit. */
+const WALLETS_PER_PAGE = 500
+/** Below what is read at once. */
+const TENANTS_PER_PAGE = 5
+/** A page that fails does not end the run, unless nothing works any more. */
+const FAILURES_IN_A_ROW = 3
 
 export type ReconcilePorts = {
   readonly pool: Pool
@@ -24,77 +33,90 @@ export type ReconcilePorts = {
   readonly load: LoadBalances
   readonly knownAssets: KnownAssets
   readonly chainOf: BalanceChainOf
+  readonly readForRecord: ReadForRecord
 }
 
 export type Reconciled = {
-  /** Wallets that were compared. */
+  /** Wallets whose native balance was compared. */
   readonly wallets: number
-  /** Wallets of which something was recorded. */
+  /** Wallets of which something was recorded; one whose tokens changed too counts twice. */
   readonly corrected: number
 }
 
-export type ReconcileOptions = {
-  /** Compare the wallets of this tenant alone: it has just registered a token that they may hold. */
-  readonly tenantId?: string
-  /** Ends the run after the page that is under way. */
-  readonly signal?: AbortSignal
-}
-
-/**
- * Compares every wallet of a chain once; its cost grows with their number, so it runs seldom.
- *
- * @throws Unavailable when no node answers: the next run begins anew
- */
-export type Reconcile = (chainId: number, options?: ReconcileOptions) => Promise<Reconciled>
+/** @throws what the first page that failed met, after the others were done */
+export type Reconcile = (chainId: number, options?: { readonly signal?: AbortSignal }) => Promise<Reconciled>
 
 export function createReconcile(ports: ReconcilePorts): Reconcile {
-  const { pool } = ports
-  return async (chainId, { tenantId, signal } = {}) => {
-    const chain = ports.chainOf(chainId)
-    let [wallets, corrected] = [0, 0]
-    let page = await nextPage(pool, { chainId, tenantId, after: '' })
-    while (page.length > 0 && !signal?.aborted) {
-      // For each page, since nodes soon forget the state of a block and a run over many wallets takes minutes.
-      const walked = await lastWalked(pool, chainId)
-      if (walked === null) break
+  const { pool, chainOf } = ports
+  const rotation = createTokenRotation(ports)
+  return async (chainId, { signal } = {}) => {
+    const chain = chainOf(chainId)
+    const run = createRun(ports, chain, signal)
+    const tenants = new Set<string>()
+    let wallets = 0
+    let page = await nextPage(pool, chainId, '')
+    while (page.length > 0 && run.goesOn()) {
       wallets += page.length
-      corrected += await reconcilePage(ports, chain, page, walked)
-      page = await nextPage(pool, { chainId, tenantId, after: page.at(-1)?.wallet_id ?? '' })
+      for (const { tenant_id } of page) tenants.add(tenant_id)
+      const natives = page.map((wallet) => holdingOf(wallet, nativeOf(chain)))
+      await run.compare(async () => natives)
+      page = await nextPage(pool, chainId, page.at(-1)?.wallet_id ?? '')
     }
-    return { wallets, corrected }
+    const all = [...tenants]
+    for (let i = 0; i < all.length && run.goesOn(); i += TENANTS_PER_PAGE) {
+      const some = all.slice(i, i + TENANTS_PER_PAGE)
+      await run.compare(() => rotation.next(chain, some))
+    }
+    if (run.failure() !== null) throw run.failure()
+    return { wallets, corrected: run.corrected() }
   }
 }
 
-type WalletRow = { readonly wallet_id: string; readonly tenant_id: string; readonly address: string }
+function createRun({ pool, log, load, readForRecord }: ReconcilePorts, chain: BalanceChain, signal?: AbortSignal) {
+  let corrected = 0
+  let inARow = 0
+  let failure: unknown = null
+  let walkedNothing = false
 
-async function reconcilePage(
-  { log, load, knownAssets }: ReconcilePorts,
-  chain: BalanceChain,
-  wallets: readonly WalletRow[],
-  walked: BlockRef,
-): Promise<number> {
-  const assets = await knownAssets(chain, [...new Set(wallets.map(({ tenant_id }) => tenant_id))])
-  const holdings = wallets.flatMap((wallet): Holding[] => {
-    const { wallet_id: walletId, tenant_id: tenantId, address } = wallet
-    return (assets.get(tenantId) ?? []).map((asset) => ({ walletId, tenantId, address, asset, orphaned: null }))
-  })
-  const readings = await readHoldings(chain, holdings, walked)
-  return appendDecided(log, () =>
-    decideReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
-  )
+  async function comparePage(next: () => Promise<Holding[]>): Promise<void> {
+    // For each page, since nodes soon forget the state of a block and a run over many wallets takes minutes.
+    const walked = await lastWalked(pool, chain.chainId)
+    walkedNothing = walked === null
+    if (walked === null) return
+    const readings = await readForRecord(chain, await next(), walked)
+    corrected += await appendDecided(log, () =>
+      decideReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
+    )
+  }
+
+  return {
+    corrected: () => corrected,
+    failure: () => failure,
+    goesOn: () => !signal?.aborted && !walkedNothing && inARow < FAILURES_IN_A_ROW,
+    async compare(next: () => Promise<Holding[]>): Promise<void> {
+      try {
+        await comparePage(next)
+        inARow = 0
+      } catch (error) {
+        failure ??= error
+        inARow += 1
+      }
+    },
+  }
 }
 
-type Page = { readonly chainId: number; readonly tenantId: string | undefined; readonly after: string }
+function holdingOf(wallet: WalletRow, asset: Holding['asset']): Holding {
+  const { wallet_id: walletId, tenant_id: tenantId, address } = wallet
+  return { walletId, tenantId, address, asset, orphaned: null }
+}
 
-async function nextPage(pool: Pool, { chainId, tenantId, after }: Page): Promise<WalletRow[]> {
-  // Two statements, each with an index of its own: one for both would be planned for neither.
-  const one = tenantId === undefined ? '' : 'tenant_id = $3 AND '
+async function nextPage(pool: Pool, chainId: number, after: string): Promise<WalletRow[]> {
   const { rows } = await pool.query<WalletRow>({
-    name: tenantId === undefined ? 'wallets_to_reconcile' : 'wallets_of_tenant_to_reconcile',
+    name: 'wallets_to_reconcile',
     text: `SELECT wallet_id, tenant_id, address FROM wallets
-            WHERE ${one}chain_id = $1 AND address IS NOT NULL AND wallet_id > $2
+            WHERE chain_id = $1 AND address IS NOT NULL AND wallet_id > $2
             ORDER BY wallet_id LIMIT ${WALLETS_PER_PAGE}`,
-    values: [chainId, after, ...(tenantId === undefined ? [] : [tenantId])],
+    values: [chainId, after],
   })
   return rows
 }

@@ -30,6 +30,12 @@ const balanceFields = {
     amountOut('What pending transactions hold back, gas included; null for a time that is past.', '0.1'),
   ),
   block_number: Type.Integer({ description: 'The block in which the balance was seen.', examples: [19000000] }),
+  stale_since: Type.Optional(
+    Type.String({
+      description: 'Only when the contract of the token cannot be read: the balance may be out of date since then.',
+      examples: ['2026-01-31T12:00:00.000Z'],
+    }),
+  ),
 }
 
 const balance = {

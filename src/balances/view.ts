@@ -15,6 +15,7 @@ export type BalanceView = {
   readonly available: string | null
   readonly pending_out: string | null
   readonly block_number: number
+  readonly stale_since?: string
 }
 
 /** What was found of one asset; amounts in base units. */
@@ -28,6 +29,8 @@ export type FoundBalance = {
   readonly held: bigint | null
   /** US dollars for one whole unit; `null` when it is not known. */
   readonly price: string | null
+  /** ISO 8601: since when the balance may be out of date, because the token could not be read; `null` when it is not. */
+  readonly staleSince: string | null
 }
 
 export function toView(network: Network, found: FoundBalance): BalanceView {
@@ -45,5 +48,6 @@ export function toView(network: Network, found: FoundBalance): BalanceView {
     available: held === null ? null : amount(balance > held ? balance - held : 0n),
     pending_out: held === null ? null : amount(held),
     block_number: found.blockNumber,
+    ...(found.staleSince === null ? {} : { stale_since: found.staleSince }),
   }
 }

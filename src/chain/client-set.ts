@@ -10,12 +10,24 @@ import type { ChainSettings } from './settings.ts'
 /** Fees move with blocks; no network here makes them faster than this matters. */
 const FEE_REFRESH_MS = 2_000
 
+/**
+ * What contracts that tenants name may take of a node. Their answers are words and short texts; a batch of 5,000 balances
+ * is 700 kB.
+ */
+const FOREIGN_RESPONSE_BYTES = 1024 * 1024
+const FOREIGN_TIMEOUT_MS = 5_000
+
 /** The doubled base fee of a quote outlives six full blocks: 72 s on ethereum. */
 const FEE_MAX_STALE_MS = 60_000
 
 export type ChainClient = {
   readonly settings: ChainSettings
   readonly client: RpcClient
+  /**
+   * For reads that run code of contracts which tenants name. Its connections, circuits and limits are its own: whatever such
+   * a contract does, blocks, submissions and native balances are read on.
+   */
+  readonly foreign: RpcClient
   readonly fees: FeeOracle
   readonly code: CodeLookup
 }
@@ -57,7 +69,10 @@ export function createChainClients(options: ChainClientsOptions): ChainClients {
       )
     },
     close: () => {
-      for (const { client } of all) client.close()
+      for (const { client, foreign } of all) {
+        client.close()
+        foreign.close()
+      }
     },
   }
 }
@@ -69,17 +84,24 @@ function rpcSetting(key: ChainKey): string {
 
 function createChainClient(settings: ChainSettings, options: ChainClientsOptions): ChainClient {
   const { now, timeoutMs, onExchange } = options
-  const client = createRpcClient({
+  const shared = {
     urls: settings.rpcUrls,
     chainId: settings.chainId,
-    timeoutMs,
     now,
     log: options.log,
     ...(onExchange ? { onExchange: (observation: RpcObservation) => onExchange(settings, observation) } : {}),
+  }
+  const client = createRpcClient({ ...shared, timeoutMs })
+  const foreign = createRpcClient({
+    ...shared,
+    timeoutMs: Math.min(timeoutMs, FOREIGN_TIMEOUT_MS),
+    maxResponseBytes: FOREIGN_RESPONSE_BYTES,
+    blamesTimeouts: false,
   })
   return {
     settings,
     client,
+    foreign,
     fees: createFeeOracle({ client, policy: settings, now, refreshMs: FEE_REFRESH_MS, maxStaleMs: FEE_MAX_STALE_MS }),
     code: createCodeLookup({ client, now }),
   }

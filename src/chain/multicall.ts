@@ -1,9 +1,9 @@
 /**
- * Many reads of contract state at one block in few calls, through Multicall3 where the chain has it, as a JSON-RPC batch
- * where it has not. One read that fails, or burns all the gas, leaves the others alone.
+ * Many reads of the state of trusted contracts and accounts at one block in few calls, through Multicall3 where the chain
+ * has it, as a JSON-RPC batch where it has not. What tenants name is read by token-reads.ts.
  */
 import { Interface } from 'ethers/abi'
-import { encodeBalanceOf } from './erc20.ts'
+import { Unavailable } from '../core/errors.ts'
 import { addressWord, readData, readQuantity, toQuantity, uintWord, wordAt } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
 import { classifyCallFailure } from './rpc-errors.ts'
@@ -26,38 +26,37 @@ export type ContractCall = { readonly target: string; readonly data: string }
 /** What a call returned; `null` when it reverted or no contract is there. */
 export type CallReturn = string | null
 
-export type BalanceQuery = {
-  readonly address: string
-  /** The token's contract; `null` for the native currency. */
-  readonly token: string | null
-}
-
 /** One read in its two forms: inside a multicall, and alone. */
 type Read = { readonly inside: ContractCall; readonly alone: RpcRequest }
 
 /**
- * Native and token balances, in the order of the queries.
+ * Balances of the native currency, in the order of the addresses. No contract but Multicall3 is run.
  *
  * @param multicall3 address of Multicall3; `null` where there is none
- * @returns base units; `null` where the token did not answer with a number
+ * @returns base units
  * @throws Unavailable when no node answered, ChainRefused when the node lacks the block's state
  */
-export async function readBalances(
+export async function readNativeBalances(
   client: RpcReader,
   multicall3: string | null,
-  queries: readonly BalanceQuery[],
+  addresses: readonly string[],
   tag: BlockTag,
-): Promise<(bigint | null)[]> {
+): Promise<bigint[]> {
   const block = blockParam(tag)
-  const reads = queries.map(({ address, token }): Read => {
-    if (token !== null) return contractRead({ target: token, data: encodeBalanceOf(address) }, block)
-    return {
+  const reads = addresses.map(
+    (address): Read => ({
       inside: { target: multicall3 ?? '', data: GET_ETH_BALANCE + addressWord(address) },
       alone: { method: 'eth_getBalance', params: [address, block] },
-    }
-  })
+    }),
+  )
   const returns = await readAll(client, multicall3, reads, block)
-  return returns.map((data) => (data === null ? null : wordAt(data, 0)))
+  return returns.map((data) => readWord(data))
+}
+
+function readWord(data: CallReturn): bigint {
+  const balance = data === null ? null : wordAt(data, 0)
+  if (balance === null) throw new Unavailable('rpc_unavailable', 'The node gave no balance of an account.')
+  return balance
 }
 
 /**
@@ -76,7 +75,8 @@ export async function readContracts(
   return readAll(client, multicall3, reads, block)
 }
 
-function blockParam(tag: BlockTag): unknown {
+/** A block as JSON-RPC takes it. */
+export function blockParam(tag: BlockTag): unknown {
   return typeof tag === 'number' ? toQuantity(tag) : tag
 }
 

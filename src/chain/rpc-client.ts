@@ -9,6 +9,12 @@ import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-e
 /** The lowest default limit among common nodes (erigon, nethermind); anvil is no faster with more. */
 const MAX_BATCH_SIZE = 100
 
+/**
+ * Bytes of one request body, unless a single request is larger: the lowest limit among common providers is 1 MB, and a
+ * server that finds a body too large may cut the connection instead of saying so.
+ */
+const MAX_BODY_BYTES = 500_000
+
 /** Batches of one read that are under way together: enough to hide the round trip, too few to starve other callers. */
 const PARALLEL_BATCHES = 4
 
@@ -28,6 +34,10 @@ export type RpcClientOptions = {
   readonly now: () => number
   readonly log: RpcLog
   readonly maxBatchSize?: number
+  /** Bytes of one answer: a larger one is cut off, and its batch is asked in halves. */
+  readonly maxResponseBytes?: number
+  /** False: a timeout does not count against the server. For reads of contracts that strangers wrote. Default true. */
+  readonly blamesTimeouts?: boolean
   readonly onExchange?: (observation: RpcObservation) => void
 }
 
@@ -55,6 +65,8 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       chainId: options.chainId,
       timeoutMs: options.timeoutMs,
       maxBatchSize: options.maxBatchSize ?? MAX_BATCH_SIZE,
+      maxResponseBytes: options.maxResponseBytes,
+      blamesTimeouts: options.blamesTimeouts ?? true,
       now: options.now,
       log: options.log,
       onExchange: options.onExchange ?? (() => undefined),
@@ -111,7 +123,7 @@ async function askOne(endpoint: Endpoint, plan: Plan, open: readonly number[], r
   let broken = false
   const work = async (): Promise<void> => {
     while (next < open.length && !broken) {
-      const places = open.slice(next, next + endpoint.batchLimit())
+      const places = fitting(plan, open.slice(next, next + endpoint.batchLimit()))
       next += places.length
       const requests = places.flatMap((place) => plan.requests[place] ?? [])
       const answers = await endpoint.exchange(requests)
@@ -120,6 +132,26 @@ async function askOne(endpoint: Endpoint, plan: Plan, open: readonly number[], r
     }
   }
   await Promise.all(Array.from({ length: plan.kind === 'send' ? 1 : PARALLEL_BATCHES }, work))
+}
+
+/** The first places whose requests fit into one body; at least one. */
+function fitting(plan: Plan, places: readonly number[]): readonly number[] {
+  let bytes = 0
+  const end = places.findIndex((place, i) => {
+    bytes += sizeOf(plan.requests[place]?.params) + REQUEST_BYTES
+    return bytes > MAX_BODY_BYTES && i > 0
+  })
+  return end === -1 ? places : places.slice(0, end)
+}
+
+/** What JSON-RPC adds to the parameters. */
+const REQUEST_BYTES = 100
+
+/** About as many bytes as JSON makes of a parameter, without making it. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 8
+  return Object.entries(value).reduce((sum, [key, part]) => sum + key.length + 4 + sizeOf(part), 2)
 }
 
 /** A node's own words say more than the silence of the next one. */

@@ -73,6 +73,10 @@ export type EndpointOptions = {
   readonly chainId: number
   readonly timeoutMs: number
   readonly maxBatchSize: number
+  /** Bytes of one answer; the transport's own bound unless it is given. */
+  readonly maxResponseBytes?: number | undefined
+  /** Whether a timeout counts against the server. Not where code of strangers decides how long an answer takes. */
+  readonly blamesTimeouts: boolean
   readonly now: () => number
   readonly log: RpcLog
   readonly onExchange: (observation: RpcObservation) => void
@@ -98,7 +102,7 @@ type Context = {
 }
 
 export function createEndpoint(options: EndpointOptions): Endpoint {
-  const { url, timeoutMs, now } = options
+  const { url, timeoutMs, maxResponseBytes, now } = options
   const state: State = {
     verified: false,
     wrongUntil: Number.NEGATIVE_INFINITY,
@@ -111,7 +115,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   const context = {
     options,
     host,
-    transport: createHttpTransport({ url, timeoutMs }),
+    transport: createHttpTransport({ url, timeoutMs, maxResponseBytes }),
     circuit: createCircuit(now),
     state,
   }
@@ -199,7 +203,9 @@ async function post(context: Context, requests: readonly RpcRequest[]): Promise<
   const results = reply.ok
     ? decodeResults(reply.text, requests.length).map((result, i) => heard(result, requests[i]?.method ?? ''))
     : requests.map((): RpcResult => ({ ok: false, error: reply.error }))
-  const failure = results.map(breakdown).find((found) => found !== null)
+  // Nothing of a stranger runs before the server has proven its chain.
+  const blames = options.blamesTimeouts || !state.verified
+  const failure = results.map((result) => breakdown(result, blames)).find((found) => found !== null)
   const broken = failure !== undefined
   if (broken) {
     // Whatever listens there next may be another node.
@@ -217,9 +223,11 @@ function heard(result: RpcResult, method: string): RpcResult {
 }
 
 /** What counts against the server as a whole. */
-function breakdown(result: RpcResult): Unavailability | null {
+function breakdown(result: RpcResult, blamesTimeouts: boolean): Unavailability | null {
   if (result.ok || result.error.kind === 'answer') return null
-  return result.error.reason === 'too_large' || result.error.reason === 'overloaded' ? null : result.error
+  const { reason } = result.error
+  if (reason === 'too_large' || reason === 'overloaded') return null
+  return reason === 'timeout' && !blamesTimeouts ? null : result.error
 }
 
 function observe(

@@ -10,6 +10,7 @@ import {
   EXECUTION_FAILED,
   isSaid,
   MISSING_STATE,
+  OUT_OF_GAS,
   OVERLOADED,
   RATE_LIMITED,
   SUBMISSION_WORDINGS,
@@ -83,6 +84,11 @@ export function classifyCallFailure(failure: RpcFailure, errors?: readonly Inter
 /** Data that nobody can read says more than a node's attempt to print it. */
 function describeUndecoded(data: string | null, message: string): string | null {
   return data !== null && data.length >= 10 ? `unknown error ${data.slice(0, 10)}` : readRevertMessage(message)
+}
+
+/** Whether a call failed because it used up its gas. */
+export function ranOutOfGas(failure: RpcFailure): boolean {
+  return failure.kind === 'answer' && isSaid(failure.message.toLowerCase(), OUT_OF_GAS)
 }
 
 /** Whether the node does not know the method. */

@@ -30,7 +30,7 @@ export type TransportOptions = {
   readonly url: string
   /** For a whole exchange, connecting included. */
   readonly timeoutMs: number
-  readonly maxResponseBytes?: number
+  readonly maxResponseBytes?: number | undefined
 }
 
 export function createHttpTransport(options: TransportOptions): HttpTransport {

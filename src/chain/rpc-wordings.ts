@@ -197,6 +197,9 @@ export const BATCH_TOO_LARGE: readonly Wording[] = [
   'response size',
 ]
 
+/** A call used up its gas. */
+export const OUT_OF_GAS: readonly Wording[] = [/out ?of ?gas|oog\b/, 'gas required exceeds allowance']
+
 /** A call ran and failed. */
 export const EXECUTION_FAILED: readonly Wording[] = [
   'revert',
@@ -204,8 +207,7 @@ export const EXECUTION_FAILED: readonly Wording[] = [
   'vm execution error', // openethereum, nethermind
   'evm error', // anvil
   'invalid opcode',
-  'out of gas',
-  'gas required exceeds allowance',
+  ...OUT_OF_GAS,
   'stack underflow',
   'stack overflow',
   'stack limit reached',

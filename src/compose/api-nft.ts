@@ -54,7 +54,7 @@ export function composeNftRoutes(
   })
   const mintTokens = createMintTokens({ ...ports, collections, pinMetadata, allot: createAllot(pool) })
   const warnOfRecipients = createWarnOfRecipients((chainId) =>
-    createCanReceive(chainOf(chainId).client, chainOf(chainId).code),
+    createCanReceive(chainOf(chainId).foreign, chainOf(chainId).code),
   )
   const mints = createMintReads(pool)
   const ownersOf = createOwnersOf(pool)
@@ -62,7 +62,8 @@ export function composeNftRoutes(
     ...ports,
     pool,
     readCollection: collections.read,
-    nodeOf: chainOf,
+    // Receivers are contracts of strangers.
+    nodeOf: (chainId) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
   })
   return [
     collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),

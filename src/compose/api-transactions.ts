@@ -26,7 +26,7 @@ export function composeTransactionRoutes(
   const previewTransfer = createPreviewTransfer({
     ...ports,
     availableOf,
-    estimateGas: (chainId, requests) => createEstimateGas(chainOf(chainId).client, chainOf(chainId).code)(requests),
+    estimateGas: (chainId, requests) => createEstimateGas(chainOf(chainId).foreign, chainOf(chainId).code)(requests),
     hasCode: async (chainId, address) => (await chainOf(chainId).code.haveCode([address]))[0] === true,
     async hasSentTo(walletId, to) {
       const { rowCount } = await pool.query({

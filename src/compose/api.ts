@@ -1,8 +1,10 @@
 /** The API process: every route and what stands behind it. It appends and reads; it holds no key and touches no queue. */
 import { createApiKeyRows } from '../access/api-key-rows.ts'
 import { createAuthenticator } from '../access/authenticate.ts'
+import { createFindRemoved } from '../assets/find-removed.ts'
 import { createListAssets } from '../assets/list-assets.ts'
 import { createRegisterAsset } from '../assets/register-asset.ts'
+import { createRemoveAsset } from '../assets/remove-asset.ts'
 import { assetRoutes } from '../assets/routes.ts'
 import { balanceRoutes } from '../balances/routes.ts'
 import { buildApp } from '../http/app.ts'
@@ -59,11 +61,14 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
 }
 
 function composeAssetRoutes({ chains, chainOf, pool, log }: Kernel, { books, findReplay }: ApiParts): Routes {
+  const findRemoved = createFindRemoved(pool)
+  const rpcOf = (chainId: number) => chainOf(chainId).foreign
   return assetRoutes({
     chainsOf: (environment) =>
       chains.all.map(({ settings }) => settings).filter((settings) => settings.environment === environment),
     chainOf: (key) => chains.get(key).settings,
     listAssets: createListAssets({ pool, books }),
-    registerAsset: createRegisterAsset({ log, findReplay, books, rpcOf: (chainId) => chainOf(chainId).client }),
+    registerAsset: createRegisterAsset({ log, findReplay, findRemoved, books, rpcOf }),
+    removeAsset: createRemoveAsset({ pool, log, books, findRemoved }),
   })
 }

@@ -6,8 +6,12 @@ import { createKnownAssets } from '../balances/known-assets.ts'
 import { createLoadBalances } from '../balances/load-balances.ts'
 import { createBalanceObserver } from '../balances/observe-block.ts'
 import { createRefreshPrices } from '../balances/prices.ts'
+import { createReadForRecord } from '../balances/read-holdings.ts'
+import { createReadToken } from '../balances/read-token.ts'
 import { createReconcile } from '../balances/reconcile.ts'
 import { repeat } from '../balances/repeat.ts'
+import { createRetryTokens } from '../balances/retry-tokens.ts'
+import { createUnreadTokens } from '../balances/unread-tokens.ts'
 import type { ChainClient } from '../chain/client-set.ts'
 import { explainRevert, type FailedInclusion } from '../chain/explain-revert.ts'
 import { createInTurn } from '../core/in-turn.ts'
@@ -34,6 +38,8 @@ const PRICE_INTERVAL_MS = 60_000
 /** What logs do not show (internal calls) is found within this time. */
 const RECONCILE_INTERVAL_MS = 60_000
 const NONCE_INTERVAL_MS = 10_000
+/** How soon a token is tried again whose time has come. */
+const UNREAD_INTERVAL_MS = 2_000
 
 export async function startChainFollower(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, chains, leases, logger, pool, log, jobs } = kernel
@@ -48,7 +54,7 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
   })
   const observe = createObserveJob({
     observeWallet: createObserveWallet({ pool, log, ...balances }),
-    reconcile: createReconcile({ pool, log, ...balances }),
+    ...balances,
   })
   const worker = jobs.process('observe', observe, {
     concurrency: OBSERVATIONS_AT_ONCE,
@@ -57,10 +63,14 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
 }
 
 function composeBalances({ pool, log, chains }: Kernel) {
+  const unread = createUnreadTokens(pool)
+  const ports = { load: createLoadBalances({ pool, log }), knownAssets: createKnownAssets(pool) }
   return {
-    load: createLoadBalances({ pool, log }),
-    knownAssets: createKnownAssets(pool),
+    ...ports,
+    unread,
     chainOf: createBalanceChains(chains.all),
+    readForRecord: createReadForRecord(unread),
+    readToken: createReadToken({ pool, log, ...ports }),
   }
 }
 
@@ -83,6 +93,7 @@ async function followAndTend(
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])
   const reconcile = createReconcile({ pool, log, ...balances })
+  const retryTokens = createRetryTokens({ pool, ...balances })
   const refreshPrices = createRefreshPrices({ pool, clock })
   const tend = (name: string, intervalMs: number, task: () => Promise<unknown>) =>
     repeat(task, {
@@ -93,6 +104,11 @@ async function followAndTend(
   const tending = [
     tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(chain)),
     tend('reconciliation', RECONCILE_INTERVAL_MS, () => reconcile(chainId, { signal: both })),
+    tend('unread tokens', UNREAD_INTERVAL_MS, async () => {
+      const { settled, failed } = await retryTokens(chainId, { signal: both })
+      if (settled.length > 0) logger.info({ network, tokens: settled }, 'tokens are read again')
+      if (failed.length > 0) logger.warn({ network, tokens: failed }, 'tokens could not be read, they are tried again')
+    }),
     tend('nonces', NONCE_INTERVAL_MS, () => lookForLostNonces(kernel, chain, lease, inTurn)),
   ]
   const recordedBlocks = (upTo: number) => createBlockReads(pool).recordedBlocks(chainId, upTo)
@@ -126,7 +142,7 @@ function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
     reads: createBlockReads(pool),
     log,
     revertReason: (id: number, inclusion: FailedInclusion, raw: string) =>
-      explainRevert(chainOf(id).client, inclusion, raw),
+      explainRevert(chainOf(id).foreign, inclusion, raw),
   }
 }
 

@@ -131,10 +131,10 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
     onSigned: (chainId, transactions) =>
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
     chainOf(chainId) {
-      const { client, code, fees } = chainOf(chainId)
+      const { foreign, code, fees } = chainOf(chainId)
       return {
         quote: fees.quote,
-        estimateGas: createEstimateGas(client, code),
+        estimateGas: createEstimateGas(foreign, code),
         nonceOf: (address) => nonceOf({ chainId, address }),
       }
     },

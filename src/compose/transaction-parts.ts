@@ -1,5 +1,6 @@
 /** What every capability that sends transactions shares. */
 import { createResolveAsset } from '../assets/resolve-asset.ts'
+import { createRequireReadable } from '../assets/unreadable.ts'
 import type { FindSender } from '../transactions/prepare-transaction.ts'
 import { createTransactionReads, type TransactionReads } from '../transactions/read-transactions.ts'
 import { createRequestTransfer, type RequestTransfer, type TransferPorts } from '../transactions/request-transfer.ts'
@@ -28,14 +29,19 @@ export function transactionParts(kernel: Kernel, parts: ApiParts): TransactionPa
   }
 }
 
-function transferPorts({ config, log, newId, chainOf }: Kernel, { books, findWallet }: ApiParts): TransferPorts {
+function transferPorts({ config, pool, log, newId, chainOf }: Kernel, { books, findWallet }: ApiParts): TransferPorts {
   const resolve = createResolveAsset(books)
+  const requireReadable = createRequireReadable(pool)
   const findSender: FindSender = async (owner, walletId) => withAddress(await findWallet(owner, walletId))
   return {
     log,
     newId,
     findSender,
-    resolveAsset: (asset, sender, tenantId) => resolve(tenantId, chainOf(sender.chainId).settings, asset),
+    async resolveAsset(asset, sender, tenantId) {
+      const found = await resolve(tenantId, chainOf(sender.chainId).settings, asset)
+      await requireReadable(sender.chainId, found)
+      return found
+    },
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     completionMs(chainId) {
       const { network, confirmations } = chainOf(chainId).settings

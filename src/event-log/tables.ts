@@ -49,6 +49,7 @@ export const BESIDE_THE_LOG = {
   prices: 'seen on the chain',
   role_rights: 'what each database role may append; npm run migrate writes it',
   sealed_keys: 'secrets, sealed: they are moved with the keystore',
+  unread_tokens: 'what nodes said of contracts; elsewhere every token is read anew',
   wallet_export_files: 'sealed keys for an hour, on purpose in no event',
 } as const
 

@@ -29,6 +29,7 @@ export const FINDING_KINDS = {
   mpc_party_down: 'a party of the joint keys gives no sign of life',
   mpc_party_banned: 'a party may not sign with a key',
   metadata_unpinned: 'metadata is not on IPFS',
+  token_unreadable: 'the contract of a token cannot be read, so it is left out',
 } as const
 export type FindingKind = keyof typeof FINDING_KINDS
 

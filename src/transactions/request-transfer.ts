@@ -40,7 +40,7 @@ export type TransferRequest = {
 
 export type TransferPorts = PreparePorts & {
   readonly log: EventLog
-  /** @throws ValidationFailed when the chain has no such asset */
+  /** @throws ValidationFailed when the chain has no such asset; Conflict `token_unreadable` while its balance cannot be read */
   readonly resolveAsset: (asset: string, sender: Sender, tenantId: string) => Promise<Asset>
 }
 
@@ -54,8 +54,8 @@ export type RequestTransfer = (
 ) => Promise<AcceptedTransfer>
 
 /**
- * @throws NotFound, ValidationFailed (bad address, amount or asset, `watch_only`, `expired`), Conflict `wallet_archived`,
- *   InsufficientFunds, IdempotencyKeyReused, Unavailable
+ * @throws NotFound, ValidationFailed (bad address, amount or asset, `watch_only`, `expired`), Conflict `wallet_archived` or
+ *   `token_unreadable`, InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
 export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
   const { log, newId } = ports

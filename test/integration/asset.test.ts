@@ -1,98 +1,12 @@
 /** Assets over HTTP, on a real PostgreSQL and a real chain: what is registered is what its contract says, and who sees it. */
-import { readFile } from 'node:fs/promises'
-import { AbiCoder } from 'ethers/abi'
 import t, { type Test } from 'tap'
-import { createAssetBooks } from '../../src/assets/asset-books.ts'
-import { createDescribeAsset } from '../../src/assets/describe-asset.ts'
-import { createListAssets } from '../../src/assets/list-assets.ts'
-import { createRegisterAsset } from '../../src/assets/register-asset.ts'
-import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
-import { assetRoutes } from '../../src/assets/routes.ts'
-import { toChecksumAddress } from '../../src/chain/address.ts'
-import { createChainClients } from '../../src/chain/client-set.ts'
-import type { ChainSettings } from '../../src/chain/settings.ts'
+import { createRequireReadable } from '../../src/assets/unreadable.ts'
 import type { BursarError } from '../../src/core/errors.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
-import { freePort } from '../../src/sandbox/ports.ts'
-import { sendMined, withAnvil } from '../support/anvil.ts'
-import { type Answer, KEYS, startTestApp } from '../support/http.ts'
-import { withLog } from '../support/log.ts'
-
-const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
-const RICH = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-const DAI = '0x6B175474E89094C44Da98b954EedeAC495271d0F'
-
-function settings(network: 'ethereum' | 'polygon', chainId: number, url: string): ChainSettings {
-  return {
-    network,
-    environment: 'mainnet',
-    chainId,
-    rpcUrls: [url],
-    confirmations: 2,
-    minTipWei: 1n,
-    maxFeePerGasWei: 10n ** 12n,
-    pollIntervalMs: 20,
-    multicall3Address: null,
-    priceFeeds: {},
-    tokens: [{ symbol: 'DAI', address: DAI, decimals: 18 }],
-  }
-}
-
-/** A chain on which tokens can be deployed, and a second one whose node is away. */
-async function withAssets(t: Test) {
-  const { pool, log } = await withLog(t)
-  const anvil = await withAnvil(t, { mining: 'each' })
-  const ethereum = settings('ethereum', 1000001, anvil.url)
-  const polygon = { ...settings('polygon', 1000137, `http://127.0.0.1:${await freePort()}`), tokens: [] }
-  const chains = createChainClients({ chains: [ethereum, polygon], timeoutMs: 2_000, now: Date.now, log: SILENT })
-  t.after(() => chains.close())
-  const compose = () => {
-    const books = createAssetBooks(pool)
-    return {
-      resolve: createResolveAsset(books),
-      describe: createDescribeAsset(books),
-      routes: assetRoutes({
-        chainsOf: (environment) =>
-          chains.all.map((chain) => chain.settings).filter((chain) => chain.environment === environment),
-        chainOf: (key) => chains.get(key).settings,
-        listAssets: createListAssets({ pool, books }),
-        registerAsset: createRegisterAsset({
-          log,
-          books,
-          findReplay: createFindReplay(pool),
-          rpcOf: (chainId) => {
-            const chain = chains.byChainId(chainId)
-            if (chain === undefined) throw new Error('the chain is configured')
-            return chain.client
-          },
-        }),
-      }),
-    }
-  }
-  const { routes, ...rest } = compose()
-  const { send } = await startTestApp({ routes })
-  return {
-    ...rest,
-    pool,
-    log,
-    ethereum,
-    another: compose,
-    deploy: (symbol: string, decimals: number) => deploy(anvil.url, symbol, decimals),
-    register: (body: object, headers = {}) => send({ method: 'POST', url: '/v1/assets', payload: body, headers }),
-    list: (query = '', headers = {}) => send({ method: 'GET', url: `/v1/assets${query}`, headers }),
-  }
-}
-
-async function deploy(url: string, symbol: string, decimals: number): Promise<string> {
-  const file = new URL('../../src/contracts/artifacts/DemoToken.json', import.meta.url)
-  const { bytecode } = JSON.parse(await readFile(file, 'utf8')) as { bytecode: string }
-  const args = AbiCoder.defaultAbiCoder().encode(
-    ['string', 'string', 'uint8', 'address'],
-    [`${symbol} Coin`, symbol, decimals, RICH],
-  )
-  const { contractAddress } = await sendMined(url, { from: RICH, data: bytecode + args.slice(2) })
-  return toChecksumAddress(contractAddress ?? '')
-}
+import { change } from '../../src/event-log/aggregate.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { DAI, RICH, withAssets } from '../support/asset-stage.ts'
+import { type Answer, KEYS } from '../support/http.ts'
+import { transferIntent } from '../support/log.ts'
 
 function assetsOf(answer: Answer) {
   return answer.body.data as { assets: Record<string, unknown>[]; next_cursor: string | null; has_more: boolean }
@@ -238,4 +152,127 @@ t.test('the list goes network by network, page after page', async (t: Test) => {
     t.match((await assets.list(query)).body.errors, [{ code: 'invalid_cursor', field: 'cursor' }])
   }
   t.match((await assets.list('?network=binance')).body.errors, [{ code: 'network_not_configured' }])
+})
+
+t.test(
+  'a contract that does harm to who asks what it is, is refused with what it did; the node serves others',
+  async (t: Test) => {
+    const assets = await withAssets(t)
+    const [honest, loops, bomb, reverts, floods] = [0, 1, 2, 3, 5]
+    const refused: [reads: number, describes: number, message: RegExp][] = [
+      [honest, loops, /its symbol\(\) uses more than 500000 gas/],
+      [honest, bomb, /its symbol\(\) uses more than 500000 gas/],
+      [honest, floods, /its symbol\(\) returns more than 1024 bytes/],
+      [honest, reverts, /its symbol\(\) returns nothing that ERC-20 allows/],
+      [loops, honest, /its balanceOf\(\) uses more than 500000 gas/],
+      [floods, honest, /its balanceOf\(\) returns more than 1024 bytes/],
+      [reverts, honest, /its balanceOf\(\) returns nothing that ERC-20 allows/],
+    ]
+    for (const [reads, describes, message] of refused) {
+      const { address } = await assets.hostile(reads, describes)
+      const answer = await assets.register({ network: 'ethereum', contract_address: address })
+      t.equal(answer.status, 422)
+      t.match(answer.body.errors, [{ code: 'not_a_token', field: 'contract_address', message }])
+    }
+    const odd = await assets.hostile(honest, honest)
+    const body = { network: 'ethereum', contract_address: odd.address }
+    for (const [symbol, decimals, message] of [
+      ['X'.repeat(10_240), 18, /uses more than 500000 gas/],
+      ['X'.repeat(5_000), 18, /returns more than 1024 bytes/],
+      ['X'.repeat(65), 18, /longer than 64 bytes/],
+      ['ODD', 78, /its decimals\(\) is above 77/],
+    ] as const) {
+      await odd.describe(symbol, decimals)
+      t.match((await assets.register(body)).body.errors, [{ code: 'not_a_token', message }])
+    }
+    t.equal((await assets.pool.query('SELECT FROM events')).rows.length, 0)
+    await odd.describe('O\u202eDD', 77)
+    t.match(await assets.register(body), { status: 201, body: { data: { symbol: 'ODD', decimals: 77 } } })
+  },
+)
+
+t.test('an asset is removed, as often as one asks, and registering it again undoes it', async (t: Test) => {
+  const assets = await withAssets(t)
+  const contract_address = await assets.deploy('WBTC', 8)
+  const body = { network: 'ethereum', contract_address }
+  const registering = { 'idempotency-key': 'first' }
+  const { asset_id } = (await assets.register(body, registering)).body.data as { asset_id: string }
+  const first = await assets.remove(asset_id)
+  t.match(first, { status: 200, body: { data: { asset_id, symbol: 'WBTC', contract_address, removed_at: String } } })
+  t.strictSame((await assets.remove(asset_id.toLowerCase())).body, first.body)
+  t.equal(await codeOf(assets.resolve('acme', assets.ethereum, 'WBTC')), 'unknown_asset')
+  t.notOk((await assets.list()).text.includes('WBTC'))
+
+  const replay = await assets.register(body, registering)
+  t.match(replay, { status: 201, headers: { 'idempotency-replayed': 'true' }, body: { data: { removed_at: String } } })
+  t.notOk((await assets.list()).text.includes('WBTC'), 'the same request again is no new one')
+  t.equal((await assets.register(body)).status, 201)
+  t.match(await assets.resolve('acme', assets.ethereum, 'WBTC'), { contract: contract_address })
+  t.equal((await assets.remove(asset_id)).status, 200)
+  const { rows } = await assets.pool.query(`SELECT type FROM events ORDER BY position`)
+  t.strictSame(
+    rows.map(({ type }) => type),
+    ['AssetRegistered', 'AssetRemoved', 'AssetRegistered', 'AssetRemoved'],
+  )
+})
+
+t.test('what is no registered asset of the caller is not removed', async (t: Test) => {
+  const assets = await withAssets(t)
+  const contract = await assets.deploy('WBTC', 8)
+  const body = { network: 'ethereum', contract_address: contract }
+  const { asset_id } = (await assets.register(body)).body.data as { asset_id: string }
+  const refusals: [id: string, status: number, code: string, headers?: object][] = [
+    [asset_id, 404, 'asset_not_found', { authorization: `Bearer ${KEYS.cold}` }],
+    [asset_id.replace('1000001', '1'), 404, 'asset_not_found'],
+    [`eip155:1000001/erc20:${RICH}`, 404, 'asset_not_found'],
+    [`eip155:1000001/erc20:${DAI}`, 409, 'asset_not_registered'],
+    ['eip155:1000001/slip44:60', 409, 'asset_not_registered'],
+    ['WBTC', 422, 'invalid_asset_id'],
+    [contract, 422, 'invalid_asset_id'],
+    [`eip155:1000001/erc20:${DAI.replace('B17', 'b17')}`, 422, 'bad_checksum'],
+  ]
+  for (const [id, status, code, headers] of refusals)
+    t.match(await assets.remove(id, headers), { status, body: { errors: [{ code }] } }, id)
+  t.equal((await assets.remove(asset_id, { authorization: `Bearer ${KEYS.reader}` })).status, 403)
+
+  const asset = await assets.resolve('acme', assets.ethereum, 'WBTC')
+  const opened = change(
+    transactionAggregate,
+    { id: 'tx_1', state: transactionAggregate.initialState, version: 0, hash: '' },
+    { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent({ asset, amount: '0' }) },
+    { metadata: { tenantId: 'acme', actor: 'test' }, now: assets.log.now() },
+  )
+  await assets.log.append({
+    changes: opened === null ? [] : [{ ...opened, readModels: { ...opened.readModels, holds: [] } }],
+  })
+  t.match(await assets.remove(asset_id), {
+    status: 409,
+    body: { errors: [{ code: 'asset_has_pending_transactions', details: { transaction_ids: ['tx_1'] } }] },
+  })
+  await assets.pool.query(`UPDATE transactions SET state = 'confirmed'`)
+  t.equal((await assets.remove(asset_id)).status, 200)
+})
+
+t.test('a token in quarantine is listed as such, and what needs its balance is refused', async (t: Test) => {
+  const assets = await withAssets(t)
+  const contract = await assets.deploy('WBTC', 8)
+  await assets.register({ network: 'ethereum', contract_address: contract })
+  const note = (quarantined: boolean) =>
+    assets.pool.query(
+      `INSERT INTO unread_tokens VALUES (1000001, $1, '2026-11-22T12:00:00Z', 'gas', 3, $2, '2026-11-22T12:01:00Z')
+         ON CONFLICT (chain_id, contract) DO UPDATE SET quarantined_at = excluded.quarantined_at`,
+      [contract, quarantined ? new Date() : null],
+    )
+  const requireReadable = createRequireReadable(assets.pool)
+  const asset = await assets.resolve('acme', assets.ethereum, 'WBTC')
+  const listed = async () => assetsOf(await assets.list()).assets.find(({ symbol }) => symbol === 'WBTC')
+  await note(false)
+  t.notOk(Object.hasOwn((await listed()) ?? {}, 'unreadable'))
+  await requireReadable(1000001, asset)
+  await note(true)
+  const times = { since: '2026-11-22T12:00:00.000Z', retry_at: '2026-11-22T12:01:00.000Z' }
+  t.match(await listed(), { unreadable: { ...times, reason: 'gas' } })
+  await t.rejects(requireReadable(1000001, asset), { code: 'token_unreadable', details: { ...times, reason: 'gas' } })
+  await requireReadable(1000137, asset)
+  await requireReadable(1000001, { ...asset, contract: null })
 })

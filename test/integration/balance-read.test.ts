@@ -128,6 +128,19 @@ t.test('a token is named by symbol or contract; what a tenant registered itself 
   })
   t.notOk(Object.hasOwn((await read(wallets.mine)).body.data ?? {}, 'assets'))
 
+  t.notOk(Object.hasOwn((await read(wallets.mine, '?asset=FAKE')).body.data ?? {}, 'stale_since'))
+  await pool.query(`INSERT INTO unread_tokens VALUES ($1, $2, '2026-11-21T11:59:00Z', 'gas', 3, now(), now())`, [
+    TEST_CHAIN,
+    FAKE.contract,
+  ])
+  const stale = { balance: '9', stale_since: '2026-11-21T11:59:00.000Z' }
+  t.match(
+    (await read(wallets.mine, '?asset=FAKE')).body.data,
+    stale,
+    'the last balance, and that it may be out of date',
+  )
+  t.notOk(Object.hasOwn((await read(wallets.mine, '?asset=USDC')).body.data ?? {}, 'stale_since'))
+
   const unknown = await read(wallets.mine, '?asset=DOGE')
   t.match([unknown.status, unknown.body.errors?.[0]], [422, { code: 'unknown_asset', field: 'asset' }])
 })

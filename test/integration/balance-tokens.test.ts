@@ -95,7 +95,11 @@ t.test(
     await untilWalked(chain)
     t.equal(await balanceOf(chain, 'wal_a', usdc), undefined, 'nobody knows the token')
     await register(chain, 'acme', usdc)
-    await createObserveJob(chain)({ tenant_id: 'acme', chain_id: String(TEST_CHAIN) })
+    await createObserveJob(chain)({
+      tenant_id: 'acme',
+      chain_id: String(TEST_CHAIN),
+      contract: usdc.contract ?? '',
+    })
     t.equal(await balanceOf(chain, 'wal_a', usdc), '5')
     await mint(fresh(2), 6n)
     await untilBalance(chain, 'wal_a', '11', usdc)

@@ -5,12 +5,14 @@ import { Wallet } from 'ethers/wallet'
 import t, { type Test } from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { createCodeLookup } from '../../src/chain/code.ts'
-import { encodeTransfer, readTokenMetadata } from '../../src/chain/erc20.ts'
+import { encodeTransfer } from '../../src/chain/erc20.ts'
 import { createFeeOracle } from '../../src/chain/fee-oracle.ts'
-import { type BalanceQuery, readBalances } from '../../src/chain/multicall.ts'
+import { readNativeBalances } from '../../src/chain/multicall.ts'
 import { readPrices } from '../../src/chain/price-feeds.ts'
 import { createRpcClient, type RpcClient } from '../../src/chain/rpc-client.ts'
 import { classifyCallFailure } from '../../src/chain/rpc-errors.ts'
+import { describeToken } from '../../src/chain/token-metadata.ts'
+import { readTokens } from '../../src/chain/token-reads.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { compileProbes, type ProbeName } from '../support/probe-contracts.ts'
 
@@ -39,56 +41,60 @@ async function deploy(client: RpcClient, name: ProbeName, args: readonly unknown
   return toChecksumAddress(receipt.contractAddress)
 }
 
-t.test(
-  'balances are the same through Multicall3 and without it, over several chunks, at the block asked for',
-  async (t) => {
-    const client = await withClient(t)
-    const [aggregator, token] = [await deploy(client, 'Aggregator'), await deploy(client, 'Token')]
-    const before = Number(await client.call('eth_blockNumber'))
-    await send(client, { to: token, data: encodeTransfer(POOR, 250n) })
-    await send(client, { to: POOR, value: '0x7' })
-    const few: BalanceQuery[] = [
-      { address: POOR, token: null },
-      { address: POOR, token },
-      { address: RICH, token },
-      { address: POOR, token: aggregator },
-      { address: POOR, token: POOR },
-    ]
-    const expected = [7n, 250n, 999_750n, null, null]
-    for (const multicall3 of [aggregator, null, POOR]) {
-      t.strictSame(await readBalances(client, multicall3, few, 'latest'), expected, `through ${multicall3}`)
-      t.strictSame(await readBalances(client, multicall3, few, before), [0n, 0n, 1_000_000n, null, null])
-    }
-    const latest = (await client.call('eth_getBlockByNumber', ['latest', false])) as { hash: string }
-    t.strictSame(await readBalances(client, aggregator, few, { blockHash: latest.hash }), expected)
-    const many = Array.from({ length: 1_200 }, (_, i) => few[i % 2] ?? { address: POOR, token })
-    const balances = await readBalances(client, aggregator, many, 'latest')
-    t.equal(balances.length, 1_200)
-    t.ok(balances.every((balance, i) => balance === expected[i % 2]))
-  },
-)
+t.test('balances are read over several calls, at the block asked for', async (t) => {
+  const client = await withClient(t)
+  const [aggregator, token] = [await deploy(client, 'Aggregator'), await deploy(client, 'Token')]
+  const before = Number(await client.call('eth_blockNumber'))
+  await send(client, { to: token, data: encodeTransfer(POOR, 250n) })
+  await send(client, { to: POOR, value: '0x7' })
+  const latest = (await client.call('eth_getBlockByNumber', ['latest', false])) as { hash: string }
+  for (const multicall3 of [aggregator, null, RICH]) {
+    t.strictSame(
+      await readNativeBalances(client, multicall3, [POOR, token], 'latest'),
+      [7n, 0n],
+      `through ${multicall3}`,
+    )
+    t.strictSame(await readNativeBalances(client, multicall3, [POOR], before), [0n])
+    t.strictSame(await readNativeBalances(client, multicall3, [POOR], { blockHash: latest.hash }), [7n])
+  }
+  const few = [
+    { owner: POOR, token },
+    { owner: RICH, token },
+    { owner: POOR, token: aggregator },
+    { owner: POOR, token: POOR },
+  ]
+  const none = { failure: 'none' }
+  const expected = [{ balance: 250n }, { balance: 999_750n }, none, none]
+  t.strictSame(await readTokens(client, few, 'latest'), expected)
+  t.strictSame(await readTokens(client, few, { blockHash: latest.hash }), expected)
+  t.strictSame(await readTokens(client, few, before), [{ balance: 0n }, { balance: 1_000_000n }, none, none])
+  const many = Array.from({ length: 1_234 }, (_, i) => few[i % few.length] ?? { owner: POOR, token })
+  const read = await readTokens(client, many, 'latest')
+  t.strictSame(
+    read,
+    many.map((_, i) => expected[i % few.length]),
+  )
+})
 
 t.test('a token that burns all the gas takes no other balance with it', async (t) => {
   const client = await withClient(t)
-  const [aggregator, token, greedy] = [
-    await deploy(client, 'Aggregator'),
-    await deploy(client, 'Token'),
-    await deploy(client, 'Greedy'),
-  ]
-  const queries = [greedy, ...Array<string>(20).fill(token)].map((contract) => ({ address: RICH, token: contract }))
-  const balances = await readBalances(client, aggregator, queries, 'latest')
-  t.strictSame(balances, [null, ...Array<bigint>(20).fill(1_000_000n)])
+  const [token, greedy] = [await deploy(client, 'Token'), await deploy(client, 'Greedy')]
+  const reads = [...Array<string>(90).fill(greedy), ...Array<string>(20).fill(token)].map((contract) => {
+    return { owner: RICH, token: contract }
+  })
+  t.strictSame(await readTokens(client, reads, 'latest'), [
+    ...Array(90).fill({ failure: 'gas' }),
+    ...Array(20).fill({ balance: 1_000_000n }),
+  ])
 })
 
 t.test('a token tells what it is, and an address that is none is told apart', async (t) => {
   const client = await withClient(t)
-  t.strictSame(await readTokenMetadata(client, await deploy(client, 'Token')), {
-    symbol: 'PRB',
-    name: 'Probe',
-    decimals: 6,
+  t.strictSame(await describeToken(client, await deploy(client, 'Token')), {
+    token: { symbol: 'PRB', name: 'Probe', decimals: 6 },
   })
-  t.equal(await readTokenMetadata(client, await deploy(client, 'Aggregator')), null)
-  t.equal(await readTokenMetadata(client, POOR), null)
+  for (const contract of [await deploy(client, 'Aggregator'), POOR])
+    t.match(await describeToken(client, contract), { flaw: /^its symbol\(\) returns nothing/ })
 })
 
 t.test('prices come from the feeds, and a feed that is old or not there has none', async (t) => {

@@ -55,6 +55,12 @@ const TROUBLES: readonly (readonly [what: string, make: string, undo: string, to
     'mpc_party_banned wal_9',
   ],
   [
+    'a token that cannot be read',
+    `INSERT INTO unread_tokens VALUES (1000001, '0x5FbDB2315678afecb367f032d93F642f64180aa3', now() - interval '1 hour', 'gas', 3, now(), now(), 2)`,
+    'DELETE FROM unread_tokens',
+    'token_unreadable ethereum 0x5FbDB2315678afecb367f032d93F642f64180aa3',
+  ],
+  [
     'a wallet without its key',
     `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, label, status, created_at, version)
      VALUES ('wal_8', 'acme', 'hd', 'ethereum', 'mainnet', 1, '', 'requested', now() - interval '1 minute', 1)`,

@@ -5,14 +5,18 @@ import { createObserveWallet } from '../../src/balances/first-observation.ts'
 import { createKnownAssets } from '../../src/balances/known-assets.ts'
 import { createLoadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
+import { createReadForRecord } from '../../src/balances/read-holdings.ts'
+import { createReadToken } from '../../src/balances/read-token.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
+import { createRetryTokens } from '../../src/balances/retry-tokens.ts'
+import { createUnreadTokens } from '../../src/balances/unread-tokens.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createWalkedBlocks } from '../../src/follower/cursor.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { sendMined, withAnvil } from './anvil.ts'
+import { sendMined, type TestChainOptions, withAnvil } from './anvil.ts'
 import { TEST_CHAIN, type TestLog, withLog } from './log.ts'
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -26,9 +30,10 @@ export type FollowedChain = Awaited<ReturnType<typeof withFollowedChain>>
 export async function withFollowedChain(
   t: Test,
   deploy: (url: string) => Promise<Partial<ChainSettings>> = async () => ({}),
+  options: TestChainOptions = {},
 ) {
   const database = await withLog(t)
-  const anvil = await withAnvil(t, { mining: 'each' })
+  const anvil = await withAnvil(t, { mining: 'each', ...options })
   const rpc = (method: string, params: unknown[] = []) => callRpc(anvil.url, method, params)
   const settings: ChainSettings = {
     network: 'ethereum',
@@ -61,9 +66,13 @@ export async function withFollowedChain(
 }
 
 function partsOf({ pool, log }: TestLog, chainOf: ReturnType<typeof createBalanceChains>) {
-  const ports = { pool, log, chainOf, load: createLoadBalances({ pool, log }), knownAssets: createKnownAssets(pool) }
+  const unread = createUnreadTokens(pool)
+  const own = { pool, log, chainOf, load: createLoadBalances({ pool, log }), knownAssets: createKnownAssets(pool) }
+  const ports = { ...own, unread, readForRecord: createReadForRecord(unread), readToken: createReadToken(own) }
   return {
+    ...ports,
     ports,
+    retryTokens: createRetryTokens(ports),
     observer: createBalanceObserver(ports),
     observeWallet: createObserveWallet(ports),
     reconcile: createReconcile(ports),

@@ -24,6 +24,12 @@ const key = (name: string, resourceId?: string) => ({
   ...(resourceId === undefined ? {} : { resourceId }),
 })
 const tx = (name: string) => `transaction-tx_${name}`
+/** A token that is not of the other streams. */
+function removable(n: number) {
+  const contractAddress = `0x${String(n).repeat(40)}`
+  const assetId = `eip155:1000001/erc20:${contractAddress}`
+  return { stream: `asset-${assetId}@acme`, ids: { assetId, contractAddress } }
+}
 const PLACE = { chainId: 1, contract: '0x5FbDB2315678afecb367f032d93F642f64180aa3' }
 const ETH = { assetId: 'eip155:1/slip44:60', symbol: 'ETH', decimals: 18, contract: null }
 const signed = (nonce: number, hash: string) => ({ nonce, hash })
@@ -204,6 +210,12 @@ const HISTORY: readonly Commit[] = [
   [[tx('19'), 'TransactionSigned.v2', signed(5, '0x1901')]],
   // An operator puts a signed head of the log on chain.
   [[tx('20'), 'CheckpointAnchorRequested.v1', { subject: { type: 'checkpoint', id: '3' } }, key('anchor')]],
+  // A token is registered and removed; another one is registered again after that.
+  [[removable(1).stream, 'AssetRegistered.v1', removable(1).ids, key('asset-1')]],
+  [[removable(1).stream, 'AssetRemoved.v1', removable(1).ids]],
+  [[removable(2).stream, 'AssetRegistered.v1', removable(2).ids]],
+  [[removable(2).stream, 'AssetRemoved.v1', removable(2).ids]],
+  [[removable(2).stream, 'AssetRegistered.v1', { ...removable(2).ids, registeredAt: '2026-11-22T12:00:01.000Z' }]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

@@ -32,6 +32,16 @@ const refused = {
   data: { hash: signed.data.hash, refusedAt: signed.data.signedAt },
 } as const
 
+const TOKEN = {
+  chainId: 1,
+  contract: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+  reason: 'gas',
+  sinceMs: 3_600_000,
+  retryInMs: 60_000,
+  attempts: 3,
+  tenants: [],
+}
+
 /** Of each kind: facts that make it and nothing else, who it is about, and words of its problem and of its advice. */
 export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Finding[], string, RegExp, RegExp])[]>> = {
   database_down: [
@@ -274,6 +284,20 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       'mpk_1',
       /of the pool/,
       /can stay/,
+    ],
+  ],
+  token_unreadable: [
+    [
+      () => service({ unreadTokens: [{ ...TOKEN, tenants: ['acme', 'globex'] }] }),
+      `ethereum ${TOKEN.contract}`,
+      /uses more gas than a read may; registered by 2 tenants \(acme, globex\)/,
+      /tried again in 1 min 0 s, after 3 attempts in vain[\s\S]*DELETE \$URL\/v1\/assets\/eip155%3A1%2Ferc20%3A0x5FbD/,
+    ],
+    [
+      () => service({ unreadTokens: [{ ...TOKEN, chainId: 9, reason: 'none', retryInMs: -5, tenants: [] }] }),
+      `chain-9 ${TOKEN.contract}`,
+      /reverts, or returns no number; it is configured/,
+      /tried again now[\s\S]*take it out of the tokens that are configured/,
     ],
   ],
   metadata_unpinned: [

@@ -109,9 +109,14 @@ t.test('an asset that was registered a moment ago elsewhere is found by a second
   t.match(await resolve(FAKE), { symbol: 'NEW' })
 })
 
+function golden<Type extends AssetEvent['type']>(type: Type) {
+  const file = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
+  const event = upcast<AssetEvent>(assetAggregate.schemas, file.type, file.schema_version, file.data)
+  return event as Extract<AssetEvent, { type: Type }>
+}
+
 t.test('an asset is registered once, and its row is what the contract said', async (t) => {
-  const golden = JSON.parse(readFileSync(new URL('../golden/events/AssetRegistered.v1.json', import.meta.url), 'utf8'))
-  const event = upcast<AssetEvent>(assetAggregate.schemas, golden.type, golden.schema_version, golden.data)
+  const event = golden('AssetRegistered')
   const unknown = { id: 'x', state: assetAggregate.initialState, version: 0, hash: '' }
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
   const made = change(assetAggregate, unknown, { type: 'RegisterAsset', asset: event.data }, context)
@@ -122,4 +127,24 @@ t.test('an asset is registered once, and its row is what the contract said', asy
     },
   ])
   t.equal(made && change(assetAggregate, made.after, { type: 'RegisterAsset', asset: event.data }, context), null)
+})
+
+t.test('an asset is removed once, and may be registered again', async (t) => {
+  const { decide, evolve, initialState } = assetAggregate
+  const [added, removed] = [golden('AssetRegistered'), golden('AssetRemoved')]
+  const now = removed.data.removedAt
+  const registeredState = evolve(initialState, added)
+  t.strictSame(decide({ type: 'RemoveAsset', now }, registeredState), [removed])
+  const removedState = evolve(registeredState, removed)
+  t.match(removedState, { status: 'removed', symbol: 'USDC', removedAt: now })
+  t.strictSame(decide({ type: 'RemoveAsset', now }, removedState), [])
+  t.strictSame(decide({ type: 'RemoveAsset', now }, initialState), [])
+  t.strictSame(decide({ type: 'RegisterAsset', asset: added.data }, removedState), [added])
+  t.strictSame(evolve(removedState, added), registeredState)
+  const context = { id: 'x', tenantId: 'acme', version: 2, recordedAt: now }
+  t.match(assetAggregate.project(registeredState, removedState, context).rows, [
+    { table: 'assets', row: { removed_at: now } },
+  ])
+  t.match(assetAggregate.project(removedState, registeredState, context).rows, [{ row: { removed_at: null } }])
+  t.equal(assetAggregate.opens?.(removed, { id: 'x', version: 2 }), null)
 })

@@ -240,8 +240,8 @@ t.test('a block touches its senders and recipients, and both sides of each trans
 
 t.test('a registered token makes a job to look at the wallets of its tenant, and nothing else does', async (t) => {
   const tenantId = 'acme'
-  t.strictSame(balanceJobs({ type: 'AssetRegistered', data: { chainId: 137 }, tenantId }), [
-    { queue: 'observe', id: 'acme-137', data: { chain_id: '137', tenant_id: 'acme' } },
+  t.strictSame(balanceJobs({ type: 'AssetRegistered', data: { chainId: 137, contractAddress: '0xT' }, tenantId }), [
+    { queue: 'observe', id: 'acme-137-0xT', data: { chain_id: '137', tenant_id: 'acme', contract: '0xT' } },
   ])
   t.strictSame(balanceJobs({ type: 'BalanceChanged', data: changed(seen('1', 1)).data, tenantId }), [])
 })

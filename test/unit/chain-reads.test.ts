@@ -3,13 +3,7 @@ import { AbiCoder, Interface } from 'ethers/abi'
 import t from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { createCodeLookup } from '../../src/chain/code.ts'
-import {
-  encodeBalanceOf,
-  encodeTransfer,
-  parseTransferLog,
-  readTokenMetadata,
-  TRANSFER_TOPIC,
-} from '../../src/chain/erc20.ts'
+import { encodeBalanceOf, encodeTransfer, parseTransferLog, TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
 import {
   decodeResults,
   encodeRequests,
@@ -17,8 +11,10 @@ import {
   type RpcRequest,
   type RpcResult,
 } from '../../src/chain/json-rpc.ts'
-import { readBalances } from '../../src/chain/multicall.ts'
+import { readNativeBalances } from '../../src/chain/multicall.ts'
 import { readPrices } from '../../src/chain/price-feeds.ts'
+import { describeToken } from '../../src/chain/token-metadata.ts'
+import { readTokens } from '../../src/chain/token-reads.ts'
 import type { ValidationFailed } from '../../src/core/errors.ts'
 
 const ALICE = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045'
@@ -30,6 +26,12 @@ const SILENCE: RpcResult = {
   ok: false,
   error: { kind: 'unavailable', reason: 'timeout', message: 'no answer in time' },
 }
+
+const answered = (code: number, message: string): RpcResult => ({ ok: false, error: { kind: 'answer', code, message } })
+const OUT_OF_GAS = answered(-32000, 'out of gas')
+const PRUNED = answered(-32000, 'missing trie node ab')
+const UNKNOWN_CALL = answered(-32602, "missing field 'to'")
+const TOO_LARGE: RpcResult = { ok: false, error: { kind: 'unavailable', reason: 'too_large', message: 'too large' } }
 
 /** Answers each request by a function; a string stands for a value. */
 function reader(answer: (request: RpcRequest) => string | RpcResult): RpcReader & { asked: RpcRequest[] } {
@@ -85,26 +87,47 @@ t.test('call data and Transfer logs of ERC-20 are what the ABI says', async (t) 
   t.equal(parseTransferLog({ topics: [], data: '0x' }), null)
 })
 
+/** What TokenReads.sol returns for one read. @param outcome 0 not tried, 1 failed, 2 answered */
+const told = (outcome: bigint, bytes: bigint, gas: bigint, balance = 0n) =>
+  encode(['uint256', 'uint256'], [(outcome << 248n) | (bytes << 64n) | gas, balance]).slice(2)
+
 t.test('a token says its symbol and decimals as a string, or as the bytes32 of older tokens', async (t) => {
-  const token = (symbol: string | RpcResult, name: string | RpcResult, decimals: string | RpcResult) =>
-    readTokenMetadata(
+  const ask = async (symbol: string | RpcResult, name: string | RpcResult, decimals: string | RpcResult) =>
+    describeToken(
       reader(({ params }) => {
-        const { data } = params[0] as { data: string }
+        const { to, data } = params[0] as { to?: string; data: string }
+        if (to === undefined) return `0x${told(2n, 32n, 3_000n, 5n)}`
         return data === '0x95d89b41' ? symbol : data === '0x313ce567' ? decimals : name
       }),
       TOKEN,
     )
+  const token = async (...answers: Parameters<typeof ask>) => {
+    const described = await ask(...answers)
+    return 'token' in described ? described.token : described.flaw
+  }
   const six = encode(['uint8'], [6])
   const text = (value: string) => encode(['string'], [value])
   const fixed = `0x${Buffer.from('MKR').toString('hex').padEnd(64, '0')}`
   t.strictSame(await token(text('USDC'), text('USD Coin'), six), { symbol: 'USDC', name: 'USD Coin', decimals: 6 })
   t.strictSame(await token(fixed, REVERTED, six), { symbol: 'MKR', name: 'MKR', decimals: 6 }, 'a name is no duty')
-  t.hasStrict(await token(text('A\u0000\nB\u202e'), text(''), six), { symbol: 'AB' }, 'nothing that cannot be seen')
-  t.equal((await token(text('X'.repeat(5_000)), text(''), six))?.symbol.length, 64)
-  t.equal(await token('0x', '0x', '0x'), null, 'an address without code')
-  t.equal(await token(REVERTED, REVERTED, REVERTED), null)
-  t.equal(await token(text('USDC'), text(''), encode(['uint256'], [256])), null, 'decimals that are no uint8')
-  t.equal(await token(encode(['uint256', 'uint256'], [32, 10n ** 30n]), text(''), six), null, 'a length that lies')
+  t.hasStrict(
+    await token(text('A\u0000\nB\u202e\u2028'), text(''), six),
+    { symbol: 'AB' },
+    'nothing that cannot be seen',
+  )
+  t.hasStrict(await token(text('e\u0301'), text('x'.repeat(300)), six), { symbol: '\u00e9', name: 'x'.repeat(64) })
+  const flaws: [answers: Parameters<typeof ask>, flaw: RegExp][] = [
+    [[text('X'.repeat(65)), text(''), six], /^its symbol\(\) is longer than 64 bytes$/],
+    [[text('X'.repeat(10_000)), text(''), six], /^its symbol\(\) returns more than 1024 bytes$/],
+    [[OUT_OF_GAS, text(''), six], /^its symbol\(\) uses more than 500000 gas$/],
+    [['0x', '0x', '0x'], /^its symbol\(\) returns nothing that ERC-20 allows, or there is no contract$/],
+    [[text('\u202e'), text(''), six], /^its symbol\(\) returns nothing/],
+    [[REVERTED, REVERTED, REVERTED], /^its symbol\(\) returns nothing/],
+    [[text('USDC'), text(''), encode(['uint256'], [78])], /^its decimals\(\) is above 77$/],
+    [[text('USDC'), text(''), OUT_OF_GAS], /^its decimals\(\) uses more than 500000 gas$/],
+    [[encode(['uint256', 'uint256'], [32, 10n ** 30n]), text(''), six], /^its symbol\(\) returns nothing/],
+  ]
+  for (const [answers, flaw] of flaws) t.match(await token(...answers), flaw)
   await t.rejects(token(SILENCE, text(''), six), { code: 'rpc_unavailable' })
 })
 
@@ -142,42 +165,68 @@ t.test('a price that is old, negative, zero or of an unfinished round is no pric
   await t.rejects(read(SILENCE), { code: 'rpc_unavailable' })
 })
 
-t.test('balances come one by one where there is no Multicall3, and a token that fails spoils no other', async (t) => {
-  const client = reader(({ method, params }) => {
-    if (method === 'eth_getBalance') return '0xde0b6b3a7640000'
-    const { to } = params[0] as { to: string }
-    return to === MULTICALL ? '0x' : to === TOKEN ? encode(['uint256'], [42]) : REVERTED
-  })
-  const queries = [
-    { address: ALICE, token: null },
-    { address: ALICE, token: TOKEN },
-    { address: ALICE, token: ALICE },
-  ]
+t.test('native balances come one by one where there is no Multicall3', async (t) => {
+  const client = reader(({ method }) => (method === 'eth_getBalance' ? '0xde0b6b3a7640000' : '0x'))
   for (const multicall of [null, MULTICALL]) {
-    t.strictSame(await readBalances(client, multicall, queries, 255), [10n ** 18n, 42n, null])
+    t.strictSame(await readNativeBalances(client, multicall, [ALICE, TOKEN], 255), [10n ** 18n, 10n ** 18n])
     t.equal(client.asked.at(-1)?.params[1], '0xff')
   }
-  t.strictSame(await readBalances(client, null, [], 'latest'), [])
-  await t.rejects(
-    readBalances(
-      reader(() => SILENCE),
+  t.strictSame(await readNativeBalances(client, null, [], 'latest'), [])
+  const read = (result: RpcResult) =>
+    readNativeBalances(
+      reader(() => result),
       MULTICALL,
-      queries,
-      'latest',
-    ),
-    { code: 'rpc_unavailable' },
-  )
-  const pruned: RpcResult = { ok: false, error: { kind: 'answer', code: -32000, message: 'missing trie node ab' } }
-  await t.rejects(
-    readBalances(
-      reader(() => pruned),
-      MULTICALL,
-      queries,
+      [ALICE],
       1,
-    ),
-    { code: 'rpc_error', cause: pruned.error },
-  )
+    )
+  await t.rejects(read(SILENCE), { code: 'rpc_unavailable' })
+  await t.rejects(read(PRUNED), { code: 'rpc_error', cause: PRUNED.ok ? null : PRUNED.error })
 })
+
+t.test('of a token that does harm one read is made, and what it left no gas for is read in another call', async (t) => {
+  const [good, greedy] = [TOKEN, MULTICALL]
+  const reads = [greedy, greedy, good, good].map((token) => ({ token, owner: ALICE }))
+  const client = reader(({ params }) => {
+    const { data } = params[0] as { data: string }
+    const count = Number(BigInt(`0x${data.slice(-64)}`))
+    if (count === 2) return `0x${told(2n, 32n, 3_000n, 7n).repeat(2)}`
+    return `0x${told(1n, 0n, 500_100n)}${told(0n, 0n, 0n).repeat(count - 1)}`
+  })
+  const gas = { failure: 'gas' }
+  t.strictSame(await readTokens(client, reads, 'latest'), [gas, gas, { balance: 7n }, { balance: 7n }])
+  t.equal(client.asked.length, 2)
+  for (const { method, params } of client.asked) {
+    t.equal(method, 'eth_call')
+    t.match(params, [{ gas: '0xf42400', to: undefined }, 'latest'])
+  }
+})
+
+t.test(
+  'what is said of a balance is told apart: nothing, too much, no answer; and a node without such calls is asked one by one',
+  async (t) => {
+    const read = async (answer: string | RpcResult, alone: string | RpcResult = SILENCE) => {
+      const client = reader(({ params }) => ((params[0] as { to?: string }).to === undefined ? answer : alone))
+      return (await readTokens(client, [{ token: TOKEN, owner: ALICE }], 'latest'))[0]
+    }
+    t.strictSame(await read(`0x${told(2n, 32n, 3_000n, 7n)}`), { balance: 7n })
+    t.strictSame(await read(`0x${told(2n, 64n, 3_000n, 7n)}`), { balance: 7n }, 'padding is tolerated')
+    t.strictSame(await read(`0x${told(2n, 4_194_304n, 400_000n)}`), { failure: 'size' })
+    t.strictSame(await read(`0x${told(2n, 0n, 100n)}`), { failure: 'none' }, 'no contract is there')
+    t.strictSame(await read(`0x${told(1n, 100n, 3_000n)}`), { failure: 'none' }, 'it reverted')
+    t.strictSame(await read(`0x${told(1n, 0n, 500_100n)}`), { failure: 'gas' })
+    t.strictSame(await read(SILENCE), { failure: 'unread' })
+    for (const refused of [REVERTED, '0x', UNKNOWN_CALL]) {
+      t.strictSame(await read(refused, encode(['uint256'], [7])), { balance: 7n })
+      t.strictSame(await read(refused, REVERTED), { failure: 'none' })
+      t.strictSame(await read(refused, '0x'), { failure: 'none' })
+      t.strictSame(await read(refused, OUT_OF_GAS), { failure: 'gas' })
+      t.strictSame(await read(refused, `0x${'00'.repeat(2_000)}`), { failure: 'size' })
+      t.strictSame(await read(refused, TOO_LARGE), { failure: 'size' })
+      t.strictSame(await read(refused), { failure: 'unread' })
+    }
+    await t.rejects(read(PRUNED), { code: 'rpc_error' })
+  },
+)
 
 t.test('contracts are remembered; accounts, delegated ones too, only for a while; memory is bounded', async (t) => {
   const code: Record<string, string> = { '0xa': '0x6001', '0xb': '0x', '0xc': `0xef0100${'11'.repeat(20)}` }

@@ -35,7 +35,7 @@ const apikey: Writers<ApiKeyEvent> = {
   events: { ApiKeyIssued: ['operator'], ApiKeyRevoked: ['operator'] },
 }
 
-const asset: Writers<AssetEvent> = { rows: ['assets'], events: { AssetRegistered: ['api'] } }
+const asset: Writers<AssetEvent> = { rows: ['assets'], events: { AssetRegistered: ['api'], AssetRemoved: ['api'] } }
 
 const balance: Writers<BalanceEvent> = {
   rows: ['balances'],

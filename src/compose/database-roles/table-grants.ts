@@ -52,6 +52,7 @@ export const TABLE_GRANTS: Readonly<Record<Table, TableGrants>> = {
   prices: readBy(['api', 'operator'], { follower: 'SELECT, INSERT, UPDATE, DELETE' }),
   role_rights: {},
   sealed_keys: { signer: 'SELECT, INSERT, UPDATE' },
+  unread_tokens: readBy(['api', 'operator'], { follower: 'SELECT, INSERT, UPDATE, DELETE' }),
   // The API hands the sealed key to who asked for it; the dispatcher deletes it in time, and cannot read it.
   wallet_export_files: { api: 'SELECT', dispatcher: 'SELECT (expires_at), DELETE' },
 }

@@ -6,6 +6,7 @@ import { isDown } from '../ports.ts'
 import { bursar, gwei, startProcess } from '../words.ts'
 import type { Unsound } from './find-unsound.ts'
 import { followingOf, judgeFailedJobs, judgeService, liveOf } from './judge-service.ts'
+import { judgeTokens } from './judge-tokens.ts'
 import type { Facts } from './read-facts.ts'
 
 export type JudgeContext = {
@@ -25,6 +26,7 @@ export function judge(facts: Facts, context: JudgeContext): Finding[] {
     ...judgeOutages(facts, context),
     ...(isDown(service) ? [] : judgeService(service, { chains, limits, parties })),
     ...(isDown(unsound) ? [] : unsound).map(notAsRecorded),
+    ...(isDown(service) ? [] : judgeTokens(service.unreadTokens, chains)),
     ...chains.filter(isOverCap).map(overCap),
     ...(isDown(lanes) ? [] : lanes).flatMap((lane) => {
       const chain = chains.find(({ settings }) => settings.chainId === lane.lane.chainId) ?? null

@@ -16,6 +16,22 @@ export type BannedKey = { readonly keyId: string; readonly walletId: string | nu
 /** Things of one sort that should have moved by now: the oldest, and how many at most a hundred. */
 export type WaitingWork = { readonly name: string; readonly ids: readonly string[] }
 
+/** A token in quarantine. */
+export type TokenNow = {
+  readonly chainId: number
+  /** EIP-55. */
+  readonly contract: string
+  readonly reason: string
+  /** Since its balances may be out of date. */
+  readonly sinceMs: number
+  /** Until it is tried again; negative when it is due. */
+  readonly retryInMs: number
+  /** How often it was tried in vain. */
+  readonly attempts: number
+  /** Tenants that registered it; none for a token that is configured. */
+  readonly tenants: readonly string[]
+}
+
 export type ServiceFacts = {
   readonly processes: readonly ProcessNow[]
   readonly leaders: readonly LeaderNow[]
@@ -23,6 +39,8 @@ export type ServiceFacts = {
   readonly cursors: readonly CursorNow[]
   readonly bannedKeys: readonly BannedKey[]
   readonly waiting: readonly WaitingWork[]
+  /** Tokens in quarantine, the newest first. */
+  readonly unreadTokens: readonly TokenNow[]
   /** `null` where everything is pinned, or no IPFS node is configured. */
   readonly unpinned: { readonly count: number; readonly cid: string } | null
   /** By chain id: how many are deep enough and not final yet, and the lowest of them. */
@@ -51,6 +69,7 @@ export type ServiceFactsPorts = {
 /** Of each sort of waiting work. */
 const MAX_WAITING = 100
 const MAX_BANNED = 100
+const MAX_TOKENS = 50
 const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})::double precision * 1000`
 
 /** @param before what was asked for later may still be on its way */
@@ -58,24 +77,26 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
   const { pool, sources } = ports
   const rows = async <T extends object>(text: string, values: unknown[] = []) =>
     (await pool.query<T>(text, values)).rows
-  const [processes, leaders, subscriptions, cursors, bannedKeys, unpinned, unsettled, waiting] = await Promise.all([
-    readProcesses(pool),
-    rows<LeaderNow>(
-      `SELECT name, holder, -${age('expires_at')} AS "expiresInMs" FROM leases
+  const [processes, leaders, subscriptions, cursors, bannedKeys, unreadTokens, unpinned, unsettled, waiting] =
+    await Promise.all([
+      readProcesses(pool),
+      rows<LeaderNow>(
+        `SELECT name, holder, -${age('expires_at')} AS "expiresInMs" FROM leases
         WHERE holder IS NOT NULL AND name !~ '^(sign|submit)-' ORDER BY name`,
-    ),
-    rows<SubscriptionNow>(LAGS),
-    readCursors(pool),
-    rows<BannedKey>(
-      `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
-    ),
-    readUnpinned(ports, before),
-    readUnsettled(ports),
-    Promise.all(
-      sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
-    ),
-  ])
-  return { processes, leaders, subscriptions, cursors, bannedKeys, unpinned, unsettled, waiting }
+      ),
+      rows<SubscriptionNow>(LAGS),
+      readCursors(pool),
+      rows<BannedKey>(
+        `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
+      ),
+      rows<TokenNow>(TOKENS),
+      readUnpinned(ports, before),
+      readUnsettled(ports),
+      Promise.all(
+        sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
+      ),
+    ])
+  return { processes, leaders, subscriptions, cursors, bannedKeys, unreadTokens, unpinned, unsettled, waiting }
 }
 
 export async function readProcesses(pool: Pool): Promise<ProcessNow[]> {
@@ -88,6 +109,12 @@ export async function readCursors(pool: Pool): Promise<CursorNow[]> {
                   FROM chain_cursors`
   return (await pool.query<CursorNow>(text)).rows
 }
+
+const TOKENS = `
+  SELECT u.chain_id AS "chainId", u.contract, u.reason, ${age('u.since')} AS "sinceMs", -${age('u.retry_at')} AS "retryInMs", u.attempts,
+         ARRAY(SELECT tenant_id FROM assets a WHERE a.chain_id = u.chain_id AND lower(a.contract_address) = lower(u.contract)
+                  AND a.removed_at IS NULL ORDER BY tenant_id) AS tenants
+    FROM unread_tokens u WHERE u.quarantined_at IS NOT NULL ORDER BY u.quarantined_at DESC LIMIT ${MAX_TOKENS}`
 
 /** How long the oldest event after each checkpoint has waited. */
 const LAGS = `

@@ -1,0 +1,111 @@
+/** Removes a token that a tenant registered: it cannot be named any more, and its balances are not read for the tenant. */
+import type { Pool } from 'pg'
+import { parseAddress } from '../chain/address.ts'
+import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
+import { change } from '../event-log/aggregate.ts'
+import { StreamConflict } from '../event-log/commit.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { AssetBooks } from './asset-books.ts'
+import type { AssetChain } from './asset-index.ts'
+import type { FindRemoved, RemovedAsset } from './find-removed.ts'
+import { assetAggregate, assetStreamId } from './projection.ts'
+
+const FIELD = 'asset_id'
+const ERC20_ID = /^eip155:(\d{1,19})\/erc20:(0x[0-9a-fA-F]{40})$/
+const NATIVE_ID = /^eip155:\d+\/slip44:\d+$/
+/** Of the transfers that are in the way, the answer names so many. */
+const MAX_NAMED = 20
+
+export type RemoveAssetPorts = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly books: AssetBooks
+  readonly findRemoved: FindRemoved
+}
+
+export type Removal = RemovedAsset & { readonly chain: AssetChain }
+
+/**
+ * Removing what was removed before changes nothing and answers the same. What is pending of the token is looked up before the
+ * removal is recorded: a transfer that is accepted at the same instant is sent all the same.
+ *
+ * @param chains of the caller's environment
+ * @param assetId CAIP-19, in any case of the address
+ * @throws ValidationFailed `invalid_asset_id`; NotFound `asset_not_found`; Conflict `asset_not_registered` for what is not
+ *   the tenant's to remove, or `asset_has_pending_transactions`
+ */
+export type RemoveAsset = (
+  chains: readonly AssetChain[],
+  assetId: string,
+  context: { readonly metadata: Metadata },
+) => Promise<Removal>
+
+export function createRemoveAsset(ports: RemoveAssetPorts): RemoveAsset {
+  const { pool, log, books, findRemoved } = ports
+  return async (chains, assetId, { metadata }) => {
+    const { tenantId } = metadata
+    const { chain, contract } = readId(chains, assetId)
+    const known = (await books.open(tenantId, chain, { fresh: true })).byContract(contract)
+    if (known !== undefined && known.source !== 'registered') throw notYours(known.symbol)
+    if (known !== undefined) {
+      await requireNothingPending(pool, tenantId, known.assetId)
+      await record(log, tenantId, known.assetId, metadata)
+      await books.open(tenantId, chain, { fresh: true })
+    }
+    const removed = await findRemoved(tenantId, chain, contract)
+    if (removed === null) throw new NotFound('asset')
+    return { ...removed, chain }
+  }
+}
+
+function readId(chains: readonly AssetChain[], assetId: string): { chain: AssetChain; contract: string } {
+  if (NATIVE_ID.test(assetId)) throw notYours('The native currency')
+  const [, chainId, address] = ERC20_ID.exec(assetId) ?? []
+  if (chainId === undefined || address === undefined) {
+    throw ValidationFailed.field(
+      FIELD,
+      'invalid_asset_id',
+      `${FIELD} must be an id as GET /v1/assets lists it, percent-encoded: eip155%3A1%2Ferc20%3A0x….`,
+    )
+  }
+  const chain = chains.find((one) => String(one.chainId) === chainId)
+  if (chain === undefined) throw new NotFound('asset')
+  return { chain, contract: parseAddress(address, FIELD) }
+}
+
+async function record(log: EventLog, tenantId: string, assetId: string, metadata: Metadata): Promise<void> {
+  const now = log.now()
+  const loaded = await log.load(assetAggregate, assetStreamId(tenantId, assetId))
+  const removed = change(assetAggregate, loaded, { type: 'RemoveAsset', now }, { metadata, now })
+  if (removed === null) return
+  await log.append({ changes: [removed] }).catch((error) => {
+    // Two requests at the same instant: the other one removed it.
+    if (!(error instanceof StreamConflict)) throw error
+  })
+}
+
+/** Each branch has a partial index of its own. */
+const PENDING = `
+  SELECT transaction_id FROM transactions WHERE tenant_id = $1 AND asset_id = $2
+     AND state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+  UNION ALL
+  SELECT transaction_id FROM transactions WHERE tenant_id = $1 AND asset_id = $2 AND state = 'mined'
+  LIMIT ${MAX_NAMED}`
+
+async function requireNothingPending(pool: Pool, tenantId: string, assetId: string): Promise<void> {
+  const { rows } = await pool.query<{ transaction_id: string }>(PENDING, [tenantId, assetId])
+  if (rows.length === 0) return
+  throw new Conflict(
+    'asset_has_pending_transactions',
+    'Transactions of the asset are pending: wait until they are final, or cancel them, and remove it then.',
+    { transaction_ids: rows.map(({ transaction_id }) => transaction_id) },
+  )
+}
+
+function notYours(symbol: string): Conflict {
+  return new Conflict(
+    'asset_not_registered',
+    `${symbol} is part of this installation and cannot be removed: only tokens that you registered can.`,
+  )
+}

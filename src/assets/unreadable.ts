@@ -1,0 +1,66 @@
+/** Which tokens are in quarantine, because their contracts cannot be read: their balances may be out of date. */
+import type { Pool } from 'pg'
+import type { Asset } from '../core/assets.ts'
+import { Conflict } from '../core/errors.ts'
+
+/** What the contract did: `gas`, it used more than a read may; `size`, it answered too much; `none`, nothing; `timeout`, not in time. */
+export const UNREADABLE_REASONS = ['gas', 'size', 'none', 'timeout'] as const
+
+export type Unreadable = {
+  /** ISO 8601. */
+  readonly since: string
+  readonly reason: (typeof UNREADABLE_REASONS)[number]
+  /** ISO 8601: when it is tried again. */
+  readonly retryAt: string
+}
+
+/** `null` for a token that is read, and for the native currency. */
+export type UnreadableOf = (chainId: number, asset: Pick<Asset, 'contract'>) => Unreadable | null
+
+type UnreadableRow = {
+  readonly chain_id: number
+  readonly contract: string
+  readonly since: Date
+  readonly reason: Unreadable['reason']
+  readonly retry_at: Date
+}
+
+export async function readUnreadable(pool: Pool, chainIds: readonly number[]): Promise<UnreadableOf> {
+  const { rows } = await pool.query<UnreadableRow>({
+    name: 'unreadable_tokens',
+    text: `SELECT chain_id, contract, since, reason, retry_at FROM unread_tokens
+            WHERE chain_id = ANY ($1) AND quarantined_at IS NOT NULL`,
+    values: [chainIds],
+  })
+  const found = new Map(rows.map((row) => [`${row.chain_id} ${row.contract}`, toUnreadable(row)]))
+  return (chainId, { contract }) => (contract === null ? null : (found.get(`${chainId} ${contract}`) ?? null))
+}
+
+/** @throws Conflict `token_unreadable` */
+export type RequireReadable = (chainId: number, asset: Asset) => Promise<void>
+
+/** Refuses what needs the balance of a token that cannot be read. */
+export function createRequireReadable(pool: Pool): RequireReadable {
+  return async (chainId, { contract, symbol }) => {
+    if (contract === null) return
+    const { rows } = await pool.query<UnreadableRow>({
+      name: 'unreadable_token',
+      text: `SELECT chain_id, contract, since, reason, retry_at FROM unread_tokens
+              WHERE chain_id = $1 AND contract = $2 AND quarantined_at IS NOT NULL`,
+      values: [chainId, contract],
+    })
+    const [row] = rows
+    if (row === undefined) return
+    const { since, reason, retryAt } = toUnreadable(row)
+    throw new Conflict(
+      'token_unreadable',
+      `The contract of ${symbol} (${contract}) cannot be read since ${since}, so what the wallet holds of it is not known. ` +
+        `It is tried again at ${retryAt}: send the request again after that.`,
+      { contract_address: contract, since, reason, retry_at: retryAt },
+    )
+  }
+}
+
+function toUnreadable({ since, reason, retry_at }: UnreadableRow): Unreadable {
+  return { since: since.toISOString(), reason, retryAt: retry_at.toISOString() }
+}

@@ -1,0 +1,82 @@
+/** Reads one token for all wallets that may hold it, page by page: when it was registered, and when it answers again. */
+import type { Pool } from 'pg'
+import type { EventLog } from '../event-log/log.ts'
+import { appendDecided } from './append-decided.ts'
+import type { BalanceChain } from './chain.ts'
+import { decideReadings } from './decide-readings.ts'
+import type { KnownAssets } from './known-assets.ts'
+import type { LoadBalances } from './load-balances.ts'
+import { type Holding, newestBlock, type Reading } from './read-holdings.ts'
+
+/** Ten calls of a node and one commit. */
+const WALLETS_PER_PAGE = 1_000
+
+export type ReadTokenPorts = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly load: LoadBalances
+  readonly knownAssets: KnownAssets
+}
+
+export type TokenPages = {
+  /** EIP-55. */
+  readonly contract: string
+  /** Only the wallets of this tenant. */
+  readonly tenantId?: string | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Reads a page. `null` ends the run. */
+  readonly read: (
+    holdings: readonly Holding[],
+    at: { readonly blockNumber: number; readonly blockHash: string },
+  ) => Promise<readonly Reading[] | null>
+}
+
+/**
+ * Reads at the newest block, so that nothing is older than what the follower left out, and records what is news.
+ *
+ * @returns false when a page ended the run, or the signal
+ * @throws Unavailable when no node answers
+ */
+export type ReadToken = (chain: BalanceChain, pages: TokenPages) => Promise<boolean>
+
+type WalletRow = { readonly wallet_id: string; readonly tenant_id: string; readonly address: string }
+
+export function createReadToken({ pool, log, load, knownAssets }: ReadTokenPorts): ReadToken {
+  return async (chain, { contract, tenantId, signal, read }) => {
+    let after = ''
+    for (;;) {
+      const wallets = await nextHolders(pool, chain, { contract, tenantId, after })
+      const last = wallets.at(-1)
+      if (last === undefined) return true
+      if (signal?.aborted) return false
+      after = last.wallet_id
+      const assets = await knownAssets(chain, [...new Set(wallets.map(({ tenant_id }) => tenant_id))])
+      const holdings = wallets.flatMap(({ wallet_id: walletId, tenant_id, address }): Holding[] => {
+        const asset = assets.get(tenant_id)?.find((known) => known.contract === contract)
+        return asset === undefined ? [] : [{ walletId, tenantId: tenant_id, address, asset, orphaned: null }]
+      })
+      const readings = await read(holdings, await newestBlock(chain))
+      if (readings === null) return false
+      await appendDecided(log, () =>
+        decideReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
+      )
+    }
+  }
+}
+
+type Page = { readonly contract: string; readonly tenantId: string | undefined; readonly after: string }
+
+/** Wallets of the tenants that know the token: all of them, when it is configured. */
+async function nextHolders(pool: Pool, chain: BalanceChain, { contract, tenantId, after }: Page): Promise<WalletRow[]> {
+  const configured = chain.tokens.some((token) => token.contract === contract)
+  const known = `tenant_id IN (SELECT tenant_id FROM assets
+                   WHERE chain_id = $1 AND lower(contract_address) = lower($3) AND removed_at IS NULL)`
+  const { rows } = await pool.query<WalletRow>(
+    `SELECT wallet_id, tenant_id, address FROM wallets
+      WHERE chain_id = $1 AND address IS NOT NULL AND wallet_id > $2
+        AND ($4::text IS NULL OR tenant_id = $4) AND ${configured ? '$3::text IS NOT NULL' : known}
+      ORDER BY wallet_id LIMIT ${WALLETS_PER_PAGE}`,
+    [chain.chainId, after, contract, tenantId ?? null],
+  )
+  return rows
+}

@@ -1,0 +1,101 @@
+/**
+ * Takes tokens back that could not be read: tries each again when its time has come, with a few reads first, and then reads
+ * it for every wallet that may hold it. A contract that still does harm costs those few reads of bounded gas at each try.
+ */
+import type { Pool } from 'pg'
+import { rpcCall } from '../chain/json-rpc.ts'
+import { BursarError } from '../core/errors.ts'
+import type { BalanceChain, BalanceChainOf } from './chain.ts'
+import { type Holding, readHoldings } from './read-holdings.ts'
+import type { ReadToken } from './read-token.ts'
+import type { DueToken, FailedToken, UnreadTokens } from './unread-tokens.ts'
+
+/** Tokens that are tried in one run; the others wait for the next, some seconds later. */
+const TOKENS_PER_RUN = 20
+/** More than one: a contract may refuse single holders. */
+const TRIAL_READS = 10
+
+export type RetryTokensPorts = {
+  readonly pool: Pool
+  readonly unread: UnreadTokens
+  readonly readToken: ReadToken
+  readonly chainOf: BalanceChainOf
+}
+
+export type Retried = { readonly settled: readonly string[]; readonly failed: readonly string[] }
+
+/** @throws Unavailable when no node answers: the tokens are due again at the next run */
+export type RetryTokens = (chainId: number, options?: { readonly signal?: AbortSignal }) => Promise<Retried>
+
+export function createRetryTokens(ports: RetryTokensPorts): RetryTokens {
+  const { unread, chainOf } = ports
+  return async (chainId, { signal } = {}) => {
+    const chain = chainOf(chainId)
+    const settled: string[] = []
+    const failed: string[] = []
+    for (const token of await unread.due(chainId, TOKENS_PER_RUN)) {
+      if (signal?.aborted) break
+      if (await readAnew(ports, chain, token, signal)) settled.push(token.contract)
+      else failed.push(token.contract)
+    }
+    return { settled, failed }
+  }
+}
+
+/** @returns whether all of its balances were read, and nothing was missed meanwhile */
+async function readAnew(
+  { pool, unread, readToken }: RetryTokensPorts,
+  chain: BalanceChain,
+  { contract, missed: before }: DueToken,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const { chainId } = chain
+  const refuse = async (failed: readonly FailedToken[]): Promise<null> => {
+    await unread.note(chainId, await blamed(chain, failed))
+    return null
+  }
+  let missed: string | null = before
+  let released = false
+  const complete = await readToken(chain, {
+    contract,
+    signal,
+    read: async (holdings, at) => {
+      if (!released) {
+        const trial = await readHoldings(chain, holdings.slice(0, TRIAL_READS), at)
+        if (trial.failed.length > 0) return refuse(trial.failed)
+        // From here on blocks are read with it again: what they left out before is older than what is read now.
+        missed = await unread.release(chainId, contract)
+        released = true
+      }
+      const { readings, failed } = await readHoldings(chain, holdings, at)
+      if (failed.length > 0) return refuse(failed)
+      // A balance that was recorded above this block belongs to a fork: it is corrected when the chain is as high.
+      return (await isAhead(pool, holdings, at.blockNumber)) ? null : readings
+    },
+  })
+  const settled = complete && missed !== null && (await unread.settle(chainId, { contract, missed }))
+  if (!settled && !signal?.aborted) await unread.putOff(chainId, contract)
+  return settled
+}
+
+/** A node that answers everything but this contract is not to blame for the silence. */
+async function blamed({ foreign }: BalanceChain, failed: readonly FailedToken[]): Promise<readonly FailedToken[]> {
+  if (!failed.some(({ reason }) => reason === 'unread')) return failed
+  try {
+    await rpcCall(foreign, 'eth_blockNumber')
+  } catch (error) {
+    if (error instanceof BursarError) return failed
+    throw error
+  }
+  return failed.map((one) => (one.reason === 'unread' ? { ...one, reason: 'timeout' } : one))
+}
+
+async function isAhead(pool: Pool, holdings: readonly Holding[], blockNumber: number): Promise<boolean> {
+  const { rows } = await pool.query({
+    name: 'balances_ahead',
+    text: `SELECT FROM unnest($1::text[], $2::text[]) AS holding(wallet_id, asset_id)
+             JOIN balances b USING (wallet_id, asset_id) WHERE b.block_number > $3 LIMIT 1`,
+    values: [holdings.map(({ walletId }) => walletId), holdings.map(({ asset }) => asset.assetId), blockNumber],
+  })
+  return rows.length > 0
+}

@@ -1,0 +1,133 @@
+/**
+ * Which balances of tokens the reconciliation reads next: of each tenant some that are not zero, and some of all, in turns,
+ * so that every one has its turn whatever other tenants hold.
+ */
+import type { Pool } from 'pg'
+import { assetOf, type BalanceChain, chainPrefix, type RegisteredToken } from './chain.ts'
+import type { KnownAssets } from './known-assets.ts'
+import type { Holding } from './read-holdings.ts'
+
+/** Balances of a tenant that are not zero, in one run: those may change without a log (rebasing tokens). */
+const HELD_PER_TENANT = 500
+/** Balances of a tenant, zero or never seen too, in one run. A wallet is never cut: with more tokens than this it is one wallet. */
+const SWEPT_PER_TENANT = 300
+
+export type WalletRow = { readonly wallet_id: string; readonly tenant_id: string; readonly address: string }
+
+export type TokenRotation = {
+  /** The next balances of these tenants. Never more than 800 of one, or what one wallet of it may hold. */
+  readonly next: (chain: BalanceChain, tenantIds: readonly string[]) => Promise<Holding[]>
+}
+
+/**
+ * Where each rotation stands is kept in memory. A process that starts begins at a place by chance: one that starts often
+ * still comes to every balance.
+ */
+export function createTokenRotation({
+  pool,
+  knownAssets,
+}: {
+  readonly pool: Pool
+  readonly knownAssets: KnownAssets
+}): TokenRotation {
+  const places = new Map<string, Place>()
+
+  async function placeOf(chain: BalanceChain, tenantId: string): Promise<Place> {
+    const key = `${chain.chainId} ${tenantId}`
+    const place = places.get(key) ?? (await somewhere(pool, chain.chainId, tenantId))
+    places.set(key, place)
+    return place
+  }
+
+  return {
+    async next(chain, tenantIds) {
+      const known = await knownAssets(chain, tenantIds)
+      const holdings: Holding[] = []
+      for (const tenantId of tenantIds) {
+        const tokens = (known.get(tenantId) ?? []).filter(({ contract }) => contract !== null)
+        if (tokens.length === 0) continue
+        const place = await placeOf(chain, tenantId)
+        const held = await takeHeld(pool, chain, tenantId, place)
+        const wallets = await takeWallets(pool, chain.chainId, tenantId, place, tokens.length)
+        holdings.push(
+          ...held,
+          ...wallets.flatMap((wallet) => tokens.map((asset) => ({ ...wallet, asset, ...NOT_ORPHANED }))),
+        )
+      }
+      return onceEach(holdings)
+    },
+  }
+}
+
+/** The last that was read, of those that are held and of the wallets. */
+type Place = { held: readonly [walletId: string, assetId: string]; wallet: string }
+
+const NOT_ORPHANED = { orphaned: null } as const
+
+async function somewhere(pool: Pool, chainId: number, tenantId: string): Promise<Place> {
+  const { rows } = await pool.query<{ wallet_id: string }>(
+    'SELECT wallet_id FROM wallets WHERE tenant_id = $1 AND chain_id = $2 AND address IS NOT NULL ORDER BY random() LIMIT 1',
+    [tenantId, chainId],
+  )
+  const wallet = rows[0]?.wallet_id ?? ''
+  return { held: [wallet, ''], wallet }
+}
+
+type HeldRow = WalletRow & RegisteredToken & { readonly asset_id: string }
+
+async function takeHeld(pool: Pool, chain: BalanceChain, tenantId: string, place: Place): Promise<Holding[]> {
+  const rows = await fromPlace(HELD_PER_TENANT, async (limit, wrapped) => {
+    const [wallet, asset] = wrapped ? ['', ''] : place.held
+    const page = await pool.query<HeldRow>({
+      name: 'tokens_held',
+      text: `SELECT b.wallet_id, b.tenant_id, w.address, b.asset_id, a.contract_address, a.symbol, a.decimals
+               FROM balances b
+               JOIN wallets w ON w.wallet_id = b.wallet_id AND w.address IS NOT NULL
+               LEFT JOIN assets a ON a.tenant_id = b.tenant_id AND a.asset_id = b.asset_id AND a.removed_at IS NULL
+              WHERE b.tenant_id = $1 AND split_part(b.asset_id, '/', 1) = $2 AND b.balance <> 0
+                AND b.asset_id LIKE '%/erc20:%' AND (b.wallet_id, b.asset_id) > ($3, $4)
+              ORDER BY b.wallet_id, b.asset_id LIMIT $5`,
+      values: [tenantId, chainPrefix(chain.chainId), wallet, asset, limit],
+    })
+    return page.rows
+  })
+  const last = rows.at(-1)
+  if (last !== undefined) place.held = [last.wallet_id, last.asset_id]
+  return rows.flatMap((row) => {
+    const asset = assetOf(chain, row)
+    return asset === null ? [] : [{ ...holderOf(row), asset, ...NOT_ORPHANED }]
+  })
+}
+
+async function takeWallets(pool: Pool, chainId: number, tenantId: string, place: Place, tokens: number) {
+  const rows = await fromPlace(Math.max(1, Math.floor(SWEPT_PER_TENANT / tokens)), async (limit, wrapped) => {
+    const page = await pool.query<WalletRow>({
+      name: 'wallets_to_sweep',
+      text: `SELECT wallet_id, tenant_id, address FROM wallets
+              WHERE tenant_id = $1 AND chain_id = $2 AND address IS NOT NULL AND wallet_id > $3
+              ORDER BY wallet_id LIMIT $4`,
+      values: [tenantId, chainId, wrapped ? '' : place.wallet, limit],
+    })
+    return page.rows
+  })
+  place.wallet = rows.at(-1)?.wallet_id ?? ''
+  return rows.map(holderOf)
+}
+
+/** The next rows behind the place, and from the beginning when there are too few; some of them may be there twice. */
+async function fromPlace<Row>(
+  limit: number,
+  take: (limit: number, wrapped: boolean) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows = await take(limit, false)
+  return rows.length === limit ? rows : [...rows, ...(await take(limit - rows.length, true))]
+}
+
+function holderOf(row: WalletRow): { walletId: string; tenantId: string; address: string } {
+  return { walletId: row.wallet_id, tenantId: row.tenant_id, address: row.address }
+}
+
+/** A short list is gone round twice: each wallet and asset once. */
+function onceEach(holdings: readonly Holding[]): Holding[] {
+  return [...new Map(holdings.map((holding) => [`${holding.walletId} ${holding.asset.assetId}`, holding])).values()]
+}

@@ -1,0 +1,117 @@
+/** Assets over HTTP on a real PostgreSQL and a real chain, on which tokens are deployed, honest and hostile. */
+import { readFile } from 'node:fs/promises'
+import { AbiCoder } from 'ethers/abi'
+import type { Test } from 'tap'
+import { createAssetBooks } from '../../src/assets/asset-books.ts'
+import { createDescribeAsset } from '../../src/assets/describe-asset.ts'
+import { createFindRemoved } from '../../src/assets/find-removed.ts'
+import { createListAssets } from '../../src/assets/list-assets.ts'
+import { createRegisterAsset } from '../../src/assets/register-asset.ts'
+import { createRemoveAsset } from '../../src/assets/remove-asset.ts'
+import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
+import { assetRoutes } from '../../src/assets/routes.ts'
+import { toChecksumAddress } from '../../src/chain/address.ts'
+import { createChainClients } from '../../src/chain/client-set.ts'
+import type { ChainSettings } from '../../src/chain/settings.ts'
+import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { sendMined, withAnvil } from './anvil.ts'
+import { startTestApp } from './http.ts'
+import { withLog } from './log.ts'
+import { compileSolidity, contractIn } from './solidity.ts'
+
+const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
+export const RICH = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const HOSTILE = contractIn(compileSolidity('HostileToken.sol'), 'HostileToken')
+export const DAI = '0x6B175474E89094C44Da98b954EedeAC495271d0F'
+
+function settings(network: 'ethereum' | 'polygon', chainId: number, url: string): ChainSettings {
+  return {
+    network,
+    environment: 'mainnet',
+    chainId,
+    rpcUrls: [url],
+    confirmations: 2,
+    minTipWei: 1n,
+    maxFeePerGasWei: 10n ** 12n,
+    pollIntervalMs: 20,
+    multicall3Address: null,
+    priceFeeds: {},
+    tokens: [{ symbol: 'DAI', address: DAI, decimals: 18 }],
+  }
+}
+
+/** A chain on which tokens can be deployed, and a second one whose node is away. */
+export async function withAssets(t: Test) {
+  const { pool, log } = await withLog(t)
+  const anvil = await withAnvil(t, { mining: 'each' })
+  const ethereum = settings('ethereum', 1000001, anvil.url)
+  const polygon = { ...settings('polygon', 1000137, `http://127.0.0.1:${await freePort()}`), tokens: [] }
+  const chains = createChainClients({ chains: [ethereum, polygon], timeoutMs: 2_000, now: Date.now, log: SILENT })
+  t.after(() => chains.close())
+  const compose = () => {
+    const books = createAssetBooks(pool)
+    const findRemoved = createFindRemoved(pool)
+    return {
+      resolve: createResolveAsset(books),
+      describe: createDescribeAsset(books),
+      routes: assetRoutes({
+        chainsOf: (environment) =>
+          chains.all.map((chain) => chain.settings).filter((chain) => chain.environment === environment),
+        chainOf: (key) => chains.get(key).settings,
+        listAssets: createListAssets({ pool, books }),
+        registerAsset: createRegisterAsset({
+          log,
+          books,
+          findReplay: createFindReplay(pool),
+          findRemoved,
+          rpcOf: (chainId) => {
+            const chain = chains.byChainId(chainId)
+            if (chain === undefined) throw new Error('the chain is configured')
+            return chain.foreign
+          },
+        }),
+        removeAsset: createRemoveAsset({ pool, log, books, findRemoved }),
+      }),
+    }
+  }
+  const { routes, ...rest } = compose()
+  const { send } = await startTestApp({ routes })
+  return {
+    ...rest,
+    pool,
+    log,
+    ethereum,
+    another: compose,
+    deploy: (symbol: string, decimals: number) => deploy(anvil.url, symbol, decimals),
+    register: (body: object, headers = {}) => send({ method: 'POST', url: '/v1/assets', payload: body, headers }),
+    /** What a hostile token does: in its balances, in what it says of itself. */
+    hostile: async (reads: number, describes: number) => {
+      const args = AbiCoder.defaultAbiCoder().encode(['uint8', 'uint8'], [reads, describes])
+      const { contractAddress } = await sendMined(anvil.url, { from: RICH, data: HOSTILE.bytecode + args.slice(2) })
+      const address = toChecksumAddress(contractAddress ?? '')
+      const describe = (symbol: string, decimals: number) =>
+        sendMined(anvil.url, {
+          from: RICH,
+          to: address,
+          gas: '0x5f5e100',
+          data: HOSTILE.abi.encodeFunctionData('describe', [symbol, decimals]),
+        })
+      return { address, describe }
+    },
+    remove: (id: string, headers = {}) =>
+      send({ method: 'DELETE', url: `/v1/assets/${encodeURIComponent(id)}`, headers }),
+    list: (query = '', headers = {}) => send({ method: 'GET', url: `/v1/assets${query}`, headers }),
+  }
+}
+
+async function deploy(url: string, symbol: string, decimals: number): Promise<string> {
+  const file = new URL('../../src/contracts/artifacts/DemoToken.json', import.meta.url)
+  const { bytecode } = JSON.parse(await readFile(file, 'utf8')) as { bytecode: string }
+  const args = AbiCoder.defaultAbiCoder().encode(
+    ['string', 'string', 'uint8', 'address'],
+    [`${symbol} Coin`, symbol, decimals, RICH],
+  )
+  const { contractAddress } = await sendMined(url, { from: RICH, data: bytecode + args.slice(2) })
+  return toChecksumAddress(contractAddress ?? '')
+}
