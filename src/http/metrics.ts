@@ -2,6 +2,7 @@
  * What a process counts, in Prometheus' terms. Other modules are handed its functions and know nothing of Prometheus.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type ConnectionMetrics, createConnectionMetrics } from './connection-metrics.ts'
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
 import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
 
@@ -11,33 +12,34 @@ const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 /** A number for each combination of labels, read when Prometheus asks. */
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
-export type Metrics = ReorgMetrics & {
-  readonly registry: Registry
-  /** One answered request. `route` is the template, never the path: labels must stay few. */
-  readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
-  /** One batch of commits that became durable. */
-  readonly observeAppend: (batch: { readonly commits: number; readonly durationMs: number }) => void
-  /** One JSON-RPC call or batch. */
-  readonly observeRpc: (call: { network: string; method: string; outcome: string; durationMs: number }) => void
-  /** One job that ended. */
-  readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
-  /** Transactions that a lane signed at once. */
-  readonly countSigned: (signed: { network: string; transactions: number }) => void
-  /** One step of the export of a wallet's key. */
-  readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
-  /** One checkpoint that was not signed, because the log contradicts what was signed before. */
-  readonly countAuditRefusal: () => void
-  /** One piece of content that the IPFS node was to pin. */
-  readonly observePin: (pin: { outcome: string; durationMs: number }) => void
-  readonly mpc: MpcMetrics
-  /** Adds a gauge whose readings are made at each scrape: jobs by queue and state, lanes held, lags. */
-  readonly addGauge: (
-    name: string,
-    help: string,
-    labels: readonly string[],
-    read: () => Promise<readonly Reading[]>,
-  ) => void
-}
+export type Metrics = ReorgMetrics &
+  ConnectionMetrics & {
+    readonly registry: Registry
+    /** One answered request. `route` is the template, never the path: labels must stay few. */
+    readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
+    /** One batch of commits that became durable. */
+    readonly observeAppend: (batch: { readonly commits: number; readonly durationMs: number }) => void
+    /** One JSON-RPC call or batch. */
+    readonly observeRpc: (call: { network: string; method: string; outcome: string; durationMs: number }) => void
+    /** One job that ended. */
+    readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
+    /** Transactions that a lane signed at once. */
+    readonly countSigned: (signed: { network: string; transactions: number }) => void
+    /** One step of the export of a wallet's key. */
+    readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
+    /** One checkpoint that was not signed, because the log contradicts what was signed before. */
+    readonly countAuditRefusal: () => void
+    /** One piece of content that the IPFS node was to pin. */
+    readonly observePin: (pin: { outcome: string; durationMs: number }) => void
+    readonly mpc: MpcMetrics
+    /** Adds a gauge whose readings are made at each scrape: jobs by queue and state, lanes held, lags. */
+    readonly addGauge: (
+      name: string,
+      help: string,
+      labels: readonly string[],
+      read: () => Promise<readonly Reading[]>,
+    ) => void
+  }
 
 /** @param processName `api`, `signer`, …: a label on every metric of this process */
 export function createMetrics(processName: string): Metrics {
@@ -97,6 +99,7 @@ export function createMetrics(processName: string): Metrics {
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
     ...createReorgMetrics(registry),
+    ...createConnectionMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
     countAuditRefusal: () => refusals.inc(),
