@@ -8,7 +8,7 @@ import type { Clock, NewId } from '../core/ids.ts'
 import { DEFAULT_BODY } from './body-limits.ts'
 import type { Authenticator, Caller } from './caller.ts'
 import { clientErrorHandler } from './client-error.ts'
-import { type ConnectionLimits, connectionOptions, limitConnections } from './connections.ts'
+import { type ConnectionLimits, connectionOptions, limitConnections, limitRequests } from './connections.ts'
 import { addDocsPage } from './docs-page.ts'
 import { drainConnections } from './draining.ts'
 import { replyWithError } from './error-reply.ts'
@@ -81,6 +81,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   app.addHook('onRequest', (request, reply, done) => (request.is404 ? pathBook.reply(request, reply) : done()))
   app.addHook('preValidation', refuseUnstorableUrl)
   limitConnections(app, settings.connections, { trustedProxies: settings.trustedProxies, metrics })
+  limitRequests(app, settings.connections)
   drainConnections(app)
   app.addHook('onRoute', pathBook.note)
   observeRequests(app, { metrics, logger: settings.logRequests ? parts.logger : null })

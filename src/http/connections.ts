@@ -36,7 +36,6 @@ export function connectionOptions(limits: ConnectionLimits) {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionTimeout: SILENCE_MS,
-    maxRequestsPerSocket: limits.maxRequests,
     http: {
       headersTimeout: requestTimeoutMs,
       requestTimeout: requestTimeoutMs,
@@ -71,6 +70,22 @@ export function limitConnections(
       if (left === 0) open.delete(key)
       else open.set(key, left)
     })
+  })
+}
+
+/**
+ * Closes a connection after its share of requests, with the answer to the last one. Node's own limit would leave it open and
+ * answer what comes after with an empty 503.
+ */
+export function limitRequests(app: App, { maxRequests }: ConnectionLimits): void {
+  if (maxRequests === 0) return
+  const served = new WeakMap<Socket, number>()
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw
+    const count = (served.get(socket) ?? 0) + 1
+    served.set(socket, count)
+    if (count >= maxRequests) reply.header('connection', 'close')
+    done()
   })
 }
 

@@ -34,6 +34,14 @@ t.test('an empty environment is the sandbox on its defaults', async (t) => {
     logRequests: true,
     sandbox: true,
     trustedProxies: [],
+    serveMetrics: true,
+    connections: {
+      requestTimeoutMs: 30_000,
+      keepAliveTimeoutMs: 72_000,
+      max: 4_000,
+      maxPerAddress: 1_000,
+      maxRequests: 10_000,
+    },
   })
   t.same(config.keystore, { kind: 'directory', directory: join(process.cwd(), '.data', 'keystore'), key: null })
   t.same(config.chains, [])
@@ -62,6 +70,11 @@ t.test('a database makes it production, and each chain with nodes gets the defau
   })
   t.ok(ethereum?.tokens.some(({ symbol, address }) => symbol === 'USDC' && address === USDC))
   t.match(binance, { network: 'binance', environment: 'testnet', chainId: 97, confirmations: 12 })
+})
+
+t.test('a port of its own takes the metrics off the port of the API', async (t) => {
+  const { metricsPort, http } = loadConfig({ METRICS_PORT: '9464' })
+  t.strictSame([metricsPort, http.serveMetrics], [9_464, false])
 })
 
 t.test('a private chain in the place of a public one knows none of its contracts', async (t) => {
