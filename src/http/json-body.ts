@@ -12,6 +12,8 @@ import { whyUnstorable } from './storable-text.ts'
 
 /** Deeper nesting than any ABI or typed data has; keeps every later recursion over a body shallow. */
 const MAX_DEPTH = 48
+/** More members than any object of a request has; those of one object cost far more than those of many. */
+const MAX_MEMBERS = 512
 
 type Problem = { readonly code: string; readonly rule: string; readonly path: (string | number)[] }
 
@@ -20,7 +22,7 @@ type Problem = { readonly code: string; readonly rule: string; readonly path: (s
  *
  * @param maxValues how many values the route takes; asked only for a body with more than most routes take
  * @throws RequestRefused `malformed_json`
- * @throws ValidationFailed `too_many_values`, before anything is parsed; naming the field that is too deep, has a forbidden
+ * @throws ValidationFailed `too_many_values`, before anything is parsed; naming the field that is too deep or too wide, has a forbidden
  *   name or holds text that cannot be stored; `duplicate_field`
  */
 export function readJsonBody(body: Buffer, maxValues: () => number = () => DEFAULT_BODY.values): unknown {
@@ -92,7 +94,11 @@ function inspectArray(items: readonly unknown[], depth: number, escapes: boolean
 }
 
 function inspectObject(members: object, depth: number, escapes: boolean): Problem | null {
-  for (const name of Object.keys(members)) {
+  const names = Object.keys(members)
+  if (names.length > MAX_MEMBERS) {
+    return { code: 'too_many', rule: `must have at most ${MAX_MEMBERS} fields, not ${names.length}.`, path: [] }
+  }
+  for (const name of names) {
     const member: unknown = (members as Record<string, unknown>)[name]
     if (name === '__proto__' || (name === 'constructor' && isObject(member) && Object.hasOwn(member, 'prototype'))) {
       return { code: 'unknown_field', rule: 'is not a name that a request may use.', path: [name] }
