@@ -129,7 +129,7 @@ t.test('a header of which one counts is refused when it is sent twice', async (t
     ['HOST', 'x'],
     ['Content-Type', 'application/json'],
     ['idempotency-key', 'b'],
-  ]) {
+  ] as const) {
     const answer = await exchange(`${POST}Idempotency-Key: a\r\n${header}: ${value}\r\n${end}${BODY}`)
     t.match(answer, /^HTTP\/1\.1 400 .*sent more than once: send it once.*duplicate_header/s, header)
   }
@@ -231,7 +231,7 @@ t.test('text that cannot be stored is refused in paths and queries, whatever the
     ['note=%ed%a0%80', 'note'],
     ['%00=1', '%00'],
     ['%c0%80', '%c0%80'],
-  ]) {
+  ] as const) {
     const answer = await get(`/v1/search?${query}`)
     t.strictSame([answer.status, ...told(answer)], [422, `${name} invalid_text`], query)
   }

@@ -20,18 +20,9 @@ type Try = {
 }
 
 /** As they stand in a URL: NUL, half a surrogate pair, bytes that are no UTF-8, an overlong NUL, broken percent-encoding. */
-const IN_URLS = ['%00', 'a%00b', '%ed%a0%80', '%ff', '%c0%80', '%zz', '%', '%25', '%F0%9F%8F%A6']
+const IN_URLS = ['%00', '%ed%a0%80', '%ff', '%c0%80', '%zz', '%F0%9F%8F%A6']
 /** As they stand in a JSON text, in the place of a value. */
-const IN_BODIES = [
-  '"\\u0000"',
-  '"a\\u0000b"',
-  '"\\ud800"',
-  '"\\udfff\\ud800"',
-  '"\\u202e"',
-  '1e999',
-  '-0',
-  '{"\\u0000":1}',
-]
+const IN_BODIES = ['"a\\u0000b"', '"\\udfff\\ud800"', '1e999', '{"\\u0000":1}']
 const HEADERS = ['idempotency-key', 'prefer', 'traceparent', 'x-request-id', 'x-forwarded-for', 'if-none-match']
 const IN_HEADERS = ['\xff\xfe', 'a\tb', '%00', '"\\u0000"', '\u0085']
 /** Of all that changes something these do it at no cost, and record who asked, by which request, under which key. */
@@ -80,28 +71,26 @@ function triesOf(method: string, template: string, operation: Operation, ids: Re
   const inPath = parameters
     .filter((parameter) => parameter.in === 'path')
     .flatMap(({ name }) =>
-      IN_URLS.flatMap((text) => [text, `${ids[name] ?? ''}${text}`, `evt_wallet-${text}.1`]).map((text) =>
-        filled(template, { ...ids, [name]: text }),
-      ),
+      IN_URLS.flatMap((text) => shapes(text, ids[name] ?? '')).map((id) => filled(template, { ...ids, [name]: id })),
     )
   const inQuery = parameters
     .filter((parameter) => parameter.in === 'query')
-    .flatMap(({ name }) =>
-      IN_URLS.flatMap((text) => [
-        `${path}?${name}=${text}`,
-        `${path}?${name}=evt_wallet-${text}.1`,
-        `${path}?${text}=1`,
-      ]),
-    )
+    .flatMap(({ name }) => IN_URLS.flatMap((text) => shapes(text, 'a')).map((value) => `${path}?${name}=${value}`))
+  const inNames = IN_URLS.map((text) => `${path}?${text}=1`)
   const inHeaders =
     method === 'GET' || RECORDS_HEADERS.includes(template)
       ? HEADERS.flatMap((name) => IN_HEADERS.map((text) => ({ method, path, ...whole, headers: { [name]: text } })))
       : []
   return [
-    ...[...inPath, ...inQuery].map((unfit) => ({ method, path: unfit, ...whole })),
+    ...[...inPath, ...inQuery, ...inNames].map((unfit) => ({ method, path: unfit, ...whole })),
     ...inHeaders,
     ...(example === undefined ? [] : spoilt(example).map((body) => ({ method, path, body }))),
   ]
+}
+
+/** By itself, behind what could be meant, and inside the id of an event, which may hold almost anything. */
+function shapes(text: string, meant: string): string[] {
+  return [text, `${meant}${text}`, `evt_wallet-${text}.1`]
 }
 
 /** The path with ids that exist, or could. */
