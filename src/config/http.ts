@@ -1,5 +1,7 @@
 /** The settings of the API's edge: what a request and a connection may take of it. */
+import { isIP } from 'node:net'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { ruleOf } from './read-setting.ts'
 import { list, milliseconds } from './schema-kinds.ts'
 
 const SECOND = 1_000
@@ -64,6 +66,17 @@ export type HttpConfig = {
     readonly maxPerAddress: number
     readonly maxRequests: number
   }
+}
+
+/** Proxies that look like an address or a range and are none. */
+export function httpProblems({ TRUSTED_PROXIES = [] }: Static<TObject<typeof HTTP_SETTINGS>>): string[] {
+  const bad = TRUSTED_PROXIES.filter((proxy) => !/^[a-z]+$/.test(proxy) && !isRange(proxy))
+  return bad.map((proxy) => `TRUSTED_PROXIES ${ruleOf(HTTP_SETTINGS.TRUSTED_PROXIES)}, not ${JSON.stringify(proxy)}`)
+}
+
+function isRange(proxy: string): boolean {
+  const [address = '', bits = '0'] = proxy.split('/')
+  return isIP(address) !== 0 && Number(bits) <= (isIP(address) === 6 ? 128 : 32)
 }
 
 export function httpConfig(input: Static<TObject<typeof HTTP_SETTINGS>>): HttpConfig {

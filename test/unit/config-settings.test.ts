@@ -77,6 +77,16 @@ t.test('a port of its own takes the metrics off the port of the API', async (t) 
   t.strictSame([metricsPort, http.serveMetrics], [9_464, false])
 })
 
+t.test('a trusted proxy is an address, a range or the name of ranges', async (t) => {
+  const good = ['10.0.0.0/8', '::1', 'fd00::/8', 'loopback', 'uniquelocal']
+  t.strictSame(loadConfig({ TRUSTED_PROXIES: good.join(',') }).http.trustedProxies, good)
+  for (const bad of ['999.0.0.1', '10.0.0.0/33', 'fd00::/129', ':::', '1.2.3']) {
+    t.strictSame(problemsOf({ TRUSTED_PROXIES: `127.0.0.1,${bad}` }), [
+      `TRUSTED_PROXIES must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8, not "${bad}"`,
+    ])
+  }
+})
+
 t.test('a private chain in the place of a public one knows none of its contracts', async (t) => {
   const [chain] = loadConfig({
     SANDBOX: 'true',
