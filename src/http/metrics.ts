@@ -2,6 +2,7 @@
  * What a process counts, in Prometheus' terms. Other modules are handed its functions and know nothing of Prometheus.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type ConnectionMetrics, createConnectionMetrics } from './connection-metrics.ts'
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
 import { createQuotaMetrics, type QuotaMetrics } from './quota-metrics.ts'
 import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
@@ -13,6 +14,7 @@ const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
 export type Metrics = ReorgMetrics &
+  ConnectionMetrics &
   QuotaMetrics & {
     readonly registry: Registry
     /** One answered request. `route` is the template, never the path: labels must stay few. */
@@ -101,6 +103,7 @@ export function createMetrics(processName: string): Metrics {
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
     ...createReorgMetrics(registry),
     ...createQuotaMetrics(registry),
+    ...createConnectionMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
     countAuditRefusal: () => refusals.inc(),
