@@ -204,6 +204,7 @@ const HISTORY: readonly Commit[] = [
   [[tx('19'), 'TransactionSigned.v2', signed(5, '0x1901')]],
   // An operator puts a signed head of the log on chain.
   [[tx('20'), 'CheckpointAnchorRequested.v1', { subject: { type: 'checkpoint', id: '3' } }, key('anchor')]],
+  [['mpckey-mpk_1', 'MpcPartyAccused.v1', { epoch: 1 }]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
