@@ -44,7 +44,7 @@ export function createSharesReads(pool: Pool): SharesReads {
     async read(walletId) {
       const { rows: keys } = await pool.query<KeyRow>({
         name: 'shares_of_wallet',
-        text: `SELECT key_id, public_key, threshold, parties, epoch, refreshed_at, banned, accusations FROM mpc_keys WHERE wallet_id = $1`,
+        text: `SELECT key_id, public_key, threshold, parties, epoch, refreshed_at, banned, coalesce(accusations, '[]') AS accusations FROM mpc_keys WHERE wallet_id = $1`,
         values: [walletId],
       })
       const [key] = keys

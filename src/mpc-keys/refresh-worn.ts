@@ -13,7 +13,7 @@ export type RefreshWornPorts = {
   readonly onRequested: (keyId: string) => void
 }
 
-/** Changes nothing while a refresh is under way, for an hour after the last one was asked for or done, and for a key that no wallet has. */
+/** Changes nothing while a refresh is under way, for an hour after the last one was asked for, and for a key that no wallet has. */
 export type RefreshWorn = (keyId: string) => Promise<void>
 
 export function createRefreshWorn({ log, newId, onRequested }: RefreshWornPorts): RefreshWorn {
@@ -21,8 +21,7 @@ export function createRefreshWorn({ log, newId, onRequested }: RefreshWornPorts)
     const { state } = await log.load(mpcKeyAggregate, keyId)
     if (state.status !== 'assigned' || state.wallet === null) return
     const now = log.now()
-    const last = Math.max(Date.parse(state.refreshedAt), Date.parse(state.refresh?.requestedAt ?? state.refreshedAt))
-    if (Date.parse(now) - last < PAUSE_MS) return
+    if (state.refresh !== null && Date.parse(now) - Date.parse(state.refresh.requestedAt) < PAUSE_MS) return
     const refreshId = newId('refresh')
     const command = { type: 'RequestRefresh', refreshId, reason: 'scheduled', party: null, now } as const
     const metadata = { tenantId: state.wallet.tenantId, actor: 'worker:signer' }

@@ -76,7 +76,7 @@ export async function openCheckCounts(
   }
 
   function reserve(name: string, count: Count): void {
-    const upTo = Math.min(count.used + BLOCK, limits.most)
+    const upTo = Math.min(Math.ceil(count.used / BLOCK) * BLOCK, limits.most)
     count.reserved = upTo
     count.kept = count.kept
       .catch(() => undefined)

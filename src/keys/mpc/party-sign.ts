@@ -116,13 +116,13 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
     items.map(async (item, index): Promise<Judged> => {
       const key = keys.get(item.keyId)
       if (key === undefined) return refuse('key_unknown', `the log has no key ${item.keyId}`)
-      const unfit = unfitSigners(key, signers)
-      if (unfit !== null) return { refusal: unfit }
       const banned = ports.bans.of(key).find((party) => others.includes(party))
       if (banned !== undefined) {
         await ports.bans.unkept(key)
         return { refusal: bannedRefusal(banned) }
       }
+      const unfit = unfitSigners(key, signers)
+      if (unfit !== null) return { refusal: unfit }
       const verdict = coverage[index] ?? notCovered('it was not judged')
       if (!verdict.covered) {
         const { rule, signedNonce: nonce } = verdict
