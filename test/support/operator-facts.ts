@@ -52,6 +52,7 @@ export const SERVICE: ServiceFacts = {
   subscriptions: [{ name: 'dispatcher', lagMs: 100 }],
   cursors: [{ chainId: 1, number: 1_000, head: 1_000, silentMs: 500 }],
   bannedKeys: [],
+  accusedKeys: [],
   waiting: [{ name: 'wallets', ids: [] }],
   unpinned: null,
   unsettled: [],
