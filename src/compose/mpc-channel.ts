@@ -1,16 +1,16 @@
 /** The coordinator's side of mpc: its identity, its channel to the parties, and what it asks of them. */
-import type { Ceremonies, JointKeysOf } from '../keys/mpc/ceremonies.ts'
+import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import { openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { createCoordinator } from '../keys/mpc/coordinator.ts'
 import { createMpcSigner } from '../keys/mpc/mpc-signer.ts'
 import { partyName } from '../keys/mpc/party-names.ts'
 import { createRunCeremonies } from '../keys/mpc/run-ceremonies.ts'
-import { createSignJointly, type PartyBanned } from '../keys/mpc/sign-jointly.ts'
+import { type Accused, createSignJointly } from '../keys/mpc/sign-jointly.ts'
 import type { Signer } from '../keys/signer.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
 import type { Kernel } from './kernel.ts'
 import { openCoordinatorIdentity } from './mpc-identity.ts'
-import { composeRecordBan } from './mpc-keys.ts'
+import { composeRecordAccusation, composeRefreshWorn } from './mpc-keys.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import type { OpenedKeystore } from './open-keystore.ts'
 
@@ -44,11 +44,12 @@ export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Pro
   })
   const coordinator = createCoordinator({ channel })
   const jointKeysOf = createJointKeysOf(log)
-  const onCheated = recordCheating(kernel, jointKeysOf)
+  const onAccused = recordAccused(kernel)
   const signJointly = createSignJointly({
     coordinator,
     jointKeysOf,
-    onCheated,
+    onAccused,
+    onWorn: composeRefreshWorn(kernel),
     timeoutMs: ROUNDS * roundTimeoutMs,
     now: clock,
     onRefused: ({ keyId, intent }, party, { kind, reason }) => {
@@ -58,19 +59,18 @@ export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Pro
   })
   return {
     signer: createMpcSigner(signJointly),
-    ceremonies: createRunCeremonies({ coordinator, onCheated, timeoutMs: CEREMONY_MS }),
+    ceremonies: createRunCeremonies({ coordinator, onAccused, timeoutMs: CEREMONY_MS }),
     settle: coordinator.settle,
     close: channel.close,
   }
 }
 
-/** The ban stands in the log before anybody signs with the key again. */
-function recordCheating(kernel: Kernel, jointKeysOf: JointKeysOf): (banned: PartyBanned) => Promise<void> {
-  const recordBan = composeRecordBan(kernel)
-  return async (banned) => {
-    const key = (await jointKeysOf([banned.keyId])).get(banned.keyId)
-    // What cheats while its key is made spoils a key that nobody will ever use.
-    if (key !== undefined) await recordBan({ ...banned, epoch: key.epoch })
-    else kernel.logger.error(banned, 'an mpc party failed a check while a key was made: look into it')
+/** Stands in the log before what failed is tried again. */
+function recordAccused(kernel: Kernel): (accused: Accused) => Promise<void> {
+  const record = composeRecordAccusation(kernel)
+  return async ({ epoch, ...accused }) => {
+    // Who cheats while a key is made spoils a key that nobody will ever use.
+    if (epoch !== null) await record({ ...accused, epoch })
+    else kernel.logger.error(accused, 'an mpc party failed a check of another while a key was made: look into both')
   }
 }

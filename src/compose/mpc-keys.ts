@@ -5,8 +5,9 @@ import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import { type CreateMpcWallet, createCreateMpcWallet } from '../mpc-keys/create-mpc-wallet.ts'
 import { createGenerateKey } from '../mpc-keys/generate-key.ts'
 import { keepPool } from '../mpc-keys/keep-pool.ts'
-import { createRecordBan, type RecordBan } from '../mpc-keys/record-ban.ts'
+import { createRecordAccusation, type RecordAccusation } from '../mpc-keys/record-accusation.ts'
 import { createRefreshShares } from '../mpc-keys/refresh-shares.ts'
+import { createRefreshWorn } from '../mpc-keys/refresh-worn.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
@@ -71,16 +72,35 @@ async function keepKeysAhead(
   )
 }
 
-/** What a coordinator calls when a party fails a check: the record, an error in the logs, and a count. */
-export function composeRecordBan({ log, logger, metrics }: Kernel): RecordBan {
-  return createRecordBan({
+/** What a coordinator calls when a party says that another failed a check: the record, an error in the logs, and a count. */
+export function composeRecordAccusation({ log, logger, metrics }: Kernel): RecordAccusation {
+  return createRecordAccusation({
     log,
-    onBanned({ keyId, epoch, party, reportedBy, reason }) {
+    onRecorded({ keyId, epoch, party, accusedBy, reason }, what) {
+      const fields = { key_id: keyId, epoch, party, accused_by: accusedBy, reason }
+      if (what === 'accused') {
+        metrics.mpc.countAccusation({ party, accusedBy })
+        logger.error(
+          fields,
+          'an mpc party says that another failed a check: they no longer sign together with a key; look into both, then refresh its shares',
+        )
+        return
+      }
       metrics.mpc.countBan({ party })
       logger.error(
-        { key_id: keyId, epoch, party, reported_by: reportedBy, reason },
+        fields,
         'an mpc party failed a check and is banned from signing with a key: look into it, then refresh its shares',
       )
     },
+  })
+}
+
+/** What a coordinator calls when a party says that the shares of a key have served long. */
+export function composeRefreshWorn({ log, newId, logger }: Kernel): (keyId: string) => Promise<void> {
+  return createRefreshWorn({
+    log,
+    newId,
+    onRequested: (keyId) =>
+      logger.info({ key_id: keyId }, 'the shares of an mpc wallet have served long: new ones are made'),
   })
 }

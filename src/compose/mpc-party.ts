@@ -1,6 +1,7 @@
 /** A party process: one holder of shares, with a keystore, a key-encryption key and a database connection of its own. */
 import { ConfigError } from '../config.ts'
 import { type Channel, openChannel } from '../keys/mpc/channel/open-channel.ts'
+import { openCheckCounts } from '../keys/mpc/check-counts.ts'
 import { createEngineThread } from '../keys/mpc/engine-thread.ts'
 import type { Identity } from '../keys/mpc/identity.ts'
 import { createLoadedShares } from '../keys/mpc/loaded-shares.ts'
@@ -10,6 +11,7 @@ import { createPartyCeremonies } from '../keys/mpc/party-ceremonies.ts'
 import { COORDINATOR, partyName, partyNumber } from '../keys/mpc/party-names.ts'
 import { createSettleShares } from '../keys/mpc/settle-shares.ts'
 import { openShareStore } from '../keys/mpc/share-store.ts'
+import { createSigningGuard } from '../keys/mpc/signing-guard.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
 import { composeCeremonyCoverage } from './ceremony-coverage.ts'
@@ -47,9 +49,11 @@ export async function startMpcParty(
   const { me, directory } = settings
   const kek = await openPartyKek(settings)
   const store = await openShareStore({ directory, party: me, kek })
-  const [journal, bans, channel] = await Promise.all([
+  const held = new Set(store.list().flatMap(({ keyId, generations }) => generations.map((each) => `${keyId} ${each}`)))
+  const [journal, bans, counts, channel] = await Promise.all([
     openSigningJournal({ directory, log: kernel.logger }),
     openPartyBans(`${directory}/bans`),
+    openCheckCounts(`${directory}/checks`, (keyId, generation) => held.has(`${keyId} ${generation}`)),
     openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek), connect),
   ])
   // A key that is made ahead can wait, and a signature should not.
@@ -64,6 +68,7 @@ export async function startMpcParty(
       shares: createLoadedShares({ me, engine: signing, store }),
       journal,
       bans,
+      guard: createSigningGuard({ bans, counts }),
       jointKeysOf,
       coverageOf: composeCoverage(kernel, journal),
       endedOf: composeEnded(kernel),
@@ -77,6 +82,7 @@ export async function startMpcParty(
       me,
       engine: ceremonies,
       store,
+      bans,
       jointKeysOf,
       covers: composeCeremonyCoverage(kernel),
     }),

@@ -4,6 +4,8 @@ import { Counter, Histogram, type Registry } from 'prom-client'
 export type MpcMetrics = {
   /** One party that was banned from signing with a key. */
   readonly countBan: (ban: { readonly party: number }) => void
+  /** One party that said of another that it failed a check. */
+  readonly countAccusation: (accusation: { readonly party: number; readonly accusedBy: number }) => void
   /** One signature that a party did not help with when a coordinator asked for it, by why. */
   readonly countRefusal: (refusal: { readonly party: number; readonly kind: string }) => void
   /** One ceremony in which this party took part. */
@@ -25,6 +27,11 @@ export function createMpcMetrics(registry: Registry): MpcMetrics {
   const bans = counter('bursar_mpc_bans_total', 'Parties banned from signing with a key, one for each key and epoch.', [
     'party',
   ])
+  const accusations = counter(
+    'bursar_mpc_accusations_total',
+    'Parties that another accused of a failed check, one for each key, epoch and pair.',
+    ['party', 'accused_by'],
+  )
   const refusals = counter('bursar_mpc_refusals_total', 'Signatures that a party did not help with.', ['party', 'kind'])
   const messages = counter('bursar_mpc_refused_messages_total', 'Messages that this party did not believe.', ['reason'])
   const sessions = new Histogram({
@@ -36,6 +43,7 @@ export function createMpcMetrics(registry: Registry): MpcMetrics {
   })
   return {
     countBan: ({ party }) => bans.inc({ party: String(party) }),
+    countAccusation: ({ party, accusedBy }) => accusations.inc({ party: String(party), accused_by: String(accusedBy) }),
     countRefusal: ({ party, kind }) => refusals.inc({ party: String(party), kind }),
     observeSession: ({ durationMs, ...labels }) => sessions.observe(labels, durationMs / 1_000),
     countRefusedMessage: ({ reason }) => messages.inc({ reason }),

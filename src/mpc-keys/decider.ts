@@ -27,12 +27,12 @@ type RecordRefresh = {
   readonly fromEpoch: number
   readonly now: string
 }
-type BanParty = {
-  readonly type: 'BanParty'
+type AccuseParty = {
+  readonly type: 'AccuseParty'
   readonly party: number
   /** The epoch whose share the party used. */
   readonly epoch: number
-  readonly reportedBy: number | null
+  readonly accusedBy: number
   readonly reason: string
   readonly now: string
 }
@@ -48,7 +48,7 @@ type Later =
       readonly message: string
       readonly now: string
     }
-  | BanParty
+  | AccuseParty
 
 export type MpcKeyCommand = RecordGeneration | Later
 
@@ -84,8 +84,8 @@ function decideKnown(command: Later, key: KnownMpcKey): readonly MpcKeyEvent[] {
       if (openRefresh(key)?.refreshId !== refreshId) return []
       return [{ type: 'MpcSharesRefreshFailed', data: { refreshId, code, message, failedAt } }]
     }
-    case 'BanParty':
-      return banParty(command, key)
+    case 'AccuseParty':
+      return accuseParty(command, key)
     default:
       return assertNever(command)
   }
@@ -116,12 +116,18 @@ function recordRefresh(command: RecordRefresh, key: KnownMpcKey): readonly MpcKe
   return [{ type: 'MpcSharesRefreshed', data }]
 }
 
-function banParty(command: BanParty, key: KnownMpcKey): readonly MpcKeyEvent[] {
-  const { party, epoch, reportedBy, reason, now: bannedAt } = command
-  if (!key.parties.includes(party)) throw notAParty(party, key)
+/** The word of one party bans nobody. Of as many as sign together one at least is honest, else the key is lost anyway. */
+function accuseParty(command: AccuseParty, key: KnownMpcKey): readonly MpcKeyEvent[] {
+  const { party, epoch, accusedBy, reason, now } = command
+  for (const each of [party, accusedBy]) if (!key.parties.includes(each)) throw notAParty(each, key)
+  if (party === accusedBy)
+    throw ValidationFailed.field('party', 'not_allowed', 'party must not be the one that accuses.')
+  const against = key.accusations.filter((each) => each.party === party).map((each) => each.accusedBy)
   // A refresh since then has taken away what the party could have abused.
-  if (epoch !== key.epoch || key.banned.includes(party)) return []
-  return [{ type: 'MpcPartyBanned', data: { party, epoch, reportedBy, reason, bannedAt } }]
+  if (epoch !== key.epoch || against.includes(accusedBy)) return []
+  const accused: MpcKeyEvent = { type: 'MpcPartyAccused', data: { party, epoch, accusedBy, reason, accusedAt: now } }
+  if (against.length + 1 < key.threshold || key.banned.includes(party)) return [accused]
+  return [accused, { type: 'MpcPartyBanned', data: { party, epoch, reportedBy: accusedBy, reason, bannedAt: now } }]
 }
 
 function notAParty(party: number, { parties }: KnownMpcKey): ValidationFailed {

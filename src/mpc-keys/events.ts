@@ -34,13 +34,24 @@ export type MpcSharesRefreshFailed = Event<
   'MpcSharesRefreshFailed',
   { refreshId: string; code: string; message: string; failedAt: string }
 >
-/** A party failed a check of the others and signs no more with this key until its shares are refreshed. */
+/**
+ * A party says that another failed a check of its own. Nobody can prove it, and either may lie: the two sign no more together with
+ * this key until its shares are refreshed.
+ */
+export type MpcPartyAccused = Event<
+  'MpcPartyAccused',
+  { party: number; epoch: number; accusedBy: number; reason: string; accusedAt: string }
+>
+/**
+ * A party signs no more with this key until its shares are refreshed. Since there is `MpcPartyAccused`, as many parties as sign
+ * together accused it, of which one at least is honest; in older logs it was the word of one.
+ */
 export type MpcPartyBanned = Event<
   'MpcPartyBanned',
   {
     party: number
     epoch: number
-    /** The party that saw it; `null` for the coordinator. */
+    /** The last party that accused it; `null` for the coordinator, in older logs. */
     reportedBy: number | null
     reason: string
     bannedAt: string
@@ -53,4 +64,5 @@ export type MpcKeyEvent =
   | MpcSharesRefreshRequested
   | MpcSharesRefreshed
   | MpcSharesRefreshFailed
+  | MpcPartyAccused
   | MpcPartyBanned

@@ -36,5 +36,6 @@ export function createJointKeysOf(log: Pick<EventLog, 'heads' | 'loadChecked'>):
 
 export function toJointKey(keyId: string, key: KnownMpcKey): JointKey {
   const { threshold, parties, epoch, attemptId: refreshId, publicKey, address, banned } = key
-  return { keyId, threshold, parties, epoch, refreshId, publicKey, address, banned }
+  const apart = key.accusations.map(({ party, accusedBy }) => [accusedBy, party] as const)
+  return { keyId, threshold, parties, epoch, refreshId, publicKey, address, banned, apart }
 }

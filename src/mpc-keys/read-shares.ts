@@ -25,6 +25,8 @@ export type SharesView = {
   readonly epoch: number
   readonly refreshed_at: string
   readonly banned: readonly number[]
+  /** One party's word against another's: the two do not sign together. */
+  readonly accusations: readonly { readonly party: number; readonly accused_by: number }[]
   readonly open_refresh: RefreshView | null
   /** The newest that has ended. */
   readonly last_refresh: RefreshView | null
@@ -42,7 +44,7 @@ export function createSharesReads(pool: Pool): SharesReads {
     async read(walletId) {
       const { rows: keys } = await pool.query<KeyRow>({
         name: 'shares_of_wallet',
-        text: `SELECT key_id, public_key, threshold, parties, epoch, refreshed_at, banned FROM mpc_keys WHERE wallet_id = $1`,
+        text: `SELECT key_id, public_key, threshold, parties, epoch, refreshed_at, banned, coalesce(accusations, '[]') AS accusations FROM mpc_keys WHERE wallet_id = $1`,
         values: [walletId],
       })
       const [key] = keys
@@ -70,7 +72,7 @@ export function createSharesReads(pool: Pool): SharesReads {
   }
 }
 
-type KeyRow = Pick<SharesView, 'public_key' | 'threshold' | 'parties' | 'epoch' | 'banned'> & {
+type KeyRow = Pick<SharesView, 'public_key' | 'threshold' | 'parties' | 'epoch' | 'banned' | 'accusations'> & {
   readonly key_id: string
   readonly refreshed_at: Date
 }

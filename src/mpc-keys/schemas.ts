@@ -54,6 +54,18 @@ export const sharesSchema = Type.Unsafe<SharesView>(
       description: 'Parties that failed a check of the others: they do not sign until the shares are refreshed.',
       examples: [[]],
     }),
+    accusations: Type.Array(
+      Type.Object({
+        party: Type.Integer({ description: 'The party that failed a check, if that is true.', examples: [3] }),
+        accused_by: Type.Integer({ description: 'The party that reports it.', examples: [1] }),
+      }),
+      {
+        description:
+          'One party reports that another failed a check. Either may be at fault: the two do not sign together until the shares are refreshed. ' +
+          'A party that as many accuse as `threshold` says is banned.',
+        examples: [[]],
+      },
+    ),
     open_refresh: nullable(Type.Object(refreshFields, { description: 'What is under way.', examples: [null] })),
     last_refresh: nullable(Type.Object(refreshFields, { description: 'The newest that has ended.' })),
   }),

@@ -17,6 +17,9 @@ export type Refresh = {
   readonly endedAt: string | null
 }
 
+/** One party's word against another's. */
+export type Accusation = { readonly party: number; readonly accusedBy: number }
+
 export type KnownMpcKey = {
   readonly status: 'pooled' | 'assigned'
   readonly publicKey: string
@@ -31,6 +34,8 @@ export type KnownMpcKey = {
   readonly refreshedAt: string
   /** In ascending order. */
   readonly banned: readonly number[]
+  /** Of this epoch, in the order in which they came. Those of a pair do not sign together. */
+  readonly accusations: readonly Accusation[]
   /** The newest one. */
   readonly refresh: Refresh | null
 }
@@ -55,6 +60,7 @@ export function evolve(before: MpcKeyState, event: MpcKeyEvent): MpcKeyState {
       attemptId: null,
       refreshedAt: generatedAt,
       banned: [],
+      accusations: [],
       refresh: null,
     }
   }
@@ -75,11 +81,15 @@ function evolveKnown(before: KnownMpcKey, event: Exclude<MpcKeyEvent, { type: 'M
     case 'MpcSharesRefreshed': {
       const { epoch, attemptId, refreshedAt } = event.data
       const refresh = ended(before.refresh, refreshedAt, { status: 'refreshed', epoch })
-      return { ...before, epoch, attemptId, refreshedAt, banned: [], refresh }
+      return { ...before, epoch, attemptId, refreshedAt, banned: [], accusations: [], refresh }
     }
     case 'MpcSharesRefreshFailed': {
       const { code, message, failedAt } = event.data
       return { ...before, refresh: ended(before.refresh, failedAt, { status: 'failed', failure: { code, message } }) }
+    }
+    case 'MpcPartyAccused': {
+      const { party, accusedBy } = event.data
+      return { ...before, accusations: [...before.accusations, { party, accusedBy }] }
     }
     case 'MpcPartyBanned': {
       const banned = [...new Set([...before.banned, event.data.party])].toSorted((a, b) => a - b)

@@ -28,6 +28,7 @@ export const FINDING_KINDS = {
   work_waiting: 'something other than a transaction waits too long',
   mpc_party_down: 'a party of the joint keys gives no sign of life',
   mpc_party_banned: 'a party may not sign with a key',
+  mpc_party_accused: 'two parties do not sign together with a key',
   metadata_unpinned: 'metadata is not on IPFS',
   token_unreadable: 'the contract of a token cannot be read, so it is left out',
 } as const

@@ -8,6 +8,7 @@ import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
 import { parseKek } from '../../src/keys/kek.ts'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
 import { type Address, type Channel, openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
+import { openCheckCounts } from '../../src/keys/mpc/check-counts.ts'
 import { openIdentity } from '../../src/keys/mpc/identity.ts'
 import { createLoadedShares } from '../../src/keys/mpc/loaded-shares.ts'
 import { createParty } from '../../src/keys/mpc/party.ts'
@@ -15,6 +16,7 @@ import { openPartyBans } from '../../src/keys/mpc/party-bans.ts'
 import { createPartyCeremonies } from '../../src/keys/mpc/party-ceremonies.ts'
 import { COORDINATOR, partyName } from '../../src/keys/mpc/party-names.ts'
 import { openShareStore } from '../../src/keys/mpc/share-store.ts'
+import { createSigningGuard } from '../../src/keys/mpc/signing-guard.ts'
 import { openSigningJournal } from '../../src/keys/mpc/signing-journal.ts'
 import { publishCertificate } from '../../src/keys/mpc/trust.ts'
 
@@ -61,6 +63,7 @@ const channel = await openChannel({
 const [engine, ceremonies] = [createEngineThread(), createEngineThread()]
 const store = await openShareStore({ directory, party: me, kek })
 const jointKeysOf = async (ids: readonly string[]) => new Map([...keys].filter(([id]) => ids.includes(id)))
+const bans = await openPartyBans(`${directory}/bans`)
 createParty({
   me,
   channel: counting(channel),
@@ -69,13 +72,14 @@ createParty({
     engine,
     shares: createLoadedShares({ me, engine, store }),
     journal: await openSigningJournal({ directory, log }),
-    bans: await openPartyBans(`${directory}/bans`),
+    bans,
+    guard: createSigningGuard({ bans, counts: await openCheckCounts(`${directory}/checks`, () => true) }),
     jointKeysOf,
     coverageOf: async (asked) => asked.map(() => COVERED),
     endedOf: async () => [],
     onNotCovered: () => undefined,
   },
-  ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, jointKeysOf, covers: async () => COVERED }),
+  ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, bans, jointKeysOf, covers: async () => COVERED }),
   settle: async () => undefined,
   roundMs: { signing: 60_000, ceremonies: 120_000 },
   observe: {

@@ -49,12 +49,13 @@ export async function openMpcStage(): Promise<MpcStage> {
   while (channel.connected().length < PARTIES.length) await sleep(20)
   const coordinator = createCoordinator({ channel })
   const keys = new Map<string, JointKey>()
-  const onCheated = async () => undefined
-  const { generateKey } = createRunCeremonies({ coordinator, onCheated, timeoutMs: TIMEOUT_MS })
+  const onAccused = async () => undefined
+  const { generateKey } = createRunCeremonies({ coordinator, onAccused, timeoutMs: TIMEOUT_MS })
   const signJointly = createSignJointly({
     coordinator,
     jointKeysOf: async (ids) => new Map([...keys].filter(([id]) => ids.includes(id))),
-    onCheated,
+    onAccused,
+    onWorn: async () => undefined,
     onRefused: (_, party, { reason }) => process.stderr.write(`party ${party} refuses: ${reason}\n`),
     timeoutMs: TIMEOUT_MS,
     now: Date.now,
@@ -66,7 +67,14 @@ export async function openMpcStage(): Promise<MpcStage> {
     async generate() {
       made += 1
       const terms = { keyId: `key_${made}`, threshold: THRESHOLD, parties: PARTIES }
-      const key: JointKey = { ...terms, ...(await generateKey(terms)), epoch: 0, refreshId: null, banned: [] }
+      const key: JointKey = {
+        ...terms,
+        ...(await generateKey(terms)),
+        epoch: 0,
+        refreshId: null,
+        banned: [],
+        apart: [],
+      }
       keys.set(key.keyId, key)
       for (const party of parties) party.send({ key })
       return key

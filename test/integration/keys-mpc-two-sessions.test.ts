@@ -2,11 +2,14 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
+import { openCheckCounts } from '../../src/keys/mpc/check-counts.ts'
 import type { EngineThread } from '../../src/keys/mpc/engine-thread.ts'
 import type { Step } from '../../src/keys/mpc/engine-wire.ts'
+import { openPartyBans } from '../../src/keys/mpc/party-bans.ts'
 import { type AskedSignature, type PartySignPorts, takePartInSigning } from '../../src/keys/mpc/party-sign.ts'
 import { encodePayloads } from '../../src/keys/mpc/payloads.ts'
 import type { RoundTable } from '../../src/keys/mpc/round-table.ts'
+import { createSigningGuard } from '../../src/keys/mpc/signing-guard.ts'
 import { openSigningJournal } from '../../src/keys/mpc/signing-journal.ts'
 import { listeningLog, temporaryDirectory } from '../support/mpc-processes.ts'
 
@@ -19,6 +22,7 @@ const key: JointKey = {
   publicKey: `0x02${'00'.repeat(32)}`,
   address: `0x${'12'.repeat(20)}`,
   banned: [],
+  apart: [],
 }
 
 /** Goes through three rounds without computing anything; a session's number is the round that it is in. */
@@ -51,6 +55,8 @@ const tableUntil = (speaks: Promise<void>): RoundTable => ({
 async function party(t: Test) {
   const journal = await openSigningJournal({ directory: await temporaryDirectory(t), log: listeningLog().log })
   t.after(() => journal.close())
+  const bans = await openPartyBans(await temporaryDirectory(t))
+  const counts = await openCheckCounts(await temporaryDirectory(t), () => true)
   const asked: AskedSignature[] = []
   /** The log proves no nonce to be lost, and holds no signature yet. */
   const coverageOf = async (items: readonly AskedSignature[]) => {
@@ -67,7 +73,8 @@ async function party(t: Test) {
     engine,
     journal,
     shares: { numberOf: async () => 1 },
-    bans: { add: async () => undefined, of: () => [] },
+    bans,
+    guard: createSigningGuard({ bans, counts }),
     jointKeysOf: async () => new Map([[key.keyId, key]]),
     coverageOf,
     endedOf: async () => [],
@@ -91,7 +98,7 @@ async function party(t: Test) {
       subject: { kind: 'transaction', transaction },
     } as const
     const begin = { ceremony: 'sign', signers: [1, 2], finisher: 2, items: [item] } as const
-    const session = nonce.toString(16).padStart(30, '0')
+    const session = `${id.length}${nonce}`.padStart(30, '0')
     const [outcome] = await takePartInSigning(ports, { session, begin, table: tableUntil(speaks) })
     if (outcome === undefined) throw new Error('no outcome')
     return outcome.ok ? 'signed' : outcome.refusal.kind
@@ -99,14 +106,23 @@ async function party(t: Test) {
   return { sign, asked }
 }
 
-t.test('two sessions that were both covered when they began, under two nonces, give one signature', async (t) => {
+/** Two sessions that the log covers both when they begin. */
+async function atOnce(t: Test, first: readonly [number, string], second: readonly [number, string]): Promise<string[]> {
   const { sign, asked } = await party(t)
   const word = new AbortController()
   const speaks = once(word.signal, 'abort').then(() => undefined)
-  const both = [sign(5, speaks), sign(6, speaks)]
+  const both = [first, second].map(([nonce, id]) => sign(nonce, speaks, id))
   while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
   word.abort()
-  t.strictSame((await Promise.all(both)).sort(), ['nonce_claimed', 'signed'])
+  return (await Promise.all(both)).sort()
+}
+
+t.test('two transactions that were both covered when they began, under one nonce, give one signature', async (t) => {
+  t.strictSame(await atOnce(t, [5, 'tx'], [5, 'other']), ['nonce_claimed', 'signed'])
+})
+
+t.test('a party signs one intent in one session at a time', async (t) => {
+  t.strictSame(await atOnce(t, [5, 'tx'], [6, 'tx']), ['busy', 'signed'])
 })
 
 t.test('one after the other, the second nonce is not covered, and the first one is signed again', async (t) => {

@@ -22,6 +22,7 @@ const keyOf = (keyId: string, refreshId: string | null): JointKey => ({
   parties: [1, 2, 3],
   epoch: refreshId === null ? 0 : 1,
   banned: [],
+  apart: [],
 })
 
 async function party(t: Test, held: Readonly<Record<string, readonly string[]>>, known: readonly JointKey[]) {

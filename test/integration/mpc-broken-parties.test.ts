@@ -61,8 +61,11 @@ t.test('what a party says a second time changes nothing', async (t) => {
   t.match(refusedSignatures(), [], 'every signature was made at the first try')
 })
 
+const eventsOf = async (type: string) =>
+  (await stage.keyEvents(ofThree.keyId)).filter((event) => event.type === type).map(({ data }) => data)
+
 t.test(
-  'a party that fails a check is banned in the log, raises the alarm, and signs no more with that key',
+  'a party that fails a check is kept apart from who saw it, banned once a second party did, and asked no more',
   async (t) => {
     await restart(
       3,
@@ -71,22 +74,43 @@ t.test(
         return [kind === KIND.signingRound && round === 1 ? withFlippedBit(outgoing, 9_000) : outgoing.frame]
       }),
     )
-    const banned = async () => (await stage.keyEvents(ofThree.keyId)).filter(({ type }) => type === 'MpcPartyBanned')
+    const accusedBy = async () => (await eventsOf('MpcPartyAccused')).map((data) => data.accusedBy as number)
     await eventually(async () => {
       await send(ofThree, '0.1')
       await settle()
-      return (await banned()).length > 0
+      return (await accusedBy()).length > 0
     })
-    t.match(await banned(), [{ data: { party: 3, epoch: 0, reportedBy: /^[12]$/, reason: /OTE/ } }])
+    const [first] = await accusedBy()
+    if ((await accusedBy()).length === 1) {
+      t.strictSame(await eventsOf('MpcPartyBanned'), [], 'nobody is banned on the word of one')
+      await meetWithout(first as number)
+    }
+    t.match(await eventsOf('MpcPartyAccused'), [
+      { party: 3, epoch: 0, accusedBy: first, reason: /OTE/ },
+      { party: 3, epoch: 0, accusedBy: 3 - (first as number) },
+    ])
+    t.match(await eventsOf('MpcPartyBanned'), [{ party: 3, epoch: 0, reportedBy: 3 - (first as number) }])
     t.match(await metricsOf(), /^bursar_mpc_bans_total\{party="3",process="signer"\} 1$/m)
-    const alarm = service.lines.filter(({ msg }) => /is banned from signing/.test(msg))
-    t.match(alarm, [{ level: 50, party: 3, key_id: ofThree.keyId }])
+    const alarms = service.lines.filter(({ msg }) => /failed a check/.test(msg))
+    const fields = { level: 50, party: 3, key_id: ofThree.keyId }
+    t.match(alarms, [fields, fields, { ...fields, msg: /is banned from signing/ }])
     const refusals = refusedSignatures().length
     for (let index = 0; index < 4; index += 1) await send(ofThree, '0.1')
     await settle()
     t.equal(refusedSignatures().length, refusals, 'it is not asked any more')
   },
 )
+
+/** Without the first accuser only the other honest party is left to sign with the one that cheats. */
+async function meetWithout(first: number): Promise<void> {
+  await parties.stop(first)
+  await send(ofThree, '0.1')
+  await eventually(async () => (await eventsOf('MpcPartyBanned')).length > 0)
+  await parties.start(first)
+  await eventually(() => puppeteer.reachable().includes(first))
+  await stage.connected(first)
+  await settle()
+}
 
 t.test('neither a coordinator nor a restart makes the others sign with a banned party', async (t) => {
   await restart(1)
@@ -115,7 +139,12 @@ t.test('neither a coordinator nor a restart makes the others sign with a banned 
 t.test('new shares lift the ban', async (t) => {
   await restart(3)
   const path = `/v1/wallets/${ofThree.id}/shares`
-  t.strictSame((await service.api.insist({ path })).body.data.banned, [3])
+  const { banned, accusations } = (await service.api.insist({ path })).body.data
+  t.strictSame(banned, [3])
+  t.strictSame(
+    accusations.map(({ party }: { party: number }) => party),
+    [3, 3],
+  )
   const asked = await service.api.insist({
     method: 'POST',
     path: `${path}/refresh`,
@@ -124,7 +153,7 @@ t.test('new shares lift the ban', async (t) => {
   })
   t.equal(asked.status, 202)
   await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
-  t.strictSame((await service.api.insist({ path })).body.data.banned, [])
+  t.match((await service.api.insist({ path })).body.data, { banned: [], accusations: [] })
   await parties.stop(2)
   await until(ofThree, await send(ofThree, '0.1'), 'submitted')
   await parties.start(2)

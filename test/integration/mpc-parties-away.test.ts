@@ -1,6 +1,14 @@
-/** Parties that are away, or hang: any two of three sign, and with fewer nothing is lost. New shares wait for all of them. */
+/**
+ * Parties that are away, hang, or keep others from signing: any two of three sign, and with fewer nothing is lost. New shares wait
+ * for all of them.
+ */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
-import { KIND } from '../../src/keys/mpc/protocol.ts'
+import { CHECK_LIMITS } from '../../src/keys/mpc/check-counts.ts'
+import { encodeMessage } from '../../src/keys/mpc/message.ts'
+import { partyNumber } from '../../src/keys/mpc/party-names.ts'
+import { decodeOutcome, encodeOutcome, KIND } from '../../src/keys/mpc/protocol.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { changedChannel } from '../support/mpc-channel-faults.ts'
 import { storeOf } from '../support/mpc-parties.ts'
@@ -98,6 +106,63 @@ t.test('new shares wait for the party that is away; then the old ones are gone f
     const ofKey = held.map((list) => list.find(({ keyId }) => keyId === ofTwo.keyId)?.generations)
     return ofKey.every((generations) => generations?.join() === attempt)
   })
+})
+
+const refusals = () => stage.service.lines.filter(({ msg }) => msg === 'a party did not sign')
+const sharesOf = async (wallet: MpcWallet) =>
+  (await stage.service.api.insist({ path: `/v1/wallets/${wallet.id}/shares` })).body.data
+
+t.test(
+  'a party whose share has served as long as it may has new ones made, and the others sign meanwhile',
+  async (t) => {
+    const { parties, until, send } = stage
+    await parties.stop(1)
+    const checks = join(parties.places[0]?.directory ?? '', 'checks', `${ofThree.keyId}.generated.checks`)
+    await writeFile(checks, `${CHECK_LIMITS.most}\n`)
+    await parties.start(1)
+    await stage.connected(1)
+    await eventually(async () => {
+      await until(ofThree, await send(ofThree, '0.1'), 'submitted', 'confirmed')
+      return refusals().some(
+        ({ party, kind, key_id: keyId }) => party === 1 && kind === 'worn' && keyId === ofThree.keyId,
+      )
+    })
+    await eventually(async () => (await sharesOf(ofThree)).epoch === 1)
+    t.match(await sharesOf(ofThree), { last_refresh: { reason: 'scheduled', status: 'refreshed' } })
+  },
+)
+
+/** Speaks in a way that no party can read, and says of whoever it signs with that he cheated. */
+function slandering(party: number) {
+  const partners = new Map<string, number>()
+  return changedChannel(party, ({ message, to, frame }) => {
+    if (message.kind === KIND.signingRound) {
+      partners.set(message.session, partyNumber(to) ?? 0)
+      return [encodeMessage({ ...message, payload: Uint8Array.of(0) })]
+    }
+    const about = partners.get(message.session)
+    if (message.kind !== KIND.outcome || about === undefined) return [frame]
+    const lie = { ok: false, refusal: { kind: 'cheated', party: about, reason: 'a lie' } } as const
+    const outcome = (decodeOutcome(message.payload) ?? []).map(() => lie)
+    return [encodeMessage({ ...message, payload: encodeOutcome(outcome) })]
+  })
+}
+
+t.test('a party that accuses all others gets nobody banned, and the honest ones sign', async (t) => {
+  const { parties, until, send } = stage
+  await parties.stop(1)
+  await parties.start(1, slandering(1))
+  await stage.connected(1)
+  const events = async (type: string) => (await stage.keyEvents(ofThree.keyId)).filter((event) => event.type === type)
+  await eventually(async () => {
+    await until(ofThree, await send(ofThree, '0.1'), 'submitted', 'confirmed')
+    return (await events('MpcPartyAccused')).length > 0
+  })
+  for (const id of await sendSome(stage, ofThree, 4)) await until(ofThree, id, 'submitted', 'confirmed')
+  const accusations = (await events('MpcPartyAccused')).map(({ data }) => data)
+  t.ok(accusations.every(({ accusedBy, reason }) => accusedBy === 1 && reason === 'a lie'))
+  t.strictSame(await events('MpcPartyBanned'), [])
+  t.match(await sharesOf(ofThree), { banned: [], accusations: [{ accused_by: 1 }] })
 })
 
 t.end()

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { composeApi } from '../../src/compose/api.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
-import { composeRecordBan } from '../../src/compose/mpc-keys.ts'
+import { composeRecordAccusation } from '../../src/compose/mpc-keys.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { loadConfig } from '../../src/config.ts'
 import { Unavailable } from '../../src/core/errors.ts'
@@ -102,11 +102,11 @@ t.test('a ban is counted and shows until the shares are made anew', async (t: Te
     return keys.length === 1 && keys
   })
   const keyId = key?.key_id ?? ''
-  const recordBan = composeRecordBan(service.signer)
-  const ban = { keyId, epoch: 0, party: 2, reportedBy: 1, reason: 'its commitment does not open' }
-  await recordBan(ban)
-  await recordBan(ban)
+  const accuse = composeRecordAccusation(service.signer)
+  const accusation = { keyId, epoch: 0, party: 2, accusedBy: 1, reason: 'its commitment does not open' }
+  for (const accusedBy of [1, 1, 3]) await accuse({ ...accusation, accusedBy })
   const counted = await service.signer.metrics.registry.metrics()
+  t.match(counted, /^bursar_mpc_accusations_total\{party="2",accused_by="1",process="signer"\} 1$/m)
   t.match(counted, /^bursar_mpc_bans_total\{party="2",process="signer"\} 1$/m)
   const gauges = async () => (await service.app.inject({ url: '/metrics' })).payload
   t.match(await gauges(), /^bursar_mpc_banned_keys\{party="2",process="api"\} 1$/m)

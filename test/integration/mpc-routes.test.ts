@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createSharesReads } from '../../src/mpc-keys/read-shares.ts'
+import { createRecordAccusation } from '../../src/mpc-keys/record-accusation.ts'
 import { shareRoutes } from '../../src/mpc-keys/routes.ts'
 import { createUntilRefreshed } from '../../src/mpc-keys/wait-for-refresh.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
@@ -105,9 +106,13 @@ t.test('the shares of a wallet are read, refreshed and recovered', async (t: Tes
     epoch: 0,
     refreshed_at: /Z$/,
     banned: [],
+    accusations: [],
     open_refresh: null,
     last_refresh: null,
   })
+  const accuse = createRecordAccusation({ log: parts.log, onRecorded: () => undefined })
+  await accuse({ keyId, party: 3, epoch: 0, accusedBy: 1, reason: 'it lied' })
+  t.match(dataOf(await get(url)), { banned: [], accusations: [{ party: 3, accused_by: 1 }] })
 
   const key = { 'idempotency-key': 'k1' }
   const asked = await post(`${url}/refresh`, undefined, { ...key, prefer: 'respond-async' })

@@ -4,7 +4,7 @@ import { type BursarError, ChainRefused, Unavailable } from '../../src/core/erro
 import type { EventLog } from '../../src/event-log/log.ts'
 import { findOpenRefreshes } from '../../src/mpc-keys/jobs.ts'
 import { mpcKeyAggregate } from '../../src/mpc-keys/projection.ts'
-import { createRecordBan } from '../../src/mpc-keys/record-ban.ts'
+import { createRecordAccusation } from '../../src/mpc-keys/record-accusation.ts'
 import { differences, jointKey, type MpcParts, makeMpcWallet, signerOn, withMpcKeys } from '../support/mpc-log-side.ts'
 import { ACME, anotherLog } from '../support/wallet-parts.ts'
 
@@ -31,8 +31,8 @@ t.test('a refresh gives every party a new share, keeps the address and lifts the
   const { keyId } = wallet
   const before = await jointKey(parts, keyId)
   t.match(before, { epoch: 0, refreshId: null, banned: [], parties: [1, 2, 3], threshold: 2 })
-  const ban = { party: 2, epoch: 0, reportedBy: 1, reason: 'it lied' }
-  await createRecordBan({ log: parts.log, onBanned: () => undefined })({ keyId, ...ban })
+  const accuse = createRecordAccusation({ log: parts.log, onRecorded: () => undefined })
+  for (const accusedBy of [1, 3]) await accuse({ keyId, party: 2, epoch: 0, accusedBy, reason: 'it lied' })
   t.strictSame((await jointKey(parts, keyId)).banned, [2])
 
   const { id } = await parts.requestRefresh(wallet, null, { metadata: { ...ACME, correlationId: 'req_1' } })

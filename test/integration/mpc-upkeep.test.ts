@@ -5,7 +5,8 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
 import { createJointKeysOf } from '../../src/mpc-keys/joint-keys.ts'
 import { mpcKeyAggregate } from '../../src/mpc-keys/projection.ts'
-import { type Ban, createRecordBan } from '../../src/mpc-keys/record-ban.ts'
+import { type Accusation, createRecordAccusation } from '../../src/mpc-keys/record-accusation.ts'
+import { createRefreshWorn } from '../../src/mpc-keys/refresh-worn.ts'
 import { createScheduleRefreshes } from '../../src/mpc-keys/schedule-refreshes.ts'
 import {
   ALL_ALIVE,
@@ -107,19 +108,41 @@ t.test(
   },
 )
 
+t.test('shares that have served long are made anew, once an hour at most', async (t: Test) => {
+  const parts = await withMpcKeys(t)
+  const { pool, log } = parts
+  const { keyId } = await makeMpcWallet(parts)
+  let minutes = 0
+  const later = { ...log, now: () => new Date(Date.now() + minutes * 60_000).toISOString() }
+  const told: string[] = []
+  const refreshWorn = createRefreshWorn({ log: later, newId, onRequested: (id) => void told.push(id) })
+  await Promise.all([refreshWorn(keyId), refreshWorn(keyId)])
+  t.strictSame(told, [keyId])
+  t.equal((await openOnes(pool)).length, 1)
+  await parts.refreshShares(keyId)
+  minutes = 59
+  await refreshWorn(keyId)
+  t.strictSame(await openOnes(pool), [], 'one was asked for less than an hour ago')
+  minutes = 61
+  await refreshWorn(keyId)
+  t.equal((await openOnes(pool)).length, 1)
+})
+
 t.test(
-  'a ban is recorded and told once, whoever reports it, and a late report of an old epoch changes nothing',
+  'each accusation is recorded once, two of them ban a party, and a late report of an old epoch changes nothing',
   async (t: Test) => {
     const parts = await withMpcKeys(t)
     const wallet = await makeMpcWallet(parts)
     const { keyId } = wallet
-    const told: Ban[] = []
-    const recorders = [0, 1, 2].map(() =>
-      createRecordBan({ log: anotherLog(parts), onBanned: (banned) => void told.push(banned) }),
-    )
-    const ban: Ban = { keyId, epoch: 0, party: 2, reportedBy: 1, reason: 'its commitment does not open' }
-    await Promise.all(recorders.flatMap((record) => [record(ban), record({ ...ban, reportedBy: 3 })]))
-    t.equal(told.length, 1)
+    const told: string[] = []
+    const onRecorded = ({ accusedBy }: Accusation, what: string) => void told.push(`${accusedBy} ${what}`)
+    const recorders = [0, 1, 2].map(() => createRecordAccusation({ log: anotherLog(parts), onRecorded }))
+    const ban: Accusation = { keyId, epoch: 0, party: 2, accusedBy: 1, reason: 'its commitment does not open' }
+    await Promise.all(recorders.map((record) => record(ban)))
+    t.strictSame(told, ['1 accused'])
+    t.match(await jointKey(parts, keyId), { banned: [], apart: [[1, 2]] })
+    await Promise.all(recorders.map((record) => record({ ...ban, accusedBy: 3 })))
+    t.strictSame(told, ['1 accused', '3 accused', '3 banned'])
     t.strictSame((await jointKey(parts, keyId)).banned, [2])
     const recorded = (await parts.log.readStream(mpcKeyAggregate, keyId)).at(-1)
     t.match(recorded, { type: 'MpcPartyBanned', metadata: { tenantId: 'acme' }, data: { party: 2, epoch: 0 } })
@@ -127,10 +150,10 @@ t.test(
     await parts.requestRefresh(wallet, null, { metadata: ACME })
     await parts.refreshShares(keyId)
     await recorders[0]?.(ban)
-    t.strictSame((await jointKey(parts, keyId)).banned, [])
+    t.match(await jointKey(parts, keyId), { banned: [], apart: [] })
     await recorders[0]?.({ ...ban, epoch: 1 })
-    t.strictSame((await jointKey(parts, keyId)).banned, [2])
-    t.equal(told.length, 2)
+    t.match(await jointKey(parts, keyId), { banned: [], apart: [[1, 2]] })
+    t.equal(told.length, 4)
     t.strictSame(
       [
         await codeOf(recorders[0]?.({ ...ban, party: 9 }) ?? Promise.resolve()),

@@ -61,6 +61,13 @@ const TROUBLES: readonly (readonly [what: string, make: string, undo: string, to
     'token_unreadable ethereum 0x5FbDB2315678afecb367f032d93F642f64180aa3',
   ],
   [
+    'a party that another accuses',
+    `INSERT INTO mpc_keys VALUES
+       ('mpk_1', 'wal_9', 'acme', '0x', '0x', 2, 3, 0, NULL, '[]', NULL, now(), NULL, 1, '[{"party": 2, "accused_by": 1}]')`,
+    'DELETE FROM mpc_keys',
+    'mpc_party_accused wal_9',
+  ],
+  [
     'a wallet without its key',
     `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, label, status, created_at, version)
      VALUES ('wal_8', 'acme', 'hd', 'ethereum', 'mainnet', 1, '', 'requested', now() - interval '1 minute', 1)`,

@@ -28,6 +28,7 @@ const KEY: JointKey = {
   epoch: 0,
   refreshId: null,
   banned: [],
+  apart: [],
 }
 const WALLET: SourceWallet = {
   walletId: 'wal_1',

@@ -216,6 +216,8 @@ const HISTORY: readonly Commit[] = [
   [[removable(2).stream, 'AssetRegistered.v1', removable(2).ids]],
   [[removable(2).stream, 'AssetRemoved.v1', removable(2).ids]],
   [[removable(2).stream, 'AssetRegistered.v1', { ...removable(2).ids, registeredAt: '2026-11-22T12:00:01.000Z' }]],
+  // A party says that another one failed a check.
+  [['mpckey-mpk_1', 'MpcPartyAccused.v1', { epoch: 1 }]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

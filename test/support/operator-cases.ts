@@ -300,6 +300,21 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /tried again now[\s\S]*take it out of the tokens that are configured/,
     ],
   ],
+  mpc_party_accused: [
+    [
+      () =>
+        service({ accusedKeys: [{ keyId: 'mpk_1', walletId: 'wal_1', accusations: [{ party: 2, accused_by: 1 }] }] }),
+      'wal_1',
+      /Of mpk_1, party 1 reports that party 2 failed a check/,
+      /\/v1\/wallets\/wal_1\/shares\/refresh/,
+    ],
+    [
+      () => service({ accusedKeys: [{ keyId: 'mpk_1', walletId: null, accusations: [{ party: 2, accused_by: 1 }] }] }),
+      'mpk_1',
+      /Either may be at fault/,
+      /can stay/,
+    ],
+  ],
   metadata_unpinned: [
     [() => service({ unpinned: { count: 2, cid: 'bafy1' } }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
   ],

@@ -53,6 +53,7 @@ export const SERVICE: ServiceFacts = {
   cursors: [{ chainId: 1, number: 1_000, head: 1_000, silentMs: 500 }],
   bannedKeys: [],
   unreadTokens: [],
+  accusedKeys: [],
   waiting: [{ name: 'wallets', ids: [] }],
   unpinned: null,
   unsettled: [],

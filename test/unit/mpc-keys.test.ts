@@ -28,6 +28,7 @@ const requested = golden('MpcSharesRefreshRequested')
 const refreshed = golden('MpcSharesRefreshed')
 const failed = golden('MpcSharesRefreshFailed')
 const banned = golden('MpcPartyBanned')
+const accused = golden('MpcPartyAccused')
 const { refreshId } = requested.data as { refreshId: string }
 
 const request = {
@@ -39,7 +40,7 @@ const request = {
 } as const
 const record = { type: 'RecordRefresh', refreshId, attemptId: 'rfr_9', fromEpoch: 0, now: LATER } as const
 const giveUp = { type: 'GiveUpRefresh', refreshId, code: 'c', message: 'm', now: LATER } as const
-const ban = { type: 'BanParty', party: 2, epoch: 0, reportedBy: 1, reason: 'why', now: LATER } as const
+const accuse = { type: 'AccuseParty', party: 2, epoch: 0, accusedBy: 1, reason: 'why', now: LATER } as const
 const assign = { type: 'Assign', walletId: 'wal_2', tenantId: 'globex', now: LATER } as const
 
 function fold(events: readonly MpcKeyEvent[]): MpcKeyState {
@@ -83,7 +84,7 @@ t.test('a key is generated once, lies in the pool, and goes to one wallet for ev
 })
 
 t.test('nothing can be done to a key that does not exist', async (t) => {
-  for (const command of [assign, request, record, giveUp, ban])
+  for (const command of [assign, request, record, giveUp, accuse])
     given().when(command).expectRefusal(t, 'mpc_key_not_found')
 })
 
@@ -151,21 +152,44 @@ t.test('a refresh that is given up leaves the shares as they are', async (t) => 
   })
 })
 
-t.test('a party is banned once for each epoch, and a refresh lifts every ban', async (t) => {
-  const data = { party: 2, epoch: 0, reportedBy: 1, reason: 'why', bannedAt: LATER }
-  given(generated).when(ban).expect(t, { type: 'MpcPartyBanned', data })
-  given(generated, assigned, banned).when(ban).expect(t)
-  given(generated, assigned, banned)
-    .when({ ...ban, party: 1, reportedBy: null })
-    .expect(t, { type: 'MpcPartyBanned', data: { ...data, party: 1, reportedBy: null } })
-  given(generated, assigned)
-    .when({ ...ban, party: 7 })
-    .expectRefusal(t, 'not_allowed', { field: 'party' })
-  const first = golden('MpcPartyBanned', { party: 1 })
-  t.strictSame(known(generated, assigned, banned, first, banned).banned, [1, 2])
-  t.strictSame(known(generated, assigned, banned, requested).banned, [2], 'asking for a refresh lifts none')
-  t.strictSame(known(generated, assigned, banned, requested, refreshed).banned, [])
-  given(generated, assigned, requested, refreshed).when(ban).expect(t)
+t.test('the word of one party bans nobody: the two are kept apart', async (t) => {
+  const data = { party: 2, epoch: 0, accusedBy: 1, reason: 'why', accusedAt: LATER }
+  given(generated).when(accuse).expect(t, { type: 'MpcPartyAccused', data })
+  const first = golden('MpcPartyAccused', { party: 2, accusedBy: 1 })
+  given(generated, assigned, first).when(accuse).expect(t)
+  given(generated, assigned, first)
+    .when({ ...accuse, party: 3 })
+    .expect(t, { type: 'MpcPartyAccused', data: { ...data, party: 3 } })
+  for (const wrong of [{ party: 7 }, { accusedBy: 7 }, { party: 1 }]) {
+    given(generated, assigned)
+      .when({ ...accuse, ...wrong })
+      .expectRefusal(t, 'not_allowed', { field: 'party' })
+  }
+  t.match(known(generated, accused), { banned: [], accusations: [{ party: 3, accusedBy: 1 }] })
+  t.strictSame(toJointKey('mpk_1', known(generated, accused)).apart, [[1, 3]])
+})
+
+t.test('a party that as many accuse as sign together is banned, and a refresh lifts it all', async (t) => {
+  const first = golden('MpcPartyAccused', { party: 2, accusedBy: 1 })
+  const data = { party: 2, epoch: 0, reason: 'why' }
+  given(generated, assigned, first)
+    .when({ ...accuse, accusedBy: 3 })
+    .expect(
+      t,
+      { type: 'MpcPartyAccused', data: { ...data, accusedBy: 3, accusedAt: LATER } },
+      { type: 'MpcPartyBanned', data: { ...data, reportedBy: 3, bannedAt: LATER } },
+    )
+  given(golden('MpcKeyGenerated', { threshold: 3 }), assigned, first)
+    .when({ ...accuse, accusedBy: 3 })
+    .expect(t, { type: 'MpcPartyAccused', data: { ...data, accusedBy: 3, accusedAt: LATER } })
+  given(generated, assigned, first, banned)
+    .when({ ...accuse, accusedBy: 3 })
+    .expect(t, { type: 'MpcPartyAccused', data: { ...data, accusedBy: 3, accusedAt: LATER } })
+  const other = golden('MpcPartyBanned', { party: 1 })
+  t.strictSame(known(generated, assigned, banned, other, banned).banned, [1, 2])
+  t.match(known(generated, assigned, banned, first, requested), { banned: [2], accusations: [{}] }, 'asking lifts none')
+  t.match(known(generated, assigned, banned, first, requested, refreshed), { banned: [], accusations: [] })
+  given(generated, assigned, requested, refreshed).when(accuse).expect(t)
 })
 
 /** Commands with small ids, so that they meet each other. */
@@ -178,8 +202,8 @@ const anyCommand: fc.Arbitrary<MpcKeyCommand> = fc.oneof(
     .map(([n, fromEpoch]): MpcKeyCommand => ({ ...record, refreshId: `rfr_${n}`, fromEpoch })),
   fc.nat(3).map((n): MpcKeyCommand => ({ ...giveUp, refreshId: `rfr_${n}` })),
   fc
-    .tuple(fc.integer({ min: 1, max: 3 }), fc.nat(3))
-    .map(([party, epoch]): MpcKeyCommand => ({ ...ban, party, epoch })),
+    .tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 3 }), fc.nat(3))
+    .map(([party, accusedBy, epoch]): MpcKeyCommand => ({ ...accuse, party, accusedBy, epoch })),
 )
 
 t.test('of any series of commands epochs follow each other, and bans last until the next one', async () => {
@@ -242,6 +266,7 @@ t.test('the parties are told the attempt that counts, and who is banned', async 
     publicKey: (generated.data as { publicKey: string }).publicKey,
     address: (generated.data as { address: string }).address,
     banned: [2],
+    apart: [],
   })
 })
 

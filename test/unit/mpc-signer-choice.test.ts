@@ -4,8 +4,13 @@ import { createSignerChoice } from '../../src/keys/mpc/signer-choice.ts'
 
 const SESSIONS = 50
 
-function keyOf(threshold: number, count: number, banned: readonly number[] = []) {
-  return { threshold, parties: Array.from({ length: count }, (_, index) => index + 1), banned }
+function keyOf(
+  threshold: number,
+  count: number,
+  banned: readonly number[] = [],
+  apart: readonly (readonly [number, number])[] = [],
+) {
+  return { threshold, parties: Array.from({ length: count }, (_, index) => index + 1), banned, apart }
 }
 
 function choiceOf(reachable: readonly number[]) {
@@ -71,6 +76,26 @@ t.test('a struck party is asked again when nobody else is left, when it signed, 
     [1, 2, 3].some(() => struck.choose(keyOf(2, 3)).includes(1)),
     'it was left alone long enough',
   )
+  t.end()
+})
+
+t.test('parties that are kept apart are never chosen together, while others are left', (t) => {
+  const { choose } = choiceOf([1, 2, 3, 4])
+  const asked = Array.from({ length: 12 }, () => choose(keyOf(2, 3, [], [[1, 2]])))
+  t.notOk(asked.some((signers) => signers.includes(1) && signers.includes(2)))
+  for (const party of [1, 2, 3]) t.ok(asked.some((signers) => signers.includes(party)))
+  const accusedByOne = keyOf(
+    2,
+    3,
+    [],
+    [
+      [1, 2],
+      [1, 3],
+    ],
+  )
+  t.strictSame(choose(accusedByOne).toSorted(), [2, 3], 'who accuses all others is left out')
+  t.strictSame(choose(keyOf(3, 4, [], [[4, 2]])).length, 3)
+  t.throws(() => choose(keyOf(2, 2, [], [[1, 2]])), { code: 'mpc_parties_apart', message: /party-1 and party-2/ })
   t.end()
 })
 

@@ -82,6 +82,7 @@ const mpckey: Writers<MpcKeyEvent> = {
     MpcSharesRefreshed: ['signer'],
     MpcSharesRefreshFailed: ['signer'],
     MpcPartyBanned: ['signer'],
+    MpcPartyAccused: ['signer'],
   },
 }
 

@@ -22,6 +22,8 @@ export type JointKey = {
   readonly address: string
   /** Who may not sign with this key until its shares are refreshed. */
   readonly banned: readonly number[]
+  /** Pairs of which one said of the other that it failed a check: nobody knows which of them lies, so they do not sign together. */
+  readonly apart: readonly (readonly [number, number])[]
 }
 
 /**

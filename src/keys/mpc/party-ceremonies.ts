@@ -10,11 +10,13 @@ import type { EngineCall } from './engine-calls.ts'
 import type { EngineThread } from './engine-thread.ts'
 import { keepShare, resultOf, withShare } from './handle-share.ts'
 import { GENERATED, generationOf } from './loaded-shares.ts'
+import type { PartyBans } from './party-bans.ts'
 import type { Begin, ItemOutcome } from './protocol.ts'
 import { RefusalError } from './refusal-error.ts'
 import type { RoundTable } from './round-table.ts'
-import { runSession } from './run-session.ts'
+import { runSession, type Watch } from './run-session.ts'
 import type { ShareStore } from './share-store.ts'
+import { watchOver } from './signing-guard.ts'
 
 /** Whether the log wants a ceremony. @throws Unavailable when the log cannot be read */
 export type CoversCeremony = (begin: Exclude<Begin, { readonly ceremony: 'sign' }>) => Promise<Coverage>
@@ -24,6 +26,8 @@ export type PartyCeremoniesPorts = {
   /** A thread of its own: key generation takes seconds, and signatures do not wait for it. */
   readonly engine: EngineThread
   readonly store: ShareStore
+  /** Whom this party signs with no more, the same as for signatures. */
+  readonly bans: PartyBans
   readonly jointKeysOf: JointKeysOf
   readonly covers: CoversCeremony
 }
@@ -43,7 +47,7 @@ const REPAIRED = 100
 const REPAIRED_MS = 10 * 60_000
 
 export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremonies {
-  const { me, engine, store, jointKeysOf } = ports
+  const { me, engine, store, bans, jointKeysOf } = ports
   const repaired = new LRUCache<string, Uint8Array>({
     max: REPAIRED,
     ttl: REPAIRED_MS,
@@ -73,7 +77,8 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       await requireCovered(begin)
       const sessionId = Buffer.from(session, 'hex')
       const call: EngineCall = { name: 'generate', with: [{ party: me, threshold, parties, sessionId }] }
-      const outcome = await runSession({ engine, begin: [{ call }], others: others(parties, me), table })
+      const run = { engine, begin: [{ call }], others: others(parties, me), table }
+      const outcome = await runSession({ ...run, watch: NO_WATCH })
       return keepShare({ engine, store }, { keyId, generation: GENERATED }, outcome)
     },
 
@@ -90,7 +95,10 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       }
       return withShare(engine, share, async (number) => {
         const call: EngineCall = { name: 'refresh', with: [{ share: number, refreshId: Buffer.from(session, 'hex') }] }
-        const outcome = await runSession({ engine, begin: [{ call }], others: others(key.parties.length, me), table })
+        const run = { engine, begin: [{ call }], others: others(key.parties.length, me), table }
+        // Those that are banned take part too: who cheats here signs no more with the shares of now.
+        const watch = { ...watchOver(bans, [key], run.others, NOTHING_COUNTED), fallen: () => null }
+        const outcome = await runSession({ ...run, watch })
         return keepShare({ engine, store }, { keyId, generation: refreshId }, outcome)
       })
     },
@@ -124,6 +132,14 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
 }
 
 const EMPTY = new Uint8Array()
+const NOTHING_COUNTED = Promise.resolve()
+/** Of a key that is being made there are no shares to protect: what cheats spoils a key that nobody will use. */
+const NO_WATCH: Watch = {
+  counted: NOTHING_COUNTED,
+  fallen: () => null,
+  onCheated: (place) => [place],
+  unkept: () => undefined,
+}
 const INVALID_PARTIES = { kind: 'invalid', party: null, reason: 'all parties of the key must take part' } as const
 
 /** Whether these are 1, 2, … without a gap. */

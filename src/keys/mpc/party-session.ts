@@ -1,4 +1,6 @@
 /** A party's part in one session: who speaks to it and when, and what it does. Whoever gives up says so to the others. */
+
+import { BanNotKept } from './party-bans.ts'
 import type { PartyCeremonies } from './party-ceremonies.ts'
 import { type PartySignPorts, takePartInSigning } from './party-sign.ts'
 import { encodePayloads } from './payloads.ts'
@@ -15,7 +17,7 @@ export type TakePartPorts = {
   readonly tables: { readonly signing: RoundTables; readonly ceremonies: RoundTables }
 }
 
-/** Rejects when the party cannot take part; what comes of each item is in the outcome. */
+/** Rejects when the party cannot take part, with BanNotKept when nobody may be told why; what comes of each item is in the outcome. */
 export type TakePart = (session: string, begin: Begin) => Promise<readonly ItemOutcome[]>
 
 export function createTakePart({ me, signing, ceremonies, tables }: TakePartPorts): TakePart {
@@ -34,6 +36,7 @@ export function createTakePart({ me, signing, ceremonies, tables }: TakePartPort
       await table.seated(participantsOf(begin).filter((party) => party !== me))
       return await run(session, begin, table)
     } catch (error) {
+      if (error instanceof BanNotKept) throw error
       // The others need not wait for one who will not come.
       const givenUp = encodePayloads(itemsOf(begin).map(() => null))
       for (const party of plan[0] ?? []) table.send(1, party, givenUp)

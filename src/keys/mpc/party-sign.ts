@@ -15,6 +15,7 @@ import type { Begin, ItemOutcome, Refusal, SigningItem, SigningSubject } from '.
 import { refusalOf } from './refusal-error.ts'
 import type { RoundTable } from './round-table.ts'
 import { runSession } from './run-session.ts'
+import { bannedRefusal, type SigningGuard } from './signing-guard.ts'
 import type { Claim, SigningJournal } from './signing-journal.ts'
 
 export type SignBegin = Extract<Begin, { ceremony: 'sign' }>
@@ -35,6 +36,8 @@ export type PartySignPorts = {
   readonly shares: LoadedShares
   readonly journal: SigningJournal
   readonly bans: PartyBans
+  /** One for all sessions of the party. */
+  readonly guard: SigningGuard
   readonly jointKeysOf: JointKeysOf
   readonly coverageOf: CoverageOf
   /** Those of these transactions that have ended without a signature, as the log has it: their nonces are free. */
@@ -60,31 +63,36 @@ export async function takePartInSigning(
   ports: PartySignPorts,
   { session, begin, table }: { readonly session: string; readonly begin: SignBegin; readonly table: RoundTable },
 ): Promise<readonly ItemOutcome[]> {
-  const { me, engine, bans } = ports
-  const others = begin.signers.filter((party) => party !== me)
+  const others = begin.signers.filter((party) => party !== ports.me)
   const judged = await judge(ports, begin, others)
-  const outcome = await runSession({
-    engine,
-    begin: judged.map((each, place) => {
-      if ('refusal' in each) return each
-      const sessionId = Buffer.from(`${session}${place.toString(16).padStart(2, '0')}`, 'hex')
-      const { share, digest } = each
-      return { call: { name: 'sign', with: [{ share, others, finisher: begin.finisher, sessionId, digest }] } }
-    }),
+  const admission = await ports.guard.enter(
+    judged.map((each) => ('refusal' in each ? null : { key: each.key, intent: each.item.intent })),
     others,
-    table,
-    beforeSending: async (round, places) => {
-      if (round !== LAST_ROUND) return places.map(() => null)
-      return claim(ports, accepted(places.map((place) => judged[place])))
-    },
-  })
-  await Promise.all(
-    outcome.map(async (item, place) => {
-      if (item.ok || item.refusal.kind !== 'cheated' || item.refusal.party === null) return
-      for (const { key } of accepted([judged[place]])) await bans.add(key, item.refusal.party)
-    }),
   )
-  return outcome
+  try {
+    const admitted = judged.map((each, place): Judged => {
+      const refusal = admission.refusals[place]
+      return refusal ? { refusal } : each
+    })
+    return await runSession({
+      engine: ports.engine,
+      begin: admitted.map((each, place) => {
+        if ('refusal' in each) return each
+        const sessionId = Buffer.from(`${session}${place.toString(16).padStart(2, '0')}`, 'hex')
+        const { share, digest } = each
+        return { call: { name: 'sign', with: [{ share, others, finisher: begin.finisher, sessionId, digest }] } }
+      }),
+      others,
+      table,
+      watch: admission.watch,
+      beforeSending: async (round, places) => {
+        if (round !== LAST_ROUND) return places.map(() => null)
+        return claim(ports, accepted(places.map((place) => admitted[place])))
+      },
+    })
+  } finally {
+    admission.leave()
+  }
 }
 
 type Judged = Accepted | { readonly refusal: Refusal }
@@ -108,11 +116,12 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
     items.map(async (item, index): Promise<Judged> => {
       const key = keys.get(item.keyId)
       if (key === undefined) return refuse('key_unknown', `the log has no key ${item.keyId}`)
-      const unfit = unfitSigners(
-        key,
-        signers,
-        ports.bans.of(key).find((party) => others.includes(party)),
-      )
+      const banned = ports.bans.of(key).find((party) => others.includes(party))
+      if (banned !== undefined) {
+        await ports.bans.unkept(key)
+        return { refusal: bannedRefusal(banned) }
+      }
+      const unfit = unfitSigners(key, signers)
       if (unfit !== null) return { refusal: unfit }
       const verdict = coverage[index] ?? notCovered('it was not judged')
       if (!verdict.covered) {
@@ -131,12 +140,13 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
   )
 }
 
-function unfitSigners(key: JointKey, signers: readonly number[], banned: number | undefined): Refusal | null {
+function unfitSigners(key: JointKey, signers: readonly number[]): Refusal | null {
   if (signers.length !== key.threshold || signers.some((party) => !key.parties.includes(party))) {
     return refuse('invalid', `the key asks for ${key.threshold} of the parties ${key.parties.join(', ')}`).refusal
   }
-  if (banned === undefined) return null
-  return { kind: 'banned', party: banned, reason: 'it failed a consistency check: refresh the shares of this key' }
+  const apart = key.apart.find((pair) => pair.every((party) => signers.includes(party)))
+  if (apart === undefined) return null
+  return refuse('banned', `parties ${apart.join(' and ')} are kept apart: refresh the shares of this key`).refusal
 }
 
 function refuse(kind: Refusal['kind'], reason: string): { readonly refusal: Refusal } {

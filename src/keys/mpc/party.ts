@@ -5,6 +5,7 @@
 import type { Channel } from './channel/open-channel.ts'
 import { nameOfHandle } from './channel/shared-handle.ts'
 import { encodeMessage, type FrameRefusal, type Message, readMessage } from './message.ts'
+import { BanNotKept } from './party-bans.ts'
 import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
 import { createTakePart, refuseAll, type TakePartPorts, unavailable } from './party-session.ts'
 import { type Begin, decodeBegin, decodeSettle, encodeOutcome, type ItemOutcome, KIND } from './protocol.ts'
@@ -89,10 +90,16 @@ export function createParty(ports: PartyPorts): Party {
   async function serve(coordinator: string, session: string, begin: Begin): Promise<void> {
     const began = performance.now()
     const outcome = await takePartUnlessBusy(session, begin).catch((error: unknown) => {
+      if (error instanceof BanNotKept) {
+        observe.onFailure(error, begin.ceremony)
+        return null
+      }
       const refusal = refusalOf(error)
       if (refusal.kind === 'unavailable') observe.onFailure(error, begin.ceremony)
       return refuseAll(begin, refusal)
     })
+    // Any answer would tell of a ban that a crash could still undo.
+    if (outcome === null) return
     const refused = outcome.flatMap((item) => (item.ok ? [] : [item.refusal.kind]))
     const durationMs = performance.now() - began
     observe.onSession({ ceremony: begin.ceremony, items: outcome.length, refused, durationMs })

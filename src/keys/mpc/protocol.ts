@@ -55,7 +55,8 @@ export type Begin =
 /**
  * Why something was not done. `cheated` names a party that failed a check on which secrecy rests; `stalled` one that did not
  * send in time; `given_up` one that told us that it would not go on; `not_covered` means that the log wants no such signature;
- * `nonce_claimed` that the party helped to sign the same transaction under another nonce, or another one under this.
+ * `nonce_claimed` that the party helped to sign the same transaction under another nonce, or another one under this; `busy` that
+ * as much is under way as may be at once; `worn` that the shares have served long and are to be refreshed.
  */
 export const REFUSALS = [
   'invalid',
@@ -69,6 +70,8 @@ export const REFUSALS = [
   'key_unknown',
   'share_missing',
   'banned',
+  'busy',
+  'worn',
   'unavailable',
 ] as const
 export type Refusal = {

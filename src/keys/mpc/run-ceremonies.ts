@@ -3,18 +3,22 @@ import { Conflict, Unavailable } from '../../core/errors.ts'
 import type { Ceremonies } from './ceremonies.ts'
 import { type Answers, type Coordinator, partiesUnavailable } from './coordinator.ts'
 import { publicKeyAddress } from './public-key.ts'
-import type { PartyBanned } from './sign-jointly.ts'
+import type { Accused } from './sign-jointly.ts'
 
 export type RunCeremoniesPorts = {
   readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
-  readonly onCheated: (banned: PartyBanned) => Promise<void>
+  readonly onAccused: (accused: Accused) => Promise<void>
   /** How long a whole ceremony may take. */
   readonly timeoutMs: number
 }
 
-export function createRunCeremonies({ coordinator, onCheated, timeoutMs }: RunCeremoniesPorts): Ceremonies {
-  /** The one result that all parties must have come to. */
-  async function agreed(keyId: string, answers: Answers): Promise<Uint8Array> {
+export function createRunCeremonies({ coordinator, onAccused, timeoutMs }: RunCeremoniesPorts): Ceremonies {
+  /**
+   * The one result that all parties must have come to.
+   *
+   * @param epoch whose shares were used; null while the key is made
+   */
+  async function agreed(keyId: string, epoch: number | null, answers: Answers): Promise<Uint8Array> {
     const results = new Map<string, Uint8Array>()
     const failures: string[] = []
     const lost: number[] = []
@@ -26,7 +30,8 @@ export function createRunCeremonies({ coordinator, onCheated, timeoutMs }: RunCe
       const { kind, party: about, reason } = item?.refusal ?? { kind: 'invalid', party: null, reason: 'no answer' }
       failures.push(`party ${party}: ${kind}, ${reason}`)
       if (kind === 'share_missing') lost.push(party)
-      if (kind === 'cheated' && about !== null) await onCheated({ keyId, party: about, reportedBy: party, reason })
+      if (kind === 'cheated' && about !== null && about !== party && answers.has(about))
+        await onAccused({ keyId, epoch, party: about, accusedBy: party, reason })
     }
     const [result] = results.values()
     if (lost.length > 0) {
@@ -53,21 +58,21 @@ export function createRunCeremonies({ coordinator, onCheated, timeoutMs }: RunCe
   return {
     async generateKey({ keyId, threshold, parties }) {
       const begin = { ceremony: 'generate', keyId, threshold, parties } as const
-      const publicKey = await agreed(keyId, await coordinator.ask(parties, begin, { timeoutMs }))
+      const publicKey = await agreed(keyId, null, await coordinator.ask(parties, begin, { timeoutMs }))
       return { publicKey: `0x${Buffer.from(publicKey).toString('hex')}`, address: publicKeyAddress(publicKey) }
     },
 
-    async prepareRefresh({ key: { keyId, parties }, refreshId }) {
+    async prepareRefresh({ key: { keyId, epoch, parties }, refreshId }) {
       const begin = { ceremony: 'refresh', keyId, refreshId, parties, repaired: null } as const
-      await agreed(keyId, await coordinator.ask(parties, begin, { timeoutMs }))
+      await agreed(keyId, epoch, await coordinator.ask(parties, begin, { timeoutMs }))
     },
 
-    async prepareRecovery({ key: { keyId, parties, threshold, banned }, party: target, refreshId }) {
+    async prepareRecovery({ key: { keyId, epoch, parties, threshold, banned }, party: target, refreshId }) {
       const helpers = helpersOf(parties, threshold, target, banned)
       const repair = { ceremony: 'repair', keyId, refreshId, target, helpers } as const
-      await agreed(keyId, await coordinator.ask([...helpers, target], repair, { timeoutMs }))
+      await agreed(keyId, epoch, await coordinator.ask([...helpers, target], repair, { timeoutMs }))
       const refresh = { ceremony: 'refresh', keyId, refreshId, parties, repaired: target } as const
-      await agreed(keyId, await coordinator.ask(parties, refresh, { timeoutMs }))
+      await agreed(keyId, epoch, await coordinator.ask(parties, refresh, { timeoutMs }))
     },
   }
 }

@@ -12,12 +12,33 @@ import { type RoundTable, Stalled } from './round-table.ts'
 /** How an item begins: a call that gives a `Step`, or not at all. */
 export type Beginning = { readonly call: EngineCall } | { readonly refusal: Refusal }
 
+/** What else the party knows of those who take part, while a session runs. */
+export type Watch = {
+  /** Resolves when the checks of this session are counted: until then the engine is given nothing that others sent. */
+  readonly counted: Promise<void>
+  /** Why an item must not go on, as of this very moment; null while it may. */
+  readonly fallen: (place: number) => Refusal | null
+  /**
+   * The engine says that a participant cheated: that counts at once, in every session.
+   *
+   * @returns the places of this session that fall with it
+   */
+  readonly onCheated: (place: number, party: number) => readonly number[]
+  /**
+   * Resolves when what follows from cheating is on the disk; undefined when it is.
+   *
+   * @throws BanNotKept: then the session ends without a word
+   */
+  readonly unkept: () => Promise<void> | undefined
+}
+
 export type SessionRun = {
   readonly engine: Pick<EngineThread, 'run'>
   readonly begin: readonly Beginning[]
   /** Those who take part beside this party. */
   readonly others: readonly number[]
   readonly table: RoundTable
+  readonly watch: Watch
   /**
    * Asked before the messages of a round leave, with the places of the items that have not failed.
    *
@@ -28,21 +49,42 @@ export type SessionRun = {
 
 type Running = { readonly kind: 'running'; readonly session: number; readonly outgoing: Step['outgoing'] }
 type Ending = { readonly kind: 'done'; readonly result: Uint8Array; readonly outgoing: Step['outgoing'] }
-type Item = Running | Ending | { readonly kind: 'failed'; readonly refusal: Refusal; readonly told: boolean }
+type Failed = { readonly kind: 'failed'; readonly refusal: Refusal; readonly told: boolean }
+type Item = Running | Ending | Failed
 
 const NOTHING: Step['outgoing'] = new Map()
 
-/** Runs a session to its end. Never rejects for what others do: that is in the outcome of each item. */
+/**
+ * Runs a session to its end. Never rejects for what others do: that is in the outcome of each item.
+ *
+ * @throws BanNotKept; Unavailable when checks could not be counted
+ */
 export async function runSession(run: SessionRun): Promise<readonly ItemOutcome[]> {
-  const { table, others } = run
   let items = await beginAll(run)
   for (let round = 1; ; round += 1) {
-    items = await withConsent(run, round, items)
-    for (const [party, payloads] of outgoingOf(items, others)) table.send(round, party, encodePayloads(payloads))
-    items = items.map((item) => (item.kind === 'failed' ? { ...item, told: true } : { ...item, outgoing: NOTHING }))
+    items = await send(run, round, await withConsent(run, round, items))
     if (!items.some(({ kind }) => kind === 'running')) return items.map(outcomeOf)
     items = await receive(run, round, items)
   }
+}
+
+/** What was banned in the meantime, here or in another session, is given up unsent. */
+async function send(run: SessionRun, round: number, items: readonly Item[]): Promise<Item[]> {
+  const { watch, table, others, engine } = run
+  for (let unkept = watch.unkept(); unkept !== undefined; unkept = watch.unkept()) await unkept
+  // Between the last look at the bans and the last message nothing else runs.
+  const standing = items.map((item, place) => (item.kind === 'failed' ? item : (fall(watch, place) ?? item)))
+  for (const [party, payloads] of outgoingOf(standing, others)) table.send(round, party, encodePayloads(payloads))
+  await endSessions(
+    engine,
+    items.filter((_, place) => standing[place]?.kind === 'failed'),
+  )
+  return standing.map((item) => (item.kind === 'failed' ? { ...item, told: true } : { ...item, outgoing: NOTHING }))
+}
+
+function fall(watch: Watch, place: number): Failed | null {
+  const refusal = watch.fallen(place)
+  return refusal && { kind: 'failed', refusal, told: false }
 }
 
 async function beginAll({ engine, begin }: SessionRun): Promise<Item[]> {
@@ -90,7 +132,8 @@ function outgoingOf(items: readonly Item[], others: readonly number[]): Map<numb
   return new Map(payloads.filter(([, each]) => failedNow || each.some((payload) => payload !== null)))
 }
 
-async function receive({ engine, table, others }: SessionRun, round: number, items: Item[]): Promise<Item[]> {
+async function receive(run: SessionRun, round: number, items: Item[]): Promise<Item[]> {
+  const { engine, table, others, watch } = run
   let incoming: ReadonlyMap<number, Uint8Array>
   try {
     incoming = await table.gather(round)
@@ -101,7 +144,11 @@ async function receive({ engine, table, others }: SessionRun, round: number, ite
     return items.map((item) => (item.kind === 'running' ? { kind: 'failed', refusal, told: false } : item))
   }
   const said = new Map(others.map((party) => [party, decodePayloads(incoming.get(party) ?? EMPTY, items.length)]))
-  const heard = items.map((item, index) => hear(item, index, said))
+  await watch.counted
+  const heard = items.map((item, index) => {
+    const after = hear(item, index, said)
+    return after.kind === 'running' ? (fall(watch, index) ?? after) : after
+  })
   await endSessions(
     engine,
     items.filter((item, index) => item.kind === 'running' && heard[index]?.kind === 'failed'),
@@ -110,7 +157,42 @@ async function receive({ engine, table, others }: SessionRun, round: number, ite
     item.kind === 'running' ? [{ name: 'advance', with: [item.session, messagesFor(index, said)] }] : [],
   )
   const results = [...(await engine.run(calls))]
-  return heard.map((item) => (item.kind === 'running' ? toItem(present(results.shift())) : item))
+  return judged(
+    run,
+    heard.map((item) => (item.kind === 'running' ? toItem(present(results.shift())) : item)),
+  )
+}
+
+/**
+ * Acts on what the engine found. All items that fall with one that cheated get the same answer, and so do those that the engine
+ * was at when their party was banned: whose own check passed and whose failed would be a bit for each.
+ */
+async function judged({ watch, engine, others }: SessionRun, items: readonly Item[]): Promise<Item[]> {
+  const fallen = new Map<number, Refusal>()
+  for (const place of items.keys()) {
+    const refusal = watch.fallen(place)
+    if (refusal !== null) fallen.set(place, refusal)
+  }
+  for (const [place, item] of items.entries()) {
+    if (item.kind !== 'failed' || item.told || item.refusal.kind !== 'cheated' || fallen.has(place)) continue
+    const { refusal } = item
+    if (refusal.party === null || !others.includes(refusal.party)) {
+      const reason = 'the engine blames one who takes no part'
+      fallen.set(place, { kind: 'refused', party: null, reason })
+      continue
+    }
+    for (const each of watch.onCheated(place, refusal.party)) if (!fallen.has(each)) fallen.set(each, refusal)
+  }
+  await endSessions(
+    engine,
+    items.filter((_, place) => fallen.has(place)),
+  )
+  return items.map((item, place): Item => {
+    const refusal = fallen.get(place)
+    return refusal === undefined || (item.kind === 'failed' && item.told)
+      ? item
+      : { kind: 'failed', refusal, told: false }
+  })
 }
 
 const EMPTY = new Uint8Array()

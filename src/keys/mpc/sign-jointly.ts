@@ -9,9 +9,11 @@ import { NonceClaimed } from '../signer.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { Answers, Coordinator } from './coordinator.ts'
 import { createLimit } from './limit.ts'
+import { createPairLimit } from './pair-limit.ts'
 import { type ItemOutcome, MAX_ITEMS, type Refusal, type SigningItem } from './protocol.ts'
 import { publicKeyAddress } from './public-key.ts'
 import { createSignerChoice } from './signer-choice.ts'
+import { MAX_INSTANCES } from './signing-guard.ts'
 
 /** Sessions under way at once: while some wait for messages, others compute. */
 const SESSIONS_AT_ONCE = 4
@@ -28,18 +30,23 @@ const MAX_TRIES = 4
 
 export type JointSignature = SigningItem & { readonly digest: Uint8Array }
 
-export type PartyBanned = {
+/** One party of a session says of another one of it that it failed a check. Nobody else can know whether that is true. */
+export type Accused = {
   readonly keyId: string
+  /** The epoch whose shares were used; null while the key is made. */
+  readonly epoch: number | null
   readonly party: number
-  readonly reportedBy: number
+  readonly accusedBy: number
   readonly reason: string
 }
 
 export type SignJointlyPorts = {
   readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
   readonly jointKeysOf: JointKeysOf
-  /** Records that a party cheated, before anybody signs with that key again. */
-  readonly onCheated: (banned: PartyBanned) => Promise<void>
+  /** Records the word of one party against another, before what failed is tried again. */
+  readonly onAccused: (accused: Accused) => Promise<void>
+  /** The shares of a key have served long: they are to be refreshed. */
+  readonly onWorn: (keyId: string) => Promise<void>
   /** Told of every item that a party refused, for logs and metrics. */
   readonly onRefused: (item: SigningItem, party: number, refusal: Refusal) => void
   readonly timeoutMs: number
@@ -57,6 +64,7 @@ type Entry = { readonly place: number; readonly item: JointSignature; readonly k
 
 export function createSignJointly(ports: SignJointlyPorts): SignJointly {
   const limit = createLimit(SESSIONS_AT_ONCE)
+  const pairLimit = createPairLimit(MAX_INSTANCES)
   const choice = createSignerChoice({ reachable: ports.coordinator.reachable, now: ports.now })
 
   async function runSession(signers: readonly number[], entries: readonly Entry[]): Promise<Map<number, Signed>> {
@@ -67,7 +75,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       { ceremony: 'sign', signers, finisher, items },
       { timeoutMs: ports.timeoutMs, enough: (so) => so.get(finisher)?.every(({ ok }) => ok) === true },
     )
-    await report(entries, answers)
+    await report(signers, entries, answers)
     const results = entries.map(({ place, item, key }, index): [number, Signed] => {
       const result = verified(answers.get(finisher)?.[index], item, key)
       return [place, result.ok ? result : { ok: false, refusal: mostTelling(answers, index) ?? result.refusal }]
@@ -76,21 +84,32 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
     return new Map(results)
   }
 
-  async function report(entries: readonly Entry[], answers: Answers): Promise<void> {
-    const atFault = new Set<number>()
-    for (const [party, outcome] of answers) {
-      for (const [index, item] of outcome.entries()) {
+  async function report(signers: readonly number[], entries: readonly Entry[], answers: Answers): Promise<void> {
+    const refused = [...answers].flatMap(([party, outcome]) =>
+      outcome.flatMap((item, index) => {
         const entry = entries[index]
-        if (item.ok || entry === undefined) continue
-        const { refusal } = item
-        ports.onRefused(entry.item, party, refusal)
-        if (ITS_FAULT.has(refusal.kind)) atFault.add(refusal.party ?? party)
-        if (refusal.kind !== 'cheated' || refusal.party === null) continue
-        const { keyId } = entry.item
-        await ports.onCheated({ keyId, party: refusal.party, reportedBy: party, reason: refusal.reason })
-      }
-    }
-    choice.strike(atFault)
+        return item.ok || entry === undefined ? [] : [{ party, entry, refusal: item.refusal }]
+      }),
+    )
+    // First of all, and whatever becomes of the records: the next session is about to be made up.
+    choice.strike(
+      new Set(
+        refused
+          .filter(({ refusal }) => ITS_FAULT.has(refusal.kind))
+          .flatMap(({ party, refusal }) => [party, refusal.party ?? party])
+          .filter((party) => signers.includes(party)),
+      ),
+    )
+    for (const { party, entry, refusal } of refused) ports.onRefused(entry.item, party, refusal)
+    const accusations = new Map(
+      refused.flatMap((each) => {
+        const accused = accusationOf(each, signers)
+        return accused === null ? [] : [[`${accused.keyId} ${accused.accusedBy} ${accused.party}`, accused] as const]
+      }),
+    )
+    for (const accused of accusations.values()) await ports.onAccused(accused)
+    const worn = refused.filter(({ refusal }) => refusal.kind === 'worn').map(({ entry }) => entry.item.keyId)
+    for (const keyId of new Set(worn)) await ports.onWorn(keyId)
   }
 
   return async (items) => {
@@ -104,7 +123,9 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
         return signed.has(place) ? [] : [{ place, item, key }]
       })
       const results = await Promise.all(
-        sessionsOf(open, choice.choose).map(({ signers, entries }) => limit(() => runSession(signers, entries))),
+        sessionsOf(open, choice.choose).map(({ signers, entries }) =>
+          pairLimit({ signers, keys: entries.map(({ key }) => key) }, () => limit(() => runSession(signers, entries))),
+        ),
       )
       for (const [place, result] of results.flatMap((each) => [...each])) {
         if (result.ok) signed.set(place, result.signature)
@@ -124,8 +145,8 @@ type Session = { readonly signers: readonly number[]; readonly entries: readonly
 function sessionsOf(entries: readonly Entry[], choose: (key: JointKey) => readonly number[]): readonly Session[] {
   const alike = new Map<string, Entry[]>()
   for (const entry of entries) {
-    const { threshold, parties, banned } = entry.key
-    const name = `${threshold} ${parties.join()} ${banned.join()}`
+    const { threshold, parties, banned, apart } = entry.key
+    const name = `${threshold} ${parties.join()} ${banned.join()} ${apart.join()}`
     const group = alike.get(name)
     if (group === undefined) alike.set(name, [entry])
     else group.push(entry)
@@ -138,6 +159,22 @@ function sessionsOf(entries: readonly Entry[], choose: (key: JointKey) => readon
       return { signers: choose((part[0] as Entry).key), entries: part }
     })
   })
+}
+
+/**
+ * What a refusal says against another party, where it counts: of one that signed with it. A ban of the party's own that the log
+ * does not have yet is the same word.
+ */
+function accusationOf(
+  { party, entry, refusal }: { readonly party: number; readonly entry: Entry; readonly refusal: Refusal },
+  signers: readonly number[],
+): Accused | null {
+  const { keyId, epoch, banned, apart } = entry.key
+  const about = refusal.party
+  if (refusal.kind !== 'cheated' && refusal.kind !== 'banned') return null
+  if (about === null || about === party || !signers.includes(about)) return null
+  if (banned.includes(about) || apart.some(([by, of]) => by === party && of === about)) return null
+  return { keyId, epoch, party: about, accusedBy: party, reason: refusal.reason }
 }
 
 type Signed =

@@ -1,17 +1,20 @@
 /**
- * Who of a key's parties signs next: those that can be reached, in turn, and those last that gave trouble lately. When a
- * session stalls, the one that hangs and the one that waited for it accuse each other, so both are struck; who then signs
- * with others is cleared, and who hangs again is struck again. So few sessions meet a hanging party before it is left alone.
+ * Who of a key's parties signs next: those that can be reached and are not kept apart, in turn, and those last that gave trouble
+ * lately. When a session fails, the one that names another and the one that it names are both struck: either may be at fault. Who
+ * then signs with others is cleared, and who is at fault is struck again. So few sessions meet a party that hangs, or that accuses
+ * others to keep them from signing, before it is left alone.
  */
+import { Unavailable } from '../../core/errors.ts'
 import type { JointKey } from './ceremonies.ts'
 import { partiesUnavailable } from './coordinator.ts'
+import { partyName } from './party-names.ts'
 
 /** So long after its last strike others are asked before a party. */
 const DOUBTFUL_MS = 30_000
 
 export type SignerChoice = {
-  /** @throws Unavailable `mpc_parties_unavailable` when fewer than the threshold can sign now */
-  readonly choose: (key: Pick<JointKey, 'parties' | 'threshold' | 'banned'>) => readonly number[]
+  /** @throws Unavailable `mpc_parties_unavailable` when fewer than the threshold can sign now; `mpc_parties_apart` */
+  readonly choose: (key: Pick<JointKey, 'parties' | 'threshold' | 'banned' | 'apart'>) => readonly number[]
   /** These were named as troublesome in one session. */
   readonly strike: (parties: ReadonlySet<number>) => void
   /** These have just signed. */
@@ -29,14 +32,17 @@ export function createSignerChoice(ports: {
     return until > ports.now() ? strikes : 0
   }
   return {
-    choose({ parties, threshold, banned }) {
+    choose({ parties, threshold, banned, apart }) {
       const here = ports.reachable()
       const able = parties.filter((party) => here.includes(party) && !banned.includes(party))
       if (able.length < threshold) throw partiesUnavailable(parties.filter((party) => !able.includes(party)))
       turn += 1
       const inTurn = able.map((_, index) => able[(index + turn) % able.length] as number)
       const strikes = new Map(able.map((party) => [party, strikesOf(party)]))
-      return inTurn.sort((one, other) => (strikes.get(one) ?? 0) - (strikes.get(other) ?? 0)).slice(0, threshold)
+      const ranked = inTurn.sort((one, other) => (strikes.get(one) ?? 0) - (strikes.get(other) ?? 0))
+      const signers = together(ranked, threshold, apart)
+      if (signers === null) throw keptApart(apart)
+      return signers
     },
     strike(parties) {
       for (const party of parties) {
@@ -47,4 +53,20 @@ export function createSignerChoice(ports: {
       for (const party of parties) struck.delete(party)
     },
   }
+}
+
+/** The first of them, in their order, of whom no two are kept apart. At most 20 parties, and few pairs: it ends soon. */
+function together(ranked: readonly number[], count: number, apart: JointKey['apart']): readonly number[] | null {
+  if (count === 0) return []
+  if (ranked.length < count) return null
+  const [first, ...rest] = ranked as readonly [number, ...number[]]
+  const partners = rest.filter((party) => !apart.some((pair) => pair.includes(first) && pair.includes(party)))
+  const others = together(partners, count - 1, apart)
+  return others === null ? together(rest, count, apart) : [first, ...others]
+}
+
+function keptApart(apart: JointKey['apart']): Unavailable {
+  const pairs = apart.map((pair) => pair.map(partyName).join(' and ')).join(', ')
+  const rule = `Too few parties may sign together with this key: kept apart are ${pairs}, since one says that the other failed a check.`
+  return new Unavailable('mpc_parties_apart', `${rule} Look into them, then refresh the shares.`)
 }

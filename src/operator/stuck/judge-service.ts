@@ -1,4 +1,5 @@
 /** What is stuck beside the lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
+
 import type { FailedJob } from '../../jobs/jobs.ts'
 import type { QueueName } from '../../jobs/queues.ts'
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
@@ -6,6 +7,7 @@ import type { ChainNow } from '../chain-now.ts'
 import { type Finding, step } from '../finding.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
+import { judgeAccusations, judgeBans } from './judge-shares.ts'
 import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
 
 /** What must live, whatever is configured. */
@@ -37,6 +39,7 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
     ...context.chains.flatMap((chain) => judgeFollower(facts, chain, context.limits)),
     ...judgeUnsettled(facts, context),
     ...judgeBans(facts),
+    ...judgeAccusations(facts),
     ...judgeWork(facts, context.limits),
   ]
 }
@@ -217,28 +220,6 @@ function judgeUnsettled({ unsettled, cursors }: ServiceFacts, { chains, limits }
         step('Read the story of one.', bursar(`explain ${id}`)),
       ],
     }))
-}
-
-function judgeBans({ bannedKeys }: ServiceFacts): Finding[] {
-  return bannedKeys.map(({ keyId, walletId, banned }) => ({
-    kind: 'mpc_party_banned' as const,
-    subject: walletId ?? keyId,
-    problem: `Party ${banned.join(', ')} failed a check of the others and signs no more with ${keyId}${walletId === null ? ', a key of the pool' : ` of ${walletId}`}.`,
-    forMs: null,
-    next: [
-      step(
-        'Find out why: its share is damaged, its disk was put back to an older state, or somebody else sits there.',
-        `docker compose logs mpc-party-${banned[0]}`,
-      ),
-      walletId === null
-        ? step('No wallet has this key: it can stay as it is.')
-        : step('Make the shares anew, which lifts the ban.', sharesRequest(walletId)),
-    ],
-  }))
-}
-
-function sharesRequest(walletId: string): string {
-  return `curl -s -X POST $URL/v1/wallets/${walletId}/shares/refresh -H "Authorization: Bearer $KEY" -H "Idempotency-Key: $(uuidgen)"`
 }
 
 function judgeWork({ waiting, unpinned }: ServiceFacts, limits: Limits): Finding[] {

@@ -12,6 +12,11 @@ export type CursorNow = {
   readonly head: number
   readonly silentMs: number
 }
+export type AccusedKey = {
+  readonly keyId: string
+  readonly walletId: string | null
+  readonly accusations: readonly { readonly party: number; readonly accused_by: number }[]
+}
 export type BannedKey = { readonly keyId: string; readonly walletId: string | null; readonly banned: readonly number[] }
 /** Things of one sort that should have moved by now: the oldest, and how many at most a hundred. */
 export type WaitingWork = { readonly name: string; readonly ids: readonly string[] }
@@ -38,6 +43,7 @@ export type ServiceFacts = {
   readonly subscriptions: readonly SubscriptionNow[]
   readonly cursors: readonly CursorNow[]
   readonly bannedKeys: readonly BannedKey[]
+  readonly accusedKeys: readonly AccusedKey[]
   readonly waiting: readonly WaitingWork[]
   /** Tokens in quarantine, the newest first. */
   readonly unreadTokens: readonly TokenNow[]
@@ -77,7 +83,18 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
   const { pool, sources } = ports
   const rows = async <T extends object>(text: string, values: unknown[] = []) =>
     (await pool.query<T>(text, values)).rows
-  const [processes, leaders, subscriptions, cursors, bannedKeys, unreadTokens, unpinned, unsettled, waiting] =
+  const [
+    processes,
+    leaders,
+    subscriptions,
+    cursors,
+    bannedKeys,
+    accusedKeys,
+    unreadTokens,
+    unpinned,
+    unsettled,
+    waiting,
+  ] =
     await Promise.all([
       readProcesses(pool),
       rows<LeaderNow>(
@@ -89,6 +106,10 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
       rows<BannedKey>(
         `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
       ),
+      rows<AccusedKey>(
+        `SELECT key_id AS "keyId", wallet_id AS "walletId", accusations FROM mpc_keys
+        WHERE accusations <> '[]' AND banned = '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
+      ),
       rows<TokenNow>(TOKENS),
       readUnpinned(ports, before),
       readUnsettled(ports),
@@ -96,7 +117,18 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
         sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
       ),
     ])
-  return { processes, leaders, subscriptions, cursors, bannedKeys, unreadTokens, unpinned, unsettled, waiting }
+  return {
+    processes,
+    leaders,
+    subscriptions,
+    cursors,
+    bannedKeys,
+    accusedKeys,
+    unreadTokens,
+    unpinned,
+    unsettled,
+    waiting,
+  }
 }
 
 export async function readProcesses(pool: Pool): Promise<ProcessNow[]> {

@@ -1,0 +1,106 @@
+/**
+ * How many consistency checks of other parties' messages were made with a share. Each may tell its sender something when it
+ * passes as well as when it fails, and each has a chance of 2^-80 to pass a message that it should not (the statistical parameter
+ * of DKLs23 and of the engine). So a share serves a bounded number of them, and is refreshed long before.
+ *
+ * Invariant: the number on the disk is never below the number of checks that were made: room for a block of them is written
+ * before the first of the block. A crash counts up to a block too many.
+ */
+import { readdir, readFile, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Unavailable } from '../../core/errors.ts'
+import { isMissing, preparePrivateDirectory, replaceFile } from '../private-files.ts'
+import type { JointKey } from './ceremonies.ts'
+import { generationOf } from './loaded-shares.ts'
+
+export type CheckLimits = {
+  /** From here on new shares are asked for, once for each block; signing goes on. */
+  readonly refreshFrom: number
+  /** No check beyond this: at 2^20 the chance that any of them passed what it should not is 2^-60. */
+  readonly most: number
+}
+
+export const CHECK_LIMITS: CheckLimits = { refreshFrom: 2 ** 19, most: 2 ** 20 }
+
+/** Written ahead at a time: one small file for so many checks. */
+const BLOCK = 256
+const SUFFIX = '.checks'
+
+export type CheckCounts = {
+  /**
+   * Counts checks that are about to be made.
+   *
+   * @returns `due` when new shares should be asked for, `worn` when nothing was counted and none may be made; and a promise that
+   *   resolves once the count is durable: await it before the checks. @throws Unavailable `mpc_count_failed` through that promise
+   */
+  readonly count: (
+    key: Pick<JointKey, 'keyId' | 'refreshId'>,
+    checks: number,
+  ) => Promise<{ readonly state: 'fine' | 'due' | 'worn'; readonly kept: Promise<void> }>
+}
+
+type Count = { used: number; reserved: number; kept: Promise<void> }
+
+/**
+ * @param directory the party's own, for these files alone
+ * @param isHeld whether the party holds this generation of a key: counts of others are removed
+ */
+export async function openCheckCounts(
+  directory: string,
+  isHeld: (keyId: string, generation: string) => boolean,
+  limits: CheckLimits = CHECK_LIMITS,
+): Promise<CheckCounts> {
+  await preparePrivateDirectory(directory)
+  for (const name of await readdir(directory)) {
+    const [keyId = '', generation = ''] = name.slice(0, -SUFFIX.length).split('.')
+    if (!name.endsWith(SUFFIX) || !isHeld(keyId, generation)) await unlink(join(directory, name))
+  }
+  const counts = new Map<string, Promise<Count>>()
+
+  async function read(name: string): Promise<Count> {
+    const text = await readFile(join(directory, name), 'utf8').catch((error: unknown) => {
+      if (isMissing(error)) return '0'
+      throw notCounted(error)
+    })
+    const used = Number.parseInt(text, 10)
+    // A file that says nothing is taken for the worst: new shares begin a new one.
+    const safe = Number.isSafeInteger(used) && used >= 0 ? used : limits.most
+    return { used: safe, reserved: safe, kept: Promise.resolve() }
+  }
+
+  async function countOf(name: string): Promise<Count> {
+    const known = counts.get(name) ?? read(name)
+    counts.set(name, known)
+    known.catch(() => counts.delete(name))
+    return known
+  }
+
+  function reserve(name: string, count: Count): void {
+    const upTo = Math.min(Math.ceil(count.used / BLOCK) * BLOCK, limits.most)
+    count.reserved = upTo
+    count.kept = count.kept
+      .catch(() => undefined)
+      .then(() => replaceFile(join(directory, name), `${upTo}\n`))
+      .catch((error: unknown) => {
+        count.reserved = 0 // Whoever counts next writes again.
+        throw notCounted(error)
+      })
+    count.kept.catch(() => undefined) // Told to those who await it; there may be nobody.
+  }
+
+  return {
+    async count(key, checks) {
+      const name = `${key.keyId}.${generationOf(key)}${SUFFIX}`
+      const count = await countOf(name)
+      if (count.used + checks > limits.most) return { state: 'worn', kept: Promise.resolve() }
+      count.used += checks
+      const isNewBlock = count.used > count.reserved
+      if (isNewBlock) reserve(name, count)
+      return { state: isNewBlock && count.used > limits.refreshFrom ? 'due' : 'fine', kept: count.kept }
+    },
+  }
+}
+
+function notCounted(cause: unknown): Unavailable {
+  return new Unavailable('mpc_count_failed', 'The checks of a share could not be counted on the disk.', { cause })
+}

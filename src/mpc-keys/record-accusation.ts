@@ -1,0 +1,62 @@
+/**
+ * Records that one party of a key says of another that it failed a check, and raises the alarm. The two sign no more together;
+ * whom enough accuse is banned. Refreshing the shares lifts both.
+ */
+import { change } from '../event-log/aggregate.ts'
+import { StreamConflict } from '../event-log/commit.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { mpcKeyAggregate } from './projection.ts'
+import type { MpcKeyState } from './state.ts'
+
+const MAX_TRIES = 10
+
+export type Accusation = {
+  readonly keyId: string
+  /** The epoch whose share the party used. */
+  readonly epoch: number
+  readonly party: number
+  /** The party that says so. */
+  readonly accusedBy: number
+  /** Which check failed, in words without secrets: it is recorded. */
+  readonly reason: string
+}
+
+export type RecordAccusationPorts = {
+  readonly log: EventLog
+  /** Called once for each accusation, and once more for each ban, when they are in the log. */
+  readonly onRecorded: (accusation: Accusation, what: 'accused' | 'banned') => void
+}
+
+/**
+ * Each party accuses another once per key and epoch; a report of an epoch that is over changes nothing.
+ *
+ * @throws NotFound for an unknown key; ValidationFailed for numbers that are no two parties of it
+ */
+export type RecordAccusation = (accusation: Accusation) => Promise<void>
+
+export function createRecordAccusation({ log, onRecorded }: RecordAccusationPorts): RecordAccusation {
+  return async (accusation) => {
+    const { keyId, ...report } = accusation
+    for (let tries = 1; ; tries += 1) {
+      const loaded = await log.load(mpcKeyAggregate, keyId)
+      const wallet = loaded.state.status === 'unknown' ? null : loaded.state.wallet
+      const now = log.now()
+      const metadata = { tenantId: wallet?.tenantId ?? 'system', actor: 'worker:signer' }
+      const accused = change(mpcKeyAggregate, loaded, { type: 'AccuseParty', ...report, now }, { metadata, now })
+      if (accused === null) return
+      try {
+        await log.append({ changes: [accused] })
+        onRecorded(accusation, 'accused')
+        if (isBanned(accused.after.state, report.party) && !isBanned(loaded.state, report.party))
+          onRecorded(accusation, 'banned')
+        return
+      } catch (error) {
+        if (!(error instanceof StreamConflict) || tries >= MAX_TRIES) throw error
+      }
+    }
+  }
+}
+
+function isBanned(state: MpcKeyState, party: number): boolean {
+  return state.status !== 'unknown' && state.banned.includes(party)
+}

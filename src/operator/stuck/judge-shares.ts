@@ -1,0 +1,49 @@
+/** Keys with which some parties do not sign: those that are banned, and those of which one accuses another. */
+import { type Finding, step } from '../finding.ts'
+import type { ServiceFacts } from './service-facts.ts'
+
+export function judgeBans({ bannedKeys }: ServiceFacts): Finding[] {
+  return bannedKeys.map(({ keyId, walletId, banned }) => ({
+    kind: 'mpc_party_banned' as const,
+    subject: walletId ?? keyId,
+    problem: `Party ${banned.join(', ')} failed a check of the others and signs no more with ${keyId}${walletId === null ? ', a key of the pool' : ` of ${walletId}`}.`,
+    forMs: null,
+    next: [
+      step(
+        'Find out why: its share is damaged, its disk was put back to an older state, or somebody else sits there.',
+        `docker compose logs mpc-party-${banned[0]}`,
+      ),
+      walletId === null
+        ? step('No wallet has this key: it can stay as it is.')
+        : step('Make the shares anew, which lifts the ban.', sharesRequest(walletId)),
+    ],
+  }))
+}
+
+export function judgeAccusations({ accusedKeys }: ServiceFacts): Finding[] {
+  return accusedKeys.map(({ keyId, walletId, accusations }) => {
+    const words = accusations.map(
+      ({ party, accused_by: by }) => `party ${by} reports that party ${party} failed a check`,
+    )
+    const parties = [...new Set(accusations.flatMap(({ party, accused_by: by }) => [by, party]))]
+    return {
+      kind: 'mpc_party_accused' as const,
+      subject: walletId ?? keyId,
+      problem: `Of ${keyId}, ${words.join(', and ')}: they do not sign together. Either may be at fault.`,
+      forMs: null,
+      next: [
+        step(
+          'Look into both: one that accuses several others is the more likely one.',
+          `docker compose logs ${parties.map((party) => `mpc-party-${party}`).join(' ')}`,
+        ),
+        walletId === null
+          ? step('No wallet has this key: it can stay as it is.')
+          : step('Make the shares anew: then they sign together again.', sharesRequest(walletId)),
+      ],
+    }
+  })
+}
+
+function sharesRequest(walletId: string): string {
+  return `curl -s -X POST $URL/v1/wallets/${walletId}/shares/refresh -H "Authorization: Bearer $KEY" -H "Idempotency-Key: $(uuidgen)"`
+}

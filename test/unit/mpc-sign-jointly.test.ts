@@ -1,0 +1,103 @@
+/** Whose word counts at the coordinator: parties that accuse others neither have them banned nor keep them from signing. */
+
+import t from 'tap'
+import { eip191Digest } from '../../src/keys/eip191.ts'
+import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
+import type { ItemOutcome, Refusal } from '../../src/keys/mpc/protocol.ts'
+import { type Accused, createSignJointly, type SignJointlyPorts } from '../../src/keys/mpc/sign-jointly.ts'
+import { shareFacts, signTogether } from '../../src/keys/mpc/sign-together.ts'
+import { goldenShares } from '../support/golden-shares.ts'
+
+const shares = goldenShares(2, 3)
+const { threshold, address, publicKey } = shareFacts(shares[0] as Uint8Array)
+const key: JointKey = {
+  ...{ keyId: 'key', threshold, parties: [1, 2, 3], epoch: 0, refreshId: null, banned: [], apart: [] },
+  publicKey: `0x${Buffer.from(publicKey).toString('hex')}`,
+  address,
+}
+const message = Buffer.from('hi')
+const item = {
+  ...{ keyId: 'key', intent: { kind: 'signature', id: 'sig_1' } as const, digest: eip191Digest(message) },
+  subject: { kind: 'message', message } as const,
+}
+const signature = signTogether(shares.slice(1), item.digest)
+const SIGNED: ItemOutcome = { ok: true, result: Buffer.concat([signature.signature, Buffer.of(signature.recoveryId)]) }
+const refusal = (kind: Refusal['kind'], party: number | null): ItemOutcome => ({
+  ok: false,
+  refusal: { kind, party, reason: 'why' },
+})
+
+/** Party 1 answers what the test says; the others sign with each other, and give up what it gives up. */
+function jointly(lie: (other: number) => ItemOutcome, more: Partial<SignJointlyPorts> = {}) {
+  const asked: string[] = []
+  const accused: Accused[] = []
+  const sign = createSignJointly({
+    coordinator: {
+      reachable: () => [1, 2, 3],
+      ask: async (signers) => {
+        asked.push(signers.toSorted().join())
+        if (!signers.includes(1)) return new Map(signers.map((party) => [party, [SIGNED]]))
+        return new Map(
+          signers.map((party) => [
+            party,
+            [party === 1 ? lie(signers.find((other) => other !== 1) as number) : refusal('given_up', 1)],
+          ]),
+        )
+      },
+    },
+    jointKeysOf: async () => new Map([[key.keyId, key]]),
+    onAccused: async (each) => void accused.push(each),
+    onWorn: async () => undefined,
+    onRefused: () => undefined,
+    timeoutMs: 1_000,
+    now: () => 0,
+    ...more,
+  })
+  return { sign, asked, accused }
+}
+
+t.test('one party that accuses every other keeps the honest ones from signing only for a moment', async (t) => {
+  for (const kind of ['cheated', 'banned', 'stalled'] as const) {
+    const { sign, asked } = jointly((other) => refusal(kind, other))
+    for (let n = 0; n < 6; n += 1) t.match(await sign([item]), [{ recoveryId: signature.recoveryId }])
+    t.ok(asked.length <= 9, `${kind}: ${asked.join(' ')}`)
+  }
+})
+
+t.test('who accuses is ranked last before anything is recorded, however slow the database is', async (t) => {
+  let recording = 0
+  const never = new Promise<void>(() => undefined)
+  const { sign, asked } = jointly((other) => refusal('cheated', other), {
+    onAccused: () => {
+      recording += 1
+      return never
+    },
+  })
+  const waiting: Promise<unknown>[] = []
+  while (recording === 0) {
+    waiting.push(sign([item]))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const before = asked.length
+  for (let n = 0; n < 3; n += 1) waiting.push(sign([item]))
+  await new Promise((resolve) => setImmediate(resolve))
+  const partnersOfLiar = asked.slice(before).filter((signers) => signers.startsWith('1'))
+  t.ok(partnersOfLiar.length <= 1, `then: ${asked.slice(before).join(' ')}`)
+})
+
+t.test('only a word about another party of the same session is recorded, once for each key', async (t) => {
+  const lies: readonly (readonly [number | null, boolean])[] = [
+    [2, true],
+    [1, false],
+    [9, false],
+    [null, false],
+  ]
+  for (const [about, counts] of lies) {
+    const { sign, accused } = jointly((other) => refusal('cheated', about === 2 ? other : about))
+    await sign([item, item])
+    const pairs = accused.map(({ accusedBy, party }) => `${accusedBy} ${party}`)
+    t.equal(pairs.length > 0, counts, `party 1 blames ${about}`)
+    t.strictSame(pairs.length, new Set(pairs).size)
+    t.ok(accused.every(({ accusedBy, party, epoch }) => accusedBy === 1 && [2, 3].includes(party) && epoch === 0))
+  }
+})
