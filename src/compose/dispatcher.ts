@@ -42,16 +42,18 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
   return { drain: async () => void (await Promise.all(leaders)) }
 }
 
-type Turns = Pick<Jobs, 'add'>
-
 /** Every job goes to the queue of its kind of key, and waits for its tenant's turn. */
-function composeTurns({ pool, jobs, logger }: Kernel, signal: AbortSignal): Turns {
+function composeTurns({ pool, jobs, logger, metrics }: Kernel, signal: AbortSignal): Pick<Jobs, 'add'> {
   const place = createPlaceJobs(pool)
   const turns = takeTurns({ jobs, signal, log: logger })
+  const text = "Jobs that the dispatcher holds back until it is their tenant's turn, by queue."
+  metrics.addGauge('bursar_jobs_held', text, ['queue'], async () =>
+    [...turns.waiting()].map(([queue, value]) => ({ labels: { queue }, value })),
+  )
   return { add: async (found) => turns.add(await place(found)) }
 }
 
-function dispatch({ pool, wakeUps, logger }: Kernel, jobs: Turns, signal: AbortSignal): Promise<void> {
+function dispatch({ pool, wakeUps, logger }: Kernel, jobs: Pick<Jobs, 'add'>, signal: AbortSignal): Promise<void> {
   const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: BALANCE_JOB_DATA })
   return dispatchEvents({
     subscription: withLanes(events, createLanesOf(pool)),
@@ -70,7 +72,11 @@ function dispatch({ pool, wakeUps, logger }: Kernel, jobs: Turns, signal: AbortS
   })
 }
 
-function sweepUnfinished({ config, pool, clock, logger }: Kernel, jobs: Turns, signal: AbortSignal): Promise<void> {
+function sweepUnfinished(
+  { config, pool, clock, logger }: Kernel,
+  jobs: Pick<Jobs, 'add'>,
+  signal: AbortSignal,
+): Promise<void> {
   const { sweepIntervalMs, rebroadcastAfterMs } = config
   // What changed within the last interval has a job of its own on the way.
   const quietBefore = () => new Date(clock() - sweepIntervalMs)

@@ -30,12 +30,17 @@ type Line = {
   isTended: boolean
 }
 
+export type Turns = Pick<Jobs, 'add'> & {
+  /** How many jobs of each queue wait here for a turn of their tenant. */
+  readonly waiting: () => ReadonlyMap<QueueName, number>
+}
+
 /**
  * The `add` of a job layer, with turns. It resolves when the jobs are in their queues or wait here.
  *
  * @throws what `add` and `load` of the job layer throw; the jobs wait here all the same
  */
-export function takeTurns(settings: TakeTurnsSettings): Pick<Jobs, 'add'> {
+export function takeTurns(settings: TakeTurnsSettings): Turns {
   const lines = new Map<QueueName, Line>()
   const lineOf = (queue: QueueName) => {
     const line = lines.get(queue) ?? {
@@ -59,6 +64,7 @@ export function takeTurns(settings: TakeTurnsSettings): Pick<Jobs, 'add'> {
         for (const line of touched) tend(settings, line)
       }
     },
+    waiting: () => new Map([...lines].map(([queue, { rounds }]) => [queue, rounds.size()])),
   }
 }
 
