@@ -41,7 +41,7 @@ export function createObserveJob({ observeWallet, readToken, readForRecord, chai
 }
 
 /**
- * Wallets that have an address and no balance, oldest first. Wallet ids sort by the time at which they were made, so that
+ * Wallets that have an address and no balance, of each tenant in turn the oldest first. Wallet ids sort by the time at which they were made, so that
  * the search costs what one day's wallets cost.
  *
  * @param quietBefore wallets made later have a job of their own on the way
@@ -49,10 +49,12 @@ export function createObserveJob({ observeWallet, readToken, readForRecord, chai
 export async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ wallet_id: string }>({
     name: 'unobserved_wallets',
-    text: `SELECT w.wallet_id FROM wallets w
+    text: `SELECT wallet_id FROM (SELECT w.wallet_id,
+               row_number() OVER (PARTITION BY w.tenant_id ORDER BY w.wallet_id) AS turn
+             FROM wallets w
             WHERE w.wallet_id > $1 AND w.address IS NOT NULL AND w.created_at < $2
-              AND NOT EXISTS (SELECT FROM balances b WHERE b.wallet_id = w.wallet_id)
-            ORDER BY w.wallet_id LIMIT $3`,
+              AND NOT EXISTS (SELECT FROM balances b WHERE b.wallet_id = w.wallet_id)) AS waiting
+            ORDER BY turn, wallet_id LIMIT $3`,
     values: [lowestIdSince(quietBefore.getTime() - LOOK_BACK_MS), quietBefore, limit],
   })
   return rows.map(({ wallet_id }) => ({ queue: 'observe', id: wallet_id, data: { wallet_id } }))

@@ -7,7 +7,9 @@ import { repeat } from '../balances/repeat.ts'
 import { lead } from '../event-log/lead.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
+import type { Jobs } from '../jobs/jobs.ts'
 import { sweep } from '../jobs/sweep.ts'
+import { takeTurns } from '../jobs/take-turns.ts'
 import { findOpenRefreshes, mpcKeyJobs } from '../mpc-keys/jobs.ts'
 import { createScheduleRefreshes } from '../mpc-keys/schedule-refreshes.ts'
 import { findUnsignedVouchers, voucherJobs } from '../nft/vouchers/jobs.ts'
@@ -17,6 +19,7 @@ import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '
 import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
 import type { Kernel } from './kernel.ts'
 import { composeRepin } from './nft-metadata.ts'
+import { createPlaceJobs } from './place-jobs.ts'
 import type { Work } from './run-process.ts'
 
 /** The subscription's name is its checkpoint: it never changes. */
@@ -26,10 +29,11 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
   const { config, leases, logger } = kernel
   const onError = (error: unknown) => logger.warn({ err: error }, 'a leader failed, it starts again')
   const settings = { leases, leaseMs: config.leaseMs, signal, onError }
+  const turns = composeTurns(kernel, signal)
   const leaders = [
-    lead({ ...settings, name: DISPATCHER }, (_lease, stop) => dispatch(kernel, stop)),
+    lead({ ...settings, name: DISPATCHER }, (_lease, stop) => dispatch(kernel, turns, stop)),
     lead({ ...settings, name: 'sweeper' }, async (_lease, stop) => {
-      await Promise.all([sweepUnfinished(kernel, stop), freeStuckJobs(kernel, stop)])
+      await Promise.all([sweepUnfinished(kernel, turns, stop), freeStuckJobs(kernel, stop)])
     }),
     ...keepSharesFresh(kernel, (task) => lead({ ...settings, name: 'mpc-refreshes' }, (_lease, stop) => task(stop))),
     lead({ ...settings, name: 'exports' }, (_lease, stop) => deleteExpired(kernel, stop)),
@@ -38,7 +42,18 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
   return { drain: async () => void (await Promise.all(leaders)) }
 }
 
-function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal): Promise<void> {
+/** Every job goes to the queue of its kind of key, and waits for its tenant's turn. */
+function composeTurns({ pool, jobs, logger, metrics }: Kernel, signal: AbortSignal): Pick<Jobs, 'add'> {
+  const place = createPlaceJobs(pool)
+  const turns = takeTurns({ jobs, signal, log: logger })
+  const text = "Jobs that the dispatcher holds back until it is their tenant's turn, by queue."
+  metrics.addGauge('bursar_jobs_held', text, ['queue'], async () =>
+    [...turns.waiting()].map(([queue, value]) => ({ labels: { queue }, value })),
+  )
+  return { add: async (found) => turns.add(await place(found)) }
+}
+
+function dispatch({ pool, wakeUps, logger }: Kernel, jobs: Pick<Jobs, 'add'>, signal: AbortSignal): Promise<void> {
   const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: BALANCE_JOB_DATA })
   return dispatchEvents({
     subscription: withLanes(events, createLanesOf(pool)),
@@ -57,7 +72,11 @@ function dispatch({ pool, wakeUps, jobs, logger }: Kernel, signal: AbortSignal):
   })
 }
 
-function sweepUnfinished({ config, pool, jobs, clock, logger }: Kernel, signal: AbortSignal): Promise<void> {
+function sweepUnfinished(
+  { config, pool, clock, logger }: Kernel,
+  jobs: Pick<Jobs, 'add'>,
+  signal: AbortSignal,
+): Promise<void> {
   const { sweepIntervalMs, rebroadcastAfterMs } = config
   // What changed within the last interval has a job of its own on the way.
   const quietBefore = () => new Date(clock() - sweepIntervalMs)

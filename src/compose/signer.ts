@@ -31,11 +31,13 @@ import type { Work } from './run-process.ts'
 
 /** Lanes that are drained side by side: signing is bound by the processor, the rest by waiting for the database. */
 const LANES_AT_ONCE = 8
-/** A key that the parties make takes its time: hd wallets are not to wait behind it. */
 const WALLETS_AT_ONCE = 8
 const VOUCHERS_AT_ONCE = 8
 const SIGNATURES_AT_ONCE = 8
 const EXPORTS_AT_ONCE = 2
+/** What parties do together: more than one tenant may have at once (`queue-limits.ts`), so that there is room for another. */
+const MPC_KEYS_AT_ONCE = 6
+const MPC_SIGNATURES_AT_ONCE = 12
 
 /** @param coordinate reaches the parties of joint keys; `null` where there are none: mpc wallets then wait for their keys */
 export async function startSigner(
@@ -59,14 +61,22 @@ export async function startSigner(
     mpc: mpcKeys?.createMpcWallet ?? null,
   })
   const signRecorded = createSignRecorded({ log, signer, walletOf })
+  const handlers = {
+    lane: ({ lane }) => drainLane(parseLane(lane ?? '')),
+    wallet: ({ wallet_id }) => makeKey(wallet_id ?? ''),
+    voucher: ({ mint_id }) => signVoucher(mint_id ?? ''),
+    signature: ({ signature_id }) => signRecorded(signature_id ?? ''),
+  } satisfies Record<string, JobHandler>
   const workers = [
-    jobs.process('lane', ({ lane }) => drainLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
-    jobs.process('wallet', ({ wallet_id }) => makeKey(wallet_id ?? ''), { concurrency: WALLETS_AT_ONCE }),
+    jobs.process('lane', handlers.lane, { concurrency: LANES_AT_ONCE }),
+    jobs.process('mpc-lane', handlers.lane, { concurrency: MPC_SIGNATURES_AT_ONCE }),
+    jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
+    jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
     jobs.process('export', exportHandler(kernel, seeds, factsOf), { concurrency: EXPORTS_AT_ONCE }),
-    jobs.process('voucher', ({ mint_id }) => signVoucher(mint_id ?? ''), { concurrency: VOUCHERS_AT_ONCE }),
-    jobs.process('signature', ({ signature_id }) => signRecorded(signature_id ?? ''), {
-      concurrency: SIGNATURES_AT_ONCE,
-    }),
+    jobs.process('voucher', handlers.voucher, { concurrency: VOUCHERS_AT_ONCE }),
+    jobs.process('mpc-voucher', handlers.voucher, { concurrency: MPC_SIGNATURES_AT_ONCE }),
+    jobs.process('signature', handlers.signature, { concurrency: SIGNATURES_AT_ONCE }),
+    jobs.process('mpc-signature', handlers.signature, { concurrency: MPC_SIGNATURES_AT_ONCE }),
   ]
   return {
     async drain() {

@@ -9,7 +9,16 @@ import type { QueueName } from './queues.ts'
 
 export type BullQueue = Pick<
   Queue,
-  'addBulk' | 'close' | 'disconnect' | 'getDelayed' | 'getFailed' | 'getJobCounts' | 'getJobs' | 'isPaused'
+  | 'addBulk'
+  | 'close'
+  | 'disconnect'
+  | 'getDelayed'
+  | 'getFailed'
+  | 'getJob'
+  | 'getJobCounts'
+  | 'getJobs'
+  | 'getRanges'
+  | 'isPaused'
 >
 export type BullJob = Awaited<ReturnType<BullQueue['getFailed']>>[number]
 export type BullWorker = Pick<Worker, 'close' | 'disconnect' | 'run'> & {

@@ -1,12 +1,13 @@
 /** Makes the job layer on PostgreSQL, or on Redis when its URL is set. The only door to BullMQ. */
 import { DEFAULT_RETRIES, type RetryPolicy } from './backoff.ts'
-import { BACKOFF, type BullQueue, createBull } from './bull.ts'
+import { BACKOFF, type BullJob, type BullQueue, createBull } from './bull.ts'
 import { createErrorLog } from './error-log.ts'
 import { FAILED_KEPT, listFailed, retryFailed } from './failed-jobs.ts'
 import type { Jobs, JobsLog, JobWorker, QueueCounts } from './jobs.ts'
 import { findOldest } from './oldest-job.ts'
 import { openQueues } from './open-queues.ts'
 import { postgresWiring } from './postgres.ts'
+import { createQueueLoads } from './queue-load.ts'
 import { assertJob, type Job, QUEUE_NAMES, type QueueName } from './queues.ts'
 import { redisWiring } from './redis.ts'
 import { createUnstick } from './unstick.ts'
@@ -36,13 +37,17 @@ export function createJobs(settings: JobsSettings): Jobs {
     ? createBull(redisWiring(redisUrl, onError), onError)
     : createBull(postgresWiring(databaseUrl), onError)
   const queues = openQueues(bull, onError)
+  const loads = createQueueLoads(queues)
   const workers = new Set<JobWorker>()
 
   return {
     async add(jobs) {
       for (const job of jobs) assertJob(job)
       const bulks = QUEUE_NAMES.flatMap((name) => bulksOf(name, jobs).map((bulk) => [name, bulk] as const))
-      await Promise.all(bulks.map(([name, bulk]) => queues.on(name, (queue) => addBulk(queue, name, bulk, retries))))
+      const adding = bulks.map(async ([name, bulk]) => {
+        loads.note(name, await queues.on(name, (queue) => addBulk(queue, name, bulk, retries)))
+      })
+      await Promise.all(adding)
     },
 
     process(queue, handler, { concurrency }) {
@@ -56,6 +61,7 @@ export function createJobs(settings: JobsSettings): Jobs {
       return Object.fromEntries(await Promise.all(entries)) as Record<QueueName, QueueCounts>
     },
 
+    load: loads.read,
     oldest: (name) => queues.on(name, findOldest),
     failed: (name, { limit }) => queues.on(name, (queue) => listFailed(queue, limit)),
     retry: (name, id) => queues.on(name, async (queue) => (await retryFailed(queue, id)) > 0, RETRY_DEADLINE_MS),
@@ -86,8 +92,13 @@ function bulksOf(name: QueueName, jobs: readonly Job[]): readonly (readonly Job[
  * The id goes in as a deduplication id, not as BullMQ's job id: the latter would also shut out a job while another of
  * its id runs, so that work which arrives at that moment is missed, and while one is kept among the failed.
  */
-async function addBulk(queue: BullQueue, name: QueueName, jobs: readonly Job[], retries: RetryPolicy): Promise<void> {
-  await queue.addBulk(
+async function addBulk(
+  queue: BullQueue,
+  name: QueueName,
+  jobs: readonly Job[],
+  retries: RetryPolicy,
+): Promise<BullJob[]> {
+  return queue.addBulk(
     jobs.map(({ id, data }) => ({
       name,
       data,

@@ -1,8 +1,9 @@
 /**
  * Turns recorded events into jobs: the bridge from the log to the queues.
  *
- * Invariant: a batch is committed only after its jobs are in the queues, so each event is routed at least once whatever
- * dies in between. A queue that is down holds the batch up; an event whose route fails does not: the sweeper finds its work.
+ * Invariant: a batch is committed only after its jobs were taken (they are in the queues, or wait for their tenant's turn:
+ * `take-turns.ts`). A queue that is down holds the batch up; an event whose route fails does not: the sweeper finds its work,
+ * as it finds that of jobs whose turn had not come when the process died.
  */
 import { Unavailable } from '../core/errors.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'

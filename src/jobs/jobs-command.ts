@@ -78,18 +78,19 @@ async function run({ words, json, all, limit }: Command, io: JobsCommandIo): Pro
   }
 }
 
+const QUEUE_WIDTH = Math.max(...QUEUE_NAMES.map((name) => name.length)) + 2
+
 type Print = (value: unknown, text: string) => void
 
 async function showCounts({ jobs }: JobsCommandIo, print: Print): Promise<number> {
   const counts = await jobs.counts()
+  const row = (queue: string, ...cells: readonly (string | number)[]) =>
+    `${queue.padEnd(QUEUE_WIDTH)}${cells.map((cell) => String(cell).padEnd(9)).join('')}\n`
   const rows = QUEUE_NAMES.map((name) => {
     const { waiting, active, delayed, failed } = counts[name]
-    return [name, waiting, active, delayed, failed].map((cell) => String(cell).padEnd(9)).join('')
+    return row(name, waiting, active, delayed, failed)
   })
-  print(
-    counts,
-    `${['queue', 'waiting', 'active', 'delayed', 'failed'].map((cell) => cell.padEnd(9)).join('')}\n${rows.join('\n')}\n`,
-  )
+  print(counts, [row('queue', 'waiting', 'active', 'delayed', 'failed'), ...rows].join(''))
   return 0
 }
 

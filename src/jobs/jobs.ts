@@ -36,6 +36,24 @@ export type QueueCounts = {
   readonly failed: number
 }
 
+/** What a tenant has in a queue. */
+export type TenantLoad = {
+  /** Jobs that wait for a worker or have one. */
+  readonly running: number
+  /** Jobs that failed and wait for their next try. */
+  readonly failing: number
+}
+
+/** What a queue holds, as far as the next jobs depend on it. */
+export type QueueLoad = {
+  /** Jobs that wait for a worker. */
+  readonly waiting: number
+  /** Jobs that wait for their next try. */
+  readonly delayed: number
+  /** By the `tenant_id` of their data, '' for jobs without one; `null` unless it was asked for. */
+  readonly byTenant: ReadonlyMap<string, TenantLoad> | null
+}
+
 /** The job that waits longest in a queue, for its first try or for its next one. */
 export type OldestJob = {
   readonly id: string
@@ -78,6 +96,8 @@ export type Jobs = {
    */
   readonly process: (queue: QueueName, handler: JobHandler, options: { readonly concurrency: number }) => JobWorker
   readonly counts: () => Promise<Readonly<Record<QueueName, QueueCounts>>>
+  /** What one queue holds now. Per tenant it costs a look at up to 500 jobs of each state. */
+  readonly load: (queue: QueueName, options: { readonly byTenant: boolean }) => Promise<QueueLoad>
   /** The job that was added first among those that are not done; `null` in an empty queue. */
   readonly oldest: (queue: QueueName) => Promise<OldestJob | null>
   /** Jobs that were given up, newest first, one entry for each id. */

@@ -4,15 +4,22 @@
  */
 import { ValidationFailed } from '../core/errors.ts'
 
-/** Every queue. A new one is a new line here; the back ends make it on first use. */
+/**
+ * Every queue. A new one is a new line here; the back ends make it on first use. What an hd key does in milliseconds takes the
+ * parties of an mpc key seconds: work for the two kinds of key never shares a queue.
+ */
 export const QUEUE_NAMES = [
-  'lane', // A lane has requests to sign.
+  'lane', // A lane of an hd wallet has requests to sign.
+  'mpc-lane', // The same, of an mpc wallet.
   'submit', // Signed transactions wait for the network.
-  'wallet', // A wallet waits for its address.
+  'wallet', // An hd wallet waits for its address.
+  'mpc-wallet', // An mpc wallet waits for its key.
   'observe', // A wallet waits for its first balance.
-  'voucher', // A voucher waits for its signature.
+  'voucher', // A voucher waits for the signature of an hd wallet.
+  'mpc-voucher', // The same, of an mpc wallet.
   'shares', // The shares of an mpc key are to be made anew.
-  'signature', // A message or typed data waits for its signature.
+  'signature', // A message or typed data waits for the signature of an hd wallet.
+  'mpc-signature', // The same, of an mpc wallet.
   'export', // A wallet's key waits to be sealed to its owner.
 ] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]

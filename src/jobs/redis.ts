@@ -3,12 +3,15 @@ import { once } from 'node:events'
 import { type ConnectionOptions, createRedisBackend } from 'bullmq'
 import { Cluster, Redis } from 'ioredis'
 import type { Wiring } from './bull.ts'
+import { QUEUE_NAMES } from './queues.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
 /** Waits between tries to reconnect grow to this: a Redis that is back is found within a second. */
 const MAX_RECONNECT_MS = 1_000
 /** The longest command, a worker's wait for a job, answers within 5 s: a silence of twice that is a dead connection. */
 const SILENCE_MS = 10_000
+/** Every queue of a process listens on its one client: Node takes more than ten for a leak. */
+const LISTENERS = 4 * QUEUE_NAMES.length
 
 type Patience = { readonly enableOfflineQueue: boolean; readonly maxRetriesPerRequest: number | null }
 /** A producer must not pretend: without a connection a command fails at once instead of waiting in memory. */
@@ -26,6 +29,7 @@ export function redisWiring(
 ): Wiring<ConnectionOptions> {
   const open: (Redis | Cluster)[] = []
   const keep = (client: Redis | Cluster) => {
+    client.setMaxListeners(LISTENERS)
     client.on('error', (error) => onError(error, {}))
     open.push(client)
     return client

@@ -14,14 +14,18 @@ export function mpcKeyJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>
 }
 
 /**
- * Keys that have waited for new shares for a while, oldest first: what is lost with an emptied queue is found here.
+ * Keys that have waited for new shares for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
  *
  * @param quietBefore what was requested later has a job of its own on the way
  */
 export async function findOpenRefreshes(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ key_id: string }>({
     name: 'open_refreshes',
-    text: `SELECT key_id FROM mpc_refreshes WHERE status = 'pending' AND requested_at < $1 ORDER BY requested_at LIMIT $2`,
+    text: `SELECT key_id FROM (SELECT r.key_id, r.requested_at,
+               row_number() OVER (PARTITION BY k.tenant_id ORDER BY r.requested_at) AS turn
+             FROM mpc_refreshes r LEFT JOIN mpc_keys k USING (key_id)
+            WHERE r.status = 'pending' AND r.requested_at < $1) AS waiting
+            ORDER BY turn, requested_at LIMIT $2`,
     values: [quietBefore, limit],
   })
   return rows.map((row) => sharesJob(row.key_id))

@@ -14,15 +14,17 @@ export function exportJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>
 }
 
 /**
- * Exports that have waited for a while, oldest first: what is lost with an emptied queue is found here.
+ * Exports that have waited for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
  *
  * @param quietBefore those requested later have a job of their own on the way
  */
 export async function findWaitingExports(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ export_id: string }>({
     name: 'waiting_exports',
-    text: `SELECT export_id FROM wallet_exports WHERE status = 'requested' AND requested_at < $1
-            ORDER BY requested_at LIMIT $2`,
+    text: `SELECT export_id FROM (SELECT export_id, requested_at,
+               row_number() OVER (PARTITION BY tenant_id ORDER BY requested_at) AS turn
+             FROM wallet_exports WHERE status = 'requested' AND requested_at < $1) AS waiting
+            ORDER BY turn, requested_at LIMIT $2`,
     values: [quietBefore, limit],
   })
   return rows.map((row) => sealJob(row.export_id))

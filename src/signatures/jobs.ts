@@ -16,14 +16,17 @@ export function signatureJobs({ type, streamId }: Pick<Notice, 'type' | 'streamI
 }
 
 /**
- * Signatures that have been waited for for a while, oldest first: what is lost with an emptied queue is found here.
+ * Signatures that have been waited for for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
  *
  * @param quietBefore those requested later have a job of their own on the way
  */
 export async function findPendingSignatures(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ signature_id: string }>({
     name: 'pending_signatures',
-    text: 'SELECT signature_id FROM signatures WHERE signature IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2',
+    text: `SELECT signature_id FROM (SELECT signature_id, created_at,
+               row_number() OVER (PARTITION BY tenant_id ORDER BY created_at) AS turn
+             FROM signatures WHERE signature IS NULL AND created_at < $1) AS waiting
+            ORDER BY turn, created_at LIMIT $2`,
     values: [quietBefore, limit],
   })
   return rows.map((row) => signatureJob(row.signature_id))

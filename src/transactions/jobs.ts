@@ -111,7 +111,7 @@ export function createLanesOf(pool: Pool): LanesOf {
 }
 
 /**
- * Lanes with work that nothing has touched for a while: what is lost with an emptied queue is found here.
+ * Lanes with work that nothing has touched for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
  *
  * @param quietMs work that changed later has a job of its own on the way
  * @param sentMs bytes that were sent longer ago are given to the network again
@@ -123,13 +123,15 @@ export async function findUnfinishedLanes(
 ): Promise<Job[]> {
   const { rows } = await pool.query<{ chain_id: number; from_address: string; to_sign: boolean; to_submit: boolean }>({
     name: 'unfinished_lanes',
-    text: `SELECT chain_id, from_address,
+    text: `SELECT chain_id, from_address, to_sign, to_submit FROM (SELECT chain_id, from_address,
+                  row_number() OVER (PARTITION BY min(tenant_id) ORDER BY min(updated_at)) AS turn,
                   bool_or(state = 'requested' OR attention IS NOT NULL OR ${unchangedFor('$2')}) AS to_sign,
                   bool_or(state <> 'requested' AND (state <> 'submitted' OR ${unchangedFor('$2')})) AS to_submit
              FROM transactions
             WHERE state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
               AND ${unchangedFor('$1')}
-            GROUP BY chain_id, from_address LIMIT $3`,
+            GROUP BY chain_id, from_address) AS lanes
+            ORDER BY turn LIMIT $3`,
     values: [quietMs, sentMs, limit],
   })
   return rows.flatMap((row) => {

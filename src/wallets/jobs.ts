@@ -28,14 +28,17 @@ export function walletJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>
 }
 
 /**
- * Wallets that have waited for their address for a while, oldest first: what is lost with an emptied queue is found here.
+ * Wallets that have waited for their address for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
  *
  * @param quietBefore wallets requested later have a job of their own on the way
  */
 export async function findRequestedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ wallet_id: string }>({
     name: 'requested_wallets',
-    text: `SELECT wallet_id FROM wallets WHERE status = 'requested' AND created_at < $1 ORDER BY created_at LIMIT $2`,
+    text: `SELECT wallet_id FROM (SELECT wallet_id, created_at,
+               row_number() OVER (PARTITION BY tenant_id ORDER BY created_at) AS turn
+             FROM wallets WHERE status = 'requested' AND created_at < $1) AS waiting
+            ORDER BY turn, created_at LIMIT $2`,
     values: [quietBefore, limit],
   })
   return rows.map((row) => addressJob(row.wallet_id))

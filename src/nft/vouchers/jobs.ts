@@ -14,14 +14,18 @@ export function voucherJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'
 }
 
 /**
- * Vouchers that have waited for their signature for a while, oldest first: what is lost with an emptied queue is found here.
+ * Vouchers that have waited for their signature for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
  *
  * @param quietBefore those requested later have a job of their own on the way
  */
 export async function findUnsignedVouchers(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ mint_id: string }>({
     name: 'unsigned_vouchers',
-    text: 'SELECT mint_id FROM nft_vouchers WHERE signature IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2',
+    text: `SELECT mint_id FROM (SELECT v.mint_id, v.created_at,
+               row_number() OVER (PARTITION BY w.tenant_id ORDER BY v.created_at) AS turn
+             FROM nft_vouchers v LEFT JOIN wallets w USING (wallet_id)
+            WHERE v.signature IS NULL AND v.created_at < $1) AS waiting
+            ORDER BY turn, created_at LIMIT $2`,
     values: [quietBefore, limit],
   })
   return rows.map((row) => signatureJob(row.mint_id))

@@ -1,0 +1,92 @@
+/** Tells whose a job is and to which queue it goes: jobs as events and sweeps make them name their work alone. */
+import type { Pool } from 'pg'
+import type { Job, QueueName } from '../jobs/queues.ts'
+
+/** Work that is done with a key, and its queue where that key is an mpc key. */
+const MPC_QUEUES: Readonly<Partial<Record<QueueName, QueueName>>> = {
+  lane: 'mpc-lane',
+  wallet: 'mpc-wallet',
+  voucher: 'mpc-voucher',
+  signature: 'mpc-signature',
+}
+
+const OF_LANE = `SELECT lane.name AS id, w.tenant_id, w.type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL
+  (SELECT tenant_id, type FROM wallets WHERE chain_id = split_part(lane.name, '-', 1)::int
+      AND lower(address) = lower(split_part(lane.name, '-', 2)) AND type <> 'watch' LIMIT 1) AS w`
+const OF_WALLET = 'SELECT wallet_id AS id, tenant_id, type FROM wallets WHERE wallet_id = ANY ($1)'
+
+/** The tenant and the kind of wallet of each job, by its id. */
+const OWNERS: Readonly<Partial<Record<QueueName, string>>> = {
+  lane: OF_LANE,
+  submit: OF_LANE,
+  wallet: OF_WALLET,
+  observe: OF_WALLET,
+  voucher: `SELECT v.mint_id AS id, w.tenant_id, w.type FROM nft_vouchers v JOIN wallets w USING (wallet_id)
+    WHERE v.mint_id = ANY ($1)`,
+  signature: `SELECT s.signature_id AS id, w.tenant_id, w.type FROM signatures s JOIN wallets w USING (wallet_id)
+    WHERE s.signature_id = ANY ($1)`,
+  shares: 'SELECT key_id AS id, tenant_id, NULL AS type FROM mpc_keys WHERE key_id = ANY ($1)',
+  export: 'SELECT export_id AS id, tenant_id, NULL AS type FROM wallet_exports WHERE export_id = ANY ($1)',
+}
+
+type Owner = { readonly tenantId: string; readonly isMpc: boolean }
+
+/** A lane never changes hands and has jobs as long as its wallet is used: about 100 bytes each. */
+const LANES_KNOWN = 50_000
+
+/**
+ * Adds `tenant_id` to the data of each job and names its queue. A job of which no read model knows an owner stays as it is.
+ *
+ * @throws what the database throws
+ */
+export function createPlaceJobs(pool: Pool): (jobs: readonly Job[]) => Promise<readonly Job[]> {
+  const lanes = new Map<string, Owner>()
+
+  async function lookUp(queue: QueueName, ids: readonly string[]): Promise<ReadonlyMap<string, Owner>> {
+    const text = OWNERS[queue]
+    if (text === undefined || ids.length === 0) return new Map()
+    const { rows } = await pool.query<{ id: string; tenant_id: string | null; type: string | null }>({
+      name: `owners_of_${queue}`,
+      text,
+      values: [ids],
+    })
+    return new Map(
+      rows.map(({ id, tenant_id: tenantId, type }) => [id, { tenantId: tenantId ?? '', isMpc: type === 'mpc' }]),
+    )
+  }
+
+  async function lookUpLanes(queue: QueueName, ids: readonly string[]): Promise<ReadonlyMap<string, Owner>> {
+    const known = ids.flatMap((id) => {
+      const owner = lanes.get(id)
+      return owner === undefined ? [] : [[id, owner] as const]
+    })
+    if (known.length === ids.length) return new Map(known)
+    const found = await lookUp(
+      queue,
+      ids.filter((id) => !lanes.has(id)),
+    )
+    if (lanes.size + found.size > LANES_KNOWN) lanes.clear()
+    for (const [id, owner] of found) lanes.set(id, owner)
+    return new Map([...known, ...found])
+  }
+
+  return async (jobs) => {
+    const queues = [...new Set(jobs.map(({ queue }) => queue))]
+    const owners = new Map(
+      await Promise.all(
+        queues.map(async (queue) => {
+          const ids = jobs.filter((job) => job.queue === queue).map(({ id }) => id)
+          const known = OWNERS[queue] === OF_LANE ? await lookUpLanes(queue, ids) : await lookUp(queue, ids)
+          return [queue, known] as const
+        }),
+      ),
+    )
+    return jobs.map((job) => placed(job, owners.get(job.queue)?.get(job.id)))
+  }
+}
+
+function placed(job: Job, owner: Owner | undefined): Job {
+  if (owner === undefined || owner.tenantId === '') return job
+  const queue = owner.isMpc ? (MPC_QUEUES[job.queue] ?? job.queue) : job.queue
+  return { ...job, queue, data: { ...job.data, tenant_id: owner.tenantId } }
+}

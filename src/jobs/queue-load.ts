@@ -1,0 +1,77 @@
+/** What a queue holds, and for whom: what decides whose job is next to go in. */
+import type { BullJob, BullQueue } from './bull.ts'
+import type { QueueLoad, TenantLoad } from './jobs.ts'
+import type { OpenQueues } from './open-queues.ts'
+import { QUEUE_LIMITS } from './queue-limits.ts'
+import { QUEUE_NAMES, type QueueName } from './queues.ts'
+
+/** Jobs of each state that are looked at: more than the limits of `take-turns.ts` let in, unless an operator put jobs back. */
+const LOOKED_AT = 500
+const STATES = ['delayed', 'waiting', 'active'] as const
+type State = (typeof STATES)[number]
+/** Jobs of the version before named no tenant. */
+const NOBODY = ''
+
+export type QueueLoads = {
+  readonly read: (queue: QueueName, options: { readonly byTenant: boolean }) => Promise<QueueLoad>
+  /** Takes note of jobs that were added: those need not be read to know whose they are. */
+  readonly note: (queue: QueueName, added: readonly BullJob[]) => void
+}
+
+/** A job keeps its tenant: each is read once at most, and after that known by its id in the queue. */
+export function createQueueLoads(queues: Pick<OpenQueues, 'on'>): QueueLoads {
+  const known = new Map<QueueName, Map<string, string>>(QUEUE_NAMES.map((name) => [name, new Map()]))
+  return {
+    read: (name, { byTenant }) =>
+      queues.on(name, async (queue) => {
+        if (!byTenant) return { ...(await countsOf(queue)), byTenant: null }
+        // In the order in which jobs move: what moves in between is seen twice, and counts where it was seen last.
+        const states = new Map<string, State>()
+        for (const state of STATES) {
+          for (const id of await queue.getRanges([state], 0, LOOKED_AT - 1)) states.set(id, state)
+        }
+        const tenants = await tenantsOf(queue, [...states.keys()], known.get(name) ?? new Map())
+        known.set(name, tenants)
+        return tally(states, tenants)
+      }),
+    note(name, added) {
+      if (QUEUE_LIMITS[name].atOnce === null) return // Nobody looks at whose these are, as a rule.
+      for (const { id = '', data } of added) known.get(name)?.set(id, tenantOf(data))
+    },
+  }
+}
+
+async function countsOf(queue: BullQueue): Promise<Pick<QueueLoad, 'waiting' | 'delayed'>> {
+  const { waiting = 0, delayed = 0 } = await queue.getJobCounts('waiting', 'delayed')
+  return { waiting, delayed }
+}
+
+/** The tenant of each job that is in the queue now, by its id there. */
+async function tenantsOf(
+  queue: BullQueue,
+  ids: readonly string[],
+  known: ReadonlyMap<string, string>,
+): Promise<Map<string, string>> {
+  const found = await Promise.all(
+    ids.map(async (id) => [id, known.get(id) ?? tenantOf((await queue.getJob(id))?.data)] as const),
+  )
+  return new Map(found)
+}
+
+/** Whatever its data are: the worker refuses what is no job of ours. */
+function tenantOf(data: unknown): string {
+  if (typeof data !== 'object' || data === null || !('tenant_id' in data)) return NOBODY
+  return typeof data.tenant_id === 'string' ? data.tenant_id : NOBODY
+}
+
+function tally(states: ReadonlyMap<string, State>, tenants: ReadonlyMap<string, string>): QueueLoad {
+  const count = { delayed: 0, waiting: 0, active: 0 }
+  const byTenant = new Map<string, TenantLoad>()
+  for (const [id, state] of states) {
+    count[state] += 1
+    const tenant = tenants.get(id) ?? NOBODY
+    const { running, failing } = byTenant.get(tenant) ?? { running: 0, failing: 0 }
+    byTenant.set(tenant, state === 'delayed' ? { running, failing: failing + 1 } : { running: running + 1, failing })
+  }
+  return { waiting: count.waiting, delayed: count.delayed, byTenant }
+}
