@@ -9,7 +9,7 @@ import { syncBuiltinESMExports } from 'node:module'
 const STEPS = ['open', 'mkdir', 'rename', 'link', 'unlink', 'rm', 'rmdir'] as const
 const HANDLE_STEPS = ['writeFile', 'sync', 'truncate'] as const
 
-export class Killed extends Error {}
+class Killed extends Error {}
 
 type Step = (...args: unknown[]) => Promise<unknown>
 
