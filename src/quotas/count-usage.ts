@@ -12,7 +12,7 @@ export type CountUsage = (tenantId: string, quota: CountedQuota) => Promise<numb
 const COUNTS: Readonly<Record<CountedQuota, string>> = {
   wallets: `SELECT count(*) AS used FROM wallets WHERE tenant_id = $1 AND type <> 'watch'`,
   watched_addresses: `SELECT count(*) AS used FROM wallets WHERE tenant_id = $1 AND type = 'watch'`,
-  assets: 'SELECT count(*) AS used FROM assets WHERE tenant_id = $1',
+  assets: 'SELECT count(*) AS used FROM assets WHERE tenant_id = $1 AND removed_at IS NULL',
   transactions_waiting: `SELECT count(*) AS used FROM transactions
      WHERE tenant_id = $1 AND state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`,
   ceremonies: `SELECT (SELECT count(*) FROM wallets WHERE tenant_id = $1 AND status = 'requested')

@@ -86,7 +86,7 @@ export async function withMpcTable(
         endedOf: async () => [],
         onNotCovered: () => undefined,
       },
-      ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, bans, jointKeysOf }),
+      ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, bans, jointKeysOf, covers: async () => COVERED }),
       settle: async () => undefined,
       roundMs: { signing: 60_000, ceremonies: 60_000 },
       observe: {
