@@ -14,7 +14,7 @@ import { type AnyAggregate, createFold } from './fold.ts'
 import { type ExportLine, readExport } from './read-export.ts'
 import { readStreams, type StreamEvent } from './read-streams.ts'
 import { foldInto, namesOf } from './replay.ts'
-import { withSessions } from './session.ts'
+import { requireOwner, withSessions } from './session.ts'
 import { createShadow, nameIn } from './shadow.ts'
 import { liveSchema, readPrimaryKeys } from './table-shape.ts'
 import { READ_MODEL_NAMES, type ReadModel } from './tables.ts'
@@ -44,7 +44,7 @@ export type Imported = {
 
 /**
  * @param lines of the file, without their line feeds
- * @throws Conflict `log_not_empty`; BadExport; BrokenChain; UnknownEvent. Nothing is changed then
+ * @throws Conflict `owner_required`, `log_not_empty`; BadExport; BrokenChain; UnknownEvent. Nothing is changed then.
  */
 export async function importLog(
   pool: Pool,
@@ -53,6 +53,7 @@ export async function importLog(
   settings: ImportSettings,
 ): Promise<Imported> {
   return withSessions(pool, ['import', 'import-ids'], async (writer, other) => {
+    await requireOwner(writer)
     await writer.query('BEGIN')
     await requireEmpty(writer)
     const { events, newestId } = await insertLines(writer, lines, settings)

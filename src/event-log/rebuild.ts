@@ -11,7 +11,7 @@ import { Conflict, Unavailable } from '../core/errors.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
 import { beginSnapshot, countEvents, readStreams, type StreamFilter } from './read-streams.ts'
 import { foldInto, namesOf } from './replay.ts'
-import { withSessions } from './session.ts'
+import { requireOwner, withSessions } from './session.ts'
 import { createShadow, nameIn, type Shadow } from './shadow.ts'
 import { type KeyColumn, liveSchema, quoted, readPrimaryKeys, readShape, type TableShape } from './table-shape.ts'
 import type { ReadModel } from './tables.ts'
@@ -58,7 +58,7 @@ type Rebuilding = {
 }
 
 /**
- * @throws Conflict `rebuild_running`, `schema_changed`; Unavailable `table_busy` when somebody reads a table without end;
+ * @throws Conflict `owner_required`, `rebuild_running`, `schema_changed`; Unavailable `table_busy` when somebody reads a table without end;
  *   UnknownEvent. The tables that were swapped before it stay so, and are right.
  */
 export async function rebuild(
@@ -67,6 +67,7 @@ export async function rebuild(
   settings: RebuildSettings,
 ): Promise<Rebuilt> {
   return withSessions(pool, ['rebuild-reader', 'rebuild-writer'], async (reader, writer) => {
+    await requireOwner(writer)
     await takeTurn(writer)
     const live = await liveSchema(writer)
     await writer.query(`DROP SCHEMA IF EXISTS ${REBUILD_SCHEMA} CASCADE`)

@@ -1,5 +1,6 @@
 /** A connection of its own for work that takes minutes: no time limit, and what it makes for itself goes with it. */
 import pg, { type Pool } from 'pg'
+import { Conflict } from '../core/errors.ts'
 
 /** The same database as the pool's. The caller ends it. */
 async function openSession(pool: Pool, name: string): Promise<pg.Client> {
@@ -32,4 +33,13 @@ export async function withSessions<T>(
   } finally {
     await Promise.all(sessions.map((session) => session.end().catch(() => undefined))) // It may be broken already.
   }
+}
+
+/** @throws Conflict `owner_required` for a user that may not make tables and write them directly */
+export async function requireOwner(session: pg.Client): Promise<void> {
+  const { rowCount } = await session.query(
+    "SELECT FROM pg_class WHERE oid = 'events'::regclass AND pg_has_role(session_user, relowner, 'USAGE')",
+  )
+  if (rowCount !== 0) return
+  throw new Conflict('owner_required', 'The user of DATABASE_URL does not own the tables: connect as their owner.')
 }

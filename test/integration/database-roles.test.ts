@@ -5,21 +5,16 @@
 import { fileURLToPath } from 'node:url'
 import pg, { type Pool } from 'pg'
 import t, { type Test } from 'tap'
-import { createApiKeyRows } from '../../src/access/api-key-rows.ts'
-import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
-import { composeBursar } from '../../src/compose/bursar.ts'
 import { applyDatabaseRoles } from '../../src/compose/database-roles/apply-roles.ts'
 import { EVENT_WRITERS } from '../../src/compose/database-roles/event-writers.ts'
 import { makeLogins } from '../../src/compose/database-roles/logins.ts'
 import { DATABASE_ROLES } from '../../src/compose/database-roles/roles.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
-import { withKernel } from '../../src/compose/run-command.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
-import { runCommandLine } from '../support/cli.ts'
-import { loginAs, roleUrls } from '../support/database-login.ts'
+import { loginAs } from '../support/database-login.ts'
 import { seedWallet } from '../support/log.ts'
 import { type TestDatabase, withDatabase } from '../support/postgres.ts'
 import { withSomeLog } from '../support/some-log.ts'
@@ -260,26 +255,6 @@ t.test('read models that were rebuilt are open to the same roles, and to no othe
   await rebuild(some.pool, ALL_AGGREGATES, { tables: ['wallets', 'transactions'] })
   t.strictSame(await aclsOf(some.pool), before)
   await t.resolves(append(api, 'transaction', 'TransferRequested', { transactions: [], wallets: [] }))
-})
-
-t.test("the operator's user suffices for what reads, and not for what writes tables anew", async (t: Test) => {
-  const some = await withSomeLog(t)
-  const [transactionId = ''] = await some.transfer(3)
-  await applyDatabaseRoles(some.pool) // What holds of a whole database does not come with its template.
-  const DATABASE_URL = (await roleUrls(t, some.url))('operator')
-  const env = { DATABASE_URL, SANDBOX: 'true', DATA_DIR: t.testdir() }
-  const commands = composeBursar(env)
-  const run = async (line: string) => (await runCommandLine(commands, line)).code
-  for (const line of ['replay --diff', 'lanes', `explain ${transactionId}`, 'queues', `export --out ${env.DATA_DIR}/log.jsonl`])
-    t.equal(await run(line), 0, line)
-  t.equal(await run('stuck'), 1, 'it finds that no process runs, and reads all that it needs')
-  await withKernel(env, async (kernel) => {
-    const issued = await createIssueApiKey(kernel)({ tenantId: 'acme', environment: 'mainnet' }, { actor: 'operator' })
-    t.match(issued.token, /^\S{20,}$/)
-    t.match(await createApiKeyRows(kernel.pool).list({ tenantId: 'acme', limit: 5 }), { length: 1 })
-  })
-  t.not(await run('rebuild wallets'), 0)
-  t.not(await run(`import ${env.DATA_DIR}/log.jsonl`), 0)
 })
 
 t.test('granting again changes nothing, and takes back what was granted by hand', async (t) => {

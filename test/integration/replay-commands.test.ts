@@ -4,10 +4,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createApiKeyRows } from '../../src/access/api-key-rows.ts'
+import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { makeNoteKey, parseNoteSigner } from '../../src/audit/note/note-keys.ts'
 import { composeTakeCheckpoint } from '../../src/compose/auditor.ts'
+import { composeBursar } from '../../src/compose/bursar.ts'
+import { applyDatabaseRoles } from '../../src/compose/database-roles/apply-roles.ts'
 import { composeReplayCommands } from '../../src/compose/replay-commands.ts'
+import { withKernel } from '../../src/compose/run-command.ts'
 import { runCommandLine } from '../support/cli.ts'
+import { roleUrls } from '../support/database-login.ts'
 import { readModels } from '../support/log-file.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { withSomeLog } from '../support/some-log.ts'
@@ -218,3 +224,24 @@ t.test(
     t.strictSame(await readModels(fresh.pool), await readModels(pool))
   },
 )
+
+t.test("the operator's user suffices for what reads, and not for what writes tables anew", async (t: Test) => {
+  const some = await withSomeLog(t)
+  await some.transfer(3)
+  await applyDatabaseRoles(some.pool) // What holds of a whole database does not come with its template.
+  const DATABASE_URL = (await roleUrls(t, some.url))('operator')
+  const env = { DATABASE_URL, SANDBOX: 'true', DATA_DIR: t.testdir() }
+  const commands = composeBursar(env)
+  const complaint = async (line: string) => (await runCommandLine(commands, line)).err
+  const run = async (line: string) => (await runCommandLine(commands, line)).code
+  for (const line of ['replay --diff', 'lanes', 'queues', `export --out ${env.DATA_DIR}/log.jsonl`])
+    t.equal(await run(line), 0, line)
+  t.equal(await run('stuck'), 1, 'it finds that no process runs, and reads all that it needs')
+  await withKernel(env, async (kernel) => {
+    const issued = await createIssueApiKey(kernel)({ tenantId: 'acme', environment: 'mainnet' }, { actor: 'operator' })
+    t.match(issued.token, /^\S{20,}$/)
+    t.match(await createApiKeyRows(kernel.pool).list({ tenantId: 'acme', limit: 5 }), { length: 1 })
+  })
+  for (const line of ['rebuild wallets', `import ${env.DATA_DIR}/log.jsonl`])
+    t.match(await complaint(line), /DATABASE_URL does not own the tables/, line)
+})
