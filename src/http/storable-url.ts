@@ -1,6 +1,6 @@
 /**
  * Refuses text in a path or a query that cannot be stored, before any route looks for it: an id that holds such text cannot
- * exist, a query parameter that does is named.
+ * exist, any other parameter that does is named.
  */
 import type { preValidationHookHandler } from 'fastify'
 import { type BursarError, NotFound, ValidationFailed } from '../core/errors.ts'
@@ -22,8 +22,11 @@ export function notFoundById(name: string): NotFound {
 }
 
 function problemOf(url: string, params: Readonly<Record<string, string>>): BursarError | null {
-  const lost = Object.entries(params).find(([, value]) => whyUnstorable(value) !== null)
-  if (lost !== undefined) return notFoundById(lost[0])
+  for (const [name, value] of Object.entries(params)) {
+    const why = whyUnstorable(value)
+    if (why === null) continue
+    return name.endsWith('_id') ? notFoundById(name) : ValidationFailed.field(name, 'invalid_text', `${name} ${why}.`)
+  }
   const query = url.indexOf('?')
   const items =
     query === -1

@@ -24,7 +24,7 @@ const IN_URLS = ['%00', '%ed%a0%80', '%ff', '%c0%80', '%zz', '%F0%9F%8F%A6']
 /** As they stand in a JSON text, in the place of a value. */
 const IN_BODIES = ['"a\\u0000b"', '"\\udfff\\ud800"', '1e999', '{"\\u0000":1}']
 const HEADERS = ['idempotency-key', 'prefer', 'traceparent', 'x-request-id', 'x-forwarded-for', 'if-none-match']
-const IN_HEADERS = ['\xff\xfe', 'a\tb', '%00', '"\\u0000"', '\u0085']
+const IN_HEADERS = ['\xff\xfe', '%00']
 /** Of all that changes something these do it at no cost, and record who asked, by which request, under which key. */
 const RECORDS_HEADERS = ['/v1/wallets/{wallet_id}', '/v1/wallets/{wallet_id}/sign/message']
 /** These tell of the service's health, whatever they are asked. */
