@@ -78,7 +78,7 @@ const mpckey: Writers<MpcKeyEvent> = {
   events: {
     MpcKeyGenerated: ['signer'],
     MpcKeyAssigned: ['signer'],
-    MpcSharesRefreshRequested: ['api', 'dispatcher'],
+    MpcSharesRefreshRequested: ['api', 'dispatcher', 'signer'],
     MpcSharesRefreshed: ['signer'],
     MpcSharesRefreshFailed: ['signer'],
     MpcPartyBanned: ['signer'],
