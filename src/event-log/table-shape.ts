@@ -52,7 +52,8 @@ export async function readShape(client: ClientBase, schema: string, table: strin
   const { rows: grants } = await client.query<{ privilege: string; role: string; grantable: boolean }>(
     `SELECT g.privilege_type AS privilege, CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS role,
             g.is_grantable AS grantable
-       FROM pg_class c, aclexplode(c.relacl) AS g WHERE c.oid = $1::text::regclass AND g.grantee <> c.relowner ORDER BY 1, 2`,
+       FROM pg_class c, aclexplode(c.relacl) WITH ORDINALITY AS g(grantor, grantee, privilege_type, is_grantable, n)
+      WHERE c.oid = $1::text::regclass AND g.grantee <> c.relowner ORDER BY g.n`,
     [live],
   )
   const { rows: owners } = await client.query<{ owner: string }>(
