@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { Unavailable } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
+import { batchLookups } from './batch-lookups.ts'
 
 export type ApiKey = {
   readonly keyId: string
@@ -16,7 +17,7 @@ export type ApiKey = {
 }
 
 export type ApiKeyRows = {
-  /** The key of a digest (SHA-256, hex), expired and revoked ones too. */
+  /** The key of a digest (SHA-256, hex), expired and revoked ones too. Any number may be asked for at once. */
   readonly byDigest: (digest: string) => Promise<ApiKey | undefined>
   /** Newest first, at most `limit`; of one tenant or of all. */
   readonly list: (filter: { readonly tenantId?: string; readonly limit: number }) => Promise<readonly ApiKey[]>
@@ -27,20 +28,23 @@ const COLUMNS = `key_id AS "keyId", tenant_id AS "tenantId", environment, label,
 
 /** Every function throws Unavailable `database_unavailable` when the database does not answer. */
 export function createApiKeyRows(pool: Pool): ApiKeyRows {
-  async function query(name: string, text: string, values: unknown[]): Promise<ApiKey[]> {
+  async function query<Row extends ApiKey>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     try {
-      return (await pool.query<ApiKey>({ name, text, values })).rows
+      return (await pool.query<Row>({ name, text, values })).rows
     } catch (error) {
       if (!isConnectionFailure(error) && !isTransient(error)) throw error
       throw new Unavailable('database_unavailable', 'The database does not answer: try again.', { cause: error })
     }
   }
 
+  async function byDigests(digests: readonly string[]): Promise<Map<string, ApiKey>> {
+    const text = `SELECT digest, ${COLUMNS} FROM api_keys WHERE digest = ANY($1::text[])`
+    const rows = await query<ApiKey & { digest: string }>('api_keys_by_digests', text, [digests])
+    return new Map(rows.map(({ digest, ...key }) => [digest, key]))
+  }
+
   return {
-    async byDigest(digest) {
-      const [found] = await query('api_key_by_digest', `SELECT ${COLUMNS} FROM api_keys WHERE digest = $1`, [digest])
-      return found
-    },
+    byDigest: batchLookups(byDigests),
     list: ({ tenantId, limit }) =>
       query(
         'api_keys',

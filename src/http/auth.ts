@@ -1,6 +1,7 @@
 /**
  * Decides who sends a request, before its body is read: bearer token (RFC 6750), rate, scope, in this order. An unknown,
- * an expired, a revoked and a foreign key get the same answer.
+ * an expired, a revoked and a foreign key get the same answer. Invariant: what one client sends, however much it fails, keeps
+ * no valid key from being served, not even behind the same address.
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { BursarError } from '../core/errors.ts'
@@ -29,7 +30,8 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
   }
 
   function refuse(code: AuthenticationFailed['code'], request: FastifyRequest, reply: FastifyReply): Verdict {
-    rateLimit.recordFailure(request.ip)
+    const limited = rateLimit.admitFailure(request.ip)
+    if (limited !== null) return limited
     const error = code === 'api_key_invalid' ? ', error="invalid_token"' : ''
     reply.header('www-authenticate', `Bearer realm="bursar"${error}`)
     return new AuthenticationFailed(code)
@@ -45,8 +47,7 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
     const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
     const known = token === undefined ? undefined : authenticator.recall(token)
     if (known !== undefined) return admit(known, request, reply)
-    const limited = rateLimit.hear(request.ip)
-    if (limited !== null) return limited
+    // A key that may be good is looked up however often its address has failed: others may fail behind the same one.
     if (token !== undefined) return verify(token, request, reply)
     return refuse(authorization ? 'api_key_invalid' : 'api_key_missing', request, reply)
   }
@@ -58,7 +59,7 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
   }
 }
 
-/** The `onRequest` hook of a public route that costs enough to be counted. */
-export function limitByAddress({ rateLimit }: Gate): onRequestHookHandler {
-  return (request, reply, done) => done(rateLimit.admitAddress(request.ip, reply) ?? undefined)
+/** The `onRequest` hook of a public route that costs enough to be counted. @param cost as many requests it counts for */
+export function limitByAddress({ rateLimit }: Gate, cost = 1): onRequestHookHandler {
+  return (request, reply, done) => done(rateLimit.admitAddress(request.ip, reply, cost) ?? undefined)
 }

@@ -12,8 +12,8 @@ export type Caller = {
 }
 
 /**
- * Turns a bearer token into a caller. Two methods, so that a known key costs no promise, and a client address that
- * guesses keys can be cut off from the database while valid keys behind the same address go on working.
+ * Turns a bearer token into a caller. Two methods, so that a known key costs no promise. Anybody may send any number of
+ * tokens: `verify` bounds what they cost the database.
  */
 export type Authenticator = {
   /** A caller whose key was verified lately, from memory alone; undefined when only the database can tell. */

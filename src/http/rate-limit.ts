@@ -1,6 +1,6 @@
 /**
- * How often a key may call, how often a client address may where no key is needed, and how often it may fail to
- * authenticate. Every answer to a known key says where it stands, in the `RateLimit-*` headers of draft-ietf-httpapi-ratelimit-headers-03.
+ * How often a key may call, how often a client address may where no key is needed, and how often its failures to authenticate
+ * are explained. Every answer to a known key says where it stands, in the `RateLimit-*` headers of draft-ietf-httpapi-ratelimit-headers-03.
  */
 import { isIPv6 } from 'node:net'
 import type { FastifyReply } from 'fastify'
@@ -12,19 +12,19 @@ import { TokenBuckets } from './token-buckets.ts'
 const MAX_KEYS = 50_000
 
 /**
- * Failures to authenticate that an address may have at once and in the long run. Generous, for an office of people
- * behind one address; guessing is hopeless anyway, and this keeps it from costing database reads.
+ * Failures to authenticate that an address may have at once and in the long run, before it is told to come back later.
+ * Generous, for an office of people behind one address; guessing is hopeless anyway. It counts failures alone: a key that is
+ * good is served whatever else comes from its address.
  */
 const FAILURES = { capacity: 100, refillPerSecond: 5, maxKeys: MAX_KEYS }
 
 export type RateLimit = {
   /** @returns the refusal when the key is over its rate */
   readonly admit: (keyId: string, reply: FastifyReply) => RateLimited | null
-  /** The same for who needs no key. @returns the refusal when the address is over its rate */
-  readonly admitAddress: (address: string, reply: FastifyReply) => RateLimited | null
-  /** @returns the refusal when the address has failed too often to be heard now */
-  readonly hear: (address: string) => RateLimited | null
-  readonly recordFailure: (address: string) => void
+  /** The same for who needs no key. @param cost as many requests this one counts for */
+  readonly admitAddress: (address: string, reply: FastifyReply, cost: number) => RateLimited | null
+  /** Counts one failure to authenticate. @returns the refusal when the address has failed too often */
+  readonly admitFailure: (address: string) => RateLimited | null
 }
 
 /** @param perSecond requests that a key, or an address without one, may send each second, in a burst as well; 0 switches the limit off */
@@ -35,18 +35,18 @@ export function createRateLimit(perSecond: number, clock: Clock): RateLimit {
   const addresses = new TokenBuckets(rules, clock)
   const failures = new TokenBuckets(FAILURES, clock)
   return {
-    admit: perSecond === 0 ? () => null : (keyId, reply) => admit(keys, keyId, reply),
-    admitAddress: perSecond === 0 ? () => null : (address, reply) => admit(addresses, addressKey(address), reply),
-    hear: (address) => {
+    admit: perSecond === 0 ? () => null : (keyId, reply) => admit(keys, keyId, reply, 1),
+    admitAddress:
+      perSecond === 0 ? () => null : (address, reply, cost) => admit(addresses, addressKey(address), reply, cost),
+    admitFailure: (address) => {
       const key = addressKey(address)
-      return failures.isEmpty(key) ? new RateLimited(failures.secondsUntilOne(key)) : null
+      return failures.take(key) === -1 ? new RateLimited(failures.secondsUntilOne(key)) : null
     },
-    recordFailure: (address) => void failures.take(addressKey(address)),
   }
 }
 
-function admit(buckets: TokenBuckets, key: string, reply: FastifyReply): RateLimited | null {
-  const left = buckets.take(key)
+function admit(buckets: TokenBuckets, key: string, reply: FastifyReply, cost: number): RateLimited | null {
+  const left = buckets.take(key, cost)
   reply.header('ratelimit-limit', buckets.capacity)
   reply.header('ratelimit-remaining', left < 1 ? 0 : Math.floor(left))
   reply.header('ratelimit-reset', buckets.secondsToGain(buckets.capacity - Math.max(0, left)))

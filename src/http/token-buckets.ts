@@ -28,17 +28,13 @@ export class TokenBuckets {
     this.#clock = clock
   }
 
-  /** Takes a token. @returns tokens left, in fractions too; -1 when there was not a whole one */
-  take(key: string): number {
+  /** Takes a token, or several: all that fit where `cost` is more. @returns tokens left, in fractions too; -1 when there were too few */
+  take(key: string, cost = 1): number {
     const bucket = this.#refilled(key)
-    if (bucket.tokens < 1) return -1
-    bucket.tokens -= 1
+    const taken = Math.min(cost, this.capacity)
+    if (bucket.tokens < taken) return -1
+    bucket.tokens -= taken
     return bucket.tokens
-  }
-
-  /** Whether a take would fail now. Makes no bucket. */
-  isEmpty(key: string): boolean {
-    return this.#buckets.size > 0 && this.#buckets.has(key) && this.#refilled(key).tokens < 1
   }
 
   /** Seconds until a key that was just asked for has one token, rounded up, at least 1. */

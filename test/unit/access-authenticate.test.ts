@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { ApiKey } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
+import { batchLookups } from '../../src/access/batch-lookups.ts'
 import { createToken, digestOf } from '../../src/access/token.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 
@@ -94,6 +95,42 @@ t.test('requests that come together ask once, and an error is not remembered', a
   const callers = await Promise.all(Array.from({ length: 10 }, () => authenticator.verify(token)))
   t.ok(callers.every((caller) => caller?.keyId === 'key_1'))
   t.equal(world.asked, 2)
+})
+
+t.test('strangers who guess keys cost few queries, and a good key waits for two of them at most', async (t) => {
+  const good = { ...row, keyId: 'key_good' }
+  const queries: { readonly names: readonly string[]; readonly answer: () => void }[] = []
+  const find = batchLookups(async (names: readonly string[]) => {
+    await new Promise<void>((resolve) => queries.push({ names, answer: resolve }))
+    return new Map([['good', good]])
+  })
+  const guesses = Array.from({ length: 3_000 }, (_, guess) => find(`guess ${guess}`))
+  t.equal(queries.length, 4, 'no more are under way at once')
+  const wanted = find('good')
+  const more = Array.from({ length: 3_000 }, (_, guess) => find(`late guess ${guess}`))
+  for (let round = 0; queries.length > 0; round++) {
+    for (const { names, answer } of queries.splice(0)) {
+      t.ok(names.length <= 1_000)
+      if (names.includes('good')) t.equal(round, 1, 'in the round after the one under way')
+      answer()
+    }
+    await new Promise(setImmediate)
+  }
+  t.equal(await wanted, good)
+  t.ok((await Promise.all([...guesses, ...more])).every((found) => found === undefined))
+})
+
+t.test('a query that fails, fails who waited for it, and the next one is made', async (t) => {
+  const down = new Unavailable('database_unavailable', 'away')
+  let fails = true
+  const find = batchLookups(async () => {
+    if (fails) throw down
+    return new Map([['a', row]])
+  })
+  const failed = await Promise.allSettled(Array.from({ length: 10 }, () => find('a')))
+  t.ok(failed.every((outcome) => outcome.status === 'rejected' && outcome.reason === down))
+  fails = false
+  t.equal(await find('a'), row)
 })
 
 t.test('a forgotten key is asked for at once, even when an older answer is still under way', async (t) => {
