@@ -7,6 +7,7 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { ChainSettings } from './chain/settings.ts'
 import { type AuditConfig, auditConfig } from './config/audit.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
+import { type HttpConfig, httpConfig, httpProblems } from './config/http.ts'
 import { type MpcConfig, mpcConfig, mpcProblems } from './config/mpc.ts'
 import { readSetting, ruleOf } from './config/read-setting.ts'
 import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
@@ -28,12 +29,11 @@ export type Config = {
   readonly api: { readonly host: string; readonly port: number }
   readonly metricsPort: number | null
   readonly logLevel: LogLevel
-  readonly http: {
-    readonly bodyLimitBytes: number
-    readonly rateLimitPerSecond: number
+  readonly http: HttpConfig & {
     readonly logRequests: boolean
     readonly sandbox: boolean
-    readonly trustedProxies: readonly string[]
+    /** False where `/metrics` has a port of its own. */
+    readonly serveMetrics: boolean
   }
   readonly signWaitMs: number
   readonly shutdownGraceMs: number
@@ -123,7 +123,7 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
   if (general.KEYSTORE === 'postgres' && general.KEYSTORE_KEY === undefined) {
     problems.push('KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key')
   }
-  problems.push(...mpcProblems(general))
+  problems.push(...mpcProblems(general), ...httpProblems(general))
   for (const name of ['IPFS_API_URL', 'METADATA_BASE_URL'] as const) {
     const url = general[name]
     if (url !== undefined && !URL.canParse(url)) problems.push(`${name} ${ruleOf(GENERAL_SETTINGS[name])}`)
@@ -155,11 +155,10 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     metricsPort: general.METRICS_PORT ?? null,
     logLevel: general.LOG_LEVEL,
     http: {
-      bodyLimitBytes: general.BODY_LIMIT_BYTES,
-      rateLimitPerSecond: general.RATE_LIMIT_PER_SECOND,
+      ...httpConfig(general),
       logRequests: general.LOG_REQUESTS,
       sandbox,
-      trustedProxies: general.TRUSTED_PROXIES ?? [],
+      serveMetrics: general.METRICS_PORT === undefined,
     },
     signWaitMs: general.SIGN_WAIT_MS,
     shutdownGraceMs: general.SHUTDOWN_GRACE_MS,

@@ -1,6 +1,7 @@
 /** The API process: settings, parts, listen, and an end in order. */
 import { createRequire } from 'node:module'
 import { composeApi } from './compose/api.ts'
+import { readinessChecks } from './compose/readiness.ts'
 import { runProcess } from './compose/run-process.ts'
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
@@ -11,7 +12,7 @@ await runProcess(
     const app = await composeApi(kernel, version)
     const address = await app.listen(kernel.config.api)
     kernel.logger.info({ address }, 'listening')
-    return { drain: () => app.close() }
+    return { drain: () => app.close(), checks: readinessChecks(kernel) }
   },
   process.env,
 )

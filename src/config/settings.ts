@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { LOG_LEVELS } from '../logging.ts'
 import { AUDIT_SETTINGS } from './audit.ts'
+import { HTTP_SETTINGS } from './http.ts'
 import { MPC_SETTINGS } from './mpc.ts'
 import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
@@ -22,7 +23,8 @@ export const GENERAL_SETTINGS = {
     Type.Integer({
       minimum: 1,
       maximum: 65_535,
-      description: 'Port where a worker serves `/metrics`, `/healthz` and `/readyz`. The API serves them on `PORT`.',
+      description:
+        'Port where a process serves `/metrics`, `/healthz` and `/readyz`. The API serves the last two on `PORT` as well, and `/metrics` unless this is set.',
     }),
   ),
   DATABASE_URL: text('^postgres(ql)?://.+', 'must be a URL such as postgres://user:password@host:5432/bursar', {
@@ -44,24 +46,7 @@ export const GENERAL_SETTINGS = {
   ),
   LOG_LEVEL: word(LOG_LEVELS, { default: 'info', description: 'The least level that is logged.' }),
   LOG_REQUESTS: Type.Boolean({ default: true, description: 'One line for each request, at level `info`.' }),
-  BODY_LIMIT_BYTES: Type.Integer({
-    minimum: 1_024,
-    maximum: 16 * 1_024 * 1_024,
-    default: 1_024 * 1_024,
-    description: 'The largest request body.',
-  }),
-  RATE_LIMIT_PER_SECOND: Type.Integer({
-    minimum: 0,
-    maximum: 1_000_000,
-    default: 100,
-    description:
-      'Requests per key, second and API process, in a burst too; 0 for no limit. Where no key is needed, per address.',
-  }),
-  TRUSTED_PROXIES: list(
-    '^([0-9.]+|[0-9a-fA-F:]+)(/[0-9]{1,3})?$|^(loopback|linklocal|uniquelocal)$',
-    'must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8',
-    { description: 'Proxies whose `X-Forwarded-For` is believed.' },
-  ),
+  ...HTTP_SETTINGS,
   SIGN_WAIT_MS: milliseconds(
     { minimum: 0, maximum: MINUTE, default: 2 * SECOND },
     'How long a transfer waits to be signed before it is answered without a hash.',

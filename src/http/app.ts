@@ -2,11 +2,13 @@
  * Builds the HTTP application from its parts. Invariant: no request has its unknown fields dropped or its types bent,
  * every answer is an envelope with a request id, and no route is open unless it says so.
  */
-import Fastify, { type FastifyServerOptions, LogController } from 'fastify'
+import Fastify, { type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify'
 import type { Logger } from 'pino'
 import type { Clock, NewId } from '../core/ids.ts'
+import { DEFAULT_BODY } from './body-limits.ts'
 import type { Authenticator, Caller } from './caller.ts'
 import { clientErrorHandler } from './client-error.ts'
+import { type ConnectionLimits, connectionOptions, limitConnections, limitRequests } from './connections.ts'
 import { addDocsPage } from './docs-page.ts'
 import { drainConnections } from './draining.ts'
 import { replyWithError } from './error-reply.ts'
@@ -17,19 +19,17 @@ import type { Metrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
 import { addOperations } from './operations.ts'
 import { createRateLimit } from './rate-limit.ts'
+import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import type { App, Routes } from './request.ts'
 import { requestIdMaker } from './request-id.ts'
 import { observeRequests } from './request-observation.ts'
 import { enforceRouteRules } from './route-rules.ts'
+import { refuseUnstorableUrl } from './storable-url.ts'
 import { createPathBook } from './unmatched.ts'
 import { createValidatorCompiler } from './validation.ts'
 
-/** A request has to arrive within this time, headers and body: a slow sender must not hold a connection for ever. */
-const REQUEST_TIMEOUT_MS = 30_000
-/** Longer than the usual 60 s of load balancers, so that they close idle connections first, and not in mid-request. */
-const KEEP_ALIVE_TIMEOUT_MS = 72_000
-
 export type HttpSettings = {
+  /** No body of any route may be larger. */
   readonly bodyLimitBytes: number
   /** Requests per key and second; 0 for no limit. */
   readonly rateLimitPerSecond: number
@@ -39,6 +39,9 @@ export type HttpSettings = {
   readonly sandbox: boolean
   /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
+  /** False where `/metrics` has a port of its own. */
+  readonly serveMetrics: boolean
+  readonly connections: ConnectionLimits
 }
 
 export type AppParts = {
@@ -62,7 +65,10 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const { settings, metrics, readiness } = parts
   const app: App = Fastify(serverOptions(parts))
   const pathBook = createPathBook()
-  const rateLimit = createRateLimit(settings.rateLimitPerSecond, parts.clock)
+  const gate = {
+    authenticator: parts.authenticator,
+    rateLimit: createRateLimit(settings.rateLimitPerSecond, parts.clock),
+  }
 
   app.setValidatorCompiler(createValidatorCompiler())
   app.setErrorHandler(replyWithError)
@@ -70,30 +76,35 @@ export async function buildApp(parts: AppParts): Promise<App> {
   acceptJsonOnly(app)
   decorateRequests(app)
   addCommonHeaders(app, settings.sandbox)
+  app.addHook('onRequest', refuseRepeatedHeaders)
+  // Before a body is read: what no route takes need not arrive.
+  app.addHook('onRequest', (request, reply, done) => (request.is404 ? pathBook.reply(request, reply) : done()))
+  app.addHook('preValidation', refuseUnstorableUrl)
+  limitConnections(app, settings.connections, { trustedProxies: settings.trustedProxies, metrics })
+  limitRequests(app, settings.connections)
   drainConnections(app)
   app.addHook('onRoute', pathBook.note)
   observeRequests(app, { metrics, logger: settings.logRequests ? parts.logger : null })
 
-  await addOpenApi(app, { version: parts.version })
-  addDocsPage(app)
+  await addOpenApi(app, { version: parts.version, gate })
+  addDocsPage(app, gate)
   // From here on every route has to say who may call it.
-  app.addHook('onRoute', enforceRouteRules({ authenticator: parts.authenticator, rateLimit }))
+  app.addHook('onRoute', enforceRouteRules(gate, settings.bodyLimitBytes))
   for (const addRoutes of parts.routes) addRoutes(app)
-  addOperations(app, { readiness, metrics })
+  addOperations(app, { readiness, metrics: settings.serveMetrics ? metrics : null, clock: parts.clock })
   await app.ready()
   return app
 }
 
-function serverOptions({ settings, logger, newId }: AppParts): FastifyServerOptions {
+function serverOptions({ settings, logger, newId }: AppParts): FastifyHttpOptions<RawServerDefault> {
   return {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: requestIdMaker(newId),
     requestIdHeader: false,
-    bodyLimit: settings.bodyLimitBytes,
+    bodyLimit: Math.min(settings.bodyLimitBytes, DEFAULT_BODY.bytes),
     trustProxy: settings.trustedProxies.length === 0 ? false : [...settings.trustedProxies],
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    ...connectionOptions(settings.connections),
     // While the process stops, requests on open connections are still answered; the connections close after them.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 256 },
@@ -106,7 +117,10 @@ function acceptJsonOnly(app: App): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     requireIdentity(request.headers['content-encoding'])
-    done(null, readJsonBody(body))
+    done(
+      null,
+      readJsonBody(body, () => request.routeOptions.config.body?.values ?? DEFAULT_BODY.values),
+    )
   })
 }
 

@@ -8,7 +8,6 @@ import { RateLimited, RequestRefused } from './http-errors.ts'
 
 /** Fastify's own refusals, by its codes. */
 const FRAMEWORK_REFUSALS: Readonly<Record<string, { readonly code: string; readonly message: string }>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', message: 'The body is larger than this service takes.' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: 'unsupported_media_type',
     message: 'The body must be JSON: send Content-Type: application/json.',
@@ -29,7 +28,7 @@ const UNFORESEEN: ErrorItem = {
 
 /** The error handler of the application. */
 export function replyWithError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = understood(thrown)
+  const error = understood(thrown, request)
   const items = error === null ? [UNFORESEEN] : [...error.items, ...queryMistakes(error, request)]
   const status = statusOf(items[0] ?? UNFORESEEN)
   if (error === null) request.log.error({ err: thrown }, 'request failed')
@@ -44,17 +43,23 @@ export function replyWithError(thrown: unknown, request: FastifyRequest, reply: 
     .send(errorBody(items, request.id, error instanceof ValidationFailed ? undefined : error?.message))
 }
 
-function understood(thrown: unknown): BursarError | null {
+function understood(thrown: unknown, request: FastifyRequest): BursarError | null {
   if (thrown instanceof BursarError) return thrown
   if (isConnectionFailure(thrown) || isTransient(thrown)) {
     return new Unavailable('database_unavailable', 'The database does not answer: try again.', { cause: thrown })
   }
   const { code, statusCode } = (thrown ?? {}) as { code?: string; statusCode?: number }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(request)
   const refusal = code === undefined ? undefined : FRAMEWORK_REFUSALS[code]
   if (refusal !== undefined) return new RequestRefused(refusal.code, refusal.message)
   // A body that breaks off has 400 by Fastify's hand; every other status of 4xx comes from a code above.
   if (statusCode === 400) return new RequestRefused('malformed_request', 'The request broke off or is malformed.')
   return null
+}
+
+function bodyTooLarge({ routeOptions }: FastifyRequest): RequestRefused {
+  const message = `The body is larger than the ${routeOptions.bodyLimit} bytes that are taken here: send less in one request.`
+  return new RequestRefused('body_too_large', message)
 }
 
 /** Fastify stops at the first part that fails; a caller whose body and query are both wrong is told both. */

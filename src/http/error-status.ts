@@ -24,6 +24,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   malformed_request: 400,
   malformed_json: 400,
   malformed_url: 400,
+  duplicate_header: 400,
   method_not_allowed: 405,
   request_timeout: 408,
   idempotency_in_progress: 409,

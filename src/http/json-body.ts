@@ -1,42 +1,52 @@
 /**
- * Reads a request body as JSON that is safe to hand on: valid UTF-8, bounded depth, no field twice, no names that reach
- * prototypes, and no text that PostgreSQL cannot store.
+ * Reads a request body as JSON that is safe to hand on: valid UTF-8, a bounded number of values, bounded depth, no field
+ * twice, no names that reach prototypes, and no text that PostgreSQL cannot store.
  */
 import { isUtf8 } from 'node:buffer'
 import { ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
+import { DEFAULT_BODY } from './body-limits.ts'
 import { RequestRefused } from './http-errors.ts'
+import { shapeOf } from './json-shape.ts'
+import { whyUnstorable } from './storable-text.ts'
 
 /** Deeper nesting than any ABI or typed data has; keeps every later recursion over a body shallow. */
 const MAX_DEPTH = 48
-
-const QUOTE = 0x22
-const COLON = 0x3a
-const BACKSLASH = 0x5c
+/** More members than any object of a request has; those of one object cost far more than those of many. */
+const MAX_MEMBERS = 512
 
 type Problem = { readonly code: string; readonly rule: string; readonly path: (string | number)[] }
 
 /**
  * The value in the body; undefined when the body is empty.
  *
+ * @param maxValues how many values the route takes; asked only for a body with more than most routes take
  * @throws RequestRefused `malformed_json`
- * @throws ValidationFailed naming the field that is too deep, has a forbidden name or holds text that cannot be stored;
- *   `duplicate_field`
+ * @throws ValidationFailed `too_many_values`, before anything is parsed; naming the field that is too deep or too wide, has a forbidden
+ *   name or holds text that cannot be stored; `duplicate_field`
  */
-export function readJsonBody(body: Buffer): unknown {
+export function readJsonBody(body: Buffer, maxValues: () => number = () => DEFAULT_BODY.values): unknown {
   if (body.length === 0) return undefined
   if (!isUtf8(body)) throw new RequestRefused('malformed_json', 'The body is not valid UTF-8, as JSON must be.')
+  const { values, members } = shapeOf(body)
+  if (values > DEFAULT_BODY.values) requireFewValues(values, maxValues())
   const text = body.toString('utf8')
   const value = parse(text)
   // Only an escape can bring in a lone surrogate or NUL: the bytes are valid UTF-8 and JSON takes no raw control character.
   const problem = inspect(value, 1, text.includes('\\u'))
   if (problem === null) {
-    if (countColons(text) !== countMembers(value)) throw namedTwice()
+    if (members !== countMembers(value)) throw namedTwice()
     return value
   }
   const field = fieldPath(problem.path)
   if (field === '') throw new ValidationFailed([{ code: problem.code, message: `The body ${problem.rule}` }])
   throw ValidationFailed.field(field, problem.code, `${field} ${problem.rule}`)
+}
+
+function requireFewValues(values: number, most: number): void {
+  if (values <= most) return
+  const message = `The body has ${values} values, and at most ${most} are taken here: send less in one request.`
+  throw new ValidationFailed([{ code: 'too_many_values', message }])
 }
 
 function parse(text: string): unknown {
@@ -57,24 +67,6 @@ function namedTwice(): ValidationFailed {
   return new ValidationFailed([
     { code: 'duplicate_field', message: 'The body has a field twice: send each field once.' },
   ])
-}
-
-/** Colons outside strings. @param text valid JSON */
-function countColons(text: string): number {
-  let colons = 0
-  for (let at = 0; at < text.length; at++) {
-    const character = text.charCodeAt(at)
-    if (character === COLON) colons++
-    else if (character === QUOTE) at = endOfString(text, at)
-  }
-  return colons
-}
-
-/** Where the string ends that begins at `start`. */
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1
-  return at
 }
 
 /** Members of all objects in a value whose depth is bounded. */
@@ -102,7 +94,11 @@ function inspectArray(items: readonly unknown[], depth: number, escapes: boolean
 }
 
 function inspectObject(members: object, depth: number, escapes: boolean): Problem | null {
-  for (const name of Object.keys(members)) {
+  const names = Object.keys(members)
+  if (names.length > MAX_MEMBERS) {
+    return { code: 'too_many', rule: `must have at most ${MAX_MEMBERS} fields, not ${names.length}.`, path: [] }
+  }
+  for (const name of names) {
     const member: unknown = (members as Record<string, unknown>)[name]
     if (name === '__proto__' || (name === 'constructor' && isObject(member) && Object.hasOwn(member, 'prototype'))) {
       return { code: 'unknown_field', rule: 'is not a name that a request may use.', path: [name] }
@@ -114,9 +110,8 @@ function inspectObject(members: object, depth: number, escapes: boolean): Proble
 }
 
 function inspectText(text: string): Problem | null {
-  if (text.includes('\u0000')) return { code: 'invalid_text', rule: 'contains the character NUL.', path: [] }
-  if (/\p{Surrogate}/u.test(text)) return { code: 'invalid_text', rule: 'contains half of a surrogate pair.', path: [] }
-  return null
+  const why = whyUnstorable(text)
+  return why === null ? null : { code: 'invalid_text', rule: `${why}.`, path: [] }
 }
 
 function within(step: string | number, problem: Problem): Problem {

@@ -11,12 +11,16 @@ type Answer = { readonly status: number; readonly contentType: string; readonly 
 
 export type MetricsServer = { readonly port: number; readonly close: () => Promise<void> }
 
+/** It is for monitors, which are few and quick. */
+const LIMITS = { requestTimeout: 10_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 }
+const MAX_CONNECTIONS = 100
+
 /** @param port 0 takes a free one */
 export async function startMetricsServer(
   { host, port }: { readonly host: string; readonly port: number },
   sources: { readonly metrics: Metrics; readonly readiness: Readiness },
 ): Promise<MetricsServer> {
-  const server = createServer((request, response) => {
+  const server = createServer(LIMITS, (request, response) => {
     const reading = request.method === 'GET' || request.method === 'HEAD'
     const answer = reading ? answerTo(request.url ?? '', sources) : Promise.resolve(json(405, 'Only GET and HEAD.'))
     answer
@@ -24,6 +28,7 @@ export async function startMetricsServer(
       .then(({ status, contentType, body }) => response.writeHead(status, { 'content-type': contentType }).end(body))
       .catch((error: Error) => response.destroy(error))
   })
+  server.maxConnections = MAX_CONNECTIONS
   server.listen(port, host)
   await once(server, 'listening')
   return {

@@ -2,6 +2,7 @@
  * What a process counts, in Prometheus' terms. Other modules are handed its functions and know nothing of Prometheus.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type ConnectionMetrics, createConnectionMetrics } from './connection-metrics.ts'
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
 import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
 
@@ -11,7 +12,9 @@ const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 /** A number for each combination of labels, read when Prometheus asks. */
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
-export type Metrics = ReorgMetrics & {
+type Counts = ReorgMetrics & ConnectionMetrics
+
+export type Metrics = Counts & {
   readonly registry: Registry
   /** One answered request. `route` is the template, never the path: labels must stay few. */
   readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
@@ -97,6 +100,7 @@ export function createMetrics(processName: string): Metrics {
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
     ...createReorgMetrics(registry),
+    ...createConnectionMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
     countAuditRefusal: () => refusals.inc(),

@@ -36,6 +36,9 @@ rows are added.
 
 ## Limits
 
+A body may have 64 KiB and 2,048 values (objects, lists, texts, numbers, at every depth); routes that take more say so. A larger
+one is answered with 413 \`body_too_large\` or 422 \`too_many_values\`.
+
 \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` tell where your key stands, or your address where no key
 is needed; a 429 carries \`Retry-After\`.
 `.trim()

@@ -68,8 +68,12 @@ const SHARED: readonly { readonly description: string; readonly item: ErrorItem 
     item: { type: 'not_found', code: 'export_expired', message: 'The exported key was kept for an hour and is gone.' },
   },
   {
-    description: 'The body is too large.',
-    item: { type: 'validation_error', code: 'body_too_large', message: 'The body is larger than this service takes.' },
+    description: 'The body has more bytes than the route takes.',
+    item: {
+      type: 'validation_error',
+      code: 'body_too_large',
+      message: 'The body is larger than the 65536 bytes that are taken here: send less in one request.',
+    },
   },
   {
     description: 'The body is not JSON by its content type.',

@@ -5,6 +5,9 @@
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
+import { type Gate, limitByAddress } from './auth.ts'
+import type { BodyLimits } from './body-limits.ts'
+import { createDocument, type Document, sendDocument } from './document.ts'
 import { exampleOf } from './openapi-examples.ts'
 import { REFERENCE_INTRODUCTION } from './openapi-introduction.ts'
 import { COMPONENT_RESPONSES, COMPONENT_SCHEMAS, refusalStatuses } from './openapi-refusals.ts'
@@ -18,7 +21,7 @@ type Operation = {
   requestBody?: { required?: boolean; content: Record<string, Media> }
   'x-refusals'?: Record<string, string | null>
 }
-type Document = {
+type Description = {
   components?: object
   paths?: Record<string, Partial<Record<(typeof OPERATION_METHODS)[number], Operation>>>
 }
@@ -45,7 +48,10 @@ const IDEMPOTENCY_KEY = Type.String({
 const PREFER = '`wait=10` waits up to ten seconds, at most 60; `respond-async` does not wait (RFC 7240).'
 
 /** Adds the document at `/openapi.json`. Has to be called before the routes are added. */
-export async function addOpenApi(app: App, { version }: { readonly version: string }): Promise<void> {
+export async function addOpenApi(
+  app: App,
+  { version, gate }: { readonly version: string; readonly gate: Gate },
+): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -65,23 +71,27 @@ export async function addOpenApi(app: App, { version }: { readonly version: stri
     transform: ({ schema, url, route }) => ({ schema: documented(schema ?? {}, route), url }),
     transformObject: (built) => {
       const document = 'openapiObject' in built ? built.openapiObject : built.swaggerObject
-      complete(document as Document)
+      complete(document as Description)
       return document
     },
   })
-  let text: string | undefined
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
-    text ??= JSON.stringify(app.swagger())
-    return reply.header('content-type', 'application/json; charset=utf-8').send(text)
+  let document: Document | undefined
+  app.get('/openapi.json', { schema: { hide: true }, onRequest: limitByAddress(gate) }, async (request, reply) => {
+    document ??= createDocument(JSON.stringify(app.swagger()))
+    return sendDocument(request, reply, document, {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-cache',
+    })
   })
 }
 
 /** What a route's settings mean, said in the terms of its schema. */
 function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   if (schema.hide) return schema
-  const { scope = 'public', limited = false, idempotent = false, waits, refusals = {} } = route.config ?? {}
+  const { scope = 'public', limited = false, idempotent = false, waits, body, refusals = {} } = route.config ?? {}
   const waiting = waits === undefined ? undefined : `Waits ${waits}; \`Prefer\` asks for more or less.`
-  const notes = [schema.description, waiting, scope === 'public' ? undefined : `Needs the scope \`${scope}\`.`]
+  const room = body === undefined ? undefined : `The body may have ${sizeOf(body)} and ${body.values} values.`
+  const notes = [schema.description, waiting, room, scope === 'public' ? undefined : `Needs the scope \`${scope}\`.`]
   const headers = {
     ...(idempotent ? { 'Idempotency-Key': Type.Optional(IDEMPOTENCY_KEY) } : {}),
     ...(waits === undefined ? {} : { Prefer: Type.Optional(Type.String({ description: PREFER })) }),
@@ -105,6 +115,12 @@ function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   } as FastifySchema
 }
 
+function sizeOf({ bytes }: BodyLimits): string {
+  return bytes === Number.POSITIVE_INFINITY
+    ? 'as many bytes as the service takes (1 MiB unless it is set)'
+    : `${bytes / 1_024} KiB`
+}
+
 /** To a sender, what has a default is optional; to the route, which reads after defaults are filled in, it is always there. */
 function asSent(schema: unknown): unknown {
   const {
@@ -118,7 +134,7 @@ function asSent(schema: unknown): unknown {
   return { ...rest, properties, required: required.filter((name) => properties[name]?.default === undefined) }
 }
 
-function complete(document: Document): void {
+function complete(document: Description): void {
   document.components = { ...document.components, schemas: COMPONENT_SCHEMAS, responses: COMPONENT_RESPONSES }
   for (const path of Object.values(document.paths ?? {})) {
     for (const method of OPERATION_METHODS) {

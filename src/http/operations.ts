@@ -1,10 +1,15 @@
 /** The routes for those who run the service: `/healthz`, `/readyz`, `/metrics`. They are public: see the deployment guide. */
 import { Type } from '@sinclair/typebox'
+import type { Clock } from '../core/ids.ts'
+import { createDocument, sendDocument } from './document.ts'
 import { success, successOf } from './envelope.ts'
 import type { Readiness } from './health.ts'
 import { NotReady } from './http-errors.ts'
 import type { Metrics } from './metrics.ts'
 import type { App } from './request.ts'
+
+/** How long one rendering of the metrics is handed out. */
+const FRESH_MS = 1_000
 
 const tags = ['Operations']
 const config = { scope: 'public' } as const
@@ -39,7 +44,14 @@ const metricsText = {
   response: { 200: Type.String({ description: 'The text format 0.0.4.' }) },
 }
 
-export function addOperations(app: App, { readiness, metrics }: { readiness: Readiness; metrics: Metrics }): void {
+export type OperationsParts = {
+  readonly readiness: Readiness
+  /** Null where they have a port of their own. */
+  readonly metrics: Metrics | null
+  readonly clock: Clock
+}
+
+export function addOperations(app: App, { readiness, metrics, clock }: OperationsParts): void {
   app.get('/healthz', { schema: alive, config }, async () => success({ alive: true as const }))
 
   app.get('/readyz', { schema: ready, config }, async () => {
@@ -49,8 +61,24 @@ export function addOperations(app: App, { readiness, metrics }: { readiness: Rea
     return success({ ready: true as const, checks: results.map(({ name }) => ({ name, ok: true as const })) })
   })
 
-  app.get('/metrics', { schema: metricsText, config }, async (_request, reply) => {
-    reply.header('content-type', metrics.registry.contentType)
-    return metrics.registry.metrics()
-  })
+  if (metrics === null) return
+  const { registry } = metrics
+  const rendered = onceASecond(async () => createDocument(await registry.metrics()), clock)
+  app.get('/metrics', { schema: metricsText, config: { ...config, limited: true } }, async (request, reply) =>
+    sendDocument(request, reply, await rendered(), { 'content-type': registry.contentType }),
+  )
+}
+
+/** What was made is shared by all who ask within a second: it reads the database, and anybody may ask. */
+function onceASecond<Value>(make: () => Promise<Value>, clock: Clock): () => Promise<Value> {
+  let latest: Promise<Value> | undefined
+  let madeAt = 0
+  return () => {
+    const now = clock()
+    if (latest === undefined || Math.abs(now - madeAt) >= FRESH_MS) {
+      latest = make()
+      madeAt = now
+    }
+    return latest
+  }
 }

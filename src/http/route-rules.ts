@@ -7,6 +7,7 @@ import { ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
 import type { Scope } from '../core/scopes.ts'
 import { type Gate, limitByAddress, requireScope } from './auth.ts'
+import { type BodyLimits, DEFAULT_BODY } from './body-limits.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 
 const MAX_FIELDS_TOLD = 100
@@ -17,6 +18,8 @@ export type RouteAccess = {
   scope?: Scope | 'public'
   /** Counts the requests of each client address: for a public route that reads the database. */
   limited?: boolean
+  /** How large a body may be, for a route that needs more than the default. */
+  body?: BodyLimits
   /** Takes an `Idempotency-Key`: every POST that creates or spends. */
   idempotent?: boolean
   /** What the answer waits for, as it goes on after `Waits`: `for the hash, 2 seconds at most`. The route follows `Prefer`. */
@@ -25,11 +28,15 @@ export type RouteAccess = {
   refusals?: Readonly<Record<number, string>>
 }
 
-/** An `onRoute` hook: adds the hooks that a route's settings ask for. @throws Error when a setting is missing */
-export function enforceRouteRules(gate: Gate): (route: RouteOptions) => void {
+/**
+ * An `onRoute` hook: adds the hooks and limits that a route's settings ask for. @throws Error when a setting is missing
+ *
+ * @param bodyLimitBytes no body of any route may be larger
+ */
+export function enforceRouteRules(gate: Gate, bodyLimitBytes: number): (route: RouteOptions) => void {
   return (route) => {
     const name = `${String(route.method)} ${route.url}`
-    const { scope, limited, idempotent } = route.config ?? {}
+    const { scope, limited, idempotent, body = DEFAULT_BODY } = route.config ?? {}
     if (scope === undefined) throw new Error(`${name} must state config.scope: a scope, or 'public'`)
     for (const part of ['summary', 'description', 'tags'] as const) {
       if (!route.schema?.[part]?.length)
@@ -39,6 +46,7 @@ export function enforceRouteRules(gate: Gate): (route: RouteOptions) => void {
     requireClosed(route.schema?.querystring, `${name}: querystring`)
     if (scope !== 'public') route.onRequest = before(requireScope(scope, gate), route.onRequest)
     else if (limited) route.onRequest = before(limitByAddress(gate), route.onRequest)
+    route.bodyLimit = Math.min(body.bytes, bodyLimitBytes)
     const reads = ['GET', 'HEAD'].includes(String(route.method))
     if (!reads && route.schema?.body === undefined) route.preValidation = before(refuseFields, route.preValidation)
     if (idempotent) route.preValidation = before(readIdempotencyKey(name), route.preValidation)

@@ -5,8 +5,9 @@
 import { Ajv, type AnySchema, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
-import { NotFound, ValidationFailed } from '../core/errors.ts'
+import { ValidationFailed } from '../core/errors.ts'
 import { isImageUri, isWebAddress } from '../core/published-uris.ts'
+import { notFoundById } from './storable-url.ts'
 import { itemsOf } from './validation-items.ts'
 
 /** Keywords of ours on a schema: `x-rule` says a pattern in words, `x-code` is the code of an item that fails it. */
@@ -92,12 +93,10 @@ function textValidator(validate: ValidateFunction, noun: 'query parameter' | 'he
     validate(values) ? true : { error: new ValidationFailed(itemsOf(validate.errors ?? [], values, noun)) }
 }
 
-/** An id that cannot exist is answered as one that does not: the same words as for another tenant's. */
 function paramsValidator(validate: ValidateFunction): Validate {
   return (params) => {
     if (validate(params)) return true
-    const name = validate.errors?.[0]?.instancePath.slice(1) ?? ''
-    return { error: new NotFound(name.endsWith('_id') ? name.slice(0, -'_id'.length) : 'resource') }
+    return { error: notFoundById(validate.errors?.[0]?.instancePath.slice(1) ?? '') }
   }
 }
 

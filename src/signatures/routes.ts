@@ -2,6 +2,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
+import { SIGNED_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { markReplayed } from '../http/idempotency.ts'
 import { applyPreference, preferenceOf } from '../http/prefer.ts'
@@ -61,6 +62,7 @@ const detail = {
 const config = {
   scope: 'signatures:write',
   idempotent: true,
+  body: SIGNED_BODY,
   waits: 'for the signature, 10 seconds at most',
   refusals: { 409: 'The wallet is archived, or has no address yet.' },
 } as const

@@ -1,5 +1,7 @@
 /** The reference: a document that says everything about every route, and a page that loads nothing from elsewhere. */
+import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { createMetrics } from '../../src/http/metrics.ts'
 import { startTestApp } from '../support/http.ts'
 import { ADDRESS, transferRoutes, WALLET } from '../support/http-transfers.ts'
 import { openapiProblems } from '../support/openapi.ts'
@@ -110,4 +112,56 @@ t.test('the page and its script come from this server, and the policy lets it as
   t.equal(script.statusCode, 200)
   t.match(script.headers['content-type'], 'javascript')
   t.ok(script.body.length > 1_000_000)
+})
+
+t.test('documents are sent packed to who takes that, and not again to who has them', async (t) => {
+  for (const url of ['/docs/', '/docs/js/scalar.js', '/openapi.json', '/metrics']) {
+    const plain = await app.inject({ url })
+    const packed = await app.inject({ url, headers: { 'accept-encoding': 'br, gzip;q=0.8' } })
+    t.match([plain.headers['content-encoding'], packed.headers['content-encoding']], [undefined, 'gzip'], url)
+    t.equal(packed.headers.vary, 'accept-encoding')
+    t.equal(gunzipSync(packed.rawPayload).toString(), plain.body)
+    t.ok(packed.rawPayload.length < plain.rawPayload.length / 2 || plain.rawPayload.length < 2_000)
+    const again = await app.inject({ url, headers: { 'if-none-match': `"other", ${plain.headers.etag}` } })
+    t.strictSame([again.statusCode, again.body], [304, ''])
+    const other = await app.inject({ url, headers: { 'if-none-match': '"other"', 'accept-encoding': 'gzip;q=0' } })
+    t.strictSame([other.statusCode, other.headers['content-encoding']], [200, undefined])
+  }
+})
+
+t.test('an address gets its share of documents, of the large script a tenth', async (t) => {
+  let now = 0
+  const limited = await startTestApp({ routes: transferRoutes, settings: { rateLimitPerSecond: 20 }, clock: () => now })
+  t.teardown(() => limited.app.close())
+  for (const [url, share] of [
+    ['/openapi.json', 20],
+    ['/metrics', 20],
+    ['/docs/', 20],
+    ['/docs/js/scalar.js', 2],
+  ] as const) {
+    now += 1_000
+    const get = async () => (await limited.app.inject({ url })).statusCode
+    for (let asked = 0; asked < share; asked++) t.equal(await get(), 200)
+    const refused = await limited.app.inject({ url })
+    t.match([refused.statusCode, refused.headers['retry-after']], [429, '1'], url)
+    t.equal((await limited.app.inject({ url, remoteAddress: '203.0.113.9' })).statusCode, 200, 'another has its own')
+    t.equal((await limited.app.inject({ url: '/readyz' })).statusCode, 200, 'who watches the process is not counted')
+  }
+})
+
+t.test('metrics are made once a second, and stand on the port of the API unless they have one', async (t) => {
+  let now = 0
+  let made = 0
+  const metrics = createMetrics('test')
+  metrics.addGauge('bursar_made', 'Renderings.', [], async () => [{ labels: {}, value: ++made }])
+  const watched = await startTestApp({ routes: transferRoutes, metrics, clock: () => now })
+  t.teardown(() => watched.app.close())
+  await Promise.all(Array.from({ length: 50 }, () => watched.app.inject({ url: '/metrics' })))
+  t.equal(made, 1)
+  now += 1_000
+  t.match((await watched.app.inject({ url: '/metrics' })).body, /^bursar_made.* 2$/m)
+  const apart = await startTestApp({ routes: transferRoutes, settings: { serveMetrics: false } })
+  t.teardown(() => apart.app.close())
+  t.equal((await apart.app.inject({ url: '/metrics' })).statusCode, 404)
+  t.equal((await apart.app.inject({ url: '/readyz' })).statusCode, 200)
 })

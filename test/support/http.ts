@@ -119,6 +119,14 @@ const SETTINGS: HttpSettings = {
   logRequests: false,
   sandbox: false,
   trustedProxies: [],
+  serveMetrics: true,
+  connections: {
+    requestTimeoutMs: 30_000,
+    keepAliveTimeoutMs: 72_000,
+    max: 4_000,
+    maxPerAddress: 1_000,
+    maxRequests: 0,
+  },
 }
 
 function authenticator(lookedUp: string[]): Authenticator {

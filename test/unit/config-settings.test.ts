@@ -34,6 +34,14 @@ t.test('an empty environment is the sandbox on its defaults', async (t) => {
     logRequests: true,
     sandbox: true,
     trustedProxies: [],
+    serveMetrics: true,
+    connections: {
+      requestTimeoutMs: 30_000,
+      keepAliveTimeoutMs: 72_000,
+      max: 4_000,
+      maxPerAddress: 1_000,
+      maxRequests: 10_000,
+    },
   })
   t.same(config.keystore, { kind: 'directory', directory: join(process.cwd(), '.data', 'keystore'), key: null })
   t.same(config.chains, [])
@@ -62,6 +70,21 @@ t.test('a database makes it production, and each chain with nodes gets the defau
   })
   t.ok(ethereum?.tokens.some(({ symbol, address }) => symbol === 'USDC' && address === USDC))
   t.match(binance, { network: 'binance', environment: 'testnet', chainId: 97, confirmations: 12 })
+})
+
+t.test('a port of its own takes the metrics off the port of the API', async (t) => {
+  const { metricsPort, http } = loadConfig({ METRICS_PORT: '9464' })
+  t.strictSame([metricsPort, http.serveMetrics], [9_464, false])
+})
+
+t.test('a trusted proxy is an address, a range or the name of ranges', async (t) => {
+  const good = ['10.0.0.0/8', '::1', 'fd00::/8', 'loopback', 'uniquelocal']
+  t.strictSame(loadConfig({ TRUSTED_PROXIES: good.join(',') }).http.trustedProxies, good)
+  for (const bad of ['999.0.0.1', '10.0.0.0/33', 'fd00::/129', ':::', '1.2.3']) {
+    t.strictSame(problemsOf({ TRUSTED_PROXIES: `127.0.0.1,${bad}` }), [
+      `TRUSTED_PROXIES must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8, not "${bad}"`,
+    ])
+  }
 })
 
 t.test('a private chain in the place of a public one knows none of its contracts', async (t) => {

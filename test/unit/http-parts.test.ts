@@ -1,10 +1,12 @@
 /** How bodies are read and refusals are worded, each part against its rule. */
+import fc from 'fast-check'
 import t from 'tap'
 import { closest } from '../../src/core/closest.ts'
 import { fieldPath, stepsOf } from '../../src/core/field-path.ts'
 import { errorBody } from '../../src/http/envelope.ts'
 import { ERROR_TYPES, statusOf } from '../../src/http/error-status.ts'
 import { readJsonBody } from '../../src/http/json-body.ts'
+import { shapeOf } from '../../src/http/json-shape.ts'
 import { exampleOf } from '../../src/http/openapi-examples.ts'
 import { labelSchema } from '../../src/http/schemas.ts'
 import { refusal } from '../support/refusal.ts'
@@ -105,11 +107,37 @@ t.test('a body is read as JSON only when it is safe to hand on', async (t) => {
     refusal(() => read(`{"a":${'['.repeat(60)}${']'.repeat(60)}}`)),
     { code: 'too_deep', field: /^a\[0\]/ },
   )
-  t.throws(() => read('['.repeat(400_000)), { code: 'malformed_json' })
-  t.match(
-    refusal(() => read(`${'['.repeat(400_000)}${']'.repeat(400_000)}`)),
-    { code: 'too_deep' },
+  t.throws(() => read('['.repeat(2_000)), { code: 'malformed_json' })
+  for (const text of ['['.repeat(400_000), `${'['.repeat(400_000)}${']'.repeat(400_000)}`, '{"a":'.repeat(3_000)]) {
+    t.match(
+      refusal(() => read(text)),
+      { code: 'too_many_values' },
+    )
+  }
+})
+
+t.test('what a JSON text holds is counted without reading it', async (t) => {
+  const values = (value: unknown): number =>
+    typeof value === 'object' && value !== null
+      ? Object.values(value).reduce<number>((sum, part) => sum + values(part), 1)
+      : 1
+  const members = (value: unknown): number =>
+    typeof value !== 'object' || value === null
+      ? 0
+      : Object.values(value).reduce<number>(
+          (sum, part) => sum + members(part),
+          Array.isArray(value) ? 0 : Object.keys(value).length,
+        )
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t\r'), (value, indent) => {
+      const text = JSON.stringify(value, null, indent)
+      const written = JSON.parse(text) as unknown
+      const shape = shapeOf(Buffer.from(text))
+      return shape.values === values(written) && shape.members === members(written)
+    }),
   )
+  for (const broken of ['', '"', '"\\', '"a\\"', '}]', '[[[', '"\\u00'])
+    t.type(shapeOf(Buffer.from(broken)).values, 'number')
 })
 
 t.test('a label takes every script and emoji, and no control characters', async (t) => {

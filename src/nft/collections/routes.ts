@@ -2,6 +2,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type FindReplay, replayInsteadOf } from '../../event-log/find-replay.ts'
+import { METADATA_BODY } from '../../http/body-limits.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { markReplayed } from '../../http/idempotency.ts'
 import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
@@ -67,6 +68,7 @@ export function collectionRoutes({ createCollection, findReplay, reads, untilMin
         config: {
           scope: 'nft:write',
           idempotent: true,
+          body: METADATA_BODY,
           waits: 'for the contract to be in a block, 15 seconds at most',
           refusals: {
             409: 'The wallet is archived.',

@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { ValidationFailed } from '../../core/errors.ts'
 import type { FindReplay } from '../../event-log/find-replay.ts'
+import { MINT_BODY } from '../../http/body-limits.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { markReplayed } from '../../http/idempotency.ts'
 import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
@@ -97,6 +98,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
+          body: MINT_BODY,
           waits:
             'for the tokens to be in a block, 15 seconds at most, or for the signature of a LAZY mint, 2 seconds at most',
           refusals: {

@@ -1,6 +1,7 @@
 /** Changing and freezing a token's metadata: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'
+import { METADATA_BODY } from '../../http/body-limits.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { markReplayed } from '../../http/idempotency.ts'
 import { applyPreference, preferenceOf } from '../../http/prefer.ts'
@@ -49,6 +50,7 @@ export function tokenRoutes(ports: TokenRoutePorts): Routes {
         config: {
           scope: 'nft:write',
           idempotent: true,
+          body: METADATA_BODY,
           waits: 'for the change to be in a block, 15 seconds at most',
           refusals: {
             409: 'The collection is not DYNAMIC, the token is not minted or is frozen, or the wallet is archived.',

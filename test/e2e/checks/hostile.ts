@@ -1,7 +1,8 @@
 /** Bytes that no well-meaning client sends: bodies, headers and paths that are broken, huge, poisoned or ambiguous. */
 import type { Test } from 'tap'
 import { type Client, sendBytes, told } from '../../support/e2e-client.ts'
-import type { Sandbox } from '../../support/e2e-sandbox.ts'
+import { newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
+import { checkUnstorable } from './unstorable.ts'
 
 const CREATE = '/v1/wallets/create'
 const GOOD = '{"type":"hd","network":"ethereum"}'
@@ -15,7 +16,8 @@ const BODIES: readonly [what: string, body: string | Buffer, status: number, exp
   ['another encoding', Buffer.from(GOOD, 'utf16le'), 400, '- malformed_json'],
   ['broken UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400, '- malformed_json'],
   ['a byte order mark', `\ufeff${GOOD}`, 400, '- malformed_json'],
-  ['more than a mebibyte', `{"label":"${'x'.repeat(1_048_576)}"}`, 413, '- body_too_large'],
+  ['more than the route takes', `{"label":"${'x'.repeat(65_536)}"}`, 413, '- body_too_large'],
+  ['too many values', `[${'{},'.repeat(20_000)}{}]`, 422, '- too_many_values'],
   ['a field twice', '{"type":"mpc","type":"hd","network":"ethereum"}', 422, '- duplicate_field'],
   ['a prototype', '{"__proto__":{"type":"hd"},"network":"ethereum"}', 422, '__proto__ unknown_field'],
   [
@@ -26,7 +28,7 @@ const BODIES: readonly [what: string, body: string | Buffer, status: number, exp
   ],
   ['NUL', '{"type":"hd","network":"ethereum","label":"a\\u0000b"}', 422, 'label invalid_text'],
   ['half a surrogate pair', '{"type":"hd","network":"ethereum","label":"\\ud83c"}', 422, 'label invalid_text'],
-  ['depth', `{"type":"hd","network":"ethereum","label":${'['.repeat(400_000)}${']'.repeat(400_000)}}`, 422, 'too_deep'],
+  ['depth', `{"type":"hd","network":"ethereum","label":${'['.repeat(1_000)}${']'.repeat(1_000)}}`, 422, 'too_deep'],
 ]
 
 export async function checkHostile(t: Test, sandbox: Sandbox): Promise<void> {
@@ -34,6 +36,8 @@ export async function checkHostile(t: Test, sandbox: Sandbox): Promise<void> {
   await t.test('a body that cannot be trusted is refused before it means anything', (t) => bodies(t, client))
   await t.test('headers that are ambiguous or too much are refused', (t) => headers(t, sandbox))
   await t.test('paths lead to a route, to 404, or to 405 with what there is', (t) => paths(t, sandbox))
+  await t.test('the largest bodies that routes have a use for are taken', (t) => largest(t, client))
+  await t.test('no route fails over text that cannot be stored', (t) => checkUnstorable(t, sandbox))
   await t.test('after all that the service is as it was', async (t) => {
     t.equal((await client.get('/readyz')).status, 200)
     t.strictSame(sandbox.service.deaths(), [])
@@ -83,12 +87,13 @@ async function headers(t: Test, { client, state }: Sandbox): Promise<void> {
     [
       'two idempotency keys',
       `${post}Idempotency-Key: a\r\nIdempotency-Key: b\r\n${length}\r\n${GOOD}`,
-      / 422 .*sent once/s,
+      / 400 .*duplicate_header/s,
     ],
     ['two lengths', `${post}Content-Length: 5\r\n${length}\r\n${GOOD}`, / 400 .*malformed_request/s],
     ['a length and chunks', `${post}Transfer-Encoding: chunked\r\n${length}\r\n0\r\n\r\n`, / 400 .*malformed_request/s],
-    ['two content types', `${post}Content-Type: text/plain\r\n${length}\r\n${GOOD}`, / 201 /],
-    ['two keys', `GET /v1/wallets HTTP/1.1\r\nAuthorization: Bearer x\r\n${auth}\r\n`, / 401 .*api_key_invalid/s],
+    ['two content types', `${post}Content-Type: text/plain\r\n${length}\r\n${GOOD}`, / 400 .*duplicate_header/s],
+    ['two keys', `GET /v1/wallets HTTP/1.1\r\nAuthorization: Bearer x\r\n${auth}\r\n`, / 400 .*duplicate_header/s],
+    ['two hosts', `GET /v1/wallets HTTP/1.1\r\nHost: y\r\n${auth}\r\n`, / 400 .*duplicate_header/s],
     [
       '20 KB of header',
       `GET /healthz HTTP/1.1\r\n${auth}X: ${'x'.repeat(20_000)}\r\n\r\n`,
@@ -98,6 +103,34 @@ async function headers(t: Test, { client, state }: Sandbox): Promise<void> {
     ['no HTTP at all', 'EHLO mail.example.com\r\n\r\n', / 400 .*"status":"error".*malformed_request/s],
   ]
   for (const [what, bytes, expected] of cases) t.match(await sendBytes(state.base_url, bytes), expected, what)
+}
+
+/** Nothing comes of them: what they name does not exist, and that is found out after the body was read and judged. */
+async function largest(t: Test, client: Client): Promise<void> {
+  const attributes = Array(100).fill({ trait_type: 'Background', value: 'x'.repeat(45) })
+  const metadata = { name: 'n'.repeat(256), description: 'd'.repeat(1_500), image: 'ipfs://cid', attributes }
+  const item = { recipient: newAddress(), metadata, amount: '1', edition: 1 }
+  const mint = {
+    collection_id: 'col_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11',
+    minting_type: 'BATCH',
+    items: Array(100).fill(item),
+  }
+  t.ok(JSON.stringify(mint).length > 1_000_000, '100 tokens with 100 attributes each, near a mebibyte')
+  const minted = await client.post('/v1/nft/mint', mint)
+  t.strictSame([minted.status, ...told(minted)], [404, '- collection_not_found'])
+
+  const wallet = '/v1/wallets/wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
+  const escaped = `{"message":"${'\\u0001'.repeat(32_768)}"}`
+  const signed = await client.post(`${wallet}/sign/message`, escaped)
+  t.strictSame(
+    [signed.status, ...told(signed)],
+    [404, '- wallet_not_found'],
+    'every byte of the longest message escaped',
+  )
+  const types = { A: Array(2_600).fill({ name: 'a', type: 'b' }) }
+  const typed = await client.post(`${wallet}/sign/typed-data`, { domain: { name: 'a' }, types, message: {} })
+  t.notMatch(told(typed), ['- too_many_values'], 'as many declarations as the bytes of typed data hold')
+  t.not(typed.status, 413)
 }
 
 async function paths(t: Test, { client, state }: Sandbox): Promise<void> {

@@ -175,9 +175,9 @@ async function others(t: Test, client: Client, wallet: Wallet): Promise<void> {
     ['/v1/wallets?limit=1&limit=2', 'limit wrong_type', 'limit must be sent once.'],
     ['/v1/wallets?netwrok=polygon', 'netwrok unknown_query_parameter', 'did you mean network?'],
     ['/v1/wallets?address=0x12', 'address invalid_address', '40 hexadecimal digits'],
-    ['/v1/wallets?label=%00', 'label invalid_text', 'control characters'],
+    ['/v1/wallets?label=%00', 'label invalid_text', 'contains the character NUL'],
     ['/v1/wallets?cursor=bm9uc2Vuc2U', 'cursor invalid_cursor', 'next_cursor'],
-    [`${wallet.path}/transactions?asset=%00`, 'asset invalid_text', 'control characters'],
+    [`${wallet.path}/transactions?asset=%00`, 'asset invalid_text', 'contains the character NUL'],
     [`${wallet.path}/transactions?state=done`, 'state not_allowed', 'requested, signed, submitted'],
     [`${wallet.path}?include=everything`, 'include not_allowed', 'archived'],
   ]

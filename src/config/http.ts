@@ -1,0 +1,95 @@
+/** The settings of the API's edge: what a request and a connection may take of it. */
+import { isIP } from 'node:net'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { ruleOf } from './read-setting.ts'
+import { list, milliseconds } from './schema-kinds.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+export const HTTP_SETTINGS = {
+  BODY_LIMIT_BYTES: Type.Integer({
+    minimum: 1_024,
+    maximum: 16 * 1_024 * 1_024,
+    default: 1_024 * 1_024,
+    description:
+      'The largest request body. Only routes that take the metadata of NFTs take as much; the others take 64 KiB, signatures 256 KiB.',
+  }),
+  RATE_LIMIT_PER_SECOND: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 100,
+    description:
+      'Requests per key, second and API process, in a burst too; 0 for no limit. Where no key is needed, per address.',
+  }),
+  TRUSTED_PROXIES: list(
+    '^([0-9.]+|[0-9a-fA-F:]+)(/[0-9]{1,3})?$|^(loopback|linklocal|uniquelocal)$',
+    'must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8',
+    { description: 'Proxies whose `X-Forwarded-For` is believed.' },
+  ),
+  REQUEST_TIMEOUT_MS: milliseconds(
+    { minimum: SECOND, maximum: 10 * MINUTE, default: 30 * SECOND },
+    'How long a request may take to arrive, headers and body.',
+  ),
+  KEEP_ALIVE_TIMEOUT_MS: milliseconds(
+    { minimum: SECOND, maximum: 10 * MINUTE, default: 72 * SECOND },
+    'How long a connection may wait for its next request. Set it longer than the load balancer does.',
+  ),
+  MAX_CONNECTIONS: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 4_000,
+    description: 'Connections to one API process at once; more are closed as they come.',
+  }),
+  MAX_CONNECTIONS_PER_ADDRESS: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 1_000,
+    description: 'The same of one client address (IPv6: of one /64). `TRUSTED_PROXIES` are not counted.',
+  }),
+  MAX_REQUESTS_PER_CONNECTION: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000,
+    default: 10_000,
+    description: 'After so many requests a connection is closed, so that clients spread anew; 0 for no limit.',
+  }),
+}
+
+export type HttpConfig = {
+  readonly bodyLimitBytes: number
+  readonly rateLimitPerSecond: number
+  readonly trustedProxies: readonly string[]
+  readonly connections: {
+    readonly requestTimeoutMs: number
+    readonly keepAliveTimeoutMs: number
+    readonly max: number
+    readonly maxPerAddress: number
+    readonly maxRequests: number
+  }
+}
+
+/** Proxies that look like an address or a range and are none. */
+export function httpProblems({ TRUSTED_PROXIES = [] }: Static<TObject<typeof HTTP_SETTINGS>>): string[] {
+  const bad = TRUSTED_PROXIES.filter((proxy) => !/^[a-z]+$/.test(proxy) && !isRange(proxy))
+  return bad.map((proxy) => `TRUSTED_PROXIES ${ruleOf(HTTP_SETTINGS.TRUSTED_PROXIES)}, not ${JSON.stringify(proxy)}`)
+}
+
+function isRange(proxy: string): boolean {
+  const [address = '', bits = '0'] = proxy.split('/')
+  return isIP(address) !== 0 && Number(bits) <= (isIP(address) === 6 ? 128 : 32)
+}
+
+export function httpConfig(input: Static<TObject<typeof HTTP_SETTINGS>>): HttpConfig {
+  return {
+    bodyLimitBytes: input.BODY_LIMIT_BYTES,
+    rateLimitPerSecond: input.RATE_LIMIT_PER_SECOND,
+    trustedProxies: input.TRUSTED_PROXIES ?? [],
+    connections: {
+      requestTimeoutMs: input.REQUEST_TIMEOUT_MS,
+      keepAliveTimeoutMs: input.KEEP_ALIVE_TIMEOUT_MS,
+      max: input.MAX_CONNECTIONS,
+      maxPerAddress: input.MAX_CONNECTIONS_PER_ADDRESS,
+      maxRequests: input.MAX_REQUESTS_PER_CONNECTION,
+    },
+  }
+}

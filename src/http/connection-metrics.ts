@@ -1,0 +1,17 @@
+/** Counts the connections that the API closes as they come. */
+import { Counter, type Registry } from 'prom-client'
+
+export type ConnectionMetrics = {
+  /** One connection that was closed as it came: there were too many, altogether or of its address. */
+  readonly countDroppedConnection: (limit: 'total' | 'address') => void
+}
+
+export function createConnectionMetrics(registry: Registry): ConnectionMetrics {
+  const drops = new Counter({
+    name: 'bursar_http_connections_dropped_total',
+    help: 'Connections that were closed as they came, by the limit that they broke.',
+    labelNames: ['limit'],
+    registers: [registry],
+  })
+  return { countDroppedConnection: (limit) => drops.inc({ limit }) }
+}

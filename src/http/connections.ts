@@ -1,0 +1,107 @@
+/**
+ * What a connection may take of the process: how long a request may need to arrive, how long it may idle, how many there may
+ * be, altogether and from one address. A slow or greedy client loses its own connections and nobody else's.
+ */
+import { BlockList, isIPv6, type Socket } from 'node:net'
+import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
+import type { ConnectionMetrics } from './connection-metrics.ts'
+import { addressKey } from './rate-limit.ts'
+import type { App } from './request.ts'
+
+export type ConnectionLimits = {
+  /** A request has to arrive within this time, headers and body. */
+  readonly requestTimeoutMs: number
+  /** How long a connection may wait for its next request. */
+  readonly keepAliveTimeoutMs: number
+  /** Connections at once. */
+  readonly max: number
+  /** Connections of one address at once; trusted proxies may have any number. */
+  readonly maxPerAddress: number
+  /** Requests on one connection; 0 for no limit. */
+  readonly maxRequests: number
+}
+
+/**
+ * A connection without a byte in either direction is closed after this time: somebody does not read the answer. Twice as
+ * long as the longest wait that a request may ask for.
+ */
+const SILENCE_MS = 120_000
+/** Node looks for slow requests this often; its own interval of 30 s would let them live that much longer. */
+const LOOK_AT_MOST_EVERY_MS = 1_000
+
+/** The part of Fastify's options that bounds connections. */
+export function connectionOptions(limits: ConnectionLimits) {
+  const { requestTimeoutMs } = limits
+  return {
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionTimeout: SILENCE_MS,
+    http: {
+      headersTimeout: requestTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(LOOK_AT_MOST_EVERY_MS, Math.ceil(requestTimeoutMs / 10)),
+    },
+  } satisfies FastifyHttpOptions<RawServerDefault>
+}
+
+/** Closes connections beyond the limits as they come in, and counts them. @param trustedProxies addresses, ranges, or names of ranges */
+export function limitConnections(
+  app: App,
+  limits: ConnectionLimits,
+  { trustedProxies, metrics }: { readonly trustedProxies: readonly string[]; readonly metrics: ConnectionMetrics },
+): void {
+  const trusted = rangesOf(trustedProxies)
+  const open = new Map<string, number>()
+  app.server.maxConnections = limits.max
+  app.server.on('drop', () => metrics.countDroppedConnection('total'))
+  app.server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket
+    if (trusted.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')) return
+    const key = addressKey(remoteAddress)
+    const others = open.get(key) ?? 0
+    if (others >= limits.maxPerAddress) {
+      metrics.countDroppedConnection('address')
+      socket.destroy()
+      return
+    }
+    open.set(key, others + 1)
+    socket.once('close', () => {
+      const left = (open.get(key) ?? 1) - 1
+      if (left === 0) open.delete(key)
+      else open.set(key, left)
+    })
+  })
+}
+
+/**
+ * Closes a connection after its share of requests, with the answer to the last one. Node's own limit would leave it open and
+ * answer what comes after with an empty 503.
+ */
+export function limitRequests(app: App, { maxRequests }: ConnectionLimits): void {
+  if (maxRequests === 0) return
+  const served = new WeakMap<Socket, number>()
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw
+    const count = (served.get(socket) ?? 0) + 1
+    served.set(socket, count)
+    if (count >= maxRequests) reply.header('connection', 'close')
+    done()
+  })
+}
+
+/** As Fastify understands the names. */
+const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
+function rangesOf(proxies: readonly string[]): BlockList {
+  const ranges = new BlockList()
+  for (const range of proxies.flatMap((proxy) => NAMED_RANGES[proxy] ?? [proxy])) {
+    const [address = '', bits] = range.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    ranges.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family)
+  }
+  return ranges
+}
