@@ -114,8 +114,9 @@ t.test('an intent that was forged without its row, or after its end, is refused'
   const known = await stateOf(done)
   const alone = `${done.slice(0, -4)}aaaa`
   await forge(alone, [{ type: 'TransferRequested', data: { ...known.intent, to: THIEF } }], 'without rows')
-  const stolen = item(alone, transfer({ nonce: 1, to: THIEF, value: 2n * ETHER }))
+  const stolen = item(alone, transfer({ to: THIEF }))
   t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'no row, nothing held back')
+  t.match(stage.parties.lines.findLast(({ rule }) => rule !== undefined)?.rule, /no row/)
   const failed = await stage.send(wallet, '3')
   const now = stage.service.kernel.log.now()
   await forge(
