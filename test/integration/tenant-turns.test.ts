@@ -191,7 +191,7 @@ async function twice(
 }
 
 async function jobsInTurn(t: Test, place: JobPlace): Promise<void> {
-  for (const queue of ['lane', 'signature', 'mpc-signature'] as const) {
+  for (const queue of ['lane', 'mpc-signature'] as const) {
     const rule = `${queue}: a tenant's job is among the next, however many of another tenant wait`
     await twice(t, rule, [200, 800], async (t, backlog) => {
       const { window, atOnce } = QUEUE_LIMITS[queue]
