@@ -35,6 +35,13 @@ export type MpcTable = {
   readonly directoryOf: (party: number) => string
 }
 
+/** Whatever is asked for is wanted: these parties read no log. */
+const ALL_IS_COVERED = {
+  coverageOf: async (asked: readonly unknown[]) => asked.map(() => COVERED),
+  endedOf: async () => [],
+  onNotCovered: () => undefined,
+}
+
 /** @param connect the channel of a party that is watched or that lies */
 export async function withMpcTable(
   t: Test,
@@ -45,8 +52,8 @@ export async function withMpcTable(
   const directoryOf = (party: number) => join(directory, `${party}`)
   const addresses = new Map<number, Address>()
   for (const party of PARTIES) addresses.set(party, { host: '127.0.0.1', port: await freePort() })
-  const shares = goldenShares(2, 3)
-  const keys = keysOf(shares[0] as Uint8Array, count)
+  const golden = goldenShares(2, 3)
+  const keys = keysOf(golden[0] as Uint8Array, count)
   const jointKeysOf = async (ids: readonly string[]) => new Map([...keys].filter(([id]) => ids.includes(id)))
   const { log } = listeningLog()
 
@@ -56,7 +63,7 @@ export async function withMpcTable(
     const store = await openShareStore({ directory: own, party: me, kek: freshKek() })
     for (const { keyId, threshold, address, publicKey } of keys.values()) {
       const facts = { threshold, parties: PARTIES.length, address, publicKey }
-      await store.prepare(keyId, 'generated', Uint8Array.from(shares[me - 1] as Uint8Array), facts)
+      await store.prepare(keyId, 'generated', Uint8Array.from(golden[me - 1] as Uint8Array), facts)
     }
     const larger = [...addresses].filter(([party]) => party > me)
     const channel = await (connect.get(me) ?? openChannel)({
@@ -71,22 +78,20 @@ export async function withMpcTable(
     const [engine, ceremonies] = [createEngineThread(), createEngineThread()]
     const bans = await openPartyBans(join(own, 'bans'))
     const journal = await openSigningJournal({ directory: own, log })
+    const guard = createSigningGuard({ bans, counts: await openCheckCounts(join(own, 'checks'), () => true) })
+    const shares = createLoadedShares({ me, engine, store })
     const party = createParty({
       me,
       channel,
-      signing: {
+      signing: { me, engine, shares, journal, bans, guard, jointKeysOf, ...ALL_IS_COVERED },
+      ceremonies: createPartyCeremonies({
         me,
-        engine,
-        shares: createLoadedShares({ me, engine, store }),
-        journal,
+        engine: ceremonies,
+        store,
         bans,
-        guard: createSigningGuard({ bans, counts: await openCheckCounts(join(own, 'checks'), () => true) }),
         jointKeysOf,
-        coverageOf: async (asked) => asked.map(() => COVERED),
-        endedOf: async () => [],
-        onNotCovered: () => undefined,
-      },
-      ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, bans, jointKeysOf, covers: async () => COVERED }),
+        covers: async () => COVERED,
+      }),
       settle: async () => undefined,
       roundMs: { signing: 60_000, ceremonies: 60_000 },
       observe: {

@@ -1,46 +1,34 @@
 /** Of each kind of finding: facts that make it, who it is about, and words of its problem and of its advice. */
 import type { Finding, FindingKind } from '../../src/operator/finding.ts'
-import type { LaneNow } from '../../src/operator/lanes/lane-now.ts'
-import { judge } from '../../src/operator/stuck/judge.ts'
-import type { Facts } from '../../src/operator/stuck/read-facts.ts'
-import type { ServiceFacts } from '../../src/operator/stuck/service-facts.ts'
-import { ADDRESS, CHAIN, CONTEXT, GWEI, HEAD_ID, HEALTHY, head, LANE, NEXT_ID, SERVICE } from './operator-facts.ts'
+import {
+  ADDRESS,
+  ages,
+  asks,
+  CONTEXT,
+  down,
+  GWEI,
+  HEAD_ID,
+  head,
+  ids,
+  lane,
+  lease,
+  NEXT_ID,
+  SERVICE,
+  service,
+  stuck,
+  unsigned,
+  waits,
+  without,
+} from './operator-facts.ts'
+import { PARTY_AND_TOKEN_CASES } from './operator-party-cases.ts'
 import { signed } from './recorded-transactions.ts'
 
 export const NONCE = signed.data.nonce
 
-export function stuck(facts: Partial<Facts>): Finding[] {
-  return judge({ ...HEALTHY, ...facts }, CONTEXT)
-}
-export const service = (facts: Partial<ServiceFacts>) => stuck({ service: { ...SERVICE, ...facts } })
-export const lane = (facts: Partial<LaneNow>, chain = CHAIN) =>
-  stuck({ chains: [chain], lanes: [{ ...LANE, ...facts }] })
-export const waits = (counts: Partial<LaneNow['counts']>) => ({ ...LANE.counts, ...counts })
-export const ages = (changed: Partial<LaneNow['ages']>) => ({ ...LANE.ages, ...changed })
-export const ids = (changed: Partial<LaneNow['ids']>) => ({ ...LANE.ids, ...changed })
-export const asks = (baseFeePerGas: bigint) => ({ ...CHAIN, node: { up: true, head: 1_000, baseFeePerGas } as const })
-export const without = (name: string) => SERVICE.processes.filter(({ process }) => process !== name)
-export const unsigned = {
-  counts: waits({ waiting: 3, dependent: 1 }),
-  ids: ids({ ready: NEXT_ID }),
-  ages: ages({ ready: 31_000 }),
-}
-export const lease = (expiresInMs: number) => ({ holder: 'signer@h:9', expiresInMs, fence: '4' })
-export const down = { down: 'connect ECONNREFUSED 127.0.0.1:5432' }
 const refused = {
   type: 'TransactionAwaitingFunds',
   data: { hash: signed.data.hash, refusedAt: signed.data.signedAt },
 } as const
-
-const TOKEN = {
-  chainId: 1,
-  contract: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
-  reason: 'gas',
-  sinceMs: 3_600_000,
-  retryInMs: 60_000,
-  attempts: 3,
-  tenants: [],
-}
 
 /** Of each kind: facts that make it and nothing else, who it is about, and words of its problem and of its advice. */
 export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Finding[], string, RegExp, RegExp])[]>> = {
@@ -264,57 +252,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /logs --since 10m chain-follower/,
     ],
   ],
-  mpc_party_down: [
-    [
-      () => service({ processes: without('mpc-party-2') }),
-      'mpc-party-2',
-      /No mpc-party-2/,
-      /docs\/mpc\.md, "Recovering a lost share"/,
-    ],
-  ],
-  mpc_party_banned: [
-    [
-      () => service({ bannedKeys: [{ keyId: 'mpk_1', walletId: 'wal_1', banned: [2] }] }),
-      'wal_1',
-      /Party 2 failed a check .* mpk_1 of wal_1/,
-      /\/v1\/wallets\/wal_1\/shares\/refresh/,
-    ],
-    [
-      () => service({ bannedKeys: [{ keyId: 'mpk_1', walletId: null, banned: [2] }] }),
-      'mpk_1',
-      /of the pool/,
-      /can stay/,
-    ],
-  ],
-  token_unreadable: [
-    [
-      () => service({ unreadTokens: [{ ...TOKEN, tenants: ['acme', 'globex'] }] }),
-      `ethereum ${TOKEN.contract}`,
-      /uses more gas than a read may; registered by 2 tenants \(acme, globex\)/,
-      /tried again in 1 min 0 s, after 3 attempts in vain[\s\S]*DELETE \$URL\/v1\/assets\/eip155%3A1%2Ferc20%3A0x5FbD/,
-    ],
-    [
-      () => service({ unreadTokens: [{ ...TOKEN, chainId: 9, reason: 'none', retryInMs: -5, tenants: [] }] }),
-      `chain-9 ${TOKEN.contract}`,
-      /reverts, or returns no number; it is configured/,
-      /tried again now[\s\S]*take it out of the tokens that are configured/,
-    ],
-  ],
-  mpc_party_accused: [
-    [
-      () =>
-        service({ accusedKeys: [{ keyId: 'mpk_1', walletId: 'wal_1', accusations: [{ party: 2, accused_by: 1 }] }] }),
-      'wal_1',
-      /Of mpk_1, party 1 reports that party 2 failed a check/,
-      /\/v1\/wallets\/wal_1\/shares\/refresh/,
-    ],
-    [
-      () => service({ accusedKeys: [{ keyId: 'mpk_1', walletId: null, accusations: [{ party: 2, accused_by: 1 }] }] }),
-      'mpk_1',
-      /Either may be at fault/,
-      /can stay/,
-    ],
-  ],
+  ...PARTY_AND_TOKEN_CASES,
   metadata_unpinned: [
     [() => service({ unpinned: { count: 2, cid: 'bafy1' } }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
   ],

@@ -1,7 +1,9 @@
 /** Facts of a healthy service, of which a test changes what is to be stuck. */
 import type { ChainNow } from '../../src/operator/chain-now.ts'
+import type { Finding } from '../../src/operator/finding.ts'
 import type { LaneNow } from '../../src/operator/lanes/lane-now.ts'
 import { limitsOf } from '../../src/operator/limits.ts'
+import { judge } from '../../src/operator/stuck/judge.ts'
 import type { Facts } from '../../src/operator/stuck/read-facts.ts'
 import type { ServiceFacts } from '../../src/operator/stuck/service-facts.ts'
 import { fold, requested, signed } from './recorded-transactions.ts'
@@ -94,3 +96,22 @@ export function head(...more: Parameters<typeof fold>[0]): NonNullable<LaneNow['
   if (transaction.state === 'unknown') throw new Error('it was requested')
   return { id: HEAD_ID, transaction }
 }
+
+export function stuck(facts: Partial<Facts>): Finding[] {
+  return judge({ ...HEALTHY, ...facts }, CONTEXT)
+}
+export const service = (facts: Partial<ServiceFacts>) => stuck({ service: { ...SERVICE, ...facts } })
+export const lane = (facts: Partial<LaneNow>, chain = CHAIN) =>
+  stuck({ chains: [chain], lanes: [{ ...LANE, ...facts }] })
+export const waits = (counts: Partial<LaneNow['counts']>) => ({ ...LANE.counts, ...counts })
+export const ages = (changed: Partial<LaneNow['ages']>) => ({ ...LANE.ages, ...changed })
+export const ids = (changed: Partial<LaneNow['ids']>) => ({ ...LANE.ids, ...changed })
+export const asks = (baseFeePerGas: bigint) => ({ ...CHAIN, node: { up: true, head: 1_000, baseFeePerGas } as const })
+export const without = (name: string) => SERVICE.processes.filter(({ process }) => process !== name)
+export const unsigned = {
+  counts: waits({ waiting: 3, dependent: 1 }),
+  ids: ids({ ready: NEXT_ID }),
+  ages: ages({ ready: 31_000 }),
+}
+export const lease = (expiresInMs: number) => ({ holder: 'signer@h:9', expiresInMs, fence: '4' })
+export const down = { down: 'connect ECONNREFUSED 127.0.0.1:5432' }

@@ -1,21 +1,7 @@
 /** The settings of the database: as whom processes connect, and how well the connection of a party is protected. */
 import t from 'tap'
-import { ConfigError, type Environ, loadConfig } from '../../src/config.ts'
-
-const PRODUCTION = {
-  DATABASE_URL: 'postgres://bursar:hunter2@db:5432/bursar',
-  ETHEREUM_RPC_URLS: 'https://one.example/v3/secret1',
-}
-
-function problemsOf(env: Environ): readonly string[] {
-  try {
-    loadConfig(env)
-    return []
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems
-    throw error
-  }
-}
+import { type Environ, loadConfig } from '../../src/config.ts'
+import { PRODUCTION, problemsOf } from '../support/config.ts'
 
 const PARTY = { MPC_PARTY: '1', MPC_PARTY_ADDRESSES: '1=a:1,2=b:1,3=c:1' }
 

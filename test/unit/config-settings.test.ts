@@ -2,24 +2,10 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { SETTINGS } from '../../src/config/settings.ts'
-import { ConfigError, type Environ, loadConfig } from '../../src/config.ts'
+import { type Environ, loadConfig } from '../../src/config.ts'
+import { PRODUCTION, problemsOf } from '../support/config.ts'
 
-const PRODUCTION = {
-  DATABASE_URL: 'postgres://bursar:hunter2@db:5432/bursar',
-  ETHEREUM_RPC_URLS: 'https://one.example/v3/secret1, https://two.example/v3/secret2',
-}
-const KEY = Buffer.alloc(32, 7).toString('base64')
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
-
-function problemsOf(env: Environ): readonly string[] {
-  try {
-    loadConfig(env)
-    return []
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems
-    throw error
-  }
-}
 
 t.test('an empty environment is the sandbox on its defaults', async (t) => {
   const config = loadConfig({})
@@ -62,15 +48,6 @@ t.test('quotas have limits, and a tenant may have its own', async (t) => {
   for (const overrides of ['acme', 'acme:walets=1', 'acme:wallets=-1', 'Acme:wallets=1', 'acme:wallets=1e9'])
     t.match(problemsOf({ QUOTA_OVERRIDES: overrides }), [/^QUOTA_OVERRIDES must be a comma list of tenant:quota=limit/])
   t.match(problemsOf({ QUOTA_WALLETS: '-1' }), [/^QUOTA_WALLETS must be a whole number from 0 to/])
-})
-
-t.test('outside the sandbox nobody is exported to unless EXPORT_RECIPIENTS names him', async (t) => {
-  const RECIPIENT = 'age1lvyvwawkr0mcnnnncaghunadrqkmuf9e6507x9y920xxpp866cnql7dp2z'
-  t.equal(loadConfig({}).exportRecipients, null, 'in the sandbox anybody')
-  t.equal(loadConfig({ ...PRODUCTION, SANDBOX: 'true' }).exportRecipients, null)
-  t.strictSame(loadConfig(PRODUCTION).exportRecipients, [])
-  t.strictSame(loadConfig({ ...PRODUCTION, EXPORT_RECIPIENTS: ' ' }).exportRecipients, [])
-  t.strictSame(loadConfig({ ...PRODUCTION, EXPORT_RECIPIENTS: RECIPIENT }).exportRecipients, [RECIPIENT])
 })
 
 t.test('a database makes it production, and each chain with nodes gets the defaults of its network', async (t) => {
@@ -203,21 +180,6 @@ t.test('all bad settings are told, a line each', async (t) => {
   t.throws(() => loadConfig({ PORT: 'x', LEASE_MS: '1' }), { name: 'ConfigError', message: /^PORT .*\nLEASE_MS .*$/ })
 })
 
-t.test('a secret is not shown, even when it is wrong', async (t) => {
-  const secrets = {
-    DATABASE_URL: 'mysql://root:hunter2@db',
-    REDIS_URL: 'http://:hunter2@redis',
-    KEYSTORE_KEY: 'hunter2',
-    IPFS_API_URL: 'https://me:hunter2@kubo.example',
-    IPFS_API_AUTHORIZATION: 'hunter2',
-    ETHEREUM_RPC_URLS: 'ftp://hunter2',
-  }
-  const text = problemsOf(secrets).join('\n')
-  for (const name of Object.keys(secrets))
-    t.match(text, new RegExp(`^${name} must be .*, not the value given \\(hidden\\)$`, 'm'))
-  t.notMatch(text, /hunter2/)
-})
-
 t.test('a name that looks like a misspelt setting is told with what was likely meant', async (t) => {
   const env = {
     ETHEREUM_RPC_URL: 'https://one.example',
@@ -266,36 +228,6 @@ t.test('a default that the table shows is one that the reader would take', async
     ]),
   )
   t.same(loadConfig(shown), loadConfig({}))
-})
-
-t.test('the key of the keystore is read as it stands', async (t) => {
-  t.equal(loadConfig({ KEYSTORE_KEY: KEY }).keystore.key, KEY)
-  t.equal(problemsOf({ KEYSTORE_KEY: KEY.slice(1) }).length, 1)
-})
-
-t.test('a secret is read from the file that its _FILE variable names', async (t) => {
-  const directory = t.testdir({ key: `${KEY}\n`, urls: 'https://a.example/secret,https://b.example\n', empty: '\n' })
-  const config = loadConfig({
-    DATABASE_URL: PRODUCTION.DATABASE_URL,
-    KEYSTORE_KEY_FILE: join(directory, 'key'),
-    POLYGON_RPC_URLS_FILE: join(directory, 'urls'),
-  })
-  t.equal(config.keystore.key, KEY)
-  t.same(config.chains[0]?.rpcUrls, ['https://a.example/secret', 'https://b.example'])
-  t.same(config.warnings, [])
-  t.same(problemsOf({ KEYSTORE_KEY: KEY, KEYSTORE_KEY_FILE: join(directory, 'key') }), [
-    'KEYSTORE_KEY and KEYSTORE_KEY_FILE must not both be set',
-  ])
-  const missing = join(directory, 'missing')
-  t.same(problemsOf({ KEYSTORE_KEY_FILE: missing }), [
-    `KEYSTORE_KEY_FILE must name a file that can be read, not ${missing} (ENOENT)`,
-  ])
-  const empty = join(directory, 'empty')
-  t.same(problemsOf({ REDIS_URL_FILE: empty }), [`REDIS_URL_FILE must name a file that is not empty, not ${empty}`])
-  const wrong = problemsOf({ KEYSTORE_KEY_FILE: join(directory, 'urls') })
-  t.match(wrong, [/^KEYSTORE_KEY must be 32 bytes in base64/])
-  t.notMatch(wrong, [/secret/], 'the content of a wrong file is not shown')
-  t.match(loadConfig({ KEYSTORE_DIR_FILE: '/x' }).warnings, [], 'only secrets have a file')
 })
 
 t.test('mpc wallets are turned off by having no parties, and shares may become any age', async (t) => {

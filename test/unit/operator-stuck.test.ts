@@ -2,22 +2,25 @@
 import t from 'tap'
 import { FINDING_KINDS, findingJson } from '../../src/operator/finding.ts'
 import { isOutage } from '../../src/operator/stuck/judge.ts'
+import { CASES, NONCE } from '../support/operator-cases.ts'
 import {
   ages,
   asks,
-  CASES,
+  CHAIN,
   down,
+  GWEI,
+  HEAD_ID,
   ids,
+  LANE,
   lane,
   lease,
-  NONCE,
+  SERVICE,
   service,
   stuck,
   unsigned,
   waits,
   without,
-} from '../support/operator-cases.ts'
-import { CHAIN, GWEI, HEAD_ID, LANE, SERVICE } from '../support/operator-facts.ts'
+} from '../support/operator-facts.ts'
 
 for (const [kind, cases] of Object.entries(CASES)) {
   t.test(`${kind} is found, alone, and says what to do`, async (t) => {

@@ -15,7 +15,8 @@ export type ExportedLogCheck = {
 export function createExportedLogCheck(checkpoints: readonly KnownCheckpoint[]): ExportedLogCheck {
   const tree = createCompactTree()
   const bySize = new Map<number, KnownCheckpoint[]>()
-  for (const checkpoint of checkpoints) bySize.set(checkpoint.size, [...(bySize.get(checkpoint.size) ?? []), checkpoint])
+  for (const checkpoint of checkpoints)
+    bySize.set(checkpoint.size, [...(bySize.get(checkpoint.size) ?? []), checkpoint])
 
   function requireRoot(): void {
     const root = tree.size() === 0 ? EMPTY_ROOT : tree.root()

@@ -40,13 +40,15 @@ export const TABLE_GRANTS: Readonly<Record<Table, TableGrants>> = {
   wallets: readBy([...READERS, 'dispatcher', 'signer', 'follower', 'party']),
 
   // The operator takes checkpoints by hand with the auditor's key.
-  audit_checkpoints: readBy(['api'], { auditor: 'SELECT, INSERT', operator: 'SELECT, INSERT' }),
+  // A handover to a new key of the auditor replaces the checkpoint of its size.
+  audit_checkpoints: readBy(['api'], { auditor: 'SELECT, INSERT, UPDATE', operator: 'SELECT, INSERT, UPDATE' }),
   audit_tiles: readBy(['api'], { auditor: 'SELECT, INSERT, UPDATE', operator: 'SELECT, INSERT, UPDATE' }),
   audit_tree: readBy(['api'], { auditor: 'SELECT, UPDATE', operator: 'SELECT, UPDATE' }),
   chain_blocks: readBy(READERS, { follower: 'SELECT, DELETE' }),
   chain_cursors: readBy(READERS, { follower: 'SELECT, UPDATE (head, updated_at)' }),
   checkpoints: readBy(READERS, { dispatcher: 'SELECT, INSERT, UPDATE' }),
-  heartbeats: readBy(['api', 'dispatcher', 'operator']),
+  // Signers and parties look there whether one of them still runs before they rotate a key.
+  heartbeats: readBy(['api', 'dispatcher', 'operator', 'signer', 'party']),
   leases: readBy(['operator']),
   nft_pins: readBy(['operator'], { api: 'SELECT, INSERT, UPDATE', dispatcher: 'SELECT, INSERT, UPDATE, DELETE' }),
   prices: readBy(['api', 'operator'], { follower: 'SELECT, INSERT, UPDATE, DELETE' }),

@@ -94,29 +94,28 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     unpinned,
     unsettled,
     waiting,
-  ] =
-    await Promise.all([
-      readProcesses(pool),
-      rows<LeaderNow>(
-        `SELECT name, holder, -${age('expires_at')} AS "expiresInMs" FROM leases
+  ] = await Promise.all([
+    readProcesses(pool),
+    rows<LeaderNow>(
+      `SELECT name, holder, -${age('expires_at')} AS "expiresInMs" FROM leases
         WHERE holder IS NOT NULL AND name !~ '^(sign|submit)-' ORDER BY name`,
-      ),
-      rows<SubscriptionNow>(LAGS),
-      readCursors(pool),
-      rows<BannedKey>(
-        `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
-      ),
-      rows<AccusedKey>(
-        `SELECT key_id AS "keyId", wallet_id AS "walletId", accusations FROM mpc_keys
+    ),
+    rows<SubscriptionNow>(LAGS),
+    readCursors(pool),
+    rows<BannedKey>(
+      `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
+    ),
+    rows<AccusedKey>(
+      `SELECT key_id AS "keyId", wallet_id AS "walletId", accusations FROM mpc_keys
         WHERE accusations <> '[]' AND banned = '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
-      ),
-      rows<TokenNow>(TOKENS),
-      readUnpinned(ports, before),
-      readUnsettled(ports),
-      Promise.all(
-        sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
-      ),
-    ])
+    ),
+    rows<TokenNow>(TOKENS),
+    readUnpinned(ports, before),
+    readUnsettled(ports),
+    Promise.all(
+      sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
+    ),
+  ])
   return {
     processes,
     leaders,

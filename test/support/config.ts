@@ -1,0 +1,19 @@
+/** An environment of production, and what is wrong with an environment. */
+import { ConfigError, type Environ, loadConfig } from '../../src/config.ts'
+
+export const PRODUCTION = {
+  DATABASE_URL: 'postgres://bursar:hunter2@db:5432/bursar',
+  ETHEREUM_RPC_URLS: 'https://one.example/v3/secret1, https://two.example/v3/secret2',
+}
+export const KEY = Buffer.alloc(32, 7).toString('base64')
+
+/** The lines that a start with these settings ends with; none when it would go on. */
+export function problemsOf(env: Environ): readonly string[] {
+  try {
+    loadConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}

@@ -1,0 +1,69 @@
+/** The cases of findings about mpc parties and tokens: see operator-cases.ts. */
+import type { Finding } from '../../src/operator/finding.ts'
+import { service, without } from './operator-facts.ts'
+
+const TOKEN = {
+  chainId: 1,
+  contract: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+  reason: 'gas',
+  sinceMs: 3_600_000,
+  retryInMs: 60_000,
+  attempts: 3,
+  tenants: [],
+}
+
+type Case = readonly [() => Finding[], string, RegExp, RegExp]
+
+export const PARTY_AND_TOKEN_CASES = {
+  mpc_party_down: [
+    [
+      () => service({ processes: without('mpc-party-2') }),
+      'mpc-party-2',
+      /No mpc-party-2/,
+      /docs\/mpc\.md, "Recovering a lost share"/,
+    ],
+  ],
+  mpc_party_banned: [
+    [
+      () => service({ bannedKeys: [{ keyId: 'mpk_1', walletId: 'wal_1', banned: [2] }] }),
+      'wal_1',
+      /Party 2 failed a check .* mpk_1 of wal_1/,
+      /\/v1\/wallets\/wal_1\/shares\/refresh/,
+    ],
+    [
+      () => service({ bannedKeys: [{ keyId: 'mpk_1', walletId: null, banned: [2] }] }),
+      'mpk_1',
+      /of the pool/,
+      /can stay/,
+    ],
+  ],
+  token_unreadable: [
+    [
+      () => service({ unreadTokens: [{ ...TOKEN, tenants: ['acme', 'globex'] }] }),
+      `ethereum ${TOKEN.contract}`,
+      /uses more gas than a read may; registered by 2 tenants \(acme, globex\)/,
+      /tried again in 1 min 0 s, after 3 attempts in vain[\s\S]*DELETE \$URL\/v1\/assets\/eip155%3A1%2Ferc20%3A0x5FbD/,
+    ],
+    [
+      () => service({ unreadTokens: [{ ...TOKEN, chainId: 9, reason: 'none', retryInMs: -5, tenants: [] }] }),
+      `chain-9 ${TOKEN.contract}`,
+      /reverts, or returns no number; it is configured/,
+      /tried again now[\s\S]*take it out of the tokens that are configured/,
+    ],
+  ],
+  mpc_party_accused: [
+    [
+      () =>
+        service({ accusedKeys: [{ keyId: 'mpk_1', walletId: 'wal_1', accusations: [{ party: 2, accused_by: 1 }] }] }),
+      'wal_1',
+      /Of mpk_1, party 1 reports that party 2 failed a check/,
+      /\/v1\/wallets\/wal_1\/shares\/refresh/,
+    ],
+    [
+      () => service({ accusedKeys: [{ keyId: 'mpk_1', walletId: null, accusations: [{ party: 2, accused_by: 1 }] }] }),
+      'mpk_1',
+      /Either may be at fault/,
+      /can stay/,
+    ],
+  ],
+} as const satisfies Readonly<Record<string, readonly Case[]>>
