@@ -4,6 +4,7 @@ import {
   ADDRESS,
   ages,
   asks,
+  CHAIN,
   CONTEXT,
   down,
   GWEI,
