@@ -21,7 +21,7 @@ const SALT_BYTES = 16
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** The name of a user: `bursar_api_login`, `bursar_party_1_login`. */
-export function loginUser(name: LoginName): string {
+function loginUser(name: LoginName): string {
   return `bursar_${name.replace('-', '_')}_login`
 }
 
