@@ -150,9 +150,7 @@ t.test(
     given(...cancelled, cancelling)
       .when(DEAREST, {}, CANCELLATION)
       .covered(test)
-    given(requested, signed, cancelling)
-      .when(DEAREST, {}, CANCELLATION)
-      .covered(test)
+    given(requested, signed, cancelling).when(DEAREST, {}, CANCELLATION).covered(test)
     given(requested, signed).when({}, {}, CANCELLATION).refused(test, /call/)
     given(requested).when({}, {}, CANCELLATION).refused(test, /call/)
     const wrong: [change: object, rule: RegExp][] = [
@@ -226,18 +224,25 @@ t.test('a first signature costs at most twice the fee and the gas that were held
     data: { ...requested.data, reserved: { gasLimit: '300000', maxFeePerGas: '20000000000' } },
   }
   given(large).when({ gasLimit: 600_000n }).covered(test)
-  given(large).when({ gasLimit: 600_001n }).refused(test, /gas limit/)
+  given(large)
+    .when({ gasLimit: 600_001n })
+    .refused(test, /gas limit/)
 })
 
-t.test('a replacement costs as much as what it replaces, at most twice as much, and has its gas limit', async (test) => {
-  given(requested, signed, replaced)
-    .when({ ...DEAREST, maxFeePerGas: DEAREST.maxFeePerGas + 1n })
-    .refused(test, /more than twice/)
-  given(requested, signed, replaced)
-    .when({ ...DEAREST, gasLimit: 21_001n })
-    .refused(test, /gas limit/)
-  given(requested, signed, replaced).when().refused(test, /below that/)
-})
+t.test(
+  'a replacement costs as much as what it replaces, at most twice as much, and has its gas limit',
+  async (test) => {
+    given(requested, signed, replaced)
+      .when({ ...DEAREST, maxFeePerGas: DEAREST.maxFeePerGas + 1n })
+      .refused(test, /more than twice/)
+    given(requested, signed, replaced)
+      .when({ ...DEAREST, gasLimit: 21_001n })
+      .refused(test, /gas limit/)
+    given(requested, signed, replaced)
+      .when()
+      .refused(test, /below that/)
+  },
+)
 
 t.test('a first signature is for what is still valid, and whose dependency has succeeded', async (test) => {
   const until = (validUntil: string): TransactionEvent => ({ ...requested, data: { ...requested.data, validUntil } })
