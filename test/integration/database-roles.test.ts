@@ -188,7 +188,7 @@ t.test('whoever has taken a party reads what it checks, reports that it lives, a
   )
   t.strictSame(
     rows.map(({ name }) => name),
-    ['events', 'wallets'],
+    ['events', 'heartbeats', 'mpc_keys', 'transactions', 'wallets'],
   )
   await t.resolves(party.query("SELECT record_heartbeat('mpc-party-2', 'host:1')"))
   await t.rejects(party.query("SELECT record_heartbeat('signer', 'host:1')"), REFUSED)

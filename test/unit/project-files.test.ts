@@ -185,7 +185,7 @@ t.test('networks keep apart what need not meet, and Caddy alone has ports on the
   t.strictSame(membersOf('parties'), ['signer', ...parties])
   t.strictSame(membersOf('party-database'), ['postgres', ...parties])
   for (const name of parties)
-    t.strictSame(services[name]?.networks, ['party-database', 'parties'], `${name} sees no Redis`)
+    t.strictSame(services[name]?.networks, ['party-database', 'parties', 'party-nodes'], `${name} sees no Redis`)
   for (const name of ['database', 'queue', 'party-database', 'parties'])
     t.equal(networks[name]?.internal, true, `${name} has no way out`)
   t.strictSame(
