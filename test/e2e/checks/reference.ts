@@ -10,6 +10,7 @@ type Node = { readonly [name: string]: unknown }
 
 /** What users are promised, with what the sandbox adds. */
 const OPERATIONS = [
+  'delete /v1/assets/{asset_id}',
   'delete /v1/wallets/{wallet_id}',
   'get /healthz',
   'get /metrics',
@@ -25,6 +26,7 @@ const OPERATIONS = [
   'get /v1/nft/metadata/{cid}',
   'get /v1/nft/mints/{mint_id}',
   'get /v1/nft/transfers/{transfer_id}',
+  'get /v1/quotas',
   'get /v1/wallets',
   'get /v1/wallets/{wallet_id}',
   'get /v1/wallets/{wallet_id}/balance',
