@@ -61,7 +61,7 @@ export const SERVICE: ServiceFacts = {
   unsettled: [],
 }
 
-export const HEALTHY: Facts = { chains: [CHAIN], service: SERVICE, unsound: [], lanes: [], failedJobs: [] }
+const HEALTHY: Facts = { chains: [CHAIN], service: SERVICE, unsound: [], lanes: [], failedJobs: [] }
 export const CONTEXT = {
   limits: LIMITS,
   parties: [1, 2],
