@@ -56,10 +56,9 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
     let wallets = 0
     let page = await nextPage(pool, chainId, '')
     while (page.length > 0 && run.goesOn()) {
-      wallets += page.length
       for (const { tenant_id } of page) tenants.add(tenant_id)
       const natives = page.map((wallet) => holdingOf(wallet, nativeOf(chain)))
-      await run.compare(async () => natives)
+      if (await run.compare(async () => natives)) wallets += page.length
       page = await nextPage(pool, chainId, page.at(-1)?.wallet_id ?? '')
     }
     const all = [...tenants]
@@ -78,28 +77,32 @@ function createRun({ pool, log, load, readForRecord }: ReconcilePorts, chain: Ba
   let failure: unknown = null
   let walkedNothing = false
 
-  async function comparePage(next: () => Promise<Holding[]>): Promise<void> {
+  async function comparePage(next: () => Promise<Holding[]>): Promise<boolean> {
     // For each page, since nodes soon forget the state of a block and a run over many wallets takes minutes.
     const walked = await lastWalked(pool, chain.chainId)
     walkedNothing = walked === null
-    if (walked === null) return
+    if (walked === null) return false
     const readings = await readForRecord(chain, await next(), walked)
     corrected += await appendDecided(log, () =>
       decideReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
     )
+    return true
   }
 
   return {
     corrected: () => corrected,
     failure: () => failure,
     goesOn: () => !signal?.aborted && !walkedNothing && inARow < FAILURES_IN_A_ROW,
-    async compare(next: () => Promise<Holding[]>): Promise<void> {
+    /** False when the page failed, and when the follower has walked no block yet. */
+    async compare(next: () => Promise<Holding[]>): Promise<boolean> {
       try {
-        await comparePage(next)
+        const compared = await comparePage(next)
         inARow = 0
+        return compared
       } catch (error) {
         failure ??= error
         inARow += 1
+        return false
       }
     },
   }
