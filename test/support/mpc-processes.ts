@@ -19,7 +19,8 @@ export const freshKek = (): Kek => parseKek(randomBytes(32).toString('base64'))
 
 export async function temporaryDirectory(t: Test): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-mpc-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  // A party that was asked a moment ago may still write its counts.
+  t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }))
   return directory
 }
 
