@@ -150,3 +150,5 @@ t.test('while the queue is down callers are told, and what waits goes in once it
   await turns.add([jobOf('acme', 1)])
   t.strictSame(held.map(({ id }) => id).toSorted(), ['acme-0', 'acme-1', 'acme-2'])
 })
+
+t.end()
