@@ -149,7 +149,8 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
       backend: 'PostgreSQL',
       queues: [
         { queue: 'lane', oldest: null },
-        {},
+        { queue: 'mpc-lane' },
+        { queue: 'submit' },
         { queue: 'wallet', waiting: 1, oldest: { id: 'wal_7', state: 'waiting' } },
       ],
     })
