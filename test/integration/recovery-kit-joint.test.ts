@@ -48,7 +48,8 @@ function sources(shares: readonly Uint8Array[], key: JointKey, parties: readonly
     wallets: async () => [WALLET],
     jointKeys: async () => [key],
     seeds: null,
-    parties: parties.map((party) => ({ party, load: async () => shares[party - 1] })),
+    // A copy, as a store reads one: whoever loads a share wipes it.
+    parties: parties.map((party) => ({ party, load: async () => shares[party - 1]?.slice() })),
   }
 }
 
@@ -229,7 +230,7 @@ t.test('what a party holds is looked at before it is sealed, and what is lost is
   const both: KitSources = {
     ...sources(SHARES, KEY, []),
     jointKeys: async () => [KEY, lost],
-    parties: [{ party: 1, load: async ({ keyId }) => (keyId === 'mpk_1' ? SHARES[0] : undefined) }],
+    parties: [{ party: 1, load: async ({ keyId }) => (keyId === 'mpk_1' ? SHARES[0]?.slice() : undefined) }],
   }
   const backUp = createBackUp(both, () => NOW)
   const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', request.out, '--recipient', recipient])
