@@ -100,7 +100,7 @@ t.test('a token that does harm to who reads it stops no block, no other token an
       )
     ).rows[0]
   const retry = async () => {
-    await pool.query('UPDATE unread_tokens SET retry_at = clock_timestamp()')
+    await pool.query(`UPDATE unread_tokens SET retry_at = clock_timestamp() - interval '1 minute'`)
     return retryTokens(TEST_CHAIN)
   }
   const expected = {
