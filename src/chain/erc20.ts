@@ -22,17 +22,32 @@ export function encodeBalanceOf(owner: string): string {
   return BALANCE_OF + addressWord(owner)
 }
 
+type TransferLog = { readonly topics: readonly string[]; readonly data: string }
+
 /**
  * Reads a Transfer of ERC-20.
  *
  * @returns addresses in lower case; `null` for any other log, the Transfer of ERC-721 (three indexed fields) included
  */
-export function parseTransferLog(log: {
-  readonly topics: readonly string[]
-  readonly data: string
-}): TokenTransfer | null {
-  const [topic, from, to] = log.topics
-  if (topic !== TRANSFER_TOPIC || log.topics.length !== 3 || from?.length !== 66 || to?.length !== 66) return null
-  const value = wordAt(log.data, 0)
-  return value === null ? null : { from: `0x${from.slice(26)}`, to: `0x${to.slice(26)}`, value }
+export function parseTransferLog(log: TransferLog): TokenTransfer | null {
+  return log.topics.length === 3 ? parseAnyTransferLog(log) : null
+}
+
+/**
+ * Reads a Transfer of a contract that is known to be a token: some index fewer or more of the three fields than ERC-20 asks for.
+ *
+ * @returns addresses in lower case; `null` for any other log
+ */
+export function parseAnyTransferLog({ topics: [topic, ...indexed], data }: TransferLog): TokenTransfer | null {
+  if (topic !== TRANSFER_TOPIC || indexed.some((field) => field.length !== 66)) return null
+  const fields = `0x${indexed.map((field) => field.slice(2)).join('')}${data.slice(2)}`
+  const [from, to, value] = [wordAt(fields, 0), wordAt(fields, 1), wordAt(fields, 2)]
+  if (from === null || to === null || value === null) return null
+  return { from: addressOf(from), to: addressOf(to), value }
+}
+
+const ADDRESS = 2n ** 160n
+
+function addressOf(word: bigint): string {
+  return `0x${(word % ADDRESS).toString(16).padStart(40, '0')}`
 }

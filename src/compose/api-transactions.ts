@@ -8,6 +8,7 @@ import { createChangeTransaction } from '../transactions/change-transaction.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
 import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
+import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
 import type { BalanceReads } from './api-balances.ts'
@@ -27,6 +28,7 @@ export function composeTransactionRoutes(
     ...ports,
     availableOf,
     estimateGas: (chainId, requests) => createEstimateGas(chainOf(chainId).foreign, chainOf(chainId).code)(requests),
+    refusedByToken: (chainId, requests) => createRefusedByToken(chainOf(chainId).foreign)(requests),
     hasCode: async (chainId, address) => (await chainOf(chainId).code.haveCode([address]))[0] === true,
     async hasSentTo(walletId, to) {
       const { rowCount } = await pool.query({

@@ -16,6 +16,7 @@ import { createDrainLane } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
+import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { createCreateHdWallet } from '../wallets/create-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
@@ -145,6 +146,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
       return {
         quote: fees.quote,
         estimateGas: createEstimateGas(foreign, code),
+        refusedByToken: createRefusedByToken(foreign),
         nonceOf: (address) => nonceOf({ chainId, address }),
       }
     },

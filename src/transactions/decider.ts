@@ -170,19 +170,23 @@ function recordReorg(
 
 function settle(
   command: { readonly confirmations: number; readonly revertReason: string; readonly now: string },
-  { state, inclusion }: KnownTransaction,
+  { state, intent, inclusion }: KnownTransaction,
 ): readonly TransactionEvent[] {
   if (state !== 'mined' || inclusion === null) return []
-  const { blockNumber } = inclusion
-  const { confirmations } = command
-  return inclusion.succeeded
-    ? [{ type: 'TransactionConfirmed', data: { blockNumber, confirmations, confirmedAt: command.now } }]
-    : [
-        {
-          type: 'TransactionReverted',
-          data: { blockNumber, confirmations, reason: command.revertReason, revertedAt: command.now },
-        },
-      ]
+  const { blockNumber, succeeded } = inclusion
+  const { confirmations, revertReason, now } = command
+  const settled = { blockNumber, confirmations }
+  if (!succeeded) return [{ type: 'TransactionReverted', data: { ...settled, reason: revertReason, revertedAt: now } }]
+  if (!hasMoved(intent, inclusion)) {
+    const reason = `The contract of ${intent.asset.symbol} accepted the call and logged no transfer from the wallet to the recipient. Check the recipient's balance before you send again.`
+    return [{ type: 'TransactionReverted', data: { ...settled, reason, revertedAt: now, code: 'token_not_moved' } }]
+  }
+  return [{ type: 'TransactionConfirmed', data: { ...settled, confirmedAt: now } }]
+}
+
+/** A token may move another amount than the one that was sent: what it charges stays with it, and is reported. */
+function hasMoved({ amount }: Intent, { moved }: Inclusion): boolean {
+  return moved === undefined || BigInt(amount) === 0n || (moved !== null && BigInt(moved) > 0n)
 }
 
 function requestCancellation(now: string, transaction: KnownTransaction): readonly TransactionEvent[] {

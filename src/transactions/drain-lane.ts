@@ -20,6 +20,7 @@ import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
 import { recordedQuote } from './recorded-quote.ts'
+import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
 import { type SignBatchPorts, signBatch } from './sign-batch.ts'
 import { mostFirstFee, mostGas } from './spend-bounds.ts'
@@ -33,6 +34,7 @@ const MAX_BATCH = 256
 export type LaneChain = {
   readonly quote: () => Promise<FeeQuote>
   readonly estimateGas: (requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
+  readonly refusedByToken: RefusedByToken
   /** Transactions of the account in the newest block: the lowest nonce that the chain would take. */
   readonly nonceOf: (address: string) => Promise<number>
 }
@@ -149,12 +151,25 @@ async function examine(
       ? [{ ...item, call: buildCall(item.transaction) }]
       : [],
   )
-  const estimates = await chain.estimateGas(candidates.map(toGasRequest))
-  const judged = candidates.map((candidate, index) => judge(candidate, estimates[index], quote, now))
+  const [estimates, unmoved] = await Promise.all([
+    chain.estimateGas(candidates.map(toGasRequest)),
+    refusedTransfers(chain, candidates),
+  ])
+  const judged = candidates.map((candidate, index) =>
+    unmoved.has(candidate)
+      ? fail(candidate.loaded, 'token_transfer_refused', REFUSED_BY_TOKEN, now)
+      : judge(candidate, estimates[index], quote, now),
+  )
   return {
     ready: judged.filter((item): item is Ready => item !== null && 'fees' in item),
     refused: [...orphaned, ...judged.filter((item): item is Refused => item !== null && 'command' in item)],
   }
+}
+
+async function refusedTransfers(chain: LaneChain, candidates: readonly Candidate[]): Promise<ReadonlySet<Candidate>> {
+  const transfers = candidates.filter(({ transaction }) => isTokenTransfer(transaction.intent))
+  const refused = await chain.refusedByToken(transfers.map(toGasRequest))
+  return new Set(transfers.filter((_, index) => refused[index]))
 }
 
 function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest {

@@ -76,6 +76,12 @@ export type Inclusion = {
   readonly blockNumber: number
   readonly blockHash: string
   readonly succeeded: boolean
+  /**
+   * Of a transfer of a token whose execution succeeded: base units that the Transfer logs of the token show from the sender to
+   * the recipient; `null` where there is no such log. Missing for everything else, for what a wallet sends to itself, and in what was
+   * recorded before this was.
+   */
+  readonly moved?: string | null
   readonly gasUsed: string
   readonly effectiveGasPrice: string
   /** The block's own time. */
@@ -140,9 +146,10 @@ export type TransactionConfirmed = Event<
   'TransactionConfirmed',
   { blockNumber: number; confirmations: number; confirmedAt: string }
 >
+/** Final, and without effect. Without a `code` its execution failed. */
 export type TransactionReverted = Event<
   'TransactionReverted',
-  { blockNumber: number; confirmations: number; reason: string; revertedAt: string }
+  { blockNumber: number; confirmations: number; reason: string; revertedAt: string; code?: 'token_not_moved' }
 >
 export type TransactionFailed = Event<'TransactionFailed', { code: FailureCode; message: string; failedAt: string }>
 export type CancellationRequested = Event<'CancellationRequested', { requestedAt: string }>
@@ -164,6 +171,10 @@ export type FailureCode =
   | 'expired'
   | 'fee_cap_exceeded'
   | 'dependency_failed'
+  /** Before it was signed: the token's `transfer` returned false. */
+  | 'token_transfer_refused'
+  /** In its block: the execution succeeded, and the token's contract logged no transfer. */
+  | 'token_not_moved'
 
 export type TransactionEvent =
   | OpeningEvent

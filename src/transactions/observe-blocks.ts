@@ -2,13 +2,16 @@
  * What walked blocks mean for transactions. One query finds ours by sender and nonce, whatever version of the bytes was
  * mined; nothing polls receipts one by one.
  */
-import type { Block } from '../chain/blocks.ts'
+import type { Block, ChainLogEntry } from '../chain/blocks.ts'
+import { parseAnyTransferLog } from '../chain/erc20.ts'
 import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { sameHex } from '../keys/coverage.ts'
 import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
-import type { Inclusion } from './events.ts'
+import type { Inclusion, Intent } from './events.ts'
 import { transactionAggregate } from './projection.ts'
+import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
@@ -19,7 +22,12 @@ export type ObservePorts = {
   readonly revertReason: (chainId: number, transaction: Inclusion, rawTransaction: string) => Promise<string>
 }
 
-type Mined = { readonly inclusion: Inclusion; readonly from: string; readonly nonce: number }
+type Mined = {
+  readonly inclusion: Inclusion
+  readonly from: string
+  readonly nonce: number
+  readonly logs: readonly ChainLogEntry[]
+}
 
 /** Changes for the transactions of ours that are in these blocks. */
 export async function observeTransactions(
@@ -36,15 +44,33 @@ export async function observeTransactions(
   })
   if (sent.length === 0) return []
   const found = await reads.byNonce(chainId, sent)
-  const inclusions = new Map(found.map(({ id, index }) => [id, (sent[index] as Mined).inclusion]))
-  return commandEach(log, [...inclusions.keys()], (loaded) => {
-    const inclusion = inclusions.get(loaded.id)
+  const included = new Map(found.map(({ id, index }) => [id, sent[index] as Mined]))
+  return commandEach(log, [...included.keys()], (loaded) => {
+    const one = included.get(loaded.id)
     const { state } = loaded
-    if (inclusion === undefined || state.state === 'unknown') return null
+    if (one === undefined || state.state === 'unknown') return null
     // A stranger's transaction took the nonce: nothing is decided before its block is final (see resolve-nonces.ts).
-    if (!state.attempts.some(({ hash }) => hash === inclusion.hash)) return null
-    return { type: 'RecordInclusion', inclusion }
+    const attempt = state.attempts.find(({ hash }) => hash === one.inclusion.hash)
+    if (attempt === undefined) return null
+    const moved = attempt.purpose === 'cancel' || !one.inclusion.succeeded ? {} : movedOf(state.intent, one.logs)
+    return { type: 'RecordInclusion', inclusion: { ...one.inclusion, ...moved } }
   })
+}
+
+/** Logs may say anything: a sum that no token can have would not fit into its column. */
+const MAX_UINT256 = 2n ** 256n - 1n
+
+/** What the token's own logs say that the transfer moved; nothing to say of what is no transfer of a token. */
+function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion, 'moved'> {
+  const { from, to } = intent
+  const { contract } = intent.asset
+  if (contract === null || !isTokenTransfer(intent) || sameHex(from, to)) return {}
+  const moves = logs.flatMap((log) => {
+    const transfer = sameHex(log.address, contract) ? parseAnyTransferLog(log) : null
+    return transfer !== null && sameHex(transfer.from, from) && sameHex(transfer.to, to) ? [transfer.value] : []
+  })
+  const sum = moves.reduce((total, value) => total + value, 0n)
+  return { moved: moves.length === 0 ? null : (sum < MAX_UINT256 ? sum : MAX_UINT256).toString() }
 }
 
 /** Which senders are wallets of ours: their addresses as recorded, by lower case. */
@@ -123,6 +149,7 @@ function minedIn(block: Block, now: string): Mined[] {
   return block.transactions.map((transaction) => ({
     from: transaction.from,
     nonce: transaction.nonce,
+    logs: transaction.logs,
     inclusion: {
       hash: transaction.hash,
       blockNumber: block.number,

@@ -6,6 +6,7 @@ import { buildCall, type Call } from './build-call.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
 import type { GasPriority, Intent } from './events.ts'
 import type { Owner } from './prepare-transaction.ts'
+import { isTokenTransfer, REFUSED_BY_TOKEN } from './refused-by-token.ts'
 import { prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
 import { evolve } from './state.ts'
 
@@ -27,6 +28,7 @@ export type TransferPreview = {
 
 export type PreviewPorts = TransferPorts & {
   readonly estimateGas: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
+  readonly refusedByToken: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly boolean[]>
   readonly hasCode: (chainId: number, address: string) => Promise<boolean>
   readonly hasSentTo: (walletId: string, to: string) => Promise<boolean>
   /** Base units that the wallet may spend: its balance less what pending transactions hold. */
@@ -41,9 +43,10 @@ export type PreviewTransfer = (request: TransferRequest, owner: Owner) => Promis
 export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
   return async (request, owner) => {
     const intent = await prepareIntent(ports, request, owner)
-    const [quote, estimate, warnings, funds] = await Promise.all([
+    const [quote, estimate, unmoved, warnings, funds] = await Promise.all([
       ports.quoteOf(intent.chainId),
       estimateCall(ports, intent),
+      refusalOf(ports, intent),
       warningsOf(ports, intent),
       fundsOf(ports, intent),
     ])
@@ -52,7 +55,7 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
     const spendsNative = intent.asset.contract === null
     const left = funds.asset - BigInt(intent.amount) - (spendsNative ? most : 0n)
     const short = left < 0n || (!spendsNative && funds.native < most)
-    const reason = short ? 'insufficient_funds' : estimate.ok ? null : estimate.reason
+    const reason = short ? 'insufficient_funds' : estimate.ok ? unmoved : estimate.reason
     return {
       would_succeed: reason === null,
       reason,
@@ -68,6 +71,13 @@ async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent): Prom
   const [estimate] = await estimateGas(intent.chainId, [{ from: intent.from, call: callOf(intent) }])
   if (estimate === undefined) throw new Error('one call gives one estimate')
   return estimate
+}
+
+/** What the token says against it, or `null`. */
+async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent): Promise<string | null> {
+  if (!isTokenTransfer(intent)) return null
+  const [refused] = await refusedByToken(intent.chainId, [{ from: intent.from, call: callOf(intent) }])
+  return refused ? REFUSED_BY_TOKEN : null
 }
 
 function callOf(intent: Intent): Call {

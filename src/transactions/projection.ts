@@ -117,6 +117,7 @@ function toRow(transaction: KnownTransaction, { id, version, recordedAt }: Proje
     asset_decimals: intent.asset.decimals,
     asset_contract: intent.asset.contract,
     amount: intent.amount,
+    amount_moved: inclusion?.moved ?? null,
     depends_on: intent.dependsOn,
     subject_type: intent.subject?.type ?? null,
     subject_id: intent.subject?.id ?? null,

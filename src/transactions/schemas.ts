@@ -98,6 +98,13 @@ export const transactionSchema = Type.Unsafe<TransactionView>(
       description: `${addressSchema.description} Of an NFT transaction it is the contract that is called.`,
     },
     amount: amountSchema,
+    amount_moved: nullable(
+      Type.String({
+        description:
+          'Of a token: what its Transfer logs show from the wallet to the recipient, once the transaction is in a block. Tokens that charge on transfer move less than `amount`.',
+        examples: ['0.99'],
+      }),
+    ),
     asset: Type.String({ examples: ['ETH'] }),
     asset_id: Type.String({ description: 'CAIP-19.', examples: ['eip155:1/slip44:60'] }),
     gas_priority: gasPrioritySchema,

@@ -135,7 +135,7 @@ function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, 
       return enter(before, 'confirmed', event.data.confirmedAt)
     case 'TransactionReverted':
       return enter(
-        { ...before, failure: { code: 'execution_reverted', message: event.data.reason } },
+        { ...before, failure: { code: event.data.code ?? 'execution_reverted', message: event.data.reason } },
         'reverted',
         event.data.revertedAt,
       )

@@ -18,6 +18,7 @@ export type TransactionView = {
   readonly from: string
   readonly to: string
   readonly amount: string
+  readonly amount_moved: string | null
   readonly asset: string
   readonly asset_id: string
   readonly gas_priority: string
@@ -54,6 +55,7 @@ export type TransactionRow = {
   readonly asset_symbol: string
   readonly asset_decimals: number
   readonly amount: string
+  readonly amount_moved: string | null
   readonly gas_priority: string
   readonly nonce: string | number | null
   readonly hash: string | null
@@ -95,6 +97,7 @@ export function toView(
     from: row.from_address,
     to: row.to_address,
     amount: formatAmount(BigInt(row.amount), row.asset_decimals),
+    amount_moved: row.amount_moved === null ? null : formatAmount(BigInt(row.amount_moved), row.asset_decimals),
     asset: row.asset_symbol,
     asset_id: row.asset_id,
     gas_priority: row.gas_priority,

@@ -9,6 +9,7 @@ import { senderOf } from '../../src/keys/sender-of.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { createRefusedByToken } from '../../src/transactions/refused-by-token.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { withAnvil } from '../support/anvil.ts'
@@ -58,6 +59,7 @@ async function withChain(t: Test, calls: Calls) {
     chainOf: () => ({
       quote: fees.quote,
       estimateGas: createEstimateGas(client, code),
+      refusedByToken: createRefusedByToken(client),
       nonceOf: async (address) => Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),
     }),
   })

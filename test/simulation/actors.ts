@@ -193,6 +193,7 @@ function createSigner(world: World, ports: PortsOf) {
     chainOf: () => ({
       quote,
       estimateGas: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),
+      refusedByToken: async (requests) => requests.map(() => false),
       nonceOf,
     }),
   })

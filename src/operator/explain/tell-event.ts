@@ -154,7 +154,7 @@ function named({ events }: StoryFacts, hash: string, index: number): string {
 
 function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told {
   const { transaction } = facts
-  const { hash, blockNumber, blockHash, succeeded, gasUsed, effectiveGasPrice, blockTimestamp } = inclusion
+  const { hash, blockNumber, blockHash, succeeded, gasUsed, effectiveGasPrice, blockTimestamp, moved } = inclusion
   const native = nativeAsset(transaction.intent.network, transaction.intent.chainId).assetId
   const paid = amountOf(transaction, native, BigInt(gasUsed) * BigInt(effectiveGasPrice))
   return {
@@ -162,7 +162,13 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
     details: [
       recorded('hash', named(facts, hash, index)),
       recorded('block', `${blockHash} of ${blockTimestamp}`),
+      ...(moved === undefined ? [] : [recorded('moved', describeMoved(transaction, moved))]),
       recorded('paid', `${paid} for ${gasUsed} gas at ${gwei(effectiveGasPrice)}`),
     ],
   }
+}
+
+function describeMoved(transaction: StoryFacts['transaction'], moved: string | null): string {
+  if (moved === null) return 'nothing: the token logged no transfer to the recipient'
+  return amountOf(transaction, transaction.intent.asset.assetId, BigInt(moved))
 }
