@@ -92,6 +92,8 @@ export type Loaded<State> = {
 
 /** New events of one stream, ready to be appended, and what follows from them. */
 export type Change<State = unknown> = {
+  /** Hash of the event that they were decided on; the empty string for a new stream. */
+  readonly previous: string
   readonly events: readonly {
     readonly streamId: string
     readonly streamVersion: number
@@ -137,6 +139,7 @@ export function change<State, Command, Evt extends Event>(
   })
   const projection = { id: loaded.id, tenantId: context.metadata.tenantId, version, recordedAt: context.now }
   return {
+    previous: loaded.hash,
     events,
     readModels: aggregate.project(loaded.state, state, projection),
     after: { id: loaded.id, state, version, hash },

@@ -132,9 +132,12 @@ export function encodeBatch(commits: readonly Commit[]): [guards: string, events
   const rows: Record<string, unknown[]> = {}
   commits.forEach((commit, index) => {
     encodeGuards(commit, index, add)
-    for (const { events: changed } of commit.changes) {
-      // The canonical text is an object already: the two columns that it lacks are put in front.
-      for (const event of changed) events.push(`{"commit":${index},"hash":"${event.hash}",${event.canonical.slice(1)}`)
+    for (const { previous, events: changed } of commit.changes) {
+      // The canonical text is an object already: the columns that it lacks are put in front.
+      for (const [place, event] of changed.entries()) {
+        const first = place === 0 && previous !== '' ? `"previous":"${previous}",` : ''
+        events.push(`{"commit":${index},${first}"hash":"${event.hash}",${event.canonical.slice(1)}`)
+      }
     }
     for (const { table, row } of [
       ...commit.changes.flatMap((change) => change.readModels.rows),

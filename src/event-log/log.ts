@@ -97,13 +97,19 @@ export function createEventLog(settings: {
       name: 'load_streams',
       // LATERAL with OFFSET: one index look-up for each stream, whatever the statistics of a fast growing table say.
       text: `SELECT e.* FROM unnest($1::text[], $2::integer[]) AS wanted(id, version) CROSS JOIN LATERAL
-               (SELECT stream_id, stream_version, type, schema_version, data, hash FROM events
-                 WHERE stream_id = wanted.id AND stream_version > wanted.version ORDER BY stream_version OFFSET 0) AS e`,
+               (SELECT stream_id, stream_version, type, schema_version, hash,
+                       CASE WHEN stream_version > wanted.version THEN data END AS data FROM events
+                 WHERE stream_id = wanted.id AND stream_version >= wanted.version ORDER BY stream_version OFFSET 0) AS e`,
       values: [[...loaded.keys()], Array.from(loaded.values(), ({ version }) => version)],
     })
+    const forgotten = forgottenOf(loaded, rows)
+    if (forgotten.length > 0) {
+      recent.forget(forgotten)
+      return loadMany(aggregate, ids)
+    }
     for (const row of rows) {
       const before = loaded.get(row.stream_id)
-      if (before === undefined) continue
+      if (before === undefined || row.stream_version <= before.version) continue
       before.state = aggregate.evolve(before.state, upcast(aggregate.schemas, row.type, row.schema_version, row.data))
       before.version = row.stream_version
       before.hash = row.hash.toString('hex')
@@ -161,6 +167,14 @@ export function createEventLog(settings: {
       )
     },
   }
+}
+
+/** Streams that the log does not have as they are remembered: the database went back to an earlier state. */
+function forgottenOf(loaded: ReadonlyMap<string, Loaded<unknown>>, rows: readonly LoadedRow[]): string[] {
+  const known = new Map(rows.map((row) => [`${row.stream_id} ${row.stream_version}`, row.hash.toString('hex')]))
+  return [...loaded].flatMap(([streamId, { version, hash }]) =>
+    version === 0 || known.get(`${streamId} ${version}`) === hash ? [] : [streamId],
+  )
 }
 
 function requireWhole<State>({ broken, tenantId: _, ...loaded }: Checked<State>): Loaded<State> {

@@ -1,0 +1,79 @@
+/** A database that goes back to an earlier state under processes that live: nobody acts on what they had read before. */
+import t, { type Test } from 'tap'
+import { change } from '../../src/event-log/aggregate.ts'
+import { FenceLost, StreamConflict } from '../../src/event-log/commit.ts'
+import { createLeases } from '../../src/event-log/leases.ts'
+import { createEventLog } from '../../src/event-log/log.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
+
+const METADATA = { tenantId: 'acme', actor: 'test' }
+const NOW = '2026-01-01T00:00:00.000Z'
+const bytes = (nonce: number) => ({
+  nonce,
+  hash: `0x${nonce}`,
+  rawTransaction: '0x02',
+  fees: { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' },
+  signedAt: NOW,
+})
+
+async function withTransfer(t: Test) {
+  const test = await withLog(t)
+  await seedWallet(test.pool, { walletId: 'wal_1', balance: 10n ** 18n })
+  const id = newTransactionId()
+  const remembering = createEventLog({ ...test, clock: Date.now, recentStreams: 100 })
+  const run = (command: Parameters<typeof transactionAggregate.decide>[0]) =>
+    remembering.execute(transactionAggregate, id, command, { metadata: METADATA })
+  await run({ type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() })
+  await run({ type: 'RecordSignature', signed: bytes(7) })
+  return { ...test, id, remembering }
+}
+
+/** As a restored backup has it: the newest events were never there. */
+async function forget({ pool }: TestLog, id: string, from: number): Promise<void> {
+  await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
+  await pool.query('DELETE FROM events WHERE stream_id = $1 AND stream_version >= $2', [`transaction-${id}`, from])
+  await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
+}
+
+t.test('a state that is remembered is not used when the log has forgotten its newest event', async (t) => {
+  const test = await withTransfer(t)
+  t.equal((await test.remembering.load(transactionAggregate, test.id)).state.state, 'signed')
+  await forget(test, test.id, 2)
+  t.match(await test.remembering.load(transactionAggregate, test.id), { version: 1, state: { state: 'requested' } })
+})
+
+t.test('events that were decided on a forgotten event are refused', async (t) => {
+  const test = await withTransfer(t)
+  const { id, log } = test
+  const loaded = await log.load(transactionAggregate, id)
+  await forget(test, id, 2)
+  const late = change(
+    transactionAggregate,
+    loaded,
+    { type: 'RecordSubmission', hash: '0x7', now: NOW },
+    { metadata: METADATA, now: NOW },
+  )
+  if (late === null) throw new Error('a submission decides something')
+  await t.rejects(log.append({ changes: [late] }), StreamConflict)
+  await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed: bytes(8) }, { metadata: METADATA })
+  await t.rejects(log.append({ changes: [late] }), StreamConflict, 'also when another event has taken its place')
+  t.equal((await log.readStream(transactionAggregate, id)).length, 2)
+})
+
+t.test('a lease that was taken before the server was started again is held by nobody', async (t) => {
+  const { pool, log } = await withLog(t)
+  const [one, other] = ['one', 'other'].map((holder) => createLeases({ pool, holder, leaseMs: 60_000 }))
+  const held = await one?.acquire('lane')
+  if (held == null || other === undefined) throw new Error('it was free')
+  t.equal(await other.acquire('lane'), null)
+  t.equal(await held.renew(), true)
+  await log.append({ changes: [], guards: { fence: held } })
+  await pool.query("UPDATE leases SET server_start = server_start - interval '1 hour'")
+  await t.rejects(log.append({ changes: [], guards: { fence: held } }), FenceLost)
+  t.equal(await held.renew(), false)
+  t.equal(await held.release(), 'lost')
+  t.equal((await other.acquire('lane'))?.fence, held.fence + 1n, 'it can be taken at once')
+})
+
+t.end()
