@@ -7,7 +7,7 @@ import { classifyCallFailure } from './rpc-errors.ts'
 /** Where a failed transaction was included. @param gasUsed decimal digits */
 export type FailedInclusion = { readonly blockNumber: number; readonly gasUsed: string }
 
-/** Always says something: a reason that cannot be found is told as such. */
+/** Always says something: a reason that cannot be found is reported as such. */
 export async function explainRevert(
   client: RpcReader,
   inclusion: FailedInclusion,
@@ -18,6 +18,7 @@ export async function explainRevert(
   const call = { from, to, value: toQuantity(value), data, gas: toQuantity(gasLimit) }
   const [answer] = await client.batch([{ method: 'eth_call', params: [call, toQuantity(inclusion.blockNumber - 1)] }])
   const failure = answer?.ok === false ? classifyCallFailure(answer.error) : null
-  if (failure?.type === 'reverted') return failure.reason ?? 'It reverted without a reason.'
+  if (failure?.type === 'reverted') return failure.reason || 'It reverted without a reason.'
+  if (answer?.ok !== true) return 'It reverted, and no node could say why.'
   return 'It reverted in its block; simulated before that block it does not, so what came before it mattered.'
 }

@@ -5,7 +5,10 @@
 import { Unavailable } from '../core/errors.ts'
 
 const QUANTITY = /^0x[0-9a-fA-F]+$/
+/** What fits into a word of 256 bits, as all quantities do. */
+const MAX_QUANTITY_LENGTH = 66
 const DATA = /^0x(?:[0-9a-fA-F]{2})*$/
+const PRINTABLE = /^[!-~]*$/
 const WORD_DIGITS = 64
 
 /** A node said something that JSON-RPC does not allow there. Another node, or the same one later, may do better. */
@@ -20,7 +23,8 @@ export function toQuantity(value: number | bigint): string {
 
 /** @throws Unavailable when `value` is not a quantity */
 export function readQuantity(value: unknown, what: string): bigint {
-  if (typeof value !== 'string' || !QUANTITY.test(value)) throw malformed(`${what} is not a quantity`)
+  if (typeof value !== 'string' || value.length > MAX_QUANTITY_LENGTH || !QUANTITY.test(value))
+    throw malformed(`${what} is not a quantity`)
   return BigInt(value)
 }
 
@@ -37,9 +41,10 @@ export function readData(value: unknown, what: string): string {
   return value
 }
 
-/** A string in lower case, as addresses and hashes are compared. */
+/** A string in lower case, as addresses, hashes and data are compared. They are recorded: no other text passes as one. */
 export function readLower(value: unknown, what: string): string {
   if (typeof value !== 'string') throw malformed(`${what} is missing`)
+  if (!PRINTABLE.test(value)) throw malformed(`${what} is not hexadecimal`)
   return value.toLowerCase()
 }
 

@@ -3,6 +3,10 @@
  * order, missing, doubled, or one error for a whole batch.
  */
 import { ChainRefused, Unavailable } from '../core/errors.ts'
+import { foreignText } from './foreign-text.ts'
+
+/** Characters of a node's message that are kept. Nodes put the reason of a contract into it, of any length. */
+const MAX_MESSAGE = 2_000
 
 export type RpcRequest = { readonly method: string; readonly params: readonly unknown[] }
 
@@ -90,12 +94,13 @@ function readResult(message: unknown): RpcResult | null {
 }
 
 function readError(error: unknown): RpcFailure {
-  if (typeof error !== 'object' || error === null) return { kind: 'answer', code: 0, message: String(error) }
+  if (typeof error !== 'object' || error === null)
+    return { kind: 'answer', code: 0, message: foreignText(String(error), MAX_MESSAGE) }
   const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown }
   return {
     kind: 'answer',
     code: typeof code === 'number' ? code : 0,
-    message: typeof message === 'string' ? message : 'the node gave no reason',
+    message: typeof message === 'string' ? foreignText(message, MAX_MESSAGE) : 'the node gave no reason',
     ...(data === undefined ? {} : { data }),
   }
 }

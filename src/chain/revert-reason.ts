@@ -3,6 +3,7 @@
  * ABIs. Nodes hide the data in different places; it is looked for in all of them.
  */
 import type { Interface } from 'ethers/abi'
+import { foreignText } from './foreign-text.ts'
 import { KNOWN_ERRORS } from './known-errors.ts'
 
 export type DecodedRevert = {
@@ -28,7 +29,7 @@ const PANICS: Readonly<Record<string, string>> = {
   '81': 'call of an uninitialized function',
 }
 
-/** A reason is for people: a contract may return kilobytes. */
+/** Characters of a reason, which is for people: a contract may return kilobytes. */
 const MAX_TEXT = 512
 
 /**
@@ -53,7 +54,7 @@ function tryParse(known: Interface, data: string): DecodedRevert | null {
     const args = Object.fromEntries(
       fragment.inputs.map((input, i) => [input.name === '' ? String(i) : input.name, show(values[i])]),
     )
-    return { name: fragment.name, args, text: describe(fragment.name, args).slice(0, MAX_TEXT) }
+    return { name: fragment.name, args, text: foreignText(describe(fragment.name, args), MAX_TEXT) }
   } catch {
     // The selector is known but the data behind it is not what it promises: as good as unknown.
     return null
@@ -62,9 +63,10 @@ function tryParse(known: Interface, data: string): DecodedRevert | null {
 
 function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
-    return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner))
+    const text = JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner))
+    return foreignText(text, MAX_TEXT)
   }
-  return String(value)
+  return foreignText(String(value), MAX_TEXT)
 }
 
 function describe(name: string, args: Readonly<Record<string, string>>): string {
@@ -117,7 +119,7 @@ const REASONS: readonly RegExp[] = [
 export function readRevertMessage(message: string): string | null {
   for (const pattern of REASONS) {
     const reason = pattern.exec(message)?.[1]
-    if (reason !== undefined) return reason.trim().slice(0, MAX_TEXT)
+    if (reason !== undefined) return foreignText(reason, MAX_TEXT)
   }
-  return /^execution reverted\.?$|^reverted$/i.test(message.trim()) ? null : message.slice(0, MAX_TEXT)
+  return /^execution reverted\.?$|^reverted$/i.test(message.trim()) ? null : foreignText(message, MAX_TEXT)
 }

@@ -1,5 +1,6 @@
 /** What a contract says of itself as a token. It is a stranger's: each answer is bounded in gas and size, and cleaned. */
 import { Unavailable } from '../core/errors.ts'
+import { foreignText } from './foreign-text.ts'
 import { wordAt } from './hex.ts'
 import type { RpcReader } from './json-rpc.ts'
 import {
@@ -45,7 +46,7 @@ export async function describeToken(client: RpcReader, token: string): Promise<T
   return {
     token: {
       symbol: symbol.text,
-      name: [...(name ?? symbol.text)].slice(0, MAX_TEXT_BYTES).join(''),
+      name: foreignText(name ?? symbol.text, MAX_TEXT_BYTES),
       decimals: decimals.count,
     },
   }
@@ -86,17 +87,8 @@ function flawOf(call: string, failure: TokenReadFailure | undefined): string {
 function readText(data: string): string | null {
   if (data.length < 66) return null
   const bytes = Buffer.from(data.slice(2), 'hex')
-  if (bytes.length === 32) return clean(bytes)
+  if (bytes.length === 32) return foreignText(bytes.toString('utf8'), MAX_ANSWER_BYTES)
   const length = wordAt(data, 1)
   if (wordAt(data, 0) !== 32n || length === null || length > BigInt(bytes.length - 64)) return null
-  return clean(bytes.subarray(64, 64 + Number(length)))
-}
-
-/** UTF-8 in its composed form (NFC) without what cannot be seen: controls, direction marks, line separators, broken bytes. */
-function clean(bytes: Buffer): string {
-  return bytes
-    .toString('utf8')
-    .normalize('NFC')
-    .replace(/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufffd]/gu, '')
-    .trim()
+  return foreignText(bytes.toString('utf8', 64, 64 + Number(length)), MAX_ANSWER_BYTES)
 }

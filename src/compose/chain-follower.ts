@@ -31,6 +31,7 @@ import { resolveNonces } from '../transactions/resolve-nonces.ts'
 import type { Kernel } from './kernel.ts'
 import { createReorgReport } from './reorg-report.ts'
 import type { Work } from './run-process.ts'
+import { settingAside } from './setting-aside.ts'
 
 const OBSERVATIONS_AT_ONCE = 8
 /** Chainlink's feeds move seldom; a minute is fresh. */
@@ -175,5 +176,6 @@ function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balanc
     observers,
     settle: (head: number) => settleTransactions(ports, chainId, head, confirmations),
     onStep: report.committed,
+    onSetAside: settingAside(kernel),
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Decider, Event, Metadata } from '../core/messages.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
+import { isStorable, storable } from './storable.ts'
 
 /** Tables that are written in the transaction of the append. A migration calls `create_put_function` for each. */
 export type ReadModelTable =
@@ -121,18 +122,22 @@ export function change<State, Command, Evt extends Event>(
   if (decided.length === 0) return null
   const streamId = `${aggregate.category}-${loaded.id}`
   let { state, version, hash } = loaded
-  const events = decided.map((event) => {
+  const events = decided.map((meant) => {
     version += 1
-    const schemaVersion = aggregate.schemas[event.type as Evt['type']].version
-    const canonical = canonicalEvent({
-      streamId,
-      streamVersion: version,
-      type: event.type,
-      schemaVersion,
-      data: event.data,
-      metadata: context.metadata,
-      recordedAt: context.now,
-    })
+    const schemaVersion = aggregate.schemas[meant.type as Evt['type']].version
+    const canonicalOf = ({ type, data }: Evt, metadata: Metadata) =>
+      canonicalEvent({
+        streamId,
+        streamVersion: version,
+        type,
+        schemaVersion,
+        data,
+        metadata,
+        recordedAt: context.now,
+      })
+    const exact = canonicalOf(meant, context.metadata)
+    const event = isStorable(exact) ? meant : storable(meant)
+    const canonical = event === meant ? exact : canonicalOf(event, storable(context.metadata))
     hash = chainHash(hash, canonical)
     state = aggregate.evolve(state, event)
     return { streamId, streamVersion: version, canonical, hash }

@@ -34,6 +34,11 @@ export function isTransient(error: unknown): boolean {
   return TRANSIENT_STATES.has(saying(error).code ?? '')
 }
 
+/** Whether the database refuses a value of the statement itself (class 22): sent again, it is refused again. */
+export function isDataError(error: unknown): boolean {
+  return /^22...$/.test(saying(error).code ?? '')
+}
+
 type Saying = { readonly code?: string | undefined; readonly message?: string | undefined }
 type PrismaError = {
   readonly meta?: {

@@ -9,6 +9,7 @@ import { createFollower, type FollowStep } from '../chain/follow.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
+import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import { pause } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
@@ -46,6 +47,8 @@ export type FollowPorts = {
   readonly observers: readonly BlockObserver[]
   /** What becomes final at a head, committed on its own. */
   readonly settle: (head: number) => Promise<readonly Change[]>
+  /** Called for each outcome that the database cannot hold: the others are settled without it. */
+  readonly onSetAside: OnSetAside
   /** Told after each step, for metrics and logs. */
   readonly onStep: (step: FollowStep) => void
 }
@@ -137,12 +140,11 @@ async function chainChange({ log, settings }: FollowPorts, fact: ChainEvent): Pr
 }
 
 /** Settles in rounds until nothing more is deep enough. */
-async function settleAll({ log, settle }: FollowPorts, lease: Lease, head: number): Promise<void> {
+async function settleAll({ log, settle, onSetAside }: FollowPorts, lease: Lease, head: number): Promise<void> {
   for (;;) {
     const settled = await repeatOnConflict(async () => {
       const changes = await settle(head)
-      if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
-      return changes.length
+      return appendApart(log, changes, { guards: { fence: lease }, onSetAside })
     })
     if (settled === 0) return
   }

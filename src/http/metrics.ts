@@ -6,6 +6,7 @@ import { type ConnectionMetrics, createConnectionMetrics } from './connection-me
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
 import { createQuotaMetrics, type QuotaMetrics } from './quota-metrics.ts'
 import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
+import { createSetAsideMetrics, type SetAsideMetrics } from './set-aside-metrics.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -15,6 +16,7 @@ export type Reading = { readonly labels: Readonly<Record<string, string>>; reado
 
 export type Metrics = ReorgMetrics &
   ConnectionMetrics &
+  SetAsideMetrics &
   QuotaMetrics & {
     readonly registry: Registry
     /** One answered request. `route` is the template, never the path: labels must stay few. */
@@ -82,12 +84,8 @@ export function createMetrics(processName: string): Metrics {
   const exports = new Counter({ ...exported, registers })
   const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: help.refusals, registers })
   const refused = new Counter({ name: 'bursar_signer_refused_total', help: help.refused, registers })
-  const failures = new Counter({
-    name: 'bursar_gauge_failures_total',
-    help: help.failures,
-    labelNames: ['gauge'],
-    registers,
-  })
+  const unread = { name: 'bursar_gauge_failures_total', help: help.failures, labelNames: ['gauge'] }
+  const failures = new Counter({ ...unread, registers })
 
   return {
     registry,
@@ -104,6 +102,7 @@ export function createMetrics(processName: string): Metrics {
     ...createReorgMetrics(registry),
     ...createQuotaMetrics(registry),
     ...createConnectionMetrics(registry),
+    ...createSetAsideMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
     countAuditRefusal: () => refusals.inc(),

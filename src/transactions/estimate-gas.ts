@@ -55,7 +55,7 @@ function readAnswer(answer: RpcResult | undefined): GasEstimate {
     return {
       ok: false,
       code: 'execution_reverted',
-      reason: failure.reason ?? 'The call would revert without a reason.',
+      reason: failure.reason || 'The call would revert without a reason.',
     }
   if (failure?.type === 'insufficient_funds') return { ok: false, code: 'insufficient_funds', reason: failure.message }
   throw new Unavailable('rpc_unavailable', 'The node could not simulate the call: it is tried again.', {

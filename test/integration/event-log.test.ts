@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { tokenAsset } from '../../src/core/assets.ts'
 import { change } from '../../src/event-log/aggregate.ts'
+import { appendApart } from '../../src/event-log/append-apart.ts'
 import {
   FenceLost,
   HoldRefused,
@@ -260,4 +261,37 @@ t.test('a subscription delivers a batch again until it is committed, and is woke
   const checkpoint = await loadCheckpoint(pool, 'reader')
   await saveCheckpoint(pool, 'reader', LOG_START)
   t.same(await loadCheckpoint(pool, 'reader'), checkpoint, 'a checkpoint never goes back')
+})
+
+t.test('text that jsonb cannot hold is replaced before it is appended, and hashed as it is stored', async (t: Test) => {
+  const { pool, log } = await withLog(t)
+  await seedWallet(pool, { walletId: 'wal_1', balance: 1_000_000n })
+  const id = newTransactionId()
+  await log.append({ changes: [requested(id, { memo: 'a\0b\ud83d' })] })
+  const [event] = await log.readStream(transactionAggregate, id)
+  t.match(event?.data, { memo: 'a\ufffdb\ufffd' })
+  const [loaded] = await log.loadChecked(transactionAggregate, [id])
+  t.equal(loaded?.broken, null)
+})
+
+t.test('a change that the database cannot hold is set aside, and those beside it are appended', async (t: Test) => {
+  const { pool, log } = await withLog(t)
+  await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 20n })
+  const ids = Array.from({ length: 7 }, () => newTransactionId())
+  // More digits than an amount has.
+  const tooMuch = { amount: '1'.padEnd(80, '0'), asset: { ...NATIVE, assetId: 'eip155:1/erc20:0x' } }
+  const free = { readModels: { rows: requested(ids[2] ?? '', tooMuch).readModels.rows, holds: [] } }
+  const changes = ids.map((id, n) => (n === 2 ? { ...requested(id, tooMuch), ...free } : requested(id)))
+  const aside: string[] = []
+  const onSetAside = (streamId: string) => void aside.push(streamId)
+  t.equal(await appendApart(log, changes, { guards: {}, onSetAside }), 6)
+  t.strictSame(aside, [`transaction-${ids[2]}`])
+  const { rows } = await pool.query('SELECT transaction_id FROM transactions ORDER BY transaction_id')
+  t.strictSame(
+    rows.map(({ transaction_id }) => transaction_id),
+    ids.toSpliced(2, 1).sort(),
+  )
+  t.equal(await appendApart(log, [], { guards: {}, onSetAside }), 0)
+  const taken = [requested(ids[0] ?? '', { memo: 'another' }), requested(newTransactionId())]
+  await t.rejects(appendApart(log, taken, { guards: {}, onSetAside }), StreamConflict, 'nothing else is')
 })

@@ -51,7 +51,7 @@ async function leadUntilLost(world: World, ports: PortsOf, lease: Lease, isStopp
   const beside = [keepRenewing(lease, stop), tendNonces(world, ports, lease, inTurn, stop.signal)]
   try {
     await followChain(
-      { ...partsOf(world, ports), inTurn, onStep: () => isStopped() && stop.abort() },
+      { ...partsOf(world, ports), inTurn, onSetAside: () => undefined, onStep: () => isStopped() && stop.abort() },
       lease,
       stop.signal,
     )

@@ -98,6 +98,9 @@ function follow(
     ]
     const walked = createWalkedBlocks(pool)
     const alone = { recordedBlocks: async () => [], inTurn: <Result>(task: () => Promise<Result>) => task() }
+    const failed = (streamId: string, error: unknown) => {
+      throw new Error(`${streamId} was set aside`, { cause: error })
+    }
     const ports = {
       ...alone,
       walked,
@@ -107,6 +110,7 @@ function follow(
       observers,
       settle: async () => [],
       onStep: () => undefined,
+      onSetAside: failed,
     }
     await followChain(ports, lease, stopping.signal)
     await lease.release({ force: true })

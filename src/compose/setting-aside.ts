@@ -1,0 +1,10 @@
+/** Reports a change that the database cannot hold. The text and numbers of strangers are checked before: it is a defect. */
+import type { OnSetAside } from '../event-log/append-apart.ts'
+import type { Kernel } from './kernel.ts'
+
+export function settingAside({ logger, metrics }: Pick<Kernel, 'logger' | 'metrics'>): OnSetAside {
+  return (streamId, error) => {
+    metrics.countSetAside()
+    logger.error({ stream: streamId, err: error }, 'a change that the database cannot hold was set aside: report it')
+  }
+}

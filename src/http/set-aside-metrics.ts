@@ -1,0 +1,28 @@
+/** Counts what was left alone so that others could go on. */
+import { Counter, type Registry } from 'prom-client'
+
+export type SetAsideMetrics = {
+  /** One change that the database cannot hold: left out of a commit. */
+  readonly countSetAside: () => void
+  /** One transaction that no node could simulate: it waits, and is tried again. */
+  readonly countNotSimulated: (network: string) => void
+}
+
+export function createSetAsideMetrics(registry: Registry): SetAsideMetrics {
+  const registers = [registry]
+  const changes = new Counter({
+    name: 'bursar_set_aside_total',
+    help: 'Changes that were left out of a commit because the database cannot hold them.',
+    registers,
+  })
+  const notSimulated = new Counter({
+    name: 'bursar_not_simulated_total',
+    help: 'Tries to simulate a transaction that failed without a word on the transaction.',
+    labelNames: ['network'],
+    registers,
+  })
+  return {
+    countSetAside: () => changes.inc(),
+    countNotSimulated: (network) => notSimulated.inc({ network }),
+  }
+}
