@@ -89,6 +89,7 @@ async function followAndTend(
   const { settings, client } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
+  const ports = observePorts(kernel)
   const turns = createInTurn()
   const inTurn: Turns = (task) => turns('blocks', task)
   const stop = new AbortController()
@@ -110,10 +111,10 @@ async function followAndTend(
       if (settled.length > 0) logger.info({ network, tokens: settled }, 'tokens are read again')
       if (failed.length > 0) logger.warn({ network, tokens: failed }, 'tokens could not be read, they are tried again')
     }),
-    tend('nonces', NONCE_INTERVAL_MS, () => lookForLostNonces(kernel, chain, lease, inTurn)),
+    tend('nonces', NONCE_INTERVAL_MS, () => lookForLostNonces(kernel, chain, { ...ports, inTurn }, lease)),
   ]
-  const recordedBlocks = (upTo: number) => createBlockReads(pool).recordedBlocks(chainId, upTo)
-  const observing = observersOf(kernel, chain, balances)
+  const recordedBlocks = (upTo: number) => ports.reads.recordedBlocks(chainId, upTo)
+  const observing = observersOf(kernel, chain, balances, ports)
   try {
     await followChain({ walked, recordedBlocks, inTurn, log, client, settings, ...observing }, lease, both)
   } finally {
@@ -124,13 +125,18 @@ async function followAndTend(
 
 type Turns = <Result>(task: () => Promise<Result>) => Promise<Result>
 
-async function lookForLostNonces(kernel: Kernel, chain: ChainClient, lease: Lease, inTurn: Turns): Promise<void> {
+async function lookForLostNonces(
+  kernel: Kernel,
+  chain: ChainClient,
+  observing: ObservePorts & { readonly inTurn: Turns },
+  lease: Lease,
+): Promise<void> {
   const { pool, config, logger } = kernel
   const { chainId, network, confirmations } = chain.settings
   const walked = createWalkedBlocks(pool)
   const finalized = ((await walked.cursor(chainId))?.number ?? 0) - confirmations
   if (finalized <= 0) return
-  const ports = { ...observePorts(kernel), client: chain.client, walkedHash: walked.hash, inTurn }
+  const ports = { ...observing, client: chain.client, walkedHash: walked.hash }
   const { lost, found } = await resolveNonces(ports, chainId, finalized, config.rebroadcastAfterMs, lease)
   if (lost > 0)
     logger.warn({ network, transactions: lost }, 'others sent from wallets of ours: their nonces are given anew')
@@ -147,10 +153,9 @@ function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
   }
 }
 
-function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balances) {
+function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balances, ports: ObservePorts) {
   const { pool, log, logger, metrics } = kernel
   const { chainId, network, environment, confirmations } = settings
-  const ports = observePorts(kernel)
   const chain = { chainId, network, environment }
   const report = createReorgReport({ network, logger, metrics })
   const balanceObserver = createBalanceObserver({ pool, ...balances })

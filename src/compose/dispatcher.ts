@@ -15,7 +15,7 @@ import { createScheduleRefreshes } from '../mpc-keys/schedule-refreshes.ts'
 import { findUnsignedVouchers, voucherJobs } from '../nft/vouchers/jobs.ts'
 import { deleteExpiredFiles, exportJobs, findWaitingExports } from '../recovery/jobs.ts'
 import { findPendingSignatures, signatureJobs } from '../signatures/jobs.ts'
-import { createLanesOf, findUnfinishedLanes, transactionJobs, withLanes } from '../transactions/jobs.ts'
+import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
 import type { Kernel } from './kernel.ts'
 import { composeRepin } from './nft-metadata.ts'
@@ -84,7 +84,7 @@ function sweepUnfinished(
     sources: [
       {
         name: 'lanes',
-        find: (limit) => findUnfinishedLanes(pool, { quietMs: sweepIntervalMs, sentMs: rebroadcastAfterMs }, limit),
+        find: createFindUnfinishedLanes(pool, { quietMs: sweepIntervalMs, sentMs: rebroadcastAfterMs }),
       },
       { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
       { name: 'shares', find: (limit) => findOpenRefreshes(pool, quietBefore(), limit) },

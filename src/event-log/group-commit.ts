@@ -4,21 +4,25 @@
  *
  * Invariant: a commit whose answer was lost is sent again unchanged and lands at most once, because its stream versions
  * and hashes are its own.
+ *
+ * Invariant: a batch waits for a lock no longer than append_commits does (its lock_timeout, a second). What had to wait longer goes
+ * on in a line of its own, and the next batch goes out.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { Unavailable } from '../core/errors.ts'
 import { type Commit, encodeBatch, type Refusal, refusalError, StreamConflict, UniqueRuleBroken } from './commit.ts'
 import { isConnectionFailure, isTransient } from './database-errors.ts'
+import { createLockedLines, type LineItem } from './locked-lines.ts'
 
 /** More commits than this wait for the next batch: keeps one statement in the low milliseconds. */
 const MAX_BATCH = 128
-/** How often a commit is sent again when the connection breaks, 50 ms to 1 s apart: a database restart takes about 1 s. */
+/** How often a commit is sent again when the connection breaks or a lock is not free, 50 ms to 1 s apart: a database restart takes about 1 s. */
 const MAX_TRIES = 8
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
 
-type Pending = {
+type Pending = LineItem & {
   readonly commit: Commit
   alone: boolean
   tries: number
@@ -27,7 +31,7 @@ type Pending = {
 }
 
 export type GroupCommit = {
-  /** Resolves once the commit is durable; rejects with the refusal, or `Unavailable` when the database stays away. */
+  /** Resolves once the commit is durable; rejects with the refusal, or `Unavailable` when the database stays away or a lock is kept. */
   readonly append: (commit: Commit) => Promise<void>
 }
 
@@ -47,7 +51,28 @@ export function createGroupCommit(
     return waiting.splice(0, Math.min(MAX_BATCH, firstAlone === -1 ? waiting.length : firstAlone))
   }
 
-  async function send(batch: readonly Pending[]): Promise<void> {
+  const lines = createLockedLines<Pending>(tryInLine, (pending) => {
+    waiting.push(...pending)
+    startFlush()
+  })
+
+  async function tryInLine(pending: Pending) {
+    try {
+      return (await send([pending])).length === 0 ? 'answered' : 'again'
+    } catch (error) {
+      pending.tries += 1
+      if (pending.tries < MAX_TRIES) return 'again'
+      const message = 'Another session of the database keeps a lock: try again.'
+      pending.reject(new Unavailable('database_busy', message, { cause: error }))
+      return 'given_up'
+    }
+  }
+
+  /**
+   * @returns what is to be sent again
+   * @throws what the database throws when it gave up on a lock or on the statement: all of the batch is open then
+   */
+  async function send(batch: readonly Pending[]): Promise<readonly Pending[]> {
     const startedAt = performance.now()
     try {
       await pool.query({
@@ -55,60 +80,77 @@ export function createGroupCommit(
         text: 'SELECT append_commits($1::jsonb, $2::jsonb, $3::jsonb)',
         values: encodeBatch(batch.map((pending) => pending.commit)),
       })
-      for (const pending of batch) pending.resolve()
-      observe({ commits: batch.length, durationMs: performance.now() - startedAt })
-      onAppended()
     } catch (error) {
-      await settle(batch, error as DatabaseError)
+      if (isTransient(error)) throw error
+      return settle(batch, error as DatabaseError)
     }
-  }
-
-  async function settle(batch: readonly Pending[], error: DatabaseError): Promise<void> {
-    if (error.code === 'BU001') {
-      waiting.unshift(...answerRefused(batch, JSON.parse(error.detail ?? '[]') as Refusal[]))
-      return
-    }
-    if (isConnectionFailure(error) || (isTransient(error) && batch.length === 1)) {
-      const tries = Math.max(...batch.map((pending) => pending.tries)) + 1
-      for (const pending of batch) pending.tries = tries
-      if (tries > MAX_TRIES)
-        return rejectAll(
-          batch,
-          new Unavailable('database_unavailable', 'The database does not answer: try again.', { cause: error }),
-        )
-      await delay(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries))
-      waiting.unshift(...batch)
-      return
-    }
-    if (batch.length > 1) {
-      // One of them broke the statement for all: each goes alone, so that each is told its own outcome.
-      for (const pending of batch) pending.alone = true
-      waiting.unshift(...batch)
-      return
-    }
-    rejectAll(batch, error.code === '23505' ? uniqueViolation(error, batch[0]?.commit) : error)
+    for (const pending of batch) pending.resolve()
+    observe({ commits: batch.length, durationMs: performance.now() - startedAt })
+    onAppended()
+    return []
   }
 
   async function flush(): Promise<void> {
     flushing = true
     try {
-      for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) await send(batch)
+      for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
+        const sent = batch
+        const left = await send(sent).catch(() => {
+          for (const pending of sent) lines.open(pending)
+          return []
+        })
+        waiting.unshift(...left)
+      }
     } finally {
       flushing = false
     }
   }
 
+  /** After this turn of the event loop, so that requests that arrived together commit together. */
+  function startFlush(): void {
+    if (flushing) return
+    flushing = true
+    setImmediate(() => void flush())
+  }
+
   return {
     append: (commit) =>
       new Promise((resolve, reject) => {
-        waiting.push({ commit, alone: false, tries: 0, resolve, reject })
-        // After this turn of the event loop, so that requests that arrived together commit together.
-        if (!flushing) {
-          flushing = true
-          setImmediate(() => void flush())
-        }
+        const pending = { commit, ...lineOf(commit), alone: false, tries: 0, resolve, reject }
+        if (lines.join(pending)) return
+        waiting.push(pending)
+        startFlush()
       }),
   }
+}
+
+/** Answers what a refused or broken statement leaves certain. @returns what is to be sent again */
+async function settle(batch: readonly Pending[], error: DatabaseError): Promise<readonly Pending[]> {
+  if (error.code === 'BU001') return answerRefused(batch, JSON.parse(error.detail ?? '[]') as Refusal[])
+  if (isConnectionFailure(error)) {
+    const tries = Math.max(...batch.map((pending) => pending.tries)) + 1
+    for (const pending of batch) pending.tries = tries
+    if (tries > MAX_TRIES) {
+      const message = 'The database does not answer: try again.'
+      rejectAll(batch, new Unavailable('database_unavailable', message, { cause: error }))
+      return []
+    }
+    await delay(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries))
+    return batch
+  }
+  if (batch.length > 1) {
+    // One of them broke the statement for all: each goes alone, so that each is told its own outcome.
+    for (const pending of batch) pending.alone = true
+    return batch
+  }
+  rejectAll(batch, error.code === '23505' ? uniqueViolation(error, batch[0]?.commit) : error)
+  return []
+}
+
+/** Whose rows a commit locks, and a name for a commit that locks those of no wallet. */
+function lineOf({ changes, holds = [] }: Commit): LineItem {
+  const locked = [...changes.flatMap(({ readModels }) => readModels.holds), ...holds]
+  return { wallets: [...new Set(locked.map(({ walletId }) => walletId))], name: changes[0]?.events[0]?.streamId ?? '' }
 }
 
 type DatabaseError = Error & { readonly code?: string; readonly detail?: string; readonly constraint?: string }

@@ -8,8 +8,10 @@ import { unchangedFor } from './lanes.ts'
 
 /** More than this settle with the next step of the follower. */
 const MAX_SETTLED = 5_000
-/** Transactions whose nonces are looked at in one round. */
-const MAX_QUIET = 200
+/** Lanes whose nonces are looked at in one round: as many calls of a node, in one batch. */
+const QUIET_LANES = 200
+/** Transactions of each of them: a nonce that is lost is below all that waits for it. */
+const QUIET_PER_LANE = 4
 /** Blocks in one page: as many headers are read in a batch. */
 const BLOCKS_OF_PAGE = 64
 
@@ -28,11 +30,17 @@ export type BlockReads = {
   readonly minedUpTo: (chainId: number, block: number) => Promise<string[]>
   /** Blocks in which transactions are recorded, this one and below, newest first: a page of them. */
   readonly recordedBlocks: (chainId: number, upTo: number) => Promise<BlockRef[]>
-  /** Transactions with signed bytes that are in no block and have not changed for so long, by sender and nonce, as many as one round looks at. */
+  /**
+   * Transactions with signed bytes that are in no block and have not changed for so long: the lowest nonces of as many lanes as one
+   * round looks at. The next call goes on behind the lane that this one ended with.
+   */
   readonly quiet: (chainId: number, unchangedMs: number) => Promise<QuietTransaction[]>
 }
 
 export function createBlockReads(pool: Pool): BlockReads {
+  /** The lane that the last round over quiet ones ended with, by chain. */
+  const quietUpTo = new Map<number, string>()
+
   async function idsOf(name: string, text: string, values: unknown[]): Promise<string[]> {
     const { rows } = await pool.query<{ transaction_id: string }>({ name, text, values })
     return rows.map((row) => row.transaction_id)
@@ -80,14 +88,20 @@ export function createBlockReads(pool: Pool): BlockReads {
       return rows.map((row) => ({ number: Number(row.block_number), hash: row.block_hash }))
     },
     async quiet(chainId, unchangedMs) {
-      const { rows } = await pool.query<{ transaction_id: string; from_address: string; nonce: string }>({
+      const quiet = `chain_id = $1 AND state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND ${unchangedFor('$2')}`
+      const { rows } = await pool.query<{ transaction_id: string; from_address: string; nonce: string; turn: string }>({
         name: 'quiet_transactions',
-        text: `SELECT transaction_id, from_address, nonce FROM transactions
-                WHERE chain_id = $1 AND state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
-                  AND ${unchangedFor('$2')}
-                ORDER BY from_address, nonce LIMIT ${MAX_QUIET}`,
-        values: [chainId, unchangedMs],
+        text: `SELECT t.transaction_id, lanes.from_address, t.nonce, lanes.turn
+                 FROM (SELECT from_address, row_number() OVER (ORDER BY from_address <= $3, from_address) AS turn
+                         FROM (SELECT DISTINCT from_address FROM transactions WHERE ${quiet}) AS found
+                        ORDER BY turn LIMIT ${QUIET_LANES}) AS lanes
+                CROSS JOIN LATERAL (SELECT transaction_id, nonce, row_number() OVER (ORDER BY nonce) AS n FROM transactions
+                                     WHERE from_address = lanes.from_address AND ${quiet} ORDER BY nonce LIMIT ${QUIET_PER_LANE}) AS t
+                ORDER BY t.n, lanes.turn`,
+        values: [chainId, unchangedMs, quietUpTo.get(chainId) ?? ''],
       })
+      const last = rows.find(({ turn }) => Number(turn) === QUIET_LANES)
+      quietUpTo.set(chainId, last?.from_address ?? '')
       return rows.map((row) => ({ id: row.transaction_id, address: row.from_address, nonce: Number(row.nonce) }))
     },
   }

@@ -111,31 +111,53 @@ export function createLanesOf(pool: Pool): LanesOf {
 }
 
 /**
- * Lanes with work that nothing has touched for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
+ * Lanes with work that nothing has touched for a while, the tenants in turn: what is lost with an emptied queue is found here. Of each
+ * tenant the search goes on behind the lane that it came to last, so that lanes that wait for long hide none that could move.
  *
  * @param quietMs work that changed later has a job of its own on the way
  * @param sentMs bytes that were sent longer ago are given to the network again
  */
-export async function findUnfinishedLanes(
+export function createFindUnfinishedLanes(
   pool: Pool,
   { quietMs, sentMs }: { readonly quietMs: number; readonly sentMs: number },
-  limit: number,
-): Promise<Job[]> {
-  const { rows } = await pool.query<{ chain_id: number; from_address: string; to_sign: boolean; to_submit: boolean }>({
-    name: 'unfinished_lanes',
-    text: `SELECT chain_id, from_address, to_sign, to_submit FROM (SELECT chain_id, from_address,
-                  row_number() OVER (PARTITION BY min(tenant_id) ORDER BY min(updated_at)) AS turn,
-                  bool_or(state = 'requested' OR attention IS NOT NULL OR ${unchangedFor('$2')}) AS to_sign,
-                  bool_or(state <> 'requested' AND (state <> 'submitted' OR ${unchangedFor('$2')})) AS to_submit
-             FROM transactions
-            WHERE state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
-              AND ${unchangedFor('$1')}
-            GROUP BY chain_id, from_address) AS lanes
-            ORDER BY turn LIMIT $3`,
-    values: [quietMs, sentMs, limit],
-  })
-  return rows.flatMap((row) => {
-    const lane = { chainId: row.chain_id, address: row.from_address }
-    return [...(row.to_sign ? [signJob(lane)] : []), ...(row.to_submit ? [submitJob(lane)] : [])]
-  })
+): (limit: number) => Promise<Job[]> {
+  /** The lane that the last round came to, by tenant. */
+  const reached = new Map<string, string>()
+  return async (limit) => {
+    const { rows } = await pool.query<UnfinishedRow>({
+      name: 'unfinished_lanes',
+      text: `SELECT tenant_id, chain_id, from_address, to_sign, to_submit FROM (
+               SELECT lanes.*, row_number() OVER (PARTITION BY lanes.tenant_id
+                        ORDER BY (lanes.chain_id, lanes.from_address) <= (reached.chain_id, reached.address), lanes.chain_id, lanes.from_address) AS turn
+                 FROM (SELECT min(tenant_id) AS tenant_id, chain_id, from_address,
+                              bool_or(state = 'requested' OR attention IS NOT NULL OR ${unchangedFor('$2')}) AS to_sign,
+                              bool_or(state <> 'requested' AND (state <> 'submitted' OR ${unchangedFor('$2')})) AS to_submit
+                         FROM transactions
+                        WHERE state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+                          AND ${unchangedFor('$1')}
+                        GROUP BY chain_id, from_address) AS lanes
+                 LEFT JOIN (SELECT tenant_id, split_part(lane, '-', 1)::bigint AS chain_id, split_part(lane, '-', 2) AS address
+                              FROM unnest($4::text[], $5::text[]) AS place(tenant_id, lane)) AS reached USING (tenant_id)) AS turns
+              ORDER BY turn, tenant_id LIMIT $3`,
+      values: [quietMs, sentMs, limit, [...reached.keys()], [...reached.values()]],
+    })
+    const jobs: Job[] = []
+    for (const row of rows) {
+      const lane = { chainId: row.chain_id, address: row.from_address }
+      const own = [...(row.to_sign ? [signJob(lane)] : []), ...(row.to_submit ? [submitJob(lane)] : [])]
+      if (jobs.length + own.length > limit) return jobs
+      jobs.push(...own)
+      reached.set(row.tenant_id, laneName(lane))
+    }
+    if (rows.length < limit) reached.clear() // It came to all of them.
+    return jobs
+  }
+}
+
+type UnfinishedRow = {
+  readonly tenant_id: string
+  readonly chain_id: number
+  readonly from_address: string
+  readonly to_sign: boolean
+  readonly to_submit: boolean
 }

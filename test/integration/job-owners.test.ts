@@ -8,7 +8,7 @@ import { findOpenRefreshes } from '../../src/mpc-keys/jobs.ts'
 import { findUnsignedVouchers } from '../../src/nft/vouchers/jobs.ts'
 import { findWaitingExports } from '../../src/recovery/jobs.ts'
 import { findPendingSignatures } from '../../src/signatures/jobs.ts'
-import { findUnfinishedLanes } from '../../src/transactions/jobs.ts'
+import { createFindUnfinishedLanes } from '../../src/transactions/jobs.ts'
 import { findRequestedWallets } from '../../src/wallets/jobs.ts'
 import { withDatabase } from '../support/postgres.ts'
 
@@ -66,7 +66,7 @@ t.test('a sweep finds work of every tenant, however much of one has waited for l
     signatures: (limit) => findPendingSignatures(pool, before, limit),
     exports: (limit) => findWaitingExports(pool, before, limit),
     balances: (limit) => findUnobservedWallets(pool, before, limit),
-    lanes: (limit) => findUnfinishedLanes(pool, { quietMs: 60_000, sentMs: 60_000 }, limit),
+    lanes: createFindUnfinishedLanes(pool, { quietMs: 60_000, sentMs: 60_000 }),
   }
   const isOf = (n: number) => (job: Job) =>
     [walletId(n), `1-${address(n)}`].includes(job.id) || job.id.endsWith(`_${n}`)

@@ -4,7 +4,7 @@ import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../../src/core/errors.ts'
 import { appendOnce } from '../../src/event-log/append-once.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { createLanesOf, findUnfinishedLanes } from '../../src/transactions/jobs.ts'
+import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support/calls.ts'
@@ -169,7 +169,7 @@ t.test('who waits for a transaction is found once it is decided, in whatever lan
     [one.address, other.address].toSorted(),
     'a lane once, however much waits in it',
   )
-  const unfinished = await findUnfinishedLanes(calls.pool, { quietMs: -1_000, sentMs: 10 ** 12 }, 10)
+  const unfinished = await createFindUnfinishedLanes(calls.pool, { quietMs: -1_000, sentMs: 10 ** 12 })(10)
   t.equal(unfinished.length, 2, 'and the sweeper finds both lanes whatever became of their jobs')
 })
 

@@ -57,7 +57,7 @@ export async function runSweeper(world: World, ports: PortsOf, isStopped: () => 
   }
 }
 
-/** As `findUnfinishedLanes` asks the database. */
+/** As `createFindUnfinishedLanes` asks the database. */
 function findUnfinished(ports: PortsOf): Job[] {
   const jobs = new Map<string, Job>()
   for (const row of ports.store.transactions.values()) {

@@ -1,0 +1,101 @@
+/** A row that another session keeps locked holds up the commits of its own wallet, and nobody else's. */
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { change } from '../../src/event-log/aggregate.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
+
+const CONTEXT = { metadata: { tenantId: 'acme', actor: 'test' }, now: '2026-01-01T00:00:00.000Z' }
+const OTHERS = 300
+
+function transferOf(walletId: string) {
+  const unknown = { id: newTransactionId(), state: transactionAggregate.initialState, version: 0, hash: '' }
+  const intent = transferIntent({ walletId })
+  const made = change(
+    transactionAggregate,
+    unknown,
+    { type: 'RequestTransaction', opening: 'TransferRequested', intent },
+    CONTEXT,
+  )
+  if (made === null) throw new Error('a request decides something')
+  return { changes: [made], guards: { wallet: { walletId, require: 'active' as const } } }
+}
+
+/** As an operator does in psql. @returns gives the row back */
+async function lockHolds(t: Test, { url }: TestLog, walletId: string): Promise<() => Promise<void>> {
+  const session = new pg.Client({ connectionString: url })
+  await session.connect()
+  let isOpen = true
+  const unlock = async () => {
+    if (!isOpen) return
+    isOpen = false
+    await session.query('COMMIT')
+    await session.end()
+  }
+  t.after(unlock)
+  await session.query('BEGIN')
+  const { rowCount } = await session.query('SELECT FROM wallet_holds WHERE wallet_id = $1 FOR UPDATE', [walletId])
+  t.ok(rowCount, 'there is a row to lock')
+  return unlock
+}
+
+async function withTwoWallets(t: Test): Promise<TestLog> {
+  const test = await withLog(t)
+  for (const [n, walletId] of ['wal_1', 'wal_2'].entries()) {
+    await seedWallet(test.pool, { walletId, balance: 10n ** 12n, address: `0x${n}` })
+    await test.log.append(transferOf(walletId))
+  }
+  return test
+}
+
+const stateOf = (promise: Promise<unknown>) => {
+  const state = { is: 'open' }
+  promise.then(
+    () => {
+      state.is = 'appended'
+    },
+    (error: { code?: string }) => {
+      state.is = error.code ?? 'failed'
+    },
+  )
+  return state
+}
+
+t.test('commits of other wallets are appended while one wallet waits for a lock', async (t) => {
+  const test = await withTwoWallets(t)
+  const unlock = await lockHolds(t, test, 'wal_1')
+  const locked = [transferOf('wal_1'), transferOf('wal_1')].map((commit) => test.log.append(commit))
+  const states = locked.map(stateOf)
+  // In one batch with the first of them, and in batches after it.
+  await Promise.all(Array.from({ length: OTHERS }, () => test.log.append(transferOf('wal_2'))))
+  const late = test.log.append(transferOf('wal_1'))
+  for (let round = 0; round < 20; round += 1) await test.log.append(transferOf('wal_2'))
+  t.strictSame(
+    states.map(({ is }) => is),
+    ['open', 'open'],
+    'the lock is still kept',
+  )
+  await unlock()
+  await Promise.all([...locked, late])
+  const { rows } = await test.pool.query(
+    'SELECT wallet_id, count(*)::int AS n FROM transactions GROUP BY wallet_id ORDER BY wallet_id',
+  )
+  t.strictSame(rows, [
+    { wallet_id: 'wal_1', n: 4 },
+    { wallet_id: 'wal_2', n: OTHERS + 21 },
+  ])
+})
+
+t.test('a lock that is kept ends the wait of its own wallet with an error that says so', async (t) => {
+  const test = await withTwoWallets(t)
+  const unlock = await lockHolds(t, test, 'wal_1')
+  await t.rejects(test.log.append(transferOf('wal_1')), { code: 'database_busy', retryable: true })
+  // It is known by now: nobody else waits for it even once.
+  const refused = test.log.append(transferOf('wal_1'))
+  const state = stateOf(refused)
+  await test.log.append(transferOf('wal_2'))
+  t.equal(state.is, 'open')
+  await unlock()
+  await refused
+  await test.log.append(transferOf('wal_1'))
+})

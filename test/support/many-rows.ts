@@ -1,0 +1,49 @@
+/** Rows of read models by the ten thousand, written past the log: for tests of what is read of them. */
+import type { Pool } from 'pg'
+import { TEST_CHAIN } from './log.ts'
+
+/** In SQL: the address of a number, in a row from 0x1000…0001 on, as recorded. */
+export const addressOf = (n: string) => `'0x1' || lpad(to_hex(${n}), 39, '0')`
+
+export type ManyWallets = { readonly count: number; readonly tenants?: number; readonly chainId?: number }
+
+/** Wallets `wal_0000001` and so on, of the tenants `tenant_0` and so on in turn. */
+export async function insertWallets(
+  pool: Pool,
+  { count, tenants = 1, chainId = TEST_CHAIN }: ManyWallets,
+): Promise<void> {
+  await pool.query(
+    `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version)
+     SELECT 'wal_' || lpad(n::text, 7, '0'), 'tenant_' || n % $3, 'hd', 'ethereum', 'mainnet', $2, ${addressOf('n')}, '', 'active', now(), 1
+       FROM generate_series(1, $1::integer) AS n`,
+    [count, chainId, tenants],
+  )
+}
+
+export type ManyTransactions = {
+  /** SQL of a number `n`: which wallet sends, counted from 1. */
+  readonly wallet: string
+  readonly count: number
+  readonly state: string
+  /** SQL of a number `n`. */
+  readonly nonce?: string
+  readonly block?: string
+  /** Distinguishes what is inserted in several calls. */
+  readonly prefix?: string
+  readonly tenant?: string
+}
+
+/** Transactions that changed an hour ago. */
+export async function insertTransactions(pool: Pool, many: ManyTransactions): Promise<void> {
+  const { wallet, count, state, nonce = 'NULL', block = 'NULL', prefix = 'tx', tenant = 'tenant_0' } = many
+  await pool.query(
+    `INSERT INTO transactions (transaction_id, tenant_id, wallet_id, network, environment, chain_id, type, state, status, from_address,
+                               to_address, asset_id, asset_symbol, asset_decimals, amount, gas_priority, nonce, block_number, block_hash,
+                               hashes, fee_estimated, history, estimated_completion_at, created_at, updated_at, version)
+     SELECT $3 || lpad(n::text, 8, '0'), $4, 'wal_' || lpad((${wallet})::text, 7, '0'), 'ethereum', 'mainnet', $2, 'TRANSFER', $5, 'pending',
+            ${addressOf(`(${wallet})::integer`)}, '0x', 'eip155:1/slip44:60', 'ETH', 18, 1, 'medium', ${nonce}, ${block},
+            CASE WHEN ${block} IS NULL THEN NULL ELSE '0x' END, '[]', 1, '[]', now(), now(), now() - interval '1 hour', 1
+       FROM generate_series(1, $1::integer) AS n`,
+    [count, TEST_CHAIN, prefix, tenant, state],
+  )
+}
