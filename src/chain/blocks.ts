@@ -2,6 +2,7 @@
  * Whole blocks with their receipts, proven to belong together: every receipt names the hash of its block and every block the
  * hash of the one before. What a reorg tore apart while it was being read is cut off, never mixed.
  */
+import { type Authorization, readAuthorizations } from './authorizations.ts'
 import { readCount, readLower, readQuantity, toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
 import { isUnsupported } from './rpc-errors.ts'
@@ -28,6 +29,8 @@ export type BlockTransaction = {
   /** Wei for one unit of gas, the tip included. */
   readonly effectiveGasPrice: bigint
   readonly logs: readonly ChainLogEntry[]
+  /** Of EIP-7702: empty in most. */
+  readonly authorizations: readonly Authorization[]
 }
 
 export type BlockRef = { readonly number: number; readonly hash: string }
@@ -205,6 +208,7 @@ function readTransaction(raw: Raw, receipt: Raw): BlockTransaction {
     gasUsed: readQuantity(receipt.gasUsed, 'gas used'),
     effectiveGasPrice: readQuantity(receipt.effectiveGasPrice ?? raw.gasPrice, 'a gas price'),
     logs: logs.filter(isRaw).map(readLog),
+    authorizations: readAuthorizations(raw),
   }
 }
 

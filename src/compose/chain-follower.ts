@@ -21,13 +21,14 @@ import { createWalkedBlocks } from '../follower/cursor.ts'
 import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
 import { observeOwnership, unwindOwnership } from '../nft/ownership/observe-blocks.ts'
 import { createBlockReads } from '../transactions/block-reads.ts'
+import { createForeignNonceRows, pruneForeignNonces } from '../transactions/foreign-nonces.ts'
 import {
   type ObservePorts,
   observeTransactions,
   settleTransactions,
   unwindTransactions,
 } from '../transactions/observe-blocks.ts'
-import { resolveNonces } from '../transactions/resolve-nonces.ts'
+import { createResolveNonces, type ResolveNonces, type ResolveNoncesPorts } from '../transactions/resolve-nonces.ts'
 import type { Kernel } from './kernel.ts'
 import { createReorgReport } from './reorg-report.ts'
 import type { Work } from './run-process.ts'
@@ -39,6 +40,8 @@ const PRICE_INTERVAL_MS = 60_000
 /** What logs do not show (internal calls) is found within this time. */
 const RECONCILE_INTERVAL_MS = 60_000
 const NONCE_INTERVAL_MS = 10_000
+/** Records of nonces that nobody waits for are few, and are kept for days. */
+const FORGET_INTERVAL_MS = 3_600_000
 /** How soon a token is tried again whose time has come. */
 const UNREAD_INTERVAL_MS = 2_000
 
@@ -97,6 +100,7 @@ async function followAndTend(
   const reconcile = createReconcile({ pool, log, ...balances })
   const retryTokens = createRetryTokens({ pool, ...balances })
   const refreshPrices = createRefreshPrices({ pool, clock })
+  const resolve = composeResolve(kernel, chain, { ...ports, inTurn })
   const tend = (name: string, intervalMs: number, task: () => Promise<unknown>) =>
     repeat(task, {
       intervalMs,
@@ -111,7 +115,10 @@ async function followAndTend(
       if (settled.length > 0) logger.info({ network, tokens: settled }, 'tokens are read again')
       if (failed.length > 0) logger.warn({ network, tokens: failed }, 'tokens could not be read, they are tried again')
     }),
-    tend('nonces', NONCE_INTERVAL_MS, () => lookForLostNonces(kernel, chain, { ...ports, inTurn }, lease)),
+    tend('nonces', NONCE_INTERVAL_MS, () => lookForLostNonces(kernel, chain, lease, resolve)),
+    tend('old nonces', FORGET_INTERVAL_MS, async () =>
+      pruneForeignNonces(pool, chainId, (await walked.cursor(chainId))?.number ?? 0),
+    ),
   ]
   const recordedBlocks = (upTo: number) => ports.reads.recordedBlocks(chainId, upTo)
   const observing = observersOf(kernel, chain, balances, ports)
@@ -125,19 +132,31 @@ async function followAndTend(
 
 type Turns = <Result>(task: () => Promise<Result>) => Promise<Result>
 
+function composeResolve(
+  kernel: Kernel,
+  { client, settings }: ChainClient,
+  observing: ObservePorts & { readonly inTurn: Turns },
+): ResolveNonces {
+  const { pool, logger } = kernel
+  const { chainId, network } = settings
+  const onUnknown: ResolveNoncesPorts['onUnknown'] = ({ address, nonce }, err) =>
+    logger.warn({ err, network, address, nonce }, 'what used a nonce was not found, it is searched for again')
+  const walkedHash = createWalkedBlocks(pool).hash
+  return createResolveNonces({ ...observing, client, walkedHash, onUnknown }, chainId)
+}
+
 async function lookForLostNonces(
   kernel: Kernel,
   chain: ChainClient,
-  observing: ObservePorts & { readonly inTurn: Turns },
   lease: Lease,
+  resolve: ResolveNonces,
 ): Promise<void> {
   const { pool, config, logger } = kernel
   const { chainId, network, confirmations } = chain.settings
   const walked = createWalkedBlocks(pool)
   const finalized = ((await walked.cursor(chainId))?.number ?? 0) - confirmations
   if (finalized <= 0) return
-  const ports = { ...observing, client: chain.client, walkedHash: walked.hash }
-  const { lost, found } = await resolveNonces(ports, chainId, finalized, config.rebroadcastAfterMs, lease)
+  const { lost, found } = await resolve(finalized, config.rebroadcastAfterMs, lease)
   if (lost > 0)
     logger.warn({ network, transactions: lost }, 'others sent from wallets of ours: their nonces are given anew')
   if (found > 0)
@@ -161,6 +180,7 @@ function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balanc
   const balanceObserver = createBalanceObserver({ pool, ...balances })
   const observers: BlockObserver[] = [
     {
+      rows: createForeignNonceRows(ports.reads, chainId),
       observe: (blocks) => observeTransactions(ports, chainId, blocks),
       unwind: async (ancestor, head) => {
         const changes = await unwindTransactions(ports, chainId, { ancestor, head })

@@ -15,6 +15,7 @@ export type ReadModelTable =
   | 'assets'
   | 'chain_blocks'
   | 'chain_cursors'
+  | 'foreign_nonces'
   | 'nft_metadata'
   | 'nft_pins'
   | 'nft_collections'

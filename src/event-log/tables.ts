@@ -43,6 +43,7 @@ export const BESIDE_THE_LOG = {
   chain_blocks: 'seen on the chain; an export carries them',
   chain_cursors: 'how far the follower has walked; an export carries them',
   checkpoints: 'how far subscriptions have read; they begin anew elsewhere, and what they queue again changes nothing',
+  foreign_nonces: 'seen on the chain: where to look for what used a nonce; what is missing is searched for',
   heartbeats: 'which processes live',
   leases: 'who may act alone now',
   nft_pins: 'what the IPFS node confirmed; an import has everything pinned anew',

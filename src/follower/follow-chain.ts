@@ -8,7 +8,7 @@ import type { Block, BlockRef } from '../chain/blocks.ts'
 import { createFollower, type FollowStep } from '../chain/follow.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
-import { type Change, change } from '../event-log/aggregate.ts'
+import { type Change, change, type ReadModelRow } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import { pause } from '../event-log/lead.ts'
@@ -30,6 +30,8 @@ type Taken = Extract<FollowStep, { readonly type: 'advance' | 'reorg' }>
 
 /** What a capability makes of blocks. Changes of all observers must be of different streams. */
 export type BlockObserver = {
+  /** Rows beside the log, committed with the blocks that they are about. */
+  readonly rows?: (blocks: readonly Block[]) => Promise<readonly ReadModelRow[]>
   readonly observe: (blocks: readonly Block[]) => Promise<readonly Change[]>
   /** All above the ancestor is no longer in the chain; `head` is the newest block of the branch that was left. */
   readonly unwind: (ancestor: number, head: number) => Promise<readonly Change[]>
@@ -105,7 +107,9 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
       const passed = crosses(cursor.number, last.number, ADVANCED_EVERY_BLOCKS)
       const fact: ChainEvent = { type: 'FollowerAdvanced', data: { block: ref(last), advancedAt: log.now() } }
       const changes = [...observed.flat(), ...(passed ? await chainChange(ports, fact) : [])]
+      const beside = await Promise.all(ports.observers.map(({ rows }) => rows?.(step.blocks) ?? []))
       const rows = [
+        ...beside.flat(),
         ...step.blocks.map((block) => blockRow(chainId, block)),
         cursorRow(chainId, last, step.head.number, log.now()),
       ]

@@ -3,7 +3,7 @@ import { recoverAddress } from 'ethers/transaction'
 
 const SIGNATURE = /^0x[0-9a-f]{128}1[bc]$/
 /** EIP-2: of the two values of s that both verify, the lower one counts. */
-const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+export const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /**
  * The address whose key made a signature over a digest.

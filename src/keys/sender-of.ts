@@ -1,7 +1,7 @@
 /** Who sends signed bytes: what they are asked before anybody appends or sends them. */
 import { decodeRlp, hexlify, keccak256 } from 'ethers'
-import { recover } from 'tiny-secp256k1'
 import { encodeFields, typed } from './eip1559.ts'
+import { recoveredAddress } from './recovered-address.ts'
 import type { UnsignedTransaction } from './signer.ts'
 
 /** Fields of EIP-1559 before the signature, and with it. */
@@ -28,14 +28,7 @@ export function senderOf(transaction: UnsignedTransaction, rawTransaction: strin
   if (!isAsked || (parity !== '0x' && parity !== '0x01') || typeof r !== 'string' || typeof s !== 'string') return null
   const signature = Buffer.from(r.slice(2).padStart(64, '0') + s.slice(2).padStart(64, '0'), 'hex')
   const digest = Buffer.from(keccak256(typed(unsigned)).slice(2), 'hex')
-  if (signature.length !== 64) return null
-  try {
-    const publicKey = recover(digest, signature, parity === '0x' ? 0 : 1, false)
-    return publicKey === null ? null : `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
-  } catch {
-    // r or s is no number of the curve.
-    return null
-  }
+  return recoveredAddress(digest, signature, parity === '0x' ? 0 : 1)
 }
 
 function fieldsOf(rawTransaction: string): readonly unknown[] | null {

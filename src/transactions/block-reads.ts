@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { BlockRef } from '../chain/blocks.ts'
-import { unchangedFor } from './lanes.ts'
+import { IN_FLIGHT, unchangedFor } from './lanes.ts'
 
 /** More than this settle with the next step of the follower. */
 const MAX_SETTLED = 5_000
@@ -12,12 +12,20 @@ const MAX_SETTLED = 5_000
 const QUIET_LANES = 200
 /** Transactions of each of them: a nonce that is lost is below all that waits for it. */
 const QUIET_PER_LANE = 4
+/** Blocks of others' transactions that are read in one round. */
+const MAX_FOREIGN = 64
 /** Blocks in one page: as many headers are read in a batch. */
 const BLOCKS_OF_PAGE = 64
 
 export type SentBy = { readonly address: string; readonly nonce: number }
 
 export type QuietTransaction = { readonly id: string; readonly address: string; readonly nonce: number }
+
+/** A nonce that was used in a block. */
+export type UsedNonce = SentBy & { readonly hash: string; readonly block: number }
+
+/** A transaction of ours whose nonce others are recorded to have used in a block. */
+export type ContestedNonce = QuietTransaction & { readonly block: number }
 
 export type BlockReads = {
   /** Which of these addresses, in lower case, are wallets of ours: as recorded. */
@@ -35,6 +43,17 @@ export type BlockReads = {
    * round looks at. The next call goes on behind the lane that this one ended with.
    */
   readonly quiet: (chainId: number, unchangedMs: number) => Promise<QuietTransaction[]>
+  /** Of these, what no bytes of ours did. */
+  readonly notOurs: <Used extends UsedNonce>(chainId: number, used: readonly Used[]) => Promise<Used[]>
+  /**
+   * Transactions that are in no block and whose nonce others are recorded to have used in this block or below, by id and
+   * block, after a place in that order: as many as one round looks at, fewer only at the end.
+   */
+  readonly contested: (
+    chainId: number,
+    upTo: number,
+    after: Pick<ContestedNonce, 'id' | 'block'>,
+  ) => Promise<ContestedNonce[]>
 }
 
 export function createBlockReads(pool: Pool): BlockReads {
@@ -86,6 +105,38 @@ export function createBlockReads(pool: Pool): BlockReads {
         values: [chainId, upTo],
       })
       return rows.map((row) => ({ number: Number(row.block_number), hash: row.block_hash }))
+    },
+    async notOurs(chainId, used) {
+      const { rows } = await pool.query<{ n: string }>({
+        name: 'nonces_not_ours',
+        text: `SELECT used.n FROM unnest($2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY AS used(address, nonce, hash, n)
+                WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.chain_id = $1 AND t.from_address = used.address
+                  AND t.nonce = used.nonce AND t.hashes::jsonb ? used.hash OFFSET 0)`,
+        values: [
+          chainId,
+          used.map(({ address }) => address),
+          used.map(({ nonce }) => nonce),
+          used.map(({ hash }) => hash),
+        ],
+      })
+      return rows.flatMap(({ n }) => used[Number(n) - 1] ?? [])
+    },
+    async contested(chainId, upTo, after) {
+      const { rows } = await pool.query<{ transaction_id: string; address: string; nonce: string; block: string }>({
+        name: 'contested_nonces',
+        text: `SELECT t.transaction_id, f.address, f.nonce, f.block_number AS block FROM transactions t
+                 JOIN foreign_nonces f ON f.chain_id = t.chain_id AND f.address = t.from_address AND f.nonce = t.nonce
+                WHERE t.chain_id = $1 AND t.state IN ${IN_FLIGHT} AND f.block_number <= $2
+                  AND (t.transaction_id, f.block_number) > ($3, $4::bigint)
+                ORDER BY t.transaction_id, f.block_number LIMIT ${MAX_FOREIGN}`,
+        values: [chainId, upTo, after.id, after.block],
+      })
+      return rows.map((row) => ({
+        id: row.transaction_id,
+        address: row.address,
+        nonce: Number(row.nonce),
+        block: Number(row.block),
+      }))
     },
     async quiet(chainId, unchangedMs) {
       const quiet = `chain_id = $1 AND state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND ${unchangedFor('$2')}`

@@ -14,6 +14,7 @@ import type {
   RecordedQuote,
   ReplacementPurpose,
   SignedBytes,
+  TakenBy,
   TransactionEvent,
 } from './events.ts'
 import {
@@ -47,6 +48,7 @@ export type TransactionCommand =
       readonly type: 'RecordForeignNonce'
       readonly nonce: number
       readonly finalizedBlock: number
+      readonly takenBy: TakenBy
       readonly now: string
     }
 
@@ -217,23 +219,30 @@ function requestSpeedUp(
 }
 
 function recordForeignNonce(
-  command: { readonly nonce: number; readonly finalizedBlock: number; readonly now: string },
+  {
+    nonce,
+    finalizedBlock,
+    takenBy,
+    now,
+  }: {
+    readonly nonce: number
+    readonly finalizedBlock: number
+    readonly takenBy: TakenBy
+    readonly now: string
+  },
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
-  if (!isUnmined(transaction) || newestAttempt(transaction)?.nonce !== command.nonce) return []
+  if (!isUnmined(transaction) || newestAttempt(transaction)?.nonce !== nonce) return []
   const consumed: TransactionEvent = {
     type: 'NonceConsumedExternally',
-    data: { nonce: command.nonce, finalizedBlock: command.finalizedBlock, foundAt: command.now },
+    data: { nonce, finalizedBlock, takenBy, foundAt: now },
   }
   // A filler whose nonce another one took has nothing left to do.
   if (transaction.cancellationRequested || transaction.type === 'NONCE_FILL') {
-    return [consumed, { type: 'TransactionCancelled', data: { hash: null, cancelledAt: command.now } }]
+    return [consumed, { type: 'TransactionCancelled', data: { hash: null, cancelledAt: now } }]
   }
   const foreignNonces = new Set(transaction.abandoned.map(({ nonce }) => nonce)).size + 1
   if (foreignNonces < MAX_FOREIGN_NONCES) return [consumed]
   const message = `Others sent from this address and took the nonce ${foreignNonces} times: let one program alone send from it.`
-  return [
-    consumed,
-    { type: 'TransactionFailed', data: { code: 'nonce_conflict_external', message, failedAt: command.now } },
-  ]
+  return [consumed, { type: 'TransactionFailed', data: { code: 'nonce_conflict_external', message, failedAt: now } }]
 }

@@ -155,10 +155,18 @@ export type TransactionFailed = Event<'TransactionFailed', { code: FailureCode; 
 export type CancellationRequested = Event<'CancellationRequested', { requestedAt: string }>
 export type SpeedUpRequested = Event<'SpeedUpRequested', { gasPriority: GasPriority; requestedAt: string }>
 export type TransactionCancelled = Event<'TransactionCancelled', { hash: string | null; cancelledAt: string }>
+/** The transaction that used a nonce, or carried an authorization that did (EIP-7702), and its block. */
+export type TakenBy = { readonly hash: string; readonly blockNumber: number }
 /** Proof that another transaction took the nonce, in a finalized block: only now may a new nonce be signed. */
 export type NonceConsumedExternally = Event<
   'NonceConsumedExternally',
-  { nonce: number; finalizedBlock: number; foundAt: string }
+  {
+    nonce: number
+    finalizedBlock: number
+    foundAt: string
+    /** Where the proof is; missing in what was recorded before it was named. */
+    takenBy?: TakenBy
+  }
 >
 
 /** The outcomes that a block gives. */

@@ -1,29 +1,70 @@
 /**
- * Finds the transaction of a chain that used a nonce of an account. Nodes tell how many transactions an account had sent
- * at each block, so the block is found by halving and only that one is read.
+ * Finds what used a nonce of an account: a transaction that the account sent, or an authorization that it signed (EIP-7702) and
+ * anybody sent. The proof is in a block, which every node keeps. Which block it is, the log or the follower's records say; only
+ * where they do not, it is found by halving, and the node must still have the states of the blocks between.
  */
-import { readCount, toQuantity } from '../chain/hex.ts'
-import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { type Authorization, readAuthorizations } from '../chain/authorizations.ts'
+import { readCount, readLower, toQuantity } from '../chain/hex.ts'
+import { type RpcReader, resultValue, rpcCall } from '../chain/json-rpc.ts'
+import { authorityOf } from '../keys/authority-of.ts'
+import { sameHex } from '../keys/coverage.ts'
 
-export type Consumer = { readonly hash: string; readonly blockNumber: number; readonly blockHash: string }
-
-export type AccountNonce = { readonly address: string; readonly nonce: number }
-
-type RawBlock = {
+/** What stands in a block. */
+export type Consumer = {
+  readonly kind: 'transaction' | 'authorization'
+  readonly nonce: number
   readonly hash: string
-  readonly transactions: readonly { readonly hash: string; readonly from: string; readonly nonce: string }[]
+  readonly blockNumber: number
+  readonly blockHash: string
+  /** What the transaction does; that with an authorization in it may be of any sender. */
+  readonly to: string | null
+  readonly value: bigint
+  readonly input: string
+}
+
+export type AccountNonce = { readonly chainId: number; readonly address: string; readonly nonce: number }
+
+type Raw = Readonly<Record<string, unknown>>
+
+/**
+ * What used the nonce in this block; `null` when the node shows nothing there.
+ *
+ * An authorization alone is no proof: one that came too early or too late used nothing. It counts where the account's count
+ * of transactions is past the nonce, and none of our own versions has a receipt.
+ *
+ * @throws Unavailable
+ */
+export async function consumerIn(client: RpcReader, account: AccountNonce, block: number): Promise<Consumer | null> {
+  const raw = (await rpcCall(client, 'eth_getBlockByNumber', [toQuantity(block), true])) as Raw | null
+  const transactions = Array.isArray(raw?.transactions) ? (raw.transactions as Raw[]) : []
+  const sent = transactions.find((transaction) => isSent(transaction, account))
+  const found = sent ?? transactions.find((transaction) => isAuthorized(transaction, account))
+  if (raw === null || found === undefined) return null
+  return {
+    kind: sent === undefined ? 'authorization' : 'transaction',
+    nonce: account.nonce,
+    hash: readLower(found.hash, 'a transaction hash'),
+    blockNumber: block,
+    blockHash: readLower(raw.hash, 'a block hash'),
+    to: typeof found.to === 'string' ? found.to : null,
+    value: BigInt(String(found.value)),
+    input: String(found.input),
+  }
 }
 
 /**
+ * Searches by halving.
+ *
  * @param highest a block at which the nonce is used; the search begins there and widens downwards
- * @returns `null` when the node says that the nonce is used and shows no transaction that used it: that proves nothing
+ * @returns `null` when the node says that the nonce is used and shows nothing that used it: that proves nothing
  * @throws Unavailable, or ChainRefused when the node no longer has the state of a block
  */
 export async function findConsumer(
   client: RpcReader,
-  { address, nonce }: AccountNonce,
+  account: AccountNonce,
   highest: number,
 ): Promise<Consumer | null> {
+  const { address, nonce } = account
   const isUsedAt = async (block: number): Promise<boolean> => {
     const count = await rpcCall(client, 'eth_getTransactionCount', [address, toQuantity(block)])
     return readCount(count, 'a transaction count') > nonce
@@ -42,11 +83,30 @@ export async function findConsumer(
     if (await isUsedAt(middle)) used = middle
     else unused = middle
   }
-  const block = (await rpcCall(client, 'eth_getBlockByNumber', [toQuantity(used), true])) as RawBlock | null
-  const found = block?.transactions.find(
-    (transaction) =>
-      transaction.from.toLowerCase() === address.toLowerCase() && readCount(transaction.nonce, 'a nonce') === nonce,
+  return consumerIn(client, account, used)
+}
+
+/** The block of each transaction that the node has in one; those that it does not know are missing. @throws Unavailable */
+export async function blocksOf(client: RpcReader, hashes: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const answers = await client.batch(hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
+  const found = hashes.flatMap((hash, index) => {
+    const receipt = resultValue(answers[index], 'eth_getTransactionReceipt') as Raw | null
+    return receipt === null ? [] : [[hash, readCount(receipt.blockNumber, 'a block number')] as const]
+  })
+  return new Map(found)
+}
+
+/** Whether an authorization is one that this chain may take. */
+export function isForChain({ chainId }: Authorization, chain: number): boolean {
+  return chainId === 0n || chainId === BigInt(chain)
+}
+
+function isSent(transaction: Raw, { address, nonce }: AccountNonce): boolean {
+  return sameHex(transaction.from, address) && readCount(transaction.nonce, 'a nonce') === nonce
+}
+
+function isAuthorized(transaction: Raw, { chainId, address, nonce }: AccountNonce): boolean {
+  return readAuthorizations(transaction).some(
+    (item) => item.nonce === BigInt(nonce) && isForChain(item, chainId) && sameHex(authorityOf(item), address),
   )
-  if (block === null || found === undefined) return null
-  return { hash: found.hash.toLowerCase(), blockNumber: used, blockHash: block.hash.toLowerCase() }
 }

@@ -51,7 +51,8 @@ export type LaneReads = {
 /** Strangers' transactions that a reorg took back: a handful. */
 const MAX_GAPS = 16
 
-const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
+/** States with signed bytes in no block, as a list of SQL. */
+export const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
 const UNMINED = `('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
 const UNSENT = `('signed', 'replaced', 'reorged', 'awaiting_funds')`
 

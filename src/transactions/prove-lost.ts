@@ -10,7 +10,7 @@ import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { ChainRefused } from '../core/errors.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { buildCall, type Call } from './build-call.ts'
-import { findConsumer } from './find-consumer.ts'
+import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
 import type { KnownTransaction } from './state.ts'
 
 /** Nothing that was proven becomes untrue: it was final. */
@@ -34,15 +34,17 @@ export function createProveLost({ chainOf }: ProveLostPorts): ProveLost {
 
   return async (transaction) => {
     const { chainId, from } = transaction.intent
-    for (const nonce of new Set(transaction.abandoned.map((attempt) => attempt.nonce))) {
+    for (const [nonce, takenIn] of new Map(transaction.abandoned.map((attempt) => [attempt.nonce, attempt.takenIn]))) {
       const call = buildCall(transaction)
       const name = `${chainId} ${from} ${nonce} ${call.to} ${call.value} ${call.data}`
       if (proven.has(name)) continue
       const chain = chainOf(chainId)
       if (chain === null) return `no node of chain ${chainId} is configured to prove that nonce ${nonce} is lost`
-      const taker = await takerOf(chain, { address: from, nonce })
+      const own = transaction.abandoned.filter((attempt) => attempt.nonce === nonce).map(({ hash }) => hash)
+      const taker = await takerOf(chain, { chainId, address: from, nonce }, takenIn, own)
       if (typeof taker === 'string') return taker
-      if (isCall(taker, call)) return `nonce ${nonce} was taken by this very call: it is done`
+      if (taker.kind === 'transaction' && isCall(taker, call))
+        return `nonce ${nonce} was taken by this very call: it is done`
       if (transaction.abandoned.some(({ hash }) => sameHex(hash, taker.hash)))
         return `nonce ${nonce} was taken by bytes of its own`
       proven.set(name, true)
@@ -51,30 +53,35 @@ export function createProveLost({ chainOf }: ProveLostPorts): ProveLost {
   }
 }
 
-type Taker = { readonly hash: string; readonly to: string | null; readonly value: string; readonly input: string }
-
-/** What took a nonce; in words why it is not known. */
+/**
+ * What took a nonce; in words why it is not known.
+ *
+ * @param takenIn the block that the log names; the block itself is the proof
+ */
 async function takerOf(
   { client, confirmations }: { readonly client: RpcReader; readonly confirmations: number },
-  account: { readonly address: string; readonly nonce: number },
-): Promise<Taker | string> {
+  account: AccountNonce,
+  takenIn: number | null,
+  own: readonly string[],
+): Promise<Consumer | string> {
   const missing = `the chain does not show that another transaction took nonce ${account.nonce}`
   try {
     const head = readCount(await rpcCall(client, 'eth_blockNumber', []), 'a block number')
     const deep = Math.max(0, head - confirmations)
+    const isDeep = takenIn !== null && takenIn <= deep
+    const named = isDeep ? await consumerIn(client, account, takenIn) : null
+    if (named?.kind === 'transaction') return named
     const used = await rpcCall(client, 'eth_getTransactionCount', [account.address, toQuantity(deep)])
     if (readCount(used, 'a transaction count') <= account.nonce) return missing
-    const consumer = await findConsumer(client, account, deep)
-    if (consumer === null) return missing
-    const { hash } = consumer
-    const taker = (await rpcCall(client, 'eth_getTransactionByHash', [hash])) as Omit<Taker, 'hash'> | null
-    return taker === null ? missing : { ...taker, hash }
+    if (named === null) return (await findConsumer(client, account, deep)) ?? missing
+    // An authorization that is in a block need not have used the nonce: ours may have done so before.
+    return (await blocksOf(client, own)).size === 0 ? named : `nonce ${account.nonce} was taken by bytes of its own`
   } catch (error) {
     if (error instanceof ChainRefused) return `${missing}: ${error.message}`
     throw error
   }
 }
 
-function isCall(taker: Taker, { to, value, data }: Call): boolean {
-  return sameHex(taker.to, to) && BigInt(taker.value) === value && sameHex(taker.input, data)
+function isCall(taker: Consumer, { to, value, data }: Call): boolean {
+  return sameHex(taker.to, to) && taker.value === value && sameHex(taker.input, data)
 }

@@ -1,23 +1,29 @@
 /**
- * Finds what took a nonce of ours whose transaction nobody saw in a block. If it is a stranger's transaction, the proof is
- * that transaction itself, in a finalized block: a count that is past the nonce, or a receipt that is missing, may be a node
- * that lost or lags. If it is ours, its block was never looked at, and is now.
+ * Finds what took a nonce of ours whose transaction nobody saw in a block. If it is a stranger's, the proof is what stands in a
+ * finalized block: a count that is past the nonce, or a receipt that is missing, may be a node that lost or lags. If it is ours,
+ * its block was never looked at, and is now.
+ *
+ * First comes what the follower recorded when it walked the blocks: that needs no state of the past. What nobody recorded is
+ * searched for. Neither of them stops at what cannot be found: the next round goes on after it.
  *
  * Invariant: this is the only proof on which a new nonce may be signed.
  */
 import { type Block, readBlocks } from '../chain/blocks.ts'
-import { toQuantity } from '../chain/hex.ts'
+import { readCount, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, resultValue } from '../chain/json-rpc.ts'
+import { Unavailable } from '../core/errors.ts'
 import type { Change, Loaded } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { type Consumer, findConsumer } from './find-consumer.ts'
+import type { QuietTransaction, SentBy } from './block-reads.ts'
+import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
 import { decideEach, type ObservePorts, observeTransactions } from './observe-blocks.ts'
 import { transactionAggregate } from './projection.ts'
-import { isUnmined, type TransactionState } from './state.ts'
+import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
 
 /** Nonces whose consumer is searched for in one round: some ten calls each, one after the other. */
 const MAX_SUSPECTS = 32
+const FIRST_CONTESTED = { id: '', block: -1 }
 
 export type ResolveNoncesPorts = ObservePorts & {
   readonly client: RpcReader
@@ -25,6 +31,8 @@ export type ResolveNoncesPorts = ObservePorts & {
   readonly walkedHash: (chainId: number, block: number) => Promise<string | null>
   /** Runs while no step over blocks is committed. */
   readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
+  /** Told of a nonce that is used and of which nothing is found, and why; it is looked at again in a later round. */
+  readonly onUnknown: (nonce: SentBy, error: unknown) => void
 }
 
 /** What a round found. */
@@ -41,30 +49,126 @@ export type Resolved = {
  * @param finalized number of a block that the follower has walked and that is deep enough to be final
  * @param quietMs transactions that changed less long ago are left alone: the follower may just be about to see them
  */
-export async function resolveNonces(
+export type ResolveNonces = (finalized: number, quietMs: number, lease: Lease) => Promise<Resolved>
+
+export function createResolveNonces(ports: ResolveNoncesPorts, chainId: number): ResolveNonces {
+  let contestedAfter = FIRST_CONTESTED
+  let round = 0
+
+  /** By transaction, what stands in the blocks that the follower noted. */
+  async function recorded(finalized: number): Promise<Map<string, Consumer>> {
+    const noted = await ports.reads.contested(chainId, finalized, contestedAfter)
+    contestedAfter = noted.at(-1) ?? FIRST_CONTESTED
+    const states = await statesOf(ports, noted)
+    return consumersOf(ports, noted, (item) =>
+      noteOf(ports.client, { chainId, ...item }, states.get(item.id), finalized),
+    )
+  }
+
+  /** By transaction, what a search finds for nonces that are used at the finalized block. */
+  async function searched(finalized: number, quietMs: number): Promise<Map<string, Consumer>> {
+    const quiet = await ports.reads.quiet(chainId, quietMs)
+    const used = await usedNonces(ports.client, [...new Set(quiet.map(({ address }) => address))], finalized)
+    const suspects = quiet.filter(({ address, nonce }) => nonce < (used.get(address) ?? 0))
+    // Each round begins at another place: what cannot be found must not keep the search from the others.
+    const from = suspects.length === 0 ? 0 : (round * MAX_SUSPECTS) % suspects.length
+    const now = [...suspects.slice(from), ...suspects.slice(0, from)].slice(0, MAX_SUSPECTS)
+    round += 1
+    const states = await statesOf(ports, now)
+    return consumersOf(ports, now, (item) => search(ports.client, { chainId, ...item }, states.get(item.id), finalized))
+  }
+
+  return async (finalized, quietMs, lease) => {
+    const known = await recorded(finalized)
+    const first = await settle(ports, chainId, known, finalized, lease)
+    const second = await settle(ports, chainId, await searched(finalized, quietMs), finalized, lease)
+    return { lost: first.lost + second.lost, found: first.found + second.found }
+  }
+}
+
+type Suspect = QuietTransaction & AccountNonce
+
+/** The block that the follower noted; an authorization in it counts only where none of ours can have used the nonce before. */
+async function noteOf(
+  client: RpcReader,
+  suspect: Suspect & { readonly block: number },
+  state: KnownTransaction | undefined,
+  finalized: number,
+): Promise<Consumer | null> {
+  if (state?.attempts[0]?.nonce !== suspect.nonce) return null
+  const consumer = await consumerIn(client, suspect, suspect.block)
+  if (consumer === null || consumer.kind === 'transaction') return consumer
+  const used = await usedNonces(client, [suspect.address], finalized)
+  if ((used.get(suspect.address) ?? 0) <= suspect.nonce) return null
+  return (await ownConsumer(client, suspect, state, finalized)) ?? consumer
+}
+
+async function search(
+  client: RpcReader,
+  suspect: Suspect,
+  state: KnownTransaction | undefined,
+  finalized: number,
+): Promise<Consumer | null> {
+  if (state?.attempts[0]?.nonce !== suspect.nonce) return null
+  return (await ownConsumer(client, suspect, state, finalized)) ?? findConsumer(client, suspect, finalized)
+}
+
+/** A version of ours that the node has in a block. */
+async function ownConsumer(
+  client: RpcReader,
+  suspect: Suspect,
+  { attempts }: KnownTransaction,
+  finalized: number,
+): Promise<Consumer | null> {
+  const blocks = await blocksOf(
+    client,
+    attempts.map(({ hash }) => hash),
+  )
+  for (const block of blocks.values()) if (block <= finalized) return consumerIn(client, suspect, block)
+  return null
+}
+
+/** What is found for each; one that fails keeps nobody from the others, a node that does not answer ends the round. */
+async function consumersOf<Item extends QuietTransaction>(
+  { onUnknown }: ResolveNoncesPorts,
+  items: readonly Item[],
+  find: (item: Item) => Promise<Consumer | null>,
+): Promise<Map<string, Consumer>> {
+  const consumers = new Map<string, Consumer>()
+  for (const item of items) {
+    try {
+      const consumer = await find(item)
+      if (consumer !== null) consumers.set(item.id, consumer)
+    } catch (error) {
+      if (error instanceof Unavailable) throw error
+      onUnknown(item, error)
+    }
+  }
+  return consumers
+}
+
+/** The transactions that are in no block, by id. */
+async function statesOf(
+  { log }: ResolveNoncesPorts,
+  items: readonly QuietTransaction[],
+): Promise<Map<string, KnownTransaction>> {
+  if (items.length === 0) return new Map()
+  const loaded = await log.loadMany(transactionAggregate, [...new Set(items.map(({ id }) => id))])
+  return new Map(
+    loaded.flatMap(({ id, state }) => (state.state === 'unknown' || !isUnmined(state) ? [] : [[id, state] as const])),
+  )
+}
+
+async function settle(
   ports: ResolveNoncesPorts,
   chainId: number,
+  consumers: ReadonlyMap<string, Consumer>,
   finalized: number,
-  quietMs: number,
   lease: Lease,
 ): Promise<Resolved> {
-  const { reads, log, client } = ports
-  const quiet = await reads.quiet(chainId, quietMs)
-  const used = await usedNonces(client, [...new Set(quiet.map(({ address }) => address))], finalized)
-  const suspects = quiet.filter(({ address, nonce }) => nonce < (used.get(address) ?? 0)).slice(0, MAX_SUSPECTS)
-  if (suspects.length === 0) return { lost: 0, found: 0 }
-  const loaded = await log.loadMany(
-    transactionAggregate,
-    suspects.map(({ id }) => id),
-  )
-  const consumers = new Map<string, Consumer>()
-  for (const { id, state } of loaded) {
-    const attempt = state.state === 'unknown' || !isUnmined(state) ? undefined : state.attempts[0]
-    if (state.state === 'unknown' || attempt === undefined) continue
-    const consumer = await findConsumer(client, { address: state.intent.from, nonce: attempt.nonce }, finalized)
-    if (consumer !== null) consumers.set(id, consumer)
-  }
   if (consumers.size === 0) return { lost: 0, found: 0 }
+  const { log } = ports
+  const loaded = await log.loadMany(transactionAggregate, [...consumers.keys()])
   const blocks = await missedBlocks(ports, loaded, consumers)
   // In turn: between the look at what was walked and the append, nothing that was walked may be undone.
   return ports.inTurn(async () => {
@@ -93,9 +197,10 @@ function strangersOf(
 ): Change<TransactionState>[] {
   return decideEach(log, loaded, (item) => {
     const consumer = consumers.get(item.id)
-    const nonce = item.state.state === 'unknown' ? undefined : item.state.attempts[0]?.nonce
-    if (consumer === undefined || nonce === undefined || isOurs(item, consumer) || !walked.has(item.id)) return null
-    return { type: 'RecordForeignNonce', nonce, finalizedBlock: finalized, now: log.now() }
+    if (consumer === undefined || isOurs(item, consumer) || !walked.has(item.id)) return null
+    const { nonce, hash, blockNumber } = consumer
+    const takenBy = { hash, blockNumber }
+    return { type: 'RecordForeignNonce', nonce, finalizedBlock: finalized, takenBy, now: log.now() }
   })
 }
 
@@ -130,6 +235,9 @@ async function usedNonces(
     addresses.map((address) => ({ method: 'eth_getTransactionCount', params: [address, toQuantity(block)] })),
   )
   return new Map(
-    addresses.map((address, index) => [address, Number(resultValue(answers[index], 'eth_getTransactionCount'))]),
+    addresses.map((address, index) => [
+      address,
+      readCount(resultValue(answers[index], 'eth_getTransactionCount'), 'a transaction count'),
+    ]),
   )
 }

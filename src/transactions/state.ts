@@ -28,6 +28,9 @@ export type Attempt = SignedBytes & {
   readonly submittedAt: string | null
 }
 
+/** `takenIn` is the block with what used the nonce; `null` where the log does not name it. */
+export type AbandonedAttempt = Attempt & { readonly takenIn: number | null }
+
 export type KnownTransaction = {
   readonly state: TransactionStateName
   readonly type: TransactionType
@@ -35,7 +38,7 @@ export type KnownTransaction = {
   /** Bytes signed for the present nonce, oldest first. Any one of them may be mined, and only one. */
   readonly attempts: readonly Attempt[]
   /** Bytes whose nonce another transaction took for ever. */
-  readonly abandoned: readonly Attempt[]
+  readonly abandoned: readonly AbandonedAttempt[]
   readonly inclusion: Inclusion | null
   readonly failure: { readonly code: FailureCode; readonly message: string } | null
   readonly cancellationRequested: boolean
@@ -151,12 +154,15 @@ function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, 
       return { ...before, speedUpRequested: event.data.gasPriority }
     case 'TransactionCancelled':
       return enter(before, 'cancelled', event.data.cancelledAt)
-    case 'NonceConsumedExternally':
+    case 'NonceConsumedExternally': {
+      const takenIn = event.data.takenBy?.blockNumber ?? null
+      const lost = before.attempts.map((attempt) => ({ ...attempt, takenIn }))
       return enter(
-        { ...before, attempts: [], abandoned: [...before.abandoned, ...before.attempts] },
+        { ...before, attempts: [], abandoned: [...before.abandoned, ...lost] },
         'requested',
         event.data.foundAt,
       )
+    }
     default:
       return assertNever(event)
   }

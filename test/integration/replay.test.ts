@@ -58,7 +58,13 @@ const command = (nonce: number): fc.Arbitrary<TransactionCommand> => {
     fc.constant<TransactionCommand>({ type: 'RequestCancellation', now }),
     fc.constant<TransactionCommand>({ type: 'RequestSpeedUp', gasPriority: 'high', now }),
     fc.constant<TransactionCommand>({ type: 'FailUnsigned', code: 'expired', message: 'late', now }),
-    fc.constant<TransactionCommand>({ type: 'RecordForeignNonce', nonce, finalizedBlock: 9, now }),
+    fc.constant<TransactionCommand>({
+      type: 'RecordForeignNonce',
+      nonce,
+      finalizedBlock: 9,
+      takenBy: { hash: '0xf', blockNumber: 8 },
+      now,
+    }),
   )
 }
 

@@ -45,6 +45,7 @@ export class SimulatedChain {
   #pool = new Map<string, Wire>()
   #left: readonly ChainBlock[] = []
   #highest = 0
+  #deepest = 0
   #baseFee = FIRST_BASE_FEE
 
   constructor(random: Random, confirmations: number) {
@@ -151,11 +152,17 @@ export class SimulatedChain {
     const taken = Math.min(depth, this.head().number - (fixed?.number ?? 0))
     if (taken <= 0) return 0
     this.#left = this.#blocks
+    this.#deepest = Math.max(this.#deepest, taken)
     const undone = this.#blocks.slice(-taken).flatMap(({ transactions }) => transactions)
     this.#blocks = this.#blocks.slice(0, -taken)
     for (const wire of undone)
       if (this.#random.chance(keeps) && !this.#pool.has(placeOf(wire))) this.#pool.set(placeOf(wire), wire)
     return taken
+  }
+
+  /** How many blocks the deepest reorg took so far. */
+  deepestReorg(): number {
+    return this.#deepest
   }
 
   /** Whether a stranger's transaction took this place for good. */

@@ -3,10 +3,12 @@ import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createInTurn } from '../../src/core/in-turn.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
+import { createForeignNonceRows } from '../../src/transactions/foreign-nonces.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../../src/transactions/observe-blocks.ts'
-import { resolveNonces } from '../../src/transactions/resolve-nonces.ts'
+import { createResolveNonces } from '../../src/transactions/resolve-nonces.ts'
+import { createBlockPort } from './block-port.ts'
 import { nodeOf } from './node.ts'
-import { createBlockPort, createLeasesPort, createLogPort, createWalkedPort, type PortsOf } from './ports.ts'
+import { createLeasesPort, createLogPort, createWalkedPort, type PortsOf } from './ports.ts'
 import { CHAIN_ID, CONFIRMATIONS, isExpected, LEASE_MS, REBROADCAST_AFTER_MS, type World } from './terms.ts'
 
 const SETTINGS: ChainSettings = {
@@ -85,6 +87,8 @@ async function tendNonces(
   const observing = observePorts(world, ports)
   const reads = { ...observing.reads, ...(world.mutant.missesBlocks ? { ownSenders: async () => [] } : {}) }
   const parts = { ...observing, reads, client: nodeOf(world, ports), walkedHash: walked.hash, inTurn }
+  const onUnknown = ({ nonce }: { nonce: number }) => scheduler.note(`  follower: what used ${nonce} is not found`)
+  const resolve = createResolveNonces({ ...parts, onUnknown }, CHAIN_ID)
   while (!signal.aborted) {
     try {
       await scheduler.call(
@@ -93,7 +97,7 @@ async function tendNonces(
       )
       const finalized = ((await walked.cursor(CHAIN_ID))?.number ?? 0) - CONFIRMATIONS
       if (signal.aborted || finalized <= 0) continue
-      await resolveNonces(parts, CHAIN_ID, finalized, REBROADCAST_AFTER_MS, lease)
+      await resolve(finalized, REBROADCAST_AFTER_MS, lease)
     } catch (error) {
       scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`)
       if (!isExpected(error)) throw error
@@ -112,6 +116,7 @@ function partsOf(world: World, ports: PortsOf) {
     settings: SETTINGS,
     observers: [
       {
+        rows: createForeignNonceRows(observing.reads, CHAIN_ID),
         observe: (blocks: Parameters<typeof observeTransactions>[2]) =>
           observeTransactions(observing, CHAIN_ID, blocks),
         unwind: async (ancestor: number, head: number) =>

@@ -18,6 +18,9 @@ type NodeSettings = {
   readonly chain: SimulatedChain
   readonly random: Random
   readonly faults: () => boolean
+  /** How many hashes the follower keeps, and the block at which it began: what is below it never saw. */
+  readonly keptHashes: number
+  readonly firstWalked: () => number
   /** Told of all bytes that anybody hands in, before the node looks at them. */
   readonly onSent: (wire: Wire) => void
 }
@@ -40,14 +43,17 @@ const LIES = [
 ]
 
 function createNode(settings: NodeSettings): Node {
-  const { actor, scheduler, chain, random, faults } = settings
+  const { actor, scheduler, chain, random, faults, keptHashes, firstWalked } = settings
   const ask = <T>(label: string, effect: () => T) =>
     scheduler.call({ actor, label, weight: 1, fallible: false }, effect)
 
   function answerAll(requests: readonly RpcRequest[]): RpcResult[] {
     if (faults() && random.chance(0.03)) return requests.map(() => silence('timeout'))
     const view = viewOf(settings)
-    return requests.map((request) => (faults() && random.chance(0.005) ? silence('overloaded') : answer(view, request)))
+    const keepsStates = chain.deepestReorg() >= keptHashes || isTakenBelow(chain.blocks(), firstWalked())
+    return requests.map((request) =>
+      faults() && random.chance(0.005) ? silence('overloaded') : answer(view, request, keepsStates),
+    )
   }
 
   function send(raw: string): RpcResult {
@@ -91,11 +97,27 @@ function viewOf({ chain, random, faults }: NodeSettings): readonly ChainBlock[] 
   return branch.slice(0, Math.max(1, branch.length - random.between(0, MAX_LAG_BLOCKS)))
 }
 
-function answer(view: readonly ChainBlock[], request: RpcRequest): RpcResult {
+/** Full nodes keep the states of few blocks, and all blocks. Of blocks that the follower never walked, nothing but a state tells. */
+const STATES_KEPT = 8
+
+function answer(view: readonly ChainBlock[], request: RpcRequest, keepsStates: boolean): RpcResult {
+  if (!keepsStates && request.method === 'eth_getTransactionCount' && isForgotten(view, request.params[1]))
+    return { ok: false, error: { kind: 'answer', code: -32000, message: 'missing trie node' } }
   const value = read(view, request)
   return value === undefined
     ? { ok: false, error: { kind: 'answer', code: -32000, message: 'header not found' } }
     : { ok: true, value }
+}
+
+/** Whether a stranger used a nonce in a block up to this one. */
+function isTakenBelow(blocks: readonly ChainBlock[], number: number): boolean {
+  return blocks.some(
+    (block) => block.number <= number && block.transactions.some(({ signedFor }) => signedFor === null),
+  )
+}
+
+function isForgotten(view: readonly ChainBlock[], at: unknown): boolean {
+  return at !== 'latest' && readCount(at, 'a block') < view.length - STATES_KEPT
 }
 
 function read(view: readonly ChainBlock[], { method, params }: RpcRequest): unknown {
@@ -140,6 +162,7 @@ function asBlock(block: ChainBlock | undefined, full: boolean): unknown {
           to: wire.to,
           nonce: toQuantity(wire.nonce),
           value: toQuantity(BigInt(wire.value)),
+          input: '0x',
         }
       : wire.hash,
   )
@@ -159,6 +182,7 @@ function receiptsOf(block: ChainBlock | undefined) {
     : block.transactions.map((wire) => ({
         transactionHash: wire.hash,
         blockHash: block.hash,
+        blockNumber: toQuantity(block.number),
         status: wire.to === REVERTING ? '0x0' : '0x1',
         gasUsed: GAS_USED,
         effectiveGasPrice: toQuantity(block.baseFee),
@@ -167,6 +191,6 @@ function receiptsOf(block: ChainBlock | undefined) {
 }
 
 /** The node as a process of the world sees it. */
-export function nodeOf({ scheduler, chain, random, faults, onSent }: World, { actor }: PortsOf) {
-  return createNode({ actor, scheduler, chain, random, faults, onSent })
+export function nodeOf(world: World, { actor }: PortsOf) {
+  return createNode({ ...world, actor, firstWalked: world.store.firstWalked })
 }

@@ -5,7 +5,6 @@ import { StreamConflict } from '../../src/event-log/commit.ts'
 import type { Lease, Leases } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type { WalkedBlocks } from '../../src/follower/cursor.ts'
-import type { BlockReads } from '../../src/transactions/block-reads.ts'
 import type { Lane, LaneReads } from '../../src/transactions/lanes.ts'
 import type { RecordedRow, RowsOf } from '../../src/transactions/row-check.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
@@ -15,8 +14,6 @@ export const IN_FLIGHT: readonly string[] = ['signed', 'submitted', 'replaced', 
 const UNSENT: readonly string[] = ['signed', 'replaced', 'reorged', 'awaiting_funds']
 const MAX_CONFLICTS = 10
 const MAX_GAPS = 16
-/** Few, so that there are several pages. */
-const BLOCKS_OF_PAGE = 2
 
 export type PortsOf = {
   readonly actor: Actor
@@ -42,7 +39,7 @@ export function isOlder(
   return changed < databaseNow() - ageMs || changed > databaseNow() + futureMs
 }
 
-function caller({ actor, scheduler }: PortsOf) {
+export function caller({ actor, scheduler }: PortsOf) {
   return <T>(label: string, effect: () => T, weight = 1): Promise<T> =>
     scheduler.call({ actor, label, weight, fallible: true }, effect)
 }
@@ -139,12 +136,12 @@ function ofLane(store: Store, { chainId, address }: Lane): TransactionRow[] {
   return [...store.transactions.values()].filter((row) => row.chain_id === chainId && row.from_address === address)
 }
 
-function idsOf(rows: readonly TransactionRow[], limit = Number.POSITIVE_INFINITY): string[] {
+export function idsOf(rows: readonly TransactionRow[], limit = Number.POSITIVE_INFINITY): string[] {
   return rows.slice(0, limit).map((row) => row.transaction_id)
 }
 
 const byNonce = (a: TransactionRow, b: TransactionRow) => (a.nonce ?? 0) - (b.nonce ?? 0)
-const byId = (a: TransactionRow, b: TransactionRow) => (a.transaction_id < b.transaction_id ? -1 : 1)
+export const byId = (a: TransactionRow, b: TransactionRow) => (a.transaction_id < b.transaction_id ? -1 : 1)
 
 export function createLanePort(ports: PortsOf): LaneReads {
   const { store } = ports
@@ -211,52 +208,6 @@ export function createLanePort(ports: PortsOf): LaneReads {
             .sort(byNonce),
           limit,
         ),
-      ),
-  }
-}
-
-export function createBlockPort(ports: PortsOf, addresses: readonly string[]): BlockReads {
-  const { store } = ports
-  const call = caller(ports)
-  const all = () => [...store.transactions.values()]
-  return {
-    ownSenders: (_chainId, asked) =>
-      call('own senders', () => addresses.filter((address) => asked.includes(address.toLowerCase()))),
-    byNonce: (_chainId, sent) =>
-      call('by nonce', () =>
-        sent.flatMap(({ address, nonce }, index) =>
-          all()
-            .filter((row) => row.from_address === address && row.nonce === nonce)
-            .map((row) => ({ id: row.transaction_id, index })),
-        ),
-      ),
-    inBlocksAbove: (_chainId, block) =>
-      call('in blocks above', () =>
-        idsOf(
-          all()
-            .filter((row) => (row.block_number ?? -1) > block)
-            .sort(byId),
-        ),
-      ),
-    minedUpTo: (_chainId, block) =>
-      call('mined up to', () =>
-        idsOf(all().filter((row) => row.state === 'mined' && (row.block_number ?? block + 1) <= block)),
-      ),
-    recordedBlocks: (_chainId, upTo) =>
-      call('recorded blocks', () => {
-        const hashes = new Map(all().map((row) => [row.block_number ?? -1, String(row.block_hash)]))
-        return [...hashes]
-          .filter(([number]) => number >= 0 && number <= upTo)
-          .sort(([a], [b]) => b - a)
-          .slice(0, BLOCKS_OF_PAGE)
-          .map(([number, hash]) => ({ number, hash }))
-      }),
-    quiet: (_chainId, unchangedMs) =>
-      call('quiet', () =>
-        all()
-          .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
-          .sort(byNonce)
-          .map((row) => ({ id: row.transaction_id, address: row.from_address, nonce: row.nonce ?? 0 })),
       ),
   }
 }

@@ -24,6 +24,7 @@ export type TransactionRow = Readonly<Record<string, unknown>> & {
   readonly from_address: string
   readonly state: string
   readonly nonce: number | null
+  readonly hashes: readonly string[]
   readonly block_number: number | null
   readonly block_hash: string | null
   readonly updated_at: string
@@ -31,6 +32,8 @@ export type TransactionRow = Readonly<Record<string, unknown>> & {
   readonly succeeded: boolean | null
   readonly attention: string | null
 }
+
+export type ForeignRow = { readonly address: string; readonly nonce: number; readonly block_number: number }
 
 type Amounts = ReadonlyMap<string, bigint>
 
@@ -46,10 +49,12 @@ export function createStore(laws: StoreLaws, now: () => number) {
   const streams = new Map<string, StoredEvent[]>()
   const transactions = new Map<string, TransactionRow>()
   const blocks = new Map<number, string>()
+  const foreign = new Map<string, ForeignRow>()
   const held = new Map<string, bigint>()
   const balances = new Map<string, bigint>()
   const leases = new Map<string, LeaseRow>()
   let cursor: { number: number; hash: string } | null = null
+  let firstWalked = Number.POSITIVE_INFINITY
 
   function checkStreams(commit: Commit): 'new' | 'before' {
     const all = commit.changes.flatMap((change) => change.events)
@@ -77,7 +82,10 @@ export function createStore(laws: StoreLaws, now: () => number) {
   function put({ table, row }: ReadModelRow): void {
     if (table === 'transactions') transactions.set(String(row.transaction_id), row as TransactionRow)
     else if (table === 'chain_blocks') blocks.set(Number(row.number), String(row.hash))
-    else if (table === 'chain_cursors') cursor = { number: Number(row.number), hash: String(row.hash) }
+    else if (table === 'chain_cursors') {
+      cursor = { number: Number(row.number), hash: String(row.hash) }
+      if (firstWalked === Number.POSITIVE_INFINITY) firstWalked = cursor.number
+    } else if (table === 'foreign_nonces') foreign.set(JSON.stringify(row), row as ForeignRow)
     else throw new Error(`the simulation knows no table ${table}`)
   }
 
@@ -107,9 +115,12 @@ export function createStore(laws: StoreLaws, now: () => number) {
     streams,
     transactions,
     blocks,
+    foreign,
     held,
     balances,
     cursor: () => cursor,
+    /** Where the follower began: below it no block was walked. */
+    firstWalked: () => firstWalked,
     append,
     leases: leaseTable(leases, now),
   }

@@ -14,7 +14,13 @@ export function trustingSilence({ wallClock }: World, log: EventLog, node: Node)
         const { signedFor, nonce } = JSON.parse(raw[index] ?? '{}') as Wire
         if (outcome !== 'unavailable' || signedFor === null) continue
         const now = new Date(wallClock()).toISOString()
-        const command = { type: 'RecordForeignNonce', nonce, finalizedBlock: 0, now } as const
+        const command = {
+          type: 'RecordForeignNonce',
+          nonce,
+          finalizedBlock: 0,
+          takenBy: { hash: '0x0', blockNumber: 0 },
+          now,
+        } as const
         await log.execute(transactionAggregate, signedFor, command, { metadata: { tenantId: 'acme', actor: 'mutant' } })
       }
       return answers

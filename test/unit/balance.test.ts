@@ -214,6 +214,7 @@ t.test('a block touches its senders and recipients, and both sides of each trans
     gasUsed: 1n,
     effectiveGasPrice: 1n,
     logs,
+    authorizations: [],
   })
   const log = (...topics: string[]) => ({ address: token, topics, data: topic('0x5'), logIndex: 0 })
   const block = (...transactions: Block['transactions']): Block => ({

@@ -142,7 +142,7 @@ function blockOf(number: number, logs: ReturnType<typeof log>[]): Block {
     parentHash: '0x',
     timestamp: 0,
     baseFeePerGas: null,
-    transactions: [{ ...transaction, gasUsed: 0n, effectiveGasPrice: 0n, logs }],
+    transactions: [{ ...transaction, gasUsed: 0n, effectiveGasPrice: 0n, logs, authorizations: [] }],
   }
 }
 

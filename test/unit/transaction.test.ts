@@ -58,7 +58,8 @@ const settle: TransactionCommand = { type: 'Settle', confirmations: 32, revertRe
 const cancel: TransactionCommand = { type: 'RequestCancellation', now: NOW }
 const reorg: TransactionCommand = { type: 'RecordReorg', head: 133, now: LATER }
 const speedUp: TransactionCommand = { type: 'RequestSpeedUp', gasPriority: 'high', now: NOW }
-const foreignNonce: TransactionCommand = { type: 'RecordForeignNonce', nonce: 7, finalizedBlock: 99, now: NOW }
+const takenBy = { hash: '0xf', blockNumber: 98 }
+const foreignNonce: TransactionCommand = { type: 'RecordForeignNonce', nonce: 7, finalizedBlock: 99, takenBy, now: NOW }
 
 t.test('a request is signed, sent, mined and confirmed', async (test) => {
   given()

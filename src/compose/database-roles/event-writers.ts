@@ -43,7 +43,7 @@ const balance: Writers<BalanceEvent> = {
 }
 
 const chain: Writers<ChainEvent> = {
-  rows: ['chain_blocks', 'chain_cursors'],
+  rows: ['chain_blocks', 'chain_cursors', 'foreign_nonces'],
   events: { FollowerAdvanced: ['follower'], ReorgDetected: ['follower'] },
 }
 

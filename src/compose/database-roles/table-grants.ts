@@ -47,6 +47,7 @@ export const TABLE_GRANTS: Readonly<Record<Table, TableGrants>> = {
   chain_blocks: readBy(READERS, { follower: 'SELECT, DELETE' }),
   chain_cursors: readBy(READERS, { follower: 'SELECT, UPDATE (head, updated_at)' }),
   checkpoints: readBy(READERS, { dispatcher: 'SELECT, INSERT, UPDATE' }),
+  foreign_nonces: readBy(['operator'], { follower: 'SELECT, DELETE' }),
   // Signers and parties look there whether one of them still runs before they rotate a key.
   heartbeats: readBy(['api', 'dispatcher', 'operator', 'signer', 'party']),
   leases: readBy(['operator']),

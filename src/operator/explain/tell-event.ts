@@ -104,6 +104,9 @@ function tellEnd(event: RecordedEvent<TransactionEvent>): Told {
     case 'NonceConsumedExternally':
       return told(
         `nonce ${event.data.nonce} was used by a transaction from outside of Bursar: it gets a new one`,
+        ...(event.data.takenBy === undefined
+          ? []
+          : [recorded('used by', `${event.data.takenBy.hash} in block ${event.data.takenBy.blockNumber}`)]),
         recorded('proven at', `block ${event.data.finalizedBlock}, which is final`),
       )
     default:

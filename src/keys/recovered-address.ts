@@ -1,0 +1,18 @@
+/** The address behind a recoverable signature, by compiled code: for signatures that come in numbers. */
+import { keccak256 } from 'ethers'
+import { recover } from 'tiny-secp256k1'
+
+/**
+ * @param digest 32 bytes
+ * @param signature 64 bytes (r, s)
+ * @returns in lower case; `null` when r or s is no number of the curve
+ */
+export function recoveredAddress(digest: Uint8Array, signature: Uint8Array, parity: 0 | 1): string | null {
+  if (signature.length !== 64) return null
+  try {
+    const publicKey = recover(digest, signature, parity, false)
+    return publicKey === null ? null : `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
+  } catch {
+    return null
+  }
+}
