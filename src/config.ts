@@ -62,6 +62,7 @@ export type Config = {
   readonly replaceAfterMs: number
   readonly rebroadcastAfterMs: number
   readonly sweepIntervalMs: number
+  readonly reconcileIntervalMs: number
   readonly leaseMs: number
   /** Null where metadata is served by Bursar alone. `authorization` is the value of a header. */
   readonly ipfs: { readonly url: string; readonly authorization: string | null } | null
@@ -187,6 +188,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     replaceAfterMs: general.REPLACE_AFTER_MS,
     rebroadcastAfterMs: general.REBROADCAST_AFTER_MS,
     sweepIntervalMs: general.SWEEP_INTERVAL_MS,
+    reconcileIntervalMs: general.RECONCILE_INTERVAL_MS,
     leaseMs: general.LEASE_MS,
     ipfs:
       general.IPFS_API_URL === undefined

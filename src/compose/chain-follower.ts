@@ -37,8 +37,6 @@ import { settingAside } from './setting-aside.ts'
 const OBSERVATIONS_AT_ONCE = 8
 /** Chainlink's feeds move seldom; a minute is fresh. */
 const PRICE_INTERVAL_MS = 60_000
-/** What logs do not show (internal calls) is found within this time. */
-const RECONCILE_INTERVAL_MS = 60_000
 const NONCE_INTERVAL_MS = 10_000
 /** Records of nonces that nobody waits for are few, and are kept for days. */
 const FORGET_INTERVAL_MS = 3_600_000
@@ -88,7 +86,7 @@ async function followAndTend(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pool, log, clock, logger } = kernel
+  const { config, pool, log, clock, logger } = kernel
   const { settings, client } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
@@ -109,7 +107,7 @@ async function followAndTend(
     })
   const tending = [
     tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(chain)),
-    tend('reconciliation', RECONCILE_INTERVAL_MS, () => reconcile(chainId, { signal: both })),
+    tend('reconciliation', config.reconcileIntervalMs, () => reconcile(chainId, { signal: both })),
     tend('unread tokens', UNREAD_INTERVAL_MS, async () => {
       const { settled, failed } = await retryTokens(chainId, { signal: both })
       if (settled.length > 0) logger.info({ network, tokens: settled }, 'tokens are read again')

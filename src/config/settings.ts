@@ -98,6 +98,10 @@ export const GENERAL_SETTINGS = {
     { minimum: 100, maximum: 10 * MINUTE, default: 10 * SECOND },
     'How often unfinished work is looked for and queued again.',
   ),
+  RECONCILE_INTERVAL_MS: milliseconds(
+    { minimum: SECOND, maximum: 24 * 60 * MINUTE, default: 45 * SECOND },
+    'The pause between two comparisons of all balances with a chain, which find money that left no log.',
+  ),
   LEASE_MS: milliseconds(
     { minimum: SECOND, maximum: 5 * MINUTE, default: 10 * SECOND },
     'How long a process that died keeps a lane or a leadership from others.',

@@ -1,0 +1,81 @@
+/** Many wallets at once: an airdrop to all of them in a block, and money that no block names, among ten thousand. */
+import { AbiCoder } from 'ethers/abi'
+import t, { type Test } from 'tap'
+import { toChecksumAddress } from '../../src/chain/address.ts'
+import { tokenAsset } from '../../src/core/assets.ts'
+import { setUpChain } from '../../src/sandbox/chain-setup.ts'
+import { balanceOf, untilWalked } from '../support/balances.ts'
+import { type FollowedChain, withFollowedChain } from '../support/followed-chain.ts'
+import { TEST_CHAIN } from '../support/log.ts'
+import { insertWallets } from '../support/many-rows.ts'
+import { compileSolidity, contractIn } from '../support/solidity.ts'
+
+const TOKEN = contractIn(compileSolidity('HostileToken.sol'), 'HostileToken')
+const WALLETS = 20_000
+const TOKENS = 20
+const GAS_LIMIT = 10n ** 12n
+const HALF_OF_IT = '0x746a528800'
+/** The first and the last wallet of `insertWallets`. */
+const walletOf = (n: number) => `wal_${String(n).padStart(7, '0')}`
+const addressOf = (n: number) => `0x1${n.toString(16).padStart(39, '0')}`
+
+async function withCrowd(t: Test, count: number): Promise<FollowedChain> {
+  const chain = await withFollowedChain(
+    t,
+    async (url) => ({ multicall3Address: (await setUpChain(url, 'ethereum')).multicall3 }),
+    { gasLimit: GAS_LIMIT },
+  )
+  // As every process of the service has it.
+  await chain.pool.query(
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = ''30s''', current_database()); END $$`,
+  )
+  await insertWallets(chain.pool, { count })
+  return chain
+}
+
+async function registerToken(chain: FollowedChain) {
+  const args = AbiCoder.defaultAbiCoder().encode(['uint8', 'uint8'], [0, 0]).slice(2)
+  const { contractAddress } = await chain.send({ data: TOKEN.bytecode + args, gas: '0x1c9c380' })
+  const contract = toChecksumAddress(contractAddress ?? '')
+  const asset = tokenAsset(TEST_CHAIN, contract, 'HST', 18)
+  await chain.pool.query(
+    `INSERT INTO assets VALUES ('tenant_0', $1, 'ethereum', 'mainnet', $2, $3, 'HST', 'Crowd', 18, now(), 1)`,
+    [asset.assetId, TEST_CHAIN, contract],
+  )
+  return asset
+}
+
+t.test('an airdrop to 20,000 of our wallets in one block is walked over, and all of it is found', async (t) => {
+  const chain = await withCrowd(t, WALLETS)
+  const asset = await registerToken(chain)
+  chain.follow()
+  await untilWalked(chain)
+  const data = TOKEN.abi.encodeFunctionData('mint', [addressOf(1), WALLETS, 7n])
+  await chain.send({ to: asset.contract ?? '', data, gas: HALF_OF_IT })
+  await chain.transfer(addressOf(WALLETS), 5n)
+  await untilWalked(chain)
+  t.equal(await balanceOf(chain, walletOf(WALLETS)), '5', 'the block after it too')
+  const found = async () =>
+    Number(
+      (
+        await chain.pool.query('SELECT count(*) AS n FROM balances WHERE asset_id = $1 AND balance = 7', [
+          asset.assetId,
+        ])
+      ).rows[0].n,
+    )
+  t.ok((await found()) > 0, 'as many in the block as are read at once')
+  await chain.pool.query(`UPDATE unread_tokens SET retry_at = clock_timestamp() - interval '1 minute'`)
+  await chain.retryTokens(TEST_CHAIN)
+  t.equal(await found(), WALLETS, 'and the rest with the next look at the token')
+})
+
+t.test('one run finds money that left no log among 10,000 wallets and 20 tokens', async (t) => {
+  const chain = await withCrowd(t, WALLETS / 2)
+  for (let n = 0; n < TOKENS; n += 1) await registerToken(chain)
+  chain.follow()
+  await chain.sendInternally(addressOf(WALLETS / 2), 9n)
+  await untilWalked(chain)
+  t.equal(await balanceOf(chain, walletOf(WALLETS / 2)), undefined, 'no block named it')
+  t.match(await chain.reconcile(TEST_CHAIN), { wallets: WALLETS / 2 })
+  t.equal(await balanceOf(chain, walletOf(WALLETS / 2)), '9')
+})
