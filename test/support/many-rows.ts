@@ -1,26 +1,32 @@
 /** Rows of read models by the ten thousand, written past the log: for tests of what is read of them. */
 import type { Pool } from 'pg'
-import { TEST_CHAIN } from './log.ts'
+import { NATIVE, TEST_CHAIN } from './log.ts'
 
 /** In SQL: the address of a number, in a row from 0x1000…0001 on, as recorded. */
-export const addressOf = (n: string) => `'0x1' || lpad(to_hex(${n}), 39, '0')`
+const addressOf = (n: string) => `'0x1' || lpad(to_hex(${n}), 39, '0')`
 
-export type ManyWallets = { readonly count: number; readonly tenants?: number; readonly chainId?: number }
+type ManyWallets = {
+  readonly count: number
+  /** The number of the first. */
+  readonly first?: number
+  readonly tenants?: number
+  readonly chainId?: number
+}
 
 /** Wallets `wal_0000001` and so on, of the tenants `tenant_0` and so on in turn. */
 export async function insertWallets(
   pool: Pool,
-  { count, tenants = 1, chainId = TEST_CHAIN }: ManyWallets,
+  { count, first = 1, tenants = 1, chainId = TEST_CHAIN }: ManyWallets,
 ): Promise<void> {
   await pool.query(
     `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version)
      SELECT 'wal_' || lpad(n::text, 7, '0'), 'tenant_' || n % $3, 'hd', 'ethereum', 'mainnet', $2, ${addressOf('n')}, '', 'active', now(), 1
-       FROM generate_series(1, $1::integer) AS n`,
-    [count, chainId, tenants],
+       FROM generate_series($4::integer, $4::integer + $1::integer - 1) AS n`,
+    [count, chainId, tenants, first],
   )
 }
 
-export type ManyTransactions = {
+type ManyTransactions = {
   /** SQL of a number `n`: which wallet sends, counted from 1. */
   readonly wallet: string
   readonly count: number
@@ -45,5 +51,28 @@ export async function insertTransactions(pool: Pool, many: ManyTransactions): Pr
             CASE WHEN ${block} IS NULL THEN NULL ELSE '0x' END, '[]', 1, '[]', now(), now(), now() - interval '1 hour', 1
        FROM generate_series(1, $1::integer) AS n`,
     [count, TEST_CHAIN, prefix, tenant, state],
+  )
+}
+
+/** What the first so many wallets hold of the native currency, as of one block for every 25 of them. */
+export async function insertBalances(pool: Pool, count: number): Promise<void> {
+  await pool.query(
+    `INSERT INTO balances (wallet_id, asset_id, tenant_id, balance, block_number, block_hash, updated_at)
+     SELECT 'wal_' || lpad(n::text, 7, '0'), $2, 'tenant_0', 5, n / 25, '0x', now() FROM generate_series(1, $1::integer) AS n`,
+    [count, NATIVE.assetId],
+  )
+}
+
+/** An event and a hold of each of the first so many wallets. Hashes are none: this is for what is read, not for what is verified. */
+export async function insertStreams(pool: Pool, count: number): Promise<void> {
+  await pool.query(
+    `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
+     SELECT 'balance-wal_' || lpad(n::text, 7, '0'), 1, 'BalanceChanged', 1, '{}', '{}', now(), '\\x00' FROM generate_series(1, $1::integer) AS n`,
+    [count],
+  )
+  await pool.query(
+    `INSERT INTO wallet_holds (wallet_id, asset_id, held)
+     SELECT 'wal_' || lpad(n::text, 7, '0'), $2, 1 FROM generate_series(1, $1::integer) AS n`,
+    [count, NATIVE.assetId],
   )
 }

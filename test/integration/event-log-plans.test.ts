@@ -1,0 +1,126 @@
+/** Statements that run for every block, request or sweep read by index, however many wallets there are. */
+import type { Pool } from 'pg'
+import t from 'tap'
+import { createAvailableOf } from '../../src/balances/available.ts'
+import { createBalanceChains } from '../../src/balances/chain.ts'
+import { createKnownAssets } from '../../src/balances/known-assets.ts'
+import { createLoadBalances } from '../../src/balances/load-balances.ts'
+import { createBalanceObserver } from '../../src/balances/observe-block.ts'
+import { createReconcile } from '../../src/balances/reconcile.ts'
+import type { Block } from '../../src/chain/blocks.ts'
+import { createEventLog } from '../../src/event-log/log.ts'
+import { createBlockReads } from '../../src/transactions/block-reads.ts'
+import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
+import { createLaneReads } from '../../src/transactions/lanes.ts'
+import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import { TEST_CHAIN, withLog } from '../support/log.ts'
+import { insertBalances, insertStreams, insertTransactions, insertWallets } from '../support/many-rows.ts'
+
+const WALLETS = 50_000
+/** Read whole, these cost more with every wallet, transaction or event. */
+const GROWING = ['wallets', 'transactions', 'balances', 'events', 'wallet_holds']
+const ADDRESS = `0x1${(7).toString(16).padStart(39, '0')}`
+const LANE = { chainId: TEST_CHAIN, address: ADDRESS }
+
+type Statement = { readonly name?: string; readonly text: string; readonly values?: unknown[] }
+type Plan = { readonly 'Node Type': string; readonly 'Relation Name'?: string; readonly Plans?: readonly Plan[] }
+
+/** A pool that notes each named statement of those who use it. */
+function noting(pool: Pool) {
+  const noted = new Map<string, Statement>()
+  const spy = new Proxy(pool, {
+    get(target, key) {
+      if (key !== 'query') return Reflect.get(target, key)
+      return (statement: Statement | string, values?: unknown[]) => {
+        const asked = typeof statement === 'string' ? { text: statement, ...(values ? { values } : {}) } : statement
+        noted.set(asked.name ?? asked.text, asked)
+        return target.query(asked)
+      }
+    },
+  })
+  return { spy, noted }
+}
+
+function readWhole(plan: Plan): string[] {
+  const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? ''] : []
+  return [...own, ...(plan.Plans ?? []).flatMap(readWhole)].filter((name) => GROWING.includes(name))
+}
+
+const BLOCK: Block = {
+  number: 2_000,
+  hash: '0xb',
+  parentHash: '0xa',
+  timestamp: 1,
+  baseFeePerGas: 1n,
+  transactions: Array.from({ length: 200 }, (_, n) => ({
+    hash: `0x${n}`,
+    from: `0x1${(n + 1).toString(16).padStart(39, '0')}`,
+    to: ADDRESS,
+    nonce: n,
+    value: 1n,
+    status: 'success',
+    gasUsed: 1n,
+    effectiveGasPrice: 1n,
+    logs: [],
+  })),
+}
+
+t.test('no statement of a block, a lane, a sweep or a read goes through a whole table', async (t) => {
+  const { pool, wakeUps } = await withLog(t)
+  await insertWallets(pool, { count: WALLETS, tenants: 20 })
+  await insertBalances(pool, WALLETS)
+  await insertStreams(pool, WALLETS)
+  await insertTransactions(pool, { wallet: 'n', count: WALLETS, nonce: '0', block: 'n / 25', state: 'confirmed' })
+  await insertTransactions(pool, { prefix: 'u', wallet: 'n', count: 500, nonce: '1', state: 'awaiting_funds' })
+  await pool.query('ANALYZE')
+  const { spy, noted } = noting(pool)
+  const log = createEventLog({ pool: spy, wakeUps, clock: Date.now })
+  const nobody = { batch: async () => [] }
+  const settings = {
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: TEST_CHAIN,
+    multicall3Address: null,
+    tokens: [],
+  }
+  const chainOf = createBalanceChains([{ settings: settings as never, client: nobody, foreign: nobody } as never])
+  const ports = {
+    pool: spy,
+    log,
+    chainOf,
+    load: createLoadBalances({ pool: spy, log }),
+    knownAssets: createKnownAssets(spy),
+  }
+  const unread = { ...ports, readForRecord: async () => [] }
+  await createBalanceObserver(unread).observeBalances({ chain: settings as never, blocks: [BLOCK], now: log.now() })
+  await createReconcile(unread)(TEST_CHAIN)
+  await ports.load(['wal_0000001'])
+  await createAvailableOf(spy)('wal_0000001', 'eip155:1/slip44:60')
+  const blocks = createBlockReads(spy)
+  await blocks.ownSenders(TEST_CHAIN, [ADDRESS])
+  await blocks.byNonce(TEST_CHAIN, [{ address: ADDRESS, nonce: 0 }])
+  await blocks.inBlocksAbove(TEST_CHAIN, 1_990)
+  await blocks.minedUpTo(TEST_CHAIN, 1_990)
+  await blocks.recordedBlocks(TEST_CHAIN, 1_990)
+  await blocks.quiet(TEST_CHAIN, 60_000)
+  const lanes = createLaneReads(spy)
+  await lanes.waiting(LANE, 256)
+  await lanes.inFlight(LANE)
+  await lanes.freeNonces(LANE, 0, 5)
+  await lanes.wantingReplacement(LANE)
+  await lanes.stuck(LANE, 60_000, 16)
+  await lanes.gaps(LANE, 0, 60_000)
+  await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 256 })
+  await createFindUnfinishedLanes(spy, { quietMs: 60_000, sentMs: 60_000 })(1_000)
+  await createLanesOf(spy)(['tx00000001'], ['tx00000001'])
+  const reads = createTransactionReads({ pool: spy, wakeUps, confirmationsOf: () => 2 })
+  await reads.readById('tenant_0', 'tx00000001')
+  await reads.list('tenant_0', 'wal_0000001', { limit: 10 })
+  t.ok(noted.size > 20, `${noted.size} statements`)
+  for (const [name, { text, values }] of noted) {
+    const now = await pool.query(`EXPLAIN (FORMAT JSON) ${text}`, values)
+    // Named statements are planned once for all values.
+    const forAll = await pool.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
+    for (const { rows } of [now, forAll]) t.strictSame(readWhole(rows[0]['QUERY PLAN'][0].Plan), [], name)
+  }
+})
