@@ -3,7 +3,7 @@
  * address or delegate an account (EIP-7702) at any moment. Memory is bounded.
  */
 import { readData } from './hex.ts'
-import { type RpcReader, resultValue } from './json-rpc.ts'
+import { type RpcReader, type RpcResult, resultValue } from './json-rpc.ts'
 
 /** An account that runs a contract's code as its own: EIP-7702. It can be taken back. */
 const DELEGATION_PREFIX = '0xef0100'
@@ -49,16 +49,40 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
     return code !== '0x'
   }
 
+  const ask = gathering((keys: readonly string[]) =>
+    client.batch(keys.map((key) => ({ method: 'eth_getCode', params: [key, 'latest'] }))),
+  )
+
   return {
     haveCode: async (addresses) => {
       const keys = addresses.map((address) => address.toLowerCase())
       const answers = new Map<string, boolean | undefined>(keys.map((key) => [key, recall(key)]))
       const unknown = [...answers].filter(([, answer]) => answer === undefined).map(([key]) => key)
-      const results = await client.batch(unknown.map((key) => ({ method: 'eth_getCode', params: [key, 'latest'] })))
+      const results = await ask(unknown)
       for (const [i, key] of unknown.entries()) {
         answers.set(key, remember(key, readData(resultValue(results[i], 'eth_getCode'), 'a contract code')))
       }
       return keys.map((key) => answers.get(key) ?? false)
     },
+  }
+}
+
+/** Questions that come in the same turn of the event loop go in one batch: many requests that arrive together ask once. */
+function gathering(ask: (keys: readonly string[]) => Promise<readonly RpcResult[]>) {
+  let next: { readonly keys: string[]; readonly answers: Promise<readonly RpcResult[]> } | null = null
+  return async (keys: readonly string[]): Promise<readonly RpcResult[]> => {
+    if (keys.length === 0) return []
+    if (next === null) {
+      const gathered: string[] = []
+      const answers = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        next = null
+        return ask(gathered)
+      })
+      next = { keys: gathered, answers }
+    }
+    const { keys: gathered, answers } = next
+    const start = gathered.length
+    gathered.push(...keys)
+    return (await answers).slice(start, start + keys.length)
   }
 }

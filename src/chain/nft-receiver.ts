@@ -6,12 +6,16 @@ import { AbiCoder } from 'ethers/abi'
 import { concat } from 'ethers/utils'
 import { Unavailable } from '../core/errors.ts'
 import type { CodeLookup } from './code.ts'
+import { toQuantity } from './hex.ts'
 import type { RpcReader, RpcResult } from './json-rpc.ts'
 import type { TokenStandard } from './nft-collection.ts'
 import { classifyCallFailure } from './rpc-errors.ts'
 
 /** `onERC721Received(address,address,uint256,bytes)` and `onERC1155Received(address,address,uint256,uint256,bytes)`. */
 const SELECTOR: Readonly<Record<TokenStandard, string>> = { ERC721: '0x150b7a02', ERC1155: '0xf23a6e61' }
+
+/** What a receiver may use to answer; what it does beyond that no transfer would pay for. */
+const ASKING_GAS = 500_000n
 
 /** A token on its way, as its receiver is asked about it. */
 export type Delivery = {
@@ -45,7 +49,8 @@ function toCall({ standard, contract, operator, from, to, tokenId, amount }: Del
   const amounts = standard === 'ERC721' ? [] : [amount]
   const types = ['address', 'address', 'uint256', ...amounts.map(() => 'uint256'), 'bytes']
   const values = AbiCoder.defaultAbiCoder().encode(types, [operator, from, tokenId, ...amounts, '0x'])
-  return { method: 'eth_call', params: [{ from: contract, to, data: concat([SELECTOR[standard], values]) }, 'latest'] }
+  const data = concat([SELECTOR[standard], values])
+  return { method: 'eth_call', params: [{ from: contract, to, data, gas: toQuantity(ASKING_GAS) }, 'latest'] }
 }
 
 function isTaken({ standard }: Delivery, answer: RpcResult | undefined): boolean {

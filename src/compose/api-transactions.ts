@@ -29,7 +29,6 @@ export function composeTransactionRoutes(
     availableOf,
     estimateGas: (chainId, requests) => createEstimateGas(chainOf(chainId).foreign, chainOf(chainId).code)(requests),
     refusedByToken: (chainId, requests) => createRefusedByToken(chainOf(chainId).foreign)(requests),
-    hasCode: async (chainId, address) => (await chainOf(chainId).code.haveCode([address]))[0] === true,
     async hasSentTo(walletId, to) {
       const { rowCount } = await pool.query({
         name: 'has_sent_to',

@@ -16,6 +16,7 @@ import { createDrainLane } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
+import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { createCreateHdWallet } from '../wallets/create-hd-wallet.ts'
@@ -29,6 +30,7 @@ import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
 import type { Work } from './run-process.ts'
+import { settingAside } from './setting-aside.ts'
 
 /** Lanes that are drained side by side: signing is bound by the processor, the rest by waiting for the database. */
 const LANES_AT_ONCE = 8
@@ -121,6 +123,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
     onCapReached: (transactionId) =>
       logger.warn({ transaction_id: transactionId }, 'a stuck transaction may not cost more: raise the fee cap'),
   })
+  const observedBlock = createObservedBlock(pool)
   return createDrainLane({
     ...shared,
     leases,
@@ -141,11 +144,14 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
     }),
     onSigned: (chainId, transactions) =>
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
+    onSetAside: settingAside(kernel),
+    onNotSimulated: notSimulated(kernel),
     chainOf(chainId) {
       const { foreign, code, fees } = chainOf(chainId)
       return {
         quote: fees.quote,
-        estimateGas: createEstimateGas(foreign, code),
+        estimateGas: createEstimateGas(foreign, code, (address) => observedBlock({ chainId, address })),
+        observedBlock: (address) => observedBlock({ chainId, address }),
         refusedByToken: createRefusedByToken(foreign),
         nonceOf: (address) => nonceOf({ chainId, address }),
       }
@@ -158,5 +164,14 @@ function refusing({ logger, metrics }: Kernel): (transactionId: string, reason: 
   return (transactionId, reason) => {
     metrics.countRefusedToSign()
     logger.error({ transaction_id: transactionId, reason }, 'a transaction is not what was recorded: it is not signed')
+  }
+}
+
+/** Nothing is lost here either: it is tried again, in growing pauses, and nothing waits for it. */
+function notSimulated({ logger, metrics, chainOf }: Kernel): (chainId: number, id: string, reason: string) => void {
+  return (chainId, id, reason) => {
+    const { network } = chainOf(chainId).settings
+    metrics.countNotSimulated(network)
+    logger.warn({ network, transaction_id: id, reason }, 'a transaction could not be simulated: it is tried again')
   }
 }

@@ -42,6 +42,7 @@ function transferPorts({ config, pool, log, newId, chainOf }: Kernel, { books, f
       await requireReadable(sender.chainId, found)
       return found
     },
+    hasCode: async (chainId, address) => (await chainOf(chainId).code.haveCode([address]))[0] === true,
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     completionMs(chainId) {
       const { network, confirmations } = chainOf(chainId).settings

@@ -7,23 +7,19 @@
 import type { FeeQuote } from '../chain/fees.ts'
 import { Unavailable } from '../core/errors.ts'
 import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
-import { buildCall, type Call } from './build-call.ts'
-import { checkLane, type Sound } from './check-lane.ts'
+import { checkLane } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
-import type { TransactionCommand } from './decider.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
-import { GAS_MARGIN_PERCENT, type GasEstimate, type GasRequest } from './estimate-gas.ts'
-import type { FailureCode, Fees, GasPriority, Intent, RecordedQuote } from './events.ts'
+import { type ExaminingChain, examineWaiting, type Unjudged, type Waiting } from './examine-waiting.ts'
 import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
-import { recordedQuote } from './recorded-quote.ts'
-import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
+import { createSetAside, type SetAside } from './set-aside.ts'
 import { type SignBatchPorts, signBatch } from './sign-batch.ts'
-import { mostFirstFee, mostGas } from './spend-bounds.ts'
 import type { TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
@@ -31,10 +27,8 @@ import { workerMetadata } from './worker-metadata.ts'
 const MAX_BATCH = 256
 
 /** What the lane needs to know of its chain. */
-export type LaneChain = {
+export type LaneChain = ExaminingChain & {
   readonly quote: () => Promise<FeeQuote>
-  readonly estimateGas: (requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
-  readonly refusedByToken: RefusedByToken
   /** Transactions of the account in the newest block: the lowest nonce that the chain would take. */
   readonly nonceOf: (address: string) => Promise<number>
 }
@@ -51,48 +45,91 @@ export type DrainLanePorts = SignBatchPorts & {
   readonly fillGaps: FillGaps
   /** Told of each batch once it is in the log, for metrics. */
   readonly onSigned: (chainId: number, transactions: number) => void
+  /** Told of a transaction that no node could simulate: it is tried again, and nothing waits for it. */
+  readonly onNotSimulated: (chainId: number, transactionId: string, reason: string) => void
+  /** Called for what the database cannot hold. */
+  readonly onSetAside: OnSetAside
 }
 
 export type DrainLane = (lane: Lane) => Promise<void>
 
+/** @throws Unavailable when a transaction could not be simulated: all others are signed then, and it is tried again */
 export function createDrainLane(ports: DrainLanePorts): DrainLane {
   const { leases, replace, fillGaps } = ports
+  const setAside = createSetAside(() => performance.now())
   return async (lane) => {
     const lease = await leases.acquire(`sign-${laneName(lane)}`)
     if (lease === null) return // Another signer holds the lane, and has now been told that there is more to do.
+    const unjudged: Unjudged[] = []
+    const work: Work = { ...ports, lane, lease, setAside, unjudged }
     try {
       do {
         const isStuck = await replace(lane, lease)
-        while ((await lease.renew()) && (await signNext(ports, lane, lease, 0)));
-        const gaps = isStuck ? await fillGaps(lane, lease) : 0
-        if (gaps > 0) await signNext(ports, lane, lease, gaps)
+        while ((await lease.renew()) && (await signNext(work, 0)));
+        await signDue(work)
+        const gaps = isStuck ? await fillGaps(lane, lease, setAside.of(lane)) : 0
+        if (gaps > 0) await signNext(work, gaps)
       } while ((await lease.release()) === 'wanted')
     } catch (error) {
       await lease.release({ force: true })
       throw error
     }
+    const [first] = unjudged
+    if (first !== undefined) throw notSimulated(first, unjudged.length)
   }
+}
+
+/** One pass over a lane. */
+type Work = DrainLanePorts & {
+  readonly lane: Lane
+  readonly lease: Lease
+  readonly setAside: SetAside
+  /** What this pass could not judge. */
+  readonly unjudged: Unjudged[]
+}
+
+function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable {
+  const others = count === 1 ? '' : ` and ${count - 1} more`
+  return new Unavailable(
+    'rpc_unavailable',
+    `No node could simulate ${loaded.id}${others}: ${reason}. It is tried again.`,
+  )
 }
 
 /**
  * Signs one batch. What fills gaps is signed even where the lane has enough in flight: nothing of that is mined before.
  * False when nothing waits or the lane has enough in flight: a mined block wakes it again.
  */
-async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease, gaps: number): Promise<boolean> {
-  const { log, lanes, maxInFlight } = ports
-  const chain = ports.chainOf(lane.chainId)
+async function signNext(work: Work, gaps: number): Promise<boolean> {
+  const { lanes, lane, maxInFlight, setAside } = work
   // A reorg may have put more in flight than there is room for.
   const room = Math.max(gaps, maxInFlight - (await lanes.inFlight(lane)))
-  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room))
+  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), setAside.of(lane))
+  return signThese(work, ids)
+}
+
+/** Tries again what could not be simulated, apart from all others: they do not wait for it. */
+async function signDue(work: Work): Promise<void> {
+  const { lanes, lane, lease, maxInFlight, setAside } = work
+  const due = setAside.due(lane)
+  if (due.length === 0 || !(await lease.renew())) return
+  await signThese(work, due.slice(0, Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))))
+}
+
+async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
+  const { log, lane, lanes, lease, setAside } = work
   if (ids.length === 0) return false
+  const chain = work.chainOf(lane.chainId)
   const [waiting, quote, chainNonce] = await Promise.all([
-    loadWaiting(ports, lane, ids),
+    loadWaiting(work, lane, ids),
     quoteUnderCap(chain),
     chain.nonceOf(lane.address),
   ])
-  const { ready, refused } = await examine(waiting, chain, quote, log.now())
+  for (const id of ids) if (!waiting.some(({ loaded }) => loaded.id === id)) setAside.forget(id)
+  const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
+  leaveAlone(work, unjudged)
   const nonces = await lanes.freeNonces(lane, chainNonce, ready.length)
-  const signed = await lease.during(async () => (ready.length === 0 ? [] : signBatch(ports, lane, ready, nonces)))
+  const signed = await lease.during(async () => (ready.length === 0 ? [] : signBatch(work, lane, ready, nonces)))
   const context = (loaded: Loaded<TransactionState>) => ({
     metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
     now: log.now(),
@@ -103,10 +140,20 @@ async function signNext(ports: DrainLanePorts, lane: Lane, lease: Lease, gaps: n
       change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote: basis }, context(loaded)),
     ),
   ])
-  if (changes.length === 0) return false
-  await log.append({ changes, guards: { fence: lease } })
-  ports.onSigned(lane.chainId, signed.length)
-  return true
+  const { onSetAside } = work
+  const appended = await appendApart(log, changes, { guards: { fence: lease }, onSetAside })
+  for (const { loaded } of [...ready, ...refused]) setAside.forget(loaded.id)
+  if (appended > 0) work.onSigned(lane.chainId, signed.length)
+  // What was set aside made room for what waits behind it; where nothing else was judged, the node is to blame.
+  return appended > 0
+}
+
+function leaveAlone({ lane, setAside, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): void {
+  for (const item of items) {
+    setAside.add(lane, item.loaded.id)
+    unjudged.push(item)
+    onNotSimulated(lane.chainId, item.loaded.id, item.reason)
+  }
 }
 
 /** `null` while gas costs more than the hard cap: what waits goes on waiting, or expires. */
@@ -120,11 +167,6 @@ async function quoteUnderCap(chain: LaneChain): Promise<FeeQuote | null> {
 /** Of a dependency whose events were edited. */
 const NOT_KNOWN: DependencyOutcome = { outcome: 'open' }
 
-type Waiting = Sound & { readonly dependency: DependencyOutcome | null }
-type Candidate = Waiting & { readonly call: Call }
-type Ready = Candidate & { readonly fees: Fees; readonly quote: RecordedQuote }
-type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
-
 /** What still waits to be signed and may be, with what became of the transactions that it depends on. */
 async function loadWaiting(ports: DrainLanePorts, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
   const known = (await checkLane(ports, lane, ids)).filter(({ transaction }) => transaction.state === 'requested')
@@ -134,116 +176,4 @@ async function loadWaiting(ports: DrainLanePorts, lane: Lane, ids: readonly stri
     dependencies.map(({ id, state, broken }) => [id, broken === null ? outcomeOf(id, state) : NOT_KNOWN]),
   )
   return known.map((item) => ({ ...item, dependency: outcomes.get(item.transaction.intent.dependsOn ?? '') ?? null }))
-}
-
-/** Parts what can be signed now from what must fail, with the reason; what must go on waiting is in neither. */
-async function examine(
-  waiting: readonly Waiting[],
-  chain: LaneChain,
-  quote: FeeQuote | null,
-  now: string,
-): Promise<{ ready: Ready[]; refused: Refused[] }> {
-  const orphaned = waiting.flatMap(({ loaded, dependency }) =>
-    dependency?.outcome === 'failed' ? [fail(loaded, 'dependency_failed', dependency.message, now)] : [],
-  )
-  const candidates = waiting.flatMap((item): Candidate[] =>
-    item.dependency === null || item.dependency.outcome === 'succeeded'
-      ? [{ ...item, call: buildCall(item.transaction) }]
-      : [],
-  )
-  const [estimates, unmoved] = await Promise.all([
-    chain.estimateGas(candidates.map(toGasRequest)),
-    refusedTransfers(chain, candidates),
-  ])
-  const judged = candidates.map((candidate, index) =>
-    unmoved.has(candidate)
-      ? fail(candidate.loaded, 'token_transfer_refused', REFUSED_BY_TOKEN, now)
-      : judge(candidate, estimates[index], quote, now),
-  )
-  return {
-    ready: judged.filter((item): item is Ready => item !== null && 'fees' in item),
-    refused: [...orphaned, ...judged.filter((item): item is Refused => item !== null && 'command' in item)],
-  }
-}
-
-async function refusedTransfers(chain: LaneChain, candidates: readonly Candidate[]): Promise<ReadonlySet<Candidate>> {
-  const transfers = candidates.filter(({ transaction }) => isTokenTransfer(transaction.intent))
-  const refused = await chain.refusedByToken(transfers.map(toGasRequest))
-  return new Set(transfers.filter((_, index) => refused[index]))
-}
-
-function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest {
-  const since = dependency?.outcome === 'succeeded' ? { sinceBlock: dependency.blockNumber } : {}
-  return { from: transaction.intent.from, call, ...since }
-}
-
-function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: string, now: string): Refused {
-  return { loaded, command: { type: 'FailUnsigned', code, message, now } }
-}
-
-function judge(
-  candidate: Candidate,
-  estimate: GasEstimate | undefined,
-  quote: FeeQuote | null,
-  now: string,
-): Ready | Refused | null {
-  const { loaded, transaction } = candidate
-  const { intent } = transaction
-  const { validUntil, gasPriority, reserved } = intent
-  if (validUntil !== null && validUntil <= now) {
-    const dear = `Until ${validUntil} gas cost more than the configured cap: send again when fees fall.`
-    return quote === null
-      ? fail(loaded, 'fee_cap_exceeded', dear, now)
-      : fail(loaded, 'expired', `It was valid until ${validUntil} and could not be sent before.`, now)
-  }
-  if (quote === null) return null
-  if (estimate === undefined) throw new Error('fewer gas estimates than calls')
-  if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
-  const gasLimit = gasLimitOf(intent, estimate.gasLimit)
-  if (gasLimit === null) return fail(loaded, 'fee_cap_exceeded', tooMuchGas(estimate.gasLimit, reserved.gasLimit), now)
-  const fees = chooseFees(quote, gasPriority, reserved, gasLimit)
-  return { ...candidate, fees, quote: recordedQuote(quote, gasPriority) }
-}
-
-function tooMuchGas(estimated: bigint, reserved: string): string {
-  return `It needs ${estimated} gas now, and ${reserved} was held back for it: send it again.`
-}
-
-/**
- * A call gets at least what was reserved for it: the state that it was simulated on may want less gas than the one that it
- * meets, after what is signed before it. What it does not use costs nothing.
- *
- * @returns `null` when it needs more than may be spent on it
- */
-export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated: bigint): bigint | null {
-  const least = intent.data === null ? 0n : BigInt(intent.reserved.gasLimit)
-  const most = mostGas(intent)
-  if (estimated <= most) return estimated > least ? estimated : least
-  return (estimated * 100n) / GAS_MARGIN_PERCENT <= most ? most : null
-}
-
-/**
- * The tip of now, and the cap that was reserved when the request was accepted as long as it leaves room for one rise of
- * the base fee (EIP-1559: 12.5 % a block); so what was held back is what may be spent. Where fees rose further than the first
- * bytes may follow, replacements follow step by step.
- */
-export function chooseFees(
-  quote: FeeQuote,
-  priority: GasPriority,
-  reserved: { readonly maxFeePerGas: string },
-  gasLimit: bigint,
-): Fees {
-  const fresh = quote[priority]
-  const cap = BigInt(reserved.maxFeePerGas)
-  const enough = (quote.baseFeePerGas * 9n) / 8n + fresh.maxPriorityFeePerGas
-  const maxFeePerGas = cap >= enough ? cap : smallest(fresh.maxFeePerGas, mostFirstFee({ reserved }))
-  return {
-    gasLimit: gasLimit.toString(),
-    maxFeePerGas: maxFeePerGas.toString(),
-    maxPriorityFeePerGas: smallest(fresh.maxPriorityFeePerGas, maxFeePerGas).toString(),
-  }
-}
-
-function smallest(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }

@@ -1,64 +1,157 @@
 /**
  * How much gas calls need. A plain transfer to an account without code needs 21,000 and no question to the node; anything
- * else is simulated, and a call that would revert is told with its reason before anything is signed.
+ * else is simulated, and a call that would revert is reported with its reason before anything is signed.
+ *
+ * Invariant: each call is judged alone. A simulation that fails, or never ends, says nothing of the calls beside it; and a
+ * call is refused only in the state of a block that has all that the log knows of its wallet.
  */
 import type { CodeLookup } from '../chain/code.ts'
-import { readCount, toQuantity } from '../chain/hex.ts'
-import { type RpcReader, type RpcResult, resultValue } from '../chain/json-rpc.ts'
-import { classifyCallFailure } from '../chain/rpc-errors.ts'
-import { Unavailable } from '../core/errors.ts'
+import { readCount, readQuantity, toQuantity } from '../chain/hex.ts'
+import { type RpcReader, type RpcRequest, type RpcResult, resultValue, unavailable } from '../chain/json-rpc.ts'
+import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
 import { type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
 
 export type GasRequest = {
   readonly from: string
   readonly call: Call
+  /** The most gas that may be spent on it: its simulation gets no more. */
+  readonly mostGas: bigint
   /** A block that the node must have seen: what the call builds on stands in it. */
   readonly sinceBlock?: number
 }
 export type GasEstimate =
   | { readonly ok: true; readonly gasLimit: bigint }
   | { readonly ok: false; readonly code: 'execution_reverted' | 'insufficient_funds'; readonly reason: string }
+  /** Nothing is known of the call: no node answered, or in words that say nothing of it. It is asked again later. */
+  | { readonly ok: false; readonly code: 'could_not_simulate'; readonly reason: string }
+
+export type EstimateGas = (requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
 
 /** Room for state that changes between the simulation and the block: a fifth more. */
 export const GAS_MARGIN_PERCENT = 120n
 
-/** @throws Unavailable when the node does not answer, or has not seen the block of a request: nothing is known then */
-export function createEstimateGas(client: RpcReader, code: CodeLookup) {
-  return async (requests: readonly GasRequest[]): Promise<readonly GasEstimate[]> => {
+/** Calls in one body, behind the number of the head: one body is answered by one node. */
+const CALLS_TOGETHER = 32
+/** Calls that are asked alone at once, after silence to all of a body. */
+const CALLS_ALONE = 8
+/** Calls that were not asked alone by then wait: silence to all of them is the node's, not theirs. */
+const ALONE_BUDGET_MS = 10_000
+
+/**
+ * @param observedBlock the newest block that a refusal of what an address sends must know of, beside `sinceBlock`
+ * @throws Unavailable when no node says which addresses have code
+ */
+export function createEstimateGas(
+  client: RpcReader,
+  code: CodeLookup,
+  observedBlock: (address: string) => Promise<number> = async () => 0,
+): EstimateGas {
+  return async (requests) => {
     const plain = requests.filter(({ call }) => call.data === '0x')
     const haveCode = await code.haveCode(plain.map(({ call }) => call.to))
     const withoutCode = new Set(plain.filter((_, index) => !haveCode[index]))
     const simulated = requests.filter((request) => !withoutCode.has(request))
-    const since = Math.max(0, ...simulated.map(({ sinceBlock = 0 }) => sinceBlock))
-    // Asked first and in the same batch: what is simulated after it is simulated at that block or a later one.
-    const head = since === 0 ? [] : [{ method: 'eth_blockNumber', params: [] }]
-    const answers = await client.batch([...head, ...simulated.map(toEstimateRequest)])
-    if (since > 0) requireBlock(answers[0], since)
-    const estimates = new Map(simulated.map((request, index) => [request, readAnswer(answers[head.length + index])]))
+    const judged = await confirmed(client, await simulate(client, simulated), observedBlock)
+    const estimates = new Map(simulated.map((request, index) => [request, judged[index]]))
     return requests.map((request) => estimates.get(request) ?? { ok: true, gasLimit: PLAIN_TRANSFER_GAS })
   }
 }
 
-function requireBlock(answer: RpcResult | undefined, block: number): void {
-  if (readCount(resultValue(answer, 'eth_blockNumber'), 'a block number') >= block) return
-  throw new Unavailable('rpc_unavailable', `The node has not seen block ${block} yet: it is asked again.`)
-}
+/** What a node said of a call, and the newest block that it had seen then. */
+type Simulated = { readonly request: GasRequest; readonly answer: RpcResult; readonly head: number | null }
 
-function toEstimateRequest({ from, call }: GasRequest) {
-  return { method: 'eth_estimateGas', params: [{ from, to: call.to, value: toQuantity(call.value), data: call.data }] }
-}
-
-function readAnswer(answer: RpcResult | undefined): GasEstimate {
-  if (answer?.ok) return { ok: true, gasLimit: (BigInt(answer.value as string) * GAS_MARGIN_PERCENT) / 100n }
-  const failure = answer === undefined ? null : classifyCallFailure(answer.error)
-  if (failure?.type === 'reverted')
-    return {
-      ok: false,
-      code: 'execution_reverted',
-      reason: failure.reason || 'The call would revert without a reason.',
+async function simulate(client: RpcReader, requests: readonly GasRequest[]): Promise<readonly Simulated[]> {
+  const groups = Array.from({ length: Math.ceil(requests.length / CALLS_TOGETHER) }, (_, i) =>
+    requests.slice(i * CALLS_TOGETHER, (i + 1) * CALLS_TOGETHER),
+  )
+  const together = (await Promise.all(groups.map((group) => ask(client, group)))).flat()
+  // One call that never ends leaves its whole body unanswered.
+  const silent = together.filter(({ answer }) => !answer.ok && answer.error.kind === 'unavailable')
+  if (requests.length < 2) return together
+  const alone = new Map<GasRequest, Simulated>()
+  const until = performance.now() + ALONE_BUDGET_MS
+  let next = 0
+  const work = async (): Promise<void> => {
+    while (next < silent.length && performance.now() < until) {
+      const request = silent[next++]?.request
+      const [said] = request === undefined ? [] : await ask(client, [request])
+      if (said !== undefined) alone.set(said.request, said)
     }
-  if (failure?.type === 'insufficient_funds') return { ok: false, code: 'insufficient_funds', reason: failure.message }
-  throw new Unavailable('rpc_unavailable', 'The node could not simulate the call: it is tried again.', {
-    cause: answer?.error,
-  })
+  }
+  await Promise.all(Array.from({ length: CALLS_ALONE }, work))
+  return together.map((one) => alone.get(one.request) ?? one)
+}
+
+async function ask(client: RpcReader, requests: readonly GasRequest[]): Promise<Simulated[]> {
+  // The head is asked first and in the same body: what is simulated after it is simulated at that block or a later one.
+  const calls = requests.map((request) => toEstimateRequest(request))
+  const [head, ...answers] = await client.batch([{ method: 'eth_blockNumber', params: [] }, ...calls])
+  const silence: RpcResult = { ok: false, error: unavailable('invalid_response', 'the node left it out') }
+  const known = head?.ok === true ? readCount(head.value, 'a block number') : null
+  return requests.map((request, index) => ({ request, answer: answers[index] ?? silence, head: known }))
+}
+
+function toEstimateRequest({ from, call, mostGas }: GasRequest, block?: number): RpcRequest {
+  const transaction = { from, to: call.to, value: toQuantity(call.value), data: call.data, gas: toQuantity(mostGas) }
+  return { method: 'eth_estimateGas', params: block === undefined ? [transaction] : [transaction, toQuantity(block)] }
+}
+
+/**
+ * A refusal ends a transaction for good, so that the word of one replica is not enough: the call is simulated again at a
+ * block that has what the log knows. A node that has not seen that block says so, and is not believed.
+ */
+async function confirmed(
+  client: RpcReader,
+  simulated: readonly Simulated[],
+  observedBlock: (address: string) => Promise<number>,
+): Promise<readonly GasEstimate[]> {
+  const first = simulated.map(estimateOf)
+  const refused = simulated.filter((_, index) => isRefusal(first[index]))
+  if (refused.length === 0) return first
+  const senders = [...new Set(refused.map(({ request }) => request.from))]
+  const observed = new Map(await Promise.all(senders.map(async (from) => [from, await observedBlock(from)] as const)))
+  const blockOf = ({ request: { from, sinceBlock = 0 }, head }: Simulated) =>
+    Math.max(observed.get(from) ?? 0, sinceBlock, head ?? 0)
+  const answers = await client.batch(refused.map((one) => toEstimateRequest(one.request, blockOf(one))))
+  const second = new Map(refused.map((one, index) => [one, secondWord(one, answers[index], blockOf(one))]))
+  return simulated.map((one, index) => second.get(one) ?? (first[index] as GasEstimate))
+}
+
+function secondWord(before: Simulated, answer: RpcResult | undefined, block: number): GasEstimate {
+  const again = answer === undefined ? before : { ...before, answer, head: block }
+  // Nodes that estimate in their newest state alone refuse the question: their head was new enough, or nobody knows.
+  const refusesBlock =
+    answer?.ok === false && ['unknown', 'unsupported'].includes(classifyCallFailure(answer.error).type)
+  return refusesBlock && before.head !== null && before.head >= block ? estimateOf(before) : estimateOf(again)
+}
+
+function isRefusal(estimate: GasEstimate | undefined): boolean {
+  return estimate?.ok === false && estimate.code !== 'could_not_simulate'
+}
+
+function estimateOf({ request, answer, head }: Simulated): GasEstimate {
+  const { sinceBlock = 0, mostGas } = request
+  if (sinceBlock > 0 && (head === null || head < sinceBlock))
+    return notSimulated(`the node has not seen block ${sinceBlock} yet`)
+  if (answer.ok) return readEstimate(answer)
+  const failure = classifyCallFailure(answer.error)
+  if (failure.type === 'insufficient_funds') return { ok: false, code: 'insufficient_funds', reason: failure.message }
+  if (failure.type !== 'reverted') return notSimulated(failure.message)
+  const reason = ranOutOfGas(answer.error)
+    ? `The call needs more than ${mostGas} gas, the most that may be spent on it.`
+    : failure.reason || 'The call would revert without a reason.'
+  return { ok: false, code: 'execution_reverted', reason }
+}
+
+function readEstimate(answer: RpcResult): GasEstimate {
+  try {
+    const gas = readQuantity(resultValue(answer, 'eth_estimateGas'), 'the answer to eth_estimateGas')
+    return { ok: true, gasLimit: (gas * GAS_MARGIN_PERCENT) / 100n }
+  } catch (error) {
+    return notSimulated(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function notSimulated(reason: string): GasEstimate {
+  return { ok: false, code: 'could_not_simulate', reason }
 }

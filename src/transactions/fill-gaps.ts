@@ -31,17 +31,18 @@ export type FillGapsPorts = {
 /**
  * Makes sure that something waits to be signed for each gap.
  *
+ * @param setAside what waits and cannot be signed now
  * @returns how many gaps there are
  * @throws HoldRefused when the wallet cannot pay for the gas; Unavailable
  */
-export type FillGaps = (lane: Lane, lease: Lease) => Promise<number>
+export type FillGaps = (lane: Lane, lease: Lease, setAside?: readonly string[]) => Promise<number>
 
 export function createFillGaps(ports: FillGapsPorts): FillGaps {
   const { log, lanes, replaceAfterMs } = ports
-  return async (lane, lease) => {
+  return async (lane, lease, setAside = []) => {
     const gaps = await lanes.gaps(lane, await ports.nonceOf(lane), replaceAfterMs)
     if (gaps.length === 0) return 0
-    const waiting = await lanes.waiting(lane, gaps.length)
+    const waiting = await lanes.waiting(lane, gaps.length, setAside)
     const [stuck] = await lanes.stuck(lane, replaceAfterMs, 1)
     const unfilled = gaps.slice(waiting.length)
     if (unfilled.length === 0 || stuck === undefined) return gaps.length

@@ -21,9 +21,9 @@ export function parseLane(name: string): Lane {
 export type LaneReads = {
   /**
    * Transactions that wait for their first signature, in the order in which they were accepted. Left out are those whose
-   * dependency is undecided: not in a block, or in one where it failed, which is not final yet.
+   * dependency is undecided: not in a block, or in one where it failed, which is not final yet. @param except left out too
    */
-  readonly waiting: (lane: Lane, limit: number) => Promise<string[]>
+  readonly waiting: (lane: Lane, limit: number, except?: readonly string[]) => Promise<string[]>
   /** How many are signed and in no block. */
   readonly inFlight: (lane: Lane) => Promise<number>
   /**
@@ -74,15 +74,16 @@ export function createLaneReads(pool: Pool): LaneReads {
     return rows.map((row) => row.transaction_id)
   }
   return {
-    waiting: ({ chainId, address }, limit) =>
+    waiting: ({ chainId, address }, limit, except = []) =>
       ids(
         'lane_waiting',
         // OFFSET: one index look-up for each that depends on something, never a hash of the whole table.
         `SELECT transaction_id FROM transactions t WHERE chain_id = $1 AND from_address = $2 AND state = 'requested'
             AND (depends_on IS NULL OR NOT EXISTS (SELECT FROM transactions d WHERE d.transaction_id = t.depends_on
                   AND (d.state IN ${UNMINED} OR (d.state = 'mined' AND NOT d.succeeded)) OFFSET 0))
+            AND transaction_id <> ALL ($4::text[])
           ORDER BY transaction_id LIMIT $3`,
-        [chainId, address, limit],
+        [chainId, address, limit, except],
       ),
     async inFlight({ chainId, address }) {
       const { rows } = await pool.query<{ n: string }>({

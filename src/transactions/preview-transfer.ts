@@ -1,13 +1,15 @@
 /** What a transfer would cost and whether it would succeed. Sends nothing and records nothing. */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { Unavailable } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
-import { buildCall, type Call } from './build-call.ts'
+import { buildCall } from './build-call.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
 import type { GasPriority, Intent } from './events.ts'
 import type { Owner } from './prepare-transaction.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN } from './refused-by-token.ts'
 import { prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
+import { mostGas } from './spend-bounds.ts'
 import { evolve } from './state.ts'
 
 export type FeePreview = {
@@ -29,7 +31,6 @@ export type TransferPreview = {
 export type PreviewPorts = TransferPorts & {
   readonly estimateGas: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
   readonly refusedByToken: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly boolean[]>
-  readonly hasCode: (chainId: number, address: string) => Promise<boolean>
   readonly hasSentTo: (walletId: string, to: string) => Promise<boolean>
   /** Base units that the wallet may spend: its balance less what pending transactions hold. */
   readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
@@ -51,7 +52,9 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
       fundsOf(ports, intent),
     ])
     const gasLimit = estimate.ok ? estimate.gasLimit : BigInt(intent.reserved.gasLimit)
-    const most = gasLimit * quote[intent.gasPriority].maxFeePerGas
+    // As much as the request holds back, so that both agree on what can be paid.
+    const held = larger(gasLimit, BigInt(intent.reserved.gasLimit))
+    const most = held * quote[intent.gasPriority].maxFeePerGas
     const spendsNative = intent.asset.contract === null
     const left = funds.asset - BigInt(intent.amount) - (spendsNative ? most : 0n)
     const short = left < 0n || (!spendsNative && funds.native < most)
@@ -68,22 +71,28 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
 }
 
 async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent): Promise<GasEstimate> {
-  const [estimate] = await estimateGas(intent.chainId, [{ from: intent.from, call: callOf(intent) }])
+  const [estimate] = await estimateGas(intent.chainId, [requestOf(intent)])
   if (estimate === undefined) throw new Error('one call gives one estimate')
+  if (!estimate.ok && estimate.code === 'could_not_simulate')
+    throw new Unavailable('rpc_unavailable', `No node could simulate the transfer: ${estimate.reason}.`)
   return estimate
 }
 
 /** What the token says against it, or `null`. */
 async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent): Promise<string | null> {
   if (!isTokenTransfer(intent)) return null
-  const [refused] = await refusedByToken(intent.chainId, [{ from: intent.from, call: callOf(intent) }])
+  const [refused] = await refusedByToken(intent.chainId, [requestOf(intent)])
   return refused ? REFUSED_BY_TOKEN : null
 }
 
-function callOf(intent: Intent): Call {
+function requestOf(intent: Intent): GasRequest {
   const requested = evolve({ state: 'unknown' }, { type: 'TransferRequested', data: intent })
   if (requested.state === 'unknown') throw new Error('a requested transfer is known')
-  return buildCall(requested)
+  return { from: intent.from, call: buildCall(requested), mostGas: mostGas(intent) }
+}
+
+function larger(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
 }
 
 async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<{ asset: bigint; native: bigint }> {

@@ -2,6 +2,7 @@
  * Accepts a transfer: checks everything that can be known now, then records the request and holds back what it may cost,
  * in one append. What is refused leaves no trace.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseRecipient } from '../chain/address.ts'
 import type { Asset } from '../core/assets.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
@@ -25,6 +26,13 @@ import { type TransactionView, viewOf } from './view.ts'
 
 /** Gas held back for a token transfer before it is simulated: above what the common tokens use. */
 const TOKEN_TRANSFER_GAS = 100_000n
+/**
+ * The same for the native currency to a contract or a delegated account (EIP-7702), whose code runs: a Safe uses some 28,000, a
+ * contract that passes on what it gets up to 80,000.
+ */
+const CONTRACT_TRANSFER_GAS = 100_000n
+/** No longer does a request wait for a node to say whether its recipient has code. */
+const CODE_WAIT_MS = 1_000
 
 export type TransferRequest = {
   readonly walletId: string
@@ -42,6 +50,8 @@ export type TransferPorts = PreparePorts & {
   readonly log: EventLog
   /** @throws ValidationFailed when the chain has no such asset; Conflict `token_unreadable` while its balance cannot be read */
   readonly resolveAsset: (asset: string, sender: Sender, tenantId: string) => Promise<Asset>
+  /** Whether code runs when the address is paid. @throws Unavailable */
+  readonly hasCode: (chainId: number, address: string) => Promise<boolean>
 }
 
 /** What was accepted now, or the id of what an earlier request with the same idempotency key made. */
@@ -75,11 +85,22 @@ export async function prepareIntent(ports: TransferPorts, request: TransferReque
   const sender = await findPayer(ports, owner, request.walletId)
   const now = ports.log.now()
   const { asset, to, amount } = await readFields(ports, request, sender, { tenantId: owner.tenantId, now })
-  const gasLimit = asset.contract === null ? PLAIN_TRANSFER_GAS : TOKEN_TRANSFER_GAS
+  const gasLimit = asset.contract === null ? await nativeGas(ports, sender.chainId, to) : TOKEN_TRANSFER_GAS
   const { gasPriority, referenceId, memo, validUntil } = request
   const call = { data: null, dependsOn: null, subject: null }
   const wanted = { to, asset, amount, gasLimit, gasPriority, referenceId, memo, validUntil, ...call }
   return completeIntent(ports, owner, sender, wanted, now)
+}
+
+/**
+ * What a node does not say in time counts as an account: a request does not fail for it, and the lane estimates before it signs.
+ */
+async function nativeGas({ hasCode }: TransferPorts, chainId: number, to: string): Promise<bigint> {
+  const late = new AbortController()
+  const given = sleep(CODE_WAIT_MS, false, { signal: late.signal }).catch(() => false)
+  const runsCode = await Promise.race([hasCode(chainId, to).catch(() => false), given])
+  late.abort()
+  return runsCode ? CONTRACT_TRANSFER_GAS : PLAIN_TRANSFER_GAS
 }
 
 /** @throws ValidationFailed with everything that is wrong with the fields, not only the first */

@@ -16,6 +16,7 @@ import { withAnvil } from '../support/anvil.ts'
 import { type Calls, NOW, rowOf, withCalls } from '../support/calls.ts'
 import { TEST_CHAIN } from '../support/log.ts'
 import { deployRegister } from '../support/register.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, testSigner } from '../support/wallet-parts.ts'
 
 /** The lane of a wallet on a chain of its own, drained as a signer process does. */
@@ -56,10 +57,15 @@ async function withChain(t: Test, calls: Calls) {
     clock: Date.now,
     maxInFlight: 64,
     onSigned: () => undefined,
+    onNotSimulated: () => undefined,
+    onSetAside: (id, error) => {
+      throw new Error(id, { cause: error })
+    },
     chainOf: () => ({
       quote: fees.quote,
       estimateGas: createEstimateGas(client, code),
       refusedByToken: createRefusedByToken(client),
+      observedBlock: async () => 0,
       nonceOf: async (address) => Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),
     }),
   })
@@ -156,6 +162,10 @@ t.test('a node that has not seen the block of the dependency does not judge what
   t.equal((await rowOf(calls, second)).state, 'requested')
   await rpc('eth_sendRawTransaction', rawTransaction)
   await rpc('evm_mine')
-  await drain(lane)
+  // It is tried again after a pause.
+  await eventually(async () => {
+    await drain(lane)
+    return (await rowOf(calls, second)).state === 'signed' ? true : null
+  })
   t.equal((await send(second)).status, '0x1')
 })

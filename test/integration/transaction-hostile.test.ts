@@ -3,11 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { AbiCoder } from 'ethers/abi'
 import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
+import { formatAmount } from '../../src/core/money.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
+import type { Fate, RpcCall } from '../support/node-fates.ts'
 import { PASS } from '../support/node-lies.ts'
 import { createOpenCalls } from '../support/open-calls.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
@@ -23,7 +26,7 @@ const REASONS = [
 ] as const
 
 const { node, before } = await withNodeProxyBefore(t)
-const stage = await withStage(t, { nodes: before, env: { REBROADCAST_AFTER_MS: '1000' } })
+const stage = await withStage(t, { nodes: before, env: { REBROADCAST_AFTER_MS: '600000' } })
 const { service, rpc, mine, read, until, settle } = stage
 const open = createOpenCalls(service.kernel)
 
@@ -84,12 +87,12 @@ t.test('so it does where it reverts in its block: what others sent there is sett
   const cases: { id: string; to: string; mood: Mood; reason: string; what: string; message: string }[] = []
   for (const [what, reason, kept] of REASONS) {
     for (const mood of ['reverts', 'drains', 'loops'] as const) {
-      const to = await deploy('accepts')
-      const [id = ''] = await open(wallet, { to, data: '0x' })
       const message = kept === null || mood === 'loops' ? 'It reverted without a reason.' : kept
-      cases.push({ id, to, mood, reason, what, message })
+      cases.push({ id: '', to: await deploy('accepts'), mood, reason, what, message })
     }
   }
+  // No block comes from here on until all are sent.
+  for (const one of cases) one.id = (await open(wallet, { to: one.to, data: '0x' }))[0] ?? ''
   const good = await sent(other, RECIPIENT)
   await until(other, good, 'submitted')
   for (const { id } of cases) await until(wallet, id, 'submitted')
@@ -110,3 +113,89 @@ t.test('so it does where it reverts in its block: what others sent there is sett
     )
   }
 })
+
+const estimates = (to: string) => (call: RpcCall) =>
+  call.method === 'eth_estimateGas' && JSON.stringify(call.params).includes(to)
+
+t.test('a transfer that a node cannot simulate waits alone, and is signed once a node can', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const [bad, good] = [await deploy('accepts'), await deploy('accepts')]
+  const says = (message: string): Fate => ({
+    type: 'answer',
+    method: 'eth_estimateGas',
+    only: estimates(bad),
+    answer: { error: { code: -32000, message } },
+  })
+  const fates: readonly Fate[] = [
+    says('execution aborted'),
+    says('Internal error'),
+    says('unknown trap'),
+    { type: 'silence before' },
+  ]
+  for (const fate of fates) {
+    node.decide = (calls) => (calls.some(estimates(bad)) ? fate : PASS)
+    const first = await sent(wallet, bad)
+    const others = [await sent(wallet, good), await sent(wallet, RECIPIENT)]
+    for (const id of others) await until(wallet, id, 'submitted')
+    t.match(await read(wallet, first), { state: 'requested', failure: null })
+    node.decide = () => PASS
+    await until(wallet, first, 'submitted')
+  }
+  t.ok(service.lines.some(({ msg }) => msg === 'a transaction could not be simulated: it is tried again'))
+  await settle()
+})
+
+t.test('a recipient that uses up all gas fails its own transfer, at the gas that may be spent on it', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const bad = await sent(wallet, await deploy('loops'))
+  t.match(await until(wallet, bad, 'failed'), { failure: { code: 'execution_reverted' } })
+})
+
+t.test('a replica that has not seen the balance does not fail what was accepted on it', async (t) => {
+  const to = await deploy('accepts')
+  await mine(5)
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  let asked = 0
+  node.decide = (calls) => {
+    if (!calls.some(estimates(to))) return PASS
+    asked += 1
+    return { type: 'behind', blocks: 5 }
+  }
+  const id = await sent(wallet, to, '999')
+  await eventually(async () => (asked > 2 ? true : null))
+  t.match(await read(wallet, id), { state: 'requested', failure: null })
+  node.decide = () => PASS
+  await until(wallet, id, 'submitted')
+  await settle()
+})
+
+t.test('gas for a recipient with code is held back: preview and request agree on what can be paid', async (t) => {
+  const contract = await deploy('accepts')
+  const delegated = toChecksumAddress(`0x${randomBytes(20).toString('hex')}`)
+  await rpc('anvil_setCode', delegated, `0xef0100${contract.slice(2)}`)
+  for (const to of [contract, delegated]) {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const preview = async (amount: string) =>
+      (
+        await service.api.insist({
+          method: 'POST',
+          path: `/v1/wallets/${wallet.id}/transfer/preview`,
+          body: { to, amount, asset: 'ETH' },
+        })
+      ).body.data
+    const feePerGas = BigInt((await preview('1')).fee.medium.max_fee_per_gas_wei)
+    const allBut = (gas: bigint) => formatAmount(10n ** 21n - gas * feePerGas, 18)
+    t.match(await preview(allBut(50_000n)), { would_succeed: false, reason: 'insufficient_funds' })
+    t.match(await pay(wallet, to, allBut(50_000n)), { status: 422, body: { errors: [{ code: 'insufficient_funds' }] } })
+    const one = await sent(wallet, to, '0.000000000000000001')
+    await settle()
+    t.equal((await read(wallet, one)).state, 'confirmed')
+    const rest = allBut(300_000n)
+    t.match(await preview(rest), { would_succeed: true })
+    const most = await sent(wallet, to, rest)
+    await settle()
+    t.equal((await read(wallet, most)).state, 'confirmed')
+  }
+})
+
+t.end()

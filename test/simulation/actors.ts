@@ -174,6 +174,8 @@ function createSigner(world: World, ports: PortsOf) {
     leases: createLeasesPort(ports, LEASE_MS),
     maxInFlight: MAX_IN_FLIGHT,
     onSigned: () => undefined,
+    onNotSimulated: () => undefined,
+    onSetAside: () => undefined,
     replace: createReplaceInLane({
       ...shared,
       quoteOf: quote,
@@ -193,6 +195,7 @@ function createSigner(world: World, ports: PortsOf) {
     chainOf: () => ({
       quote,
       estimateGas: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),
+      observedBlock: async () => 0,
       refusedByToken: async (requests) => requests.map(() => false),
       nonceOf,
     }),

@@ -153,11 +153,12 @@ export function createLanePort(ports: PortsOf): LaneReads {
     return dependency.state !== 'mined' || dependency.succeeded === true
   }
   return {
-    waiting: (lane, limit) =>
+    waiting: (lane, limit, except = []) =>
       call('waiting', () =>
         idsOf(
           ofLane(store, lane)
-            .filter((row) => row.state === 'requested' && (row.depends_on === null || isDecided(row.depends_on)))
+            .filter((row) => row.state === 'requested' && !except.includes(row.transaction_id))
+            .filter((row) => row.depends_on === null || isDecided(row.depends_on))
             .sort(byId),
           limit,
         ),

@@ -13,7 +13,13 @@ export type Fate =
   | { readonly type: 'cut' }
   | { readonly type: 'refuse' }
   /** Calls of this method are answered so and never reach the node; the others pass. */
-  | { readonly type: 'answer'; readonly method: string; readonly answer: Answer }
+  | {
+      readonly type: 'answer'
+      readonly method: string
+      readonly answer: Answer
+      /** Of them, these alone. */
+      readonly only?: (call: RpcCall) => boolean
+    }
   /** The same words, though the node did what it was asked. */
   | { readonly type: 'answer after'; readonly method: string; readonly answer: Answer }
   /** Answered as a replica that stands so many blocks below the head. */

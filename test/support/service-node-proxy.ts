@@ -116,7 +116,8 @@ async function answer(
 function touchedBy(fate: Fate, calls: readonly RpcCall[]): readonly RpcCall[] {
   if (fate.type === 'pass') return []
   if (fate.type !== 'answer' && fate.type !== 'answer after') return calls
-  return calls.filter(({ method }) => method === fate.method)
+  const only = (fate.type === 'answer' && fate.only) || (() => true)
+  return calls.filter((call) => call.method === fate.method && only(call))
 }
 
 function nameOf(fate: Fate): string {

@@ -34,7 +34,9 @@ export async function askStale(
   const head = Math.max(0, Number(newest.result) - behind)
   const unseen = calls.filter((call) => OF_BLOCKS.has(call.method) && blockOf(call, head) > head)
   const heights = await heightsOf(forward, calls)
-  const unknown = calls.filter((call) => (heights.get(hashIn(call) ?? '') ?? 0) > head)
+  const height = (call: RpcCall) =>
+    heights.get(hashIn(call) ?? '') ?? (call.method in STATE_AT ? blockOf(call, head) : 0)
+  const unknown = calls.filter((call) => !unseen.includes(call) && height(call) > head)
   const asked = calls.filter((call) => !unseen.includes(call) && !unknown.includes(call))
   const heard = await forward(asked.map((call) => lower(call, head)))
   return [
@@ -75,7 +77,7 @@ function blockOf({ method, params }: RpcCall, head: number): number {
   return typeof tag === 'string' && QUANTITY.test(tag) ? Number(tag) : head
 }
 
-/** The newest block that it knows stands for `latest` and for every block that it cannot know. */
+/** The newest block that it knows stands for `latest`. */
 function lower(call: RpcCall, head: number): RpcCall {
   const place = STATE_AT[call.method]
   if (place === undefined || hashIn(call) !== undefined) return call

@@ -27,6 +27,7 @@ t.test('what is asked of the newest block is answered of the newest that it has'
   t.match(await ask('eth_blockNumber'), { id: 7, result: '0x32' })
   t.match(await ask('eth_getBalance', '0xa', 'latest'), { result: ['0xa', '0x32'] })
   t.match(await ask('eth_getBlockByNumber', '0x63', false), { result: null })
+  t.match(await ask('eth_getBalance', '0xa', '0x63'), { error: { message: 'header not found' } })
 })
 
 t.test('a state that is asked of by the hash of a block is that of this block, or none', async (t) => {

@@ -10,7 +10,7 @@ import {
   type TransactionCommand,
   transactionDecider,
 } from '../../src/transactions/decider.ts'
-import { chooseFees } from '../../src/transactions/drain-lane.ts'
+import { chooseFees } from '../../src/transactions/examine-waiting.ts'
 import type { Inclusion, Intent, SignedBytes, TransactionEvent } from '../../src/transactions/events.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/projection.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'

@@ -20,7 +20,7 @@ export const TABLE_GRANTS: Readonly<Record<Table, TableGrants>> = {
 
   api_keys: readBy(READERS),
   assets: readBy([...READERS, 'follower']),
-  balances: readBy([...READERS, 'dispatcher', 'follower']),
+  balances: readBy([...READERS, 'dispatcher', 'follower', 'signer']),
   idempotency_keys: readBy(READERS),
   mpc_keys: readBy([...READERS, 'dispatcher', 'signer', 'party']),
   mpc_refreshes: readBy([...READERS, 'dispatcher', 'signer']),

@@ -21,10 +21,8 @@ import { type PlannedCall, planCalls } from './plan-calls.ts'
 import { nftTransferAggregate } from './projection.ts'
 import { type Fields, type NftTransferRequest, readFields } from './read-fields.ts'
 import { requireHeld } from './require-held.ts'
-import { notTransferable, type Simulated, type SimulationPorts, simulate } from './simulate.ts'
+import { notTransferable, RECEIVER_GAS, type Simulated, type SimulationPorts, simulate } from './simulate.ts'
 
-/** Held back for a receiver's own code; the lane's estimate counts where it is more. */
-const RECEIVER_GAS = 100_000n
 /** Only ends what would never end: each time another process was quicker. */
 const MAX_TRIES = 50
 

@@ -3,6 +3,7 @@
  * chain of this moment, and whether the receiver takes it.
  */
 import type { CodeLookup } from '../../chain/code.ts'
+import { toQuantity } from '../../chain/hex.ts'
 import { type RpcReader, type RpcResult, resultValue } from '../../chain/json-rpc.ts'
 import { encodeErc721Transfer, encodeSafeTransfer } from '../../chain/nft.ts'
 import { COLLECTION_ABI } from '../../chain/nft-artefact.ts'
@@ -10,6 +11,7 @@ import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { createCanReceive } from '../../chain/nft-receiver.ts'
 import { classifyCallFailure } from '../../chain/rpc-errors.ts'
 import { ValidationFailed } from '../../core/errors.ts'
+import { mostGas } from '../../transactions/spend-bounds.ts'
 import type { TransferWarning } from './events.ts'
 import type { PlannedCall } from './plan-calls.ts'
 import { type Fields, fieldOf, type NftTransferRequest } from './read-fields.ts'
@@ -19,6 +21,9 @@ export type Simulated = {
   /** Receivers with code of their own, which takes gas that nobody knows beforehand. */
   readonly contracts: ReadonlySet<string>
 }
+
+/** Held back for a receiver's own code; the lane's estimate counts where it is more. */
+export const RECEIVER_GAS = 100_000n
 
 export type SimulationPorts = { readonly client: RpcReader; readonly code: CodeLookup }
 
@@ -66,7 +71,11 @@ async function simulateReady(
   const ready = calls.filter(({ dependsOn }) => dependsOn === null)
   const probes = ready.flatMap((call) => probesOf(call, fields, standard))
   const answers = await client.batch(
-    probes.map(({ data }) => ({ method: 'eth_call', params: [{ from: fields.from, to: contract, data }, 'latest'] })),
+    probes.map(({ call, data }) => {
+      // Receivers are contracts of strangers: a simulation gets no more gas than the transfer.
+      const gas = toQuantity(mostGas({ reserved: { gasLimit: (call.gasLimit + RECEIVER_GAS).toString() } }))
+      return { method: 'eth_call', params: [{ from: fields.from, to: contract, data, gas }, 'latest'] }
+    }),
   )
   return probes.flatMap(({ call, asks }, n) => {
     const refusal = refusalOf(answers[n], standard)

@@ -185,7 +185,10 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
   // A full lane waits for blocks, one whose gas is above the cap for lower fees: both are told by what is in the way.
   if (inFlight >= limits.maxInFlightPerLane || isOverCap(chain)) return
   const waiting = `${count(lane.counts.waiting - lane.counts.dependent, 'request')} to be signed, ${id} for ${duration(since)}`
-  const why = step('See why the job failed, if it did.', 'npm run jobs -- failed lane')
+  const why = step(
+    'See why the job failed, if it did: a transaction that no node can simulate is named there.',
+    'npm run jobs -- failed lane',
+  )
   if (lane.signLease !== null && lane.signLease.expiresInMs > 0) {
     add(
       'lane_not_signing',

@@ -1,0 +1,175 @@
+/**
+ * Judges what waits in a lane, each transaction alone: what can be signed now, what must fail and why, and what no node can
+ * simulate for now. What must go on waiting is in none of them.
+ */
+import type { FeeQuote } from '../chain/fees.ts'
+import type { Loaded } from '../event-log/aggregate.ts'
+import { buildCall, type Call } from './build-call.ts'
+import type { Sound } from './check-lane.ts'
+import type { TransactionCommand } from './decider.ts'
+import type { DependencyOutcome } from './dependency.ts'
+import { type EstimateGas, GAS_MARGIN_PERCENT, type GasEstimate, type GasRequest } from './estimate-gas.ts'
+import type { FailureCode, Fees, GasPriority, Intent, RecordedQuote } from './events.ts'
+import { recordedQuote } from './recorded-quote.ts'
+import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
+import { mostFirstFee, mostGas } from './spend-bounds.ts'
+import type { TransactionState } from './state.ts'
+
+export type Waiting = Sound & { readonly dependency: DependencyOutcome | null }
+type Candidate = Waiting & { readonly call: Call }
+export type Ready = Candidate & { readonly fees: Fees; readonly quote: RecordedQuote }
+export type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
+export type Unjudged = { readonly loaded: Loaded<TransactionState>; readonly reason: string }
+
+export type Examined = {
+  readonly ready: readonly Ready[]
+  readonly refused: readonly Refused[]
+  readonly unjudged: readonly Unjudged[]
+}
+
+/** What a judgement asks of the lane's chain. */
+export type ExaminingChain = {
+  readonly estimateGas: EstimateGas
+  readonly refusedByToken: RefusedByToken
+  /** The newest block at which a balance of the address was read. */
+  readonly observedBlock: (address: string) => Promise<number>
+}
+
+/**
+ * @param quote `null` while gas costs more than the cap: nothing is signed then, and what has expired fails
+ * @param now ISO 8601
+ * @throws Unavailable when no node answers at all
+ */
+export async function examineWaiting(
+  waiting: readonly Waiting[],
+  chain: ExaminingChain,
+  quote: FeeQuote | null,
+  now: string,
+): Promise<Examined> {
+  const ready: Ready[] = []
+  const refused: Refused[] = []
+  const unjudged: Unjudged[] = []
+  const candidates: Candidate[] = []
+  for (const item of waiting) {
+    const { loaded, transaction, dependency } = item
+    if (dependency?.outcome === 'failed') refused.push(fail(loaded, 'dependency_failed', dependency.message, now))
+    else if (dependency === null || dependency.outcome === 'succeeded') {
+      const expired = expiredOf(item, quote, now)
+      if (expired !== null) refused.push(expired)
+      else if (quote !== null) candidates.push({ ...item, call: buildCall(transaction) })
+    }
+  }
+  if (quote === null) return { ready, refused, unjudged }
+  const [estimates, unmoved] = await Promise.all([
+    chain.estimateGas(candidates.map(toGasRequest)),
+    refusedTransfers(chain, candidates),
+  ])
+  for (const [index, candidate] of candidates.entries()) {
+    const estimate = estimates[index]
+    if (estimate === undefined) throw new Error('fewer gas estimates than calls')
+    const { loaded } = candidate
+    if (unmoved.has(candidate)) refused.push(fail(loaded, 'token_transfer_refused', REFUSED_BY_TOKEN, now))
+    else if (!estimate.ok && estimate.code === 'could_not_simulate') unjudged.push({ loaded, reason: estimate.reason })
+    else {
+      const judged = judge(candidate, estimate, quote, now)
+      if ('fees' in judged) ready.push(judged)
+      else refused.push(judged)
+    }
+  }
+  return { ready, refused, unjudged }
+}
+
+function expiredOf({ loaded, transaction }: Waiting, quote: FeeQuote | null, now: string): Refused | null {
+  const { validUntil } = transaction.intent
+  if (validUntil === null || validUntil > now) return null
+  const dear = `Until ${validUntil} gas cost more than the configured cap: send again when fees fall.`
+  return quote === null
+    ? fail(loaded, 'fee_cap_exceeded', dear, now)
+    : fail(loaded, 'expired', `It was valid until ${validUntil} and could not be sent before.`, now)
+}
+
+/** As with any refusal, a replica that has not seen the balance is not believed. */
+async function refusedTransfers(
+  { refusedByToken, observedBlock }: ExaminingChain,
+  candidates: readonly Candidate[],
+): Promise<ReadonlySet<Candidate>> {
+  const transfers = candidates.filter(({ transaction }) => isTokenTransfer(transaction.intent))
+  const [first] = transfers
+  if (first === undefined) return new Set()
+  const observed = await observedBlock(first.transaction.intent.from)
+  const requests = transfers.map(toGasRequest).map((request) => ({
+    ...request,
+    sinceBlock: Math.max(observed, request.sinceBlock ?? 0),
+  }))
+  const refused = await refusedByToken(requests)
+  return new Set(transfers.filter((_, index) => refused[index]))
+}
+
+function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest {
+  const { intent } = transaction
+  const since = dependency?.outcome === 'succeeded' ? { sinceBlock: dependency.blockNumber } : {}
+  return { from: intent.from, call, mostGas: mostGas(intent), ...since }
+}
+
+function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: string, now: string): Refused {
+  return { loaded, command: { type: 'FailUnsigned', code, message, now } }
+}
+
+function judge(
+  candidate: Candidate,
+  estimate: Exclude<GasEstimate, { readonly code: 'could_not_simulate' }>,
+  quote: FeeQuote,
+  now: string,
+): Ready | Refused {
+  const { loaded, transaction } = candidate
+  const { intent } = transaction
+  const { gasPriority, reserved } = intent
+  if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
+  const gasLimit = gasLimitOf(intent, estimate.gasLimit)
+  if (gasLimit === null) return fail(loaded, 'fee_cap_exceeded', tooMuchGas(estimate.gasLimit, reserved.gasLimit), now)
+  const fees = chooseFees(quote, gasPriority, reserved, gasLimit)
+  return { ...candidate, fees, quote: recordedQuote(quote, gasPriority) }
+}
+
+function tooMuchGas(estimated: bigint, reserved: string): string {
+  return `It needs ${estimated} gas now, and ${reserved} was held back for it: send it again.`
+}
+
+/**
+ * A call gets at least what was reserved for it: the state that it was simulated on may want less gas than the one that it
+ * meets, after what is signed before it. What it does not use costs nothing.
+ *
+ * @returns `null` when it needs more than may be spent on it
+ */
+export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated: bigint): bigint | null {
+  const least = intent.data === null ? 0n : BigInt(intent.reserved.gasLimit)
+  const most = mostGas(intent)
+  if (estimated <= most) return estimated > least ? estimated : least
+  return (estimated * 100n) / GAS_MARGIN_PERCENT <= most ? most : null
+}
+
+/**
+ * The tip of now, and the cap that was reserved when the request was accepted as long as it leaves room for one rise of
+ * the base fee (EIP-1559: 12.5 % a block); so what was held back is what may be spent. Where fees rose further than the first
+ * bytes may follow, replacements follow step by step.
+ */
+export function chooseFees(
+  quote: FeeQuote,
+  priority: GasPriority,
+  reserved: { readonly maxFeePerGas: string },
+  gasLimit: bigint,
+): Fees {
+  const fresh = quote[priority]
+  const cap = BigInt(reserved.maxFeePerGas)
+  const enough = (quote.baseFeePerGas * 9n) / 8n + fresh.maxPriorityFeePerGas
+  const maxFeePerGas = cap >= enough ? cap : smallest(fresh.maxFeePerGas, mostFirstFee({ reserved }))
+  return {
+    gasLimit: gasLimit.toString(),
+    maxFeePerGas: maxFeePerGas.toString(),
+    maxPriorityFeePerGas: smallest(fresh.maxPriorityFeePerGas, maxFeePerGas).toString(),
+  }
+}
+
+function smallest(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}

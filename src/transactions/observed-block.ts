@@ -1,0 +1,21 @@
+/**
+ * The newest block at which a balance of an address was read. What was accepted on these balances is refused for good by a node
+ * that has seen the block, and by no other.
+ */
+import type { Pool } from 'pg'
+import type { Lane } from './lanes.ts'
+
+/** 0 where no balance was read yet. */
+export type ObservedBlock = (lane: Lane) => Promise<number>
+
+export function createObservedBlock(pool: Pool): ObservedBlock {
+  return async ({ chainId, address }) => {
+    const { rows } = await pool.query<{ block: string | null }>({
+      name: 'observed_block',
+      text: `SELECT max(b.block_number) AS block FROM wallets w JOIN balances b ON b.wallet_id = w.wallet_id
+              WHERE w.chain_id = $1 AND w.address = $2`,
+      values: [chainId, address],
+    })
+    return Number(rows[0]?.block ?? 0)
+  }
+}

@@ -1,0 +1,87 @@
+/** What is left alone in a lane, and for how long; what an estimate says of calls that were asked together. */
+import t from 'tap'
+import type { RpcReader, RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
+import { createEstimateGas, type GasRequest } from '../../src/transactions/estimate-gas.ts'
+import { createSetAside } from '../../src/transactions/set-aside.ts'
+
+const LANE = { chainId: 1, address: '0xA' }
+const ANOTHER = { chainId: 1, address: '0xB' }
+
+t.test('what is set aside is due again after a pause that doubles, up to ten minutes', async (t) => {
+  let now = 0
+  const setAside = createSetAside(() => now)
+  setAside.add(ANOTHER, 'tx_other')
+  let pause = 250
+  for (let tries = 0; tries < 20; tries += 1) {
+    setAside.add(LANE, 'tx_1')
+    now += pause - 1
+    t.strictSame([setAside.of(LANE), setAside.due(LANE)], [['tx_1'], []])
+    now += 1
+    t.strictSame(setAside.due(LANE), ['tx_1'])
+    pause = Math.min(600_000, 2 * pause)
+  }
+  setAside.forget('tx_1')
+  t.strictSame([setAside.of(LANE), setAside.of(ANOTHER)], [[], ['tx_other']])
+})
+
+t.test('it remembers a bounded number of transactions', async (t) => {
+  const setAside = createSetAside(() => 0)
+  for (let n = 0; n < 10_100; n += 1) setAside.add(LANE, `tx_${n}`)
+  t.equal(setAside.of(LANE).length, 10_000)
+  t.equal(setAside.of(LANE)[0], 'tx_100')
+})
+
+const noCode = { haveCode: async (addresses: readonly string[]) => addresses.map(() => true) }
+const request = (to: string): GasRequest => ({ from: '0xA', call: { to, value: 1n, data: '0x' }, mostGas: 50_000n })
+const silence: RpcResult = {
+  ok: false,
+  error: { kind: 'unavailable', reason: 'timeout', message: 'no answer in time' },
+}
+const says = (message: string): RpcResult => ({ ok: false, error: { kind: 'answer', code: -32000, message } })
+const target = ({ params: [call] }: RpcRequest) => (call as { to?: string } | undefined)?.to
+
+function reading(answer: (request: RpcRequest, together: readonly RpcRequest[]) => RpcResult) {
+  const bodies: (readonly RpcRequest[])[] = []
+  const client: RpcReader = {
+    batch: async (requests) => {
+      bodies.push(requests)
+      return requests.map((one) =>
+        one.method === 'eth_blockNumber' ? { ok: true, value: '0x64' } : answer(one, requests),
+      )
+    },
+  }
+  return { bodies, client }
+}
+
+t.test('a call that is never answered leaves those of its body to be asked alone', async (t) => {
+  const { bodies, client } = reading((_, together) =>
+    together.some((one) => target(one) === '0xslow') ? silence : { ok: true, value: '0x64' },
+  )
+  const estimates = await createEstimateGas(client, noCode)(['0x1', '0xslow', '0x2'].map(request))
+  t.strictSame(
+    estimates.map((estimate) => (estimate.ok ? estimate.gasLimit : estimate.code)),
+    [120n, 'could_not_simulate', 120n],
+  )
+  t.equal(bodies.length, 4)
+  t.ok(
+    bodies
+      .flat()
+      .every(
+        ({ method, params: [call] }) => method === 'eth_blockNumber' || (call as { gas: string }).gas === '0xc350',
+      ),
+  )
+})
+
+t.test('a refusal counts at a block that has the balance of which it was accepted, and at no lower one', async (t) => {
+  const judge = async (second: RpcResult, observed: number) => {
+    const { bodies, client } = reading(({ params }) => (params.length === 2 ? second : says('execution reverted: no')))
+    const [estimate] = await createEstimateGas(client, noCode, async () => observed)([request('0x1')])
+    return [estimate?.ok === false && estimate.code, bodies.at(-1)?.[0]?.params[1]]
+  }
+  t.strictSame(await judge(says('execution reverted: no'), 90), ['execution_reverted', '0x64'])
+  t.strictSame(await judge(says('execution reverted: no'), 101), ['execution_reverted', '0x65'], 'another node has it')
+  t.strictSame(await judge(says('header not found'), 101), ['could_not_simulate', '0x65'])
+  t.strictSame(await judge({ ok: true, value: '0x1' }, 90), [false, '0x64'], 'the first word was of an older state')
+  t.strictSame(await judge(says('too many arguments, want at most 1'), 90), ['execution_reverted', '0x64'])
+  t.strictSame(await judge(says('too many arguments, want at most 1'), 101), ['could_not_simulate', '0x65'])
+})
