@@ -1,6 +1,7 @@
 /** The chain follower process: one leader for each chain walks its blocks; beside it run what looks at a chain now and then. */
 import { createBalanceChains } from '../balances/chain.ts'
 import { createObserveWallet } from '../balances/first-observation.ts'
+import { createHolderReads } from '../balances/holder-reads.ts'
 import { createObserveJob } from '../balances/jobs.ts'
 import { createKnownAssets } from '../balances/known-assets.ts'
 import { createLoadBalances } from '../balances/load-balances.ts'
@@ -175,7 +176,7 @@ function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balanc
   const { chainId, network, environment, confirmations } = settings
   const chain = { chainId, network, environment }
   const report = createReorgReport({ network, logger, metrics })
-  const balanceObserver = createBalanceObserver({ pool, ...balances })
+  const balanceObserver = createBalanceObserver({ reads: createHolderReads(pool), ...balances })
   const observers: BlockObserver[] = [
     {
       rows: createForeignNonceRows(ports.reads, chainId),

@@ -11,6 +11,8 @@ import type { Subject } from './subject.ts'
 
 const BLOCKS = 10_000
 const BLOCKS_AT_ONCE = 100
+/** The follower is at it meanwhile. */
+const MINED_AT_ONCE = 500
 const WALLETS = [0, 10_000, 50_000] as const
 const LOOK_MS = 20
 const TIMEOUT_MS = 30_000
@@ -28,7 +30,8 @@ export async function benchFollow({ service }: Subject): Promise<Figure[]> {
     wallets = count
     await pool.query('ANALYZE')
     const from = Number(await callRpc(url, 'eth_blockNumber')) + 1
-    await callRpc(url, 'anvil_mine', [toQuantity(BLOCKS)])
+    for (let mined = 0; mined < BLOCKS; mined += MINED_AT_ONCE)
+      await callRpc(url, 'anvil_mine', [toQuantity(MINED_AT_ONCE)])
     const startedAt = performance.now()
     while ((await walkedTo(pool, chainId)) < from + BLOCKS - 1) await sleep(LOOK_MS)
     const ours = perSecond(startedAt)

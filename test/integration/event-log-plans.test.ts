@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import t from 'tap'
 import { createAvailableOf } from '../../src/balances/available.ts'
 import { createBalanceChains } from '../../src/balances/chain.ts'
+import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { createKnownAssets } from '../../src/balances/known-assets.ts'
 import { createLoadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
@@ -91,7 +92,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
     load: createLoadBalances({ pool: spy, log }),
     knownAssets: createKnownAssets(spy),
   }
-  const unread = { ...ports, readForRecord: async () => [] }
+  const unread = { ...ports, reads: createHolderReads(spy), readForRecord: async () => [] }
   await createBalanceObserver(unread).observeBalances({ chain: settings as never, blocks: [BLOCK], now: log.now() })
   await createReconcile(unread)(TEST_CHAIN)
   await ports.load(['wal_0000001'])

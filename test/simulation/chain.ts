@@ -26,12 +26,26 @@ export type ChainBlock = {
   readonly transactions: readonly Wire[]
   /** Transactions of each account up to and with this block. */
   readonly counts: ReadonlyMap<string, number>
+  /** What each account holds after this block, in wei. */
+  readonly balances: ReadonlyMap<string, bigint>
 }
 
 export type PoolAnswer = 'ok' | 'already known' | 'nonce too low' | 'replacement transaction underpriced'
 
 /** Calls that send to this address revert. */
 export const REVERTING = `0x${'de'.repeat(20)}`
+
+/** Who pays into our wallets: it has all the money that it wants. */
+const DONOR = `0x${'d0'.repeat(20)}`
+const DONOR_FEE = (10n ** 12n).toString()
+
+/** What every call uses. */
+export const GAS_USED = 21_000n
+
+/** Whether somebody else sent from a wallet of ours. */
+export function isStranger({ signedFor, from }: Wire): boolean {
+  return signedFor === null && from !== DONOR
+}
 
 const FIRST_BASE_FEE = 10n
 const BLOCK_SECONDS = 12
@@ -52,7 +66,7 @@ export class SimulatedChain {
     this.#random = random
     this.#confirmations = confirmations
     const genesis = { number: 0, hash: this.#nextHash(), parentHash: `0x${'0'.repeat(64)}`, timestamp: 1_000 }
-    this.#blocks = [{ ...genesis, baseFee: FIRST_BASE_FEE, transactions: [], counts: new Map() }]
+    this.#blocks = [{ ...genesis, baseFee: FIRST_BASE_FEE, transactions: [], counts: new Map(), balances: new Map() }]
   }
 
   #nextHash(): string {
@@ -108,6 +122,14 @@ export class SimulatedChain {
     this.take({ hash: this.#nextHash(), from, to: from, nonce, value: '0', ...fees, signedFor: null })
   }
 
+  /** Somebody pays into an account. */
+  deposit(to: string, wei: bigint): void {
+    let nonce = this.head().counts.get(DONOR) ?? 0
+    while (this.#pool.has(placeOf({ from: DONOR, nonce }))) nonce += 1
+    const fees = { maxFeePerGas: DONOR_FEE, maxPriorityFeePerGas: DONOR_FEE }
+    this.take({ hash: this.#nextHash(), from: DONOR, to, nonce, value: wei.toString(), ...fees, signedFor: null })
+  }
+
   /** Bytes that a miner has for this place: what is in the pool, or, with a whim, any that were ever sent. */
   #candidate(from: string, nonce: number, whim: boolean): Wire | undefined {
     const known = this.sent().filter((wire) => wire.from === from && wire.nonce === nonce)
@@ -117,19 +139,20 @@ export class SimulatedChain {
 
   mine(options: { readonly room: number; readonly whims: boolean }): void {
     const counts = new Map(this.head().counts)
+    const balances = new Map(this.head().balances)
     const transactions: Wire[] = []
     for (const from of new Set(this.sent().map((wire) => wire.from))) {
       while (transactions.length < options.room) {
         const nonce = counts.get(from) ?? 0
         const wire = this.#candidate(from, nonce, options.whims && this.#random.chance(0.2))
-        if (wire === undefined) break
+        if (wire === undefined || !pay(balances, wire, this.#baseFee)) break
         transactions.push(wire)
         counts.set(from, nonce + 1)
       }
     }
     const { number: before, timestamp, hash: parentHash } = this.head()
     const block = { number: before + 1, hash: this.#nextHash(), parentHash, timestamp: timestamp + BLOCK_SECONDS }
-    this.#blocks = [...this.#blocks, { ...block, baseFee: this.#baseFee, transactions, counts }]
+    this.#blocks = [...this.#blocks, { ...block, baseFee: this.#baseFee, transactions, counts, balances }]
     for (const wire of transactions) this.#pool.delete(placeOf(wire))
     this.#highest = Math.max(this.#highest, block.number)
   }
@@ -146,9 +169,7 @@ export class SimulatedChain {
    * @returns how many it took
    */
   reorg(depth: number, keeps: number): number {
-    const fixed = this.#blocks.findLast(
-      (block) => this.#isFinal(block) && block.transactions.some(({ signedFor }) => signedFor === null),
-    )
+    const fixed = this.#blocks.findLast((block) => this.#isFinal(block) && block.transactions.some(isStranger))
     const taken = Math.min(depth, this.head().number - (fixed?.number ?? 0))
     if (taken <= 0) return 0
     this.#left = this.#blocks
@@ -160,6 +181,12 @@ export class SimulatedChain {
     return taken
   }
 
+  /** Mines empty blocks until it is higher than it ever was, as a branch is that takes the place of another. */
+  outgrow(): void {
+    const highest = this.#highest
+    while (this.head().number <= highest) this.mine({ room: 0, whims: false })
+  }
+
   /** How many blocks the deepest reorg took so far. */
   deepestReorg(): number {
     return this.#deepest
@@ -167,9 +194,20 @@ export class SimulatedChain {
 
   /** Whether a stranger's transaction took this place for good. */
   isLost(from: string, nonce: number): boolean {
-    const isTaken = (wire: Wire) => wire.from === from && wire.nonce === nonce && wire.signedFor === null
+    const isTaken = (wire: Wire) => wire.from === from && wire.nonce === nonce && isStranger(wire)
     return this.#blocks.some((block) => this.#isFinal(block) && block.transactions.some(isTaken))
   }
+}
+
+/** Moves what a transaction moves. False where its sender cannot pay for it: then no block takes it. */
+function pay(balances: Map<string, bigint>, { from, to, value }: Wire, baseFee: bigint): boolean {
+  const moved = to === REVERTING ? 0n : BigInt(value)
+  const has = balances.get(from) ?? 0n
+  const cost = GAS_USED * baseFee
+  if (from !== DONOR && has < BigInt(value) + cost) return false
+  if (from !== DONOR) balances.set(from, has - moved - cost)
+  balances.set(to, (balances.get(to) ?? 0n) + moved)
+  return true
 }
 
 function placeOf({ from, nonce }: Pick<Wire, 'from' | 'nonce'>): string {

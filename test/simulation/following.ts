@@ -1,4 +1,4 @@
-/** A chain follower as production composes it, without balances and tokens: it leads, walks, settles and looks for lost nonces. */
+/** A chain follower as production composes it, without tokens: it leads, walks, settles, reconciles balances and looks for lost nonces. */
 import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createInTurn } from '../../src/core/in-turn.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
@@ -6,6 +6,7 @@ import { followChain } from '../../src/follower/follow-chain.ts'
 import { createForeignNonceRows } from '../../src/transactions/foreign-nonces.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../../src/transactions/observe-blocks.ts'
 import { createResolveNonces } from '../../src/transactions/resolve-nonces.ts'
+import { lookAtAll, observeBalancesOf } from './balances.ts'
 import { createBlockPort } from './block-port.ts'
 import { nodeOf } from './node.ts'
 import { createLeasesPort, createLogPort, createWalkedPort, type PortsOf } from './ports.ts'
@@ -50,7 +51,11 @@ async function leadUntilLost(world: World, ports: PortsOf, lease: Lease, isStopp
   const stop = new AbortController()
   const turns = createInTurn()
   const inTurn: InTurn = (task) => turns('blocks', task)
-  const beside = [keepRenewing(lease, stop), tendNonces(world, ports, lease, inTurn, stop.signal)]
+  const beside = [
+    keepRenewing(lease, stop),
+    tendNonces(world, ports, lease, inTurn, stop.signal),
+    reconcileOnce(world, ports, stop.signal),
+  ]
   try {
     await followChain(
       { ...partsOf(world, ports), inTurn, onSetAside: () => undefined, onStep: () => isStopped() && stop.abort() },
@@ -105,6 +110,24 @@ async function tendNonces(
   }
 }
 
+/** The first run of a new leader. The later ones would heal what a defect of the follower leaves wrong. */
+async function reconcileOnce(world: World, ports: PortsOf, signal: AbortSignal): Promise<void> {
+  const { scheduler } = world
+  const { cursor } = createWalkedPort(ports, world.keptHashes)
+  while (!signal.aborted) {
+    try {
+      await scheduler.call({ actor: ports.actor, label: 'reconciles', weight: 0.3, fallible: false }, () => undefined)
+      const walked = await cursor()
+      if (walked === null) continue
+      await lookAtAll(world, ports, 'reconciliation', walked)
+      return
+    } catch (error) {
+      scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`)
+      if (!isExpected(error)) throw error
+    }
+  }
+}
+
 function partsOf(world: World, ports: PortsOf) {
   const { mutant } = world
   const observing = observePorts(world, ports)
@@ -122,6 +145,7 @@ function partsOf(world: World, ports: PortsOf) {
         unwind: async (ancestor: number, head: number) =>
           mutant.keepsOrphans ? [] : unwindTransactions(observing, CHAIN_ID, { ancestor, head }),
       },
+      observeBalancesOf(world, ports),
     ],
     settle: (head: number) => settleTransactions(observing, CHAIN_ID, head, CONFIRMATIONS),
   }

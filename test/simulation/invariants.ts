@@ -1,9 +1,10 @@
 /** What must hold: of each byte that reaches a node, and of log, rows and chain once all has come to rest. */
 import { isDeepStrictEqual } from 'node:util'
 import { upcast } from '../../src/event-log/aggregate.ts'
+import type { Commit } from '../../src/event-log/commit.ts'
 import { chainHash } from '../../src/event-log/hash-chain.ts'
 import type { TransactionEvent } from '../../src/transactions/events.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { holdsOf, transactionAggregate } from '../../src/transactions/projection.ts'
 import type { KnownTransaction, TransactionState } from '../../src/transactions/state.ts'
 import type { Wire } from './chain.ts'
 import type { World } from './terms.ts'
@@ -21,11 +22,45 @@ export function checkWire({ store, chain, broken }: World, wire: Wire): void {
   }
 }
 
+/** What is held back is what unmined transactions may cost, after every append; and what is accepted fits into what is there. */
+export function checkAccounts(world: World, { changes }: Commit): void {
+  const { store, broken } = world
+  const costs = new Map<string, bigint>()
+  for (const id of store.transactions.keys()) {
+    const { state } = foldOf(world, id)
+    for (const [asset, cost] of holdsOf(state)) {
+      const account = `${state.state === 'unknown' ? '' : state.intent.walletId} ${asset}`
+      costs.set(account, (costs.get(account) ?? 0n) + cost)
+    }
+  }
+  for (const account of new Set([...costs.keys(), ...store.held.keys()])) {
+    const [held, cost] = [store.held.get(account) ?? 0n, costs.get(account) ?? 0n]
+    if (held !== cost) broken(`${held} is held back of ${account}, and what waits may cost ${cost}`)
+  }
+  for (const { walletId, assetId, mustFit } of changes.flatMap(({ readModels }) => readModels.holds)) {
+    const account = `${walletId} ${assetId}`
+    const [held, balance] = [store.held.get(account) ?? 0n, store.balances.get(account) ?? 0n]
+    if (mustFit && held > balance) broken(`${account}: accepted though ${held} does not fit into ${balance}`)
+  }
+}
+
+/** Recorded balances are the chain's. */
+function checkBalances({ store, chain, lanes, broken }: World): void {
+  for (const lane of lanes) {
+    const row = [...store.balanceRows.values()].find(({ wallet_id }) => wallet_id === lane)
+    const balance = chain.head().balances.get(lane) ?? 0n
+    if (row?.balance !== balance.toString()) broken(`${lane} holds ${balance}, and ${row?.balance} is recorded`)
+    if (row !== undefined && chain.blocks()[row.block_number]?.hash !== row.block_hash)
+      broken(`the balance of ${lane} is recorded of a block that left the chain`)
+  }
+}
+
 /** All that must hold at rest. */
 export function checkRest(world: World): void {
   checkHistory(world)
   checkRows(world)
   checkChain(world)
+  checkBalances(world)
   const { store, broken } = world
   for (const [account, held] of store.held) if (held !== 0n) broken(`${held} is still held back of ${account}`)
 }

@@ -17,24 +17,37 @@ export type Mutant = {
   readonly forgetsNonces: boolean
   /** Blocks from before the chain was followed are never looked at. */
   readonly missesBlocks: boolean
+  /** What is paid into a wallet is not looked at. */
+  readonly missesDeposits: boolean
+  /** What a wallet spends is not looked at. */
+  readonly missesSpending: boolean
+  /** Balances that were read in orphaned blocks stand. */
+  readonly keepsBalances: boolean
   /** How old a row is, the process says. */
   readonly trustsClocks: boolean
 }
 
 export const HONEST: Mutant = {
   name: 'honest',
-  laws: { fences: true, nonces: true, releases: true },
+  laws: { fences: true, nonces: true, releases: true, fits: true },
   keepsOrphans: false,
   trustsSilence: false,
   sendsUnlogged: false,
   forgetsNonces: false,
   missesBlocks: false,
+  missesDeposits: false,
+  missesSpending: false,
+  keepsBalances: false,
   trustsClocks: false,
 }
 
 /** Laws that are broken on purpose. */
 export const MUTANTS: readonly Mutant[] = [
   { ...HONEST, name: 'holds are not given back', laws: { ...HONEST.laws, releases: false } },
+  { ...HONEST, name: 'more is accepted than is available', laws: { ...HONEST.laws, fits: false } },
+  { ...HONEST, name: 'deposits are not seen', missesDeposits: true },
+  { ...HONEST, name: 'spending is not seen', missesSpending: true },
+  { ...HONEST, name: 'balances of orphaned blocks stand', keepsBalances: true },
   { ...HONEST, name: 'orphaned blocks are not undone', keepsOrphans: true },
   { ...HONEST, name: 'a timeout is taken for a lost nonce', trustsSilence: true },
   { ...HONEST, name: 'bytes are sent before they are recorded', sendsUnlogged: true },
@@ -43,6 +56,6 @@ export const MUTANTS: readonly Mutant[] = [
 
 /** Defects that were found and mended, each with a schedule from which on it shows soon. */
 export const FOUND: readonly (Mutant & { readonly seed: number })[] = [
-  { ...HONEST, name: 'what was mined before the chain was followed is never seen', missesBlocks: true, seed: 20 },
-  { ...HONEST, name: 'after a clock was set back a lane stands still', trustsClocks: true, seed: 15 },
+  { ...HONEST, name: 'what was mined before the chain was followed is never seen', missesBlocks: true, seed: 122 },
+  { ...HONEST, name: 'after a clock was set back a lane stands still', trustsClocks: true, seed: 298 },
 ]

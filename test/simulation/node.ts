@@ -3,7 +3,7 @@ import { readCount, toQuantity } from '../../src/chain/hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, unavailable } from '../../src/chain/json-rpc.ts'
 import { classifySubmission, type Submission } from '../../src/chain/rpc-errors.ts'
 import type { Random } from '../support/load-random.ts'
-import { type ChainBlock, REVERTING, type SimulatedChain, type Wire } from './chain.ts'
+import { type ChainBlock, GAS_USED, isStranger, REVERTING, type SimulatedChain, type Wire } from './chain.ts'
 import type { PortsOf } from './ports.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
 import type { World } from './terms.ts'
@@ -25,7 +25,6 @@ type NodeSettings = {
   readonly onSent: (wire: Wire) => void
 }
 
-const GAS_USED = '0x5208'
 const MAX_LAG_BLOCKS = 5
 
 /** What a node says without having looked. */
@@ -111,9 +110,7 @@ function answer(view: readonly ChainBlock[], request: RpcRequest, keepsStates: b
 
 /** Whether a stranger used a nonce in a block up to this one. */
 function isTakenBelow(blocks: readonly ChainBlock[], number: number): boolean {
-  return blocks.some(
-    (block) => block.number <= number && block.transactions.some(({ signedFor }) => signedFor === null),
-  )
+  return blocks.some((block) => block.number <= number && block.transactions.some(isStranger))
 }
 
 function isForgotten(view: readonly ChainBlock[], at: unknown): boolean {
@@ -140,6 +137,8 @@ function read(view: readonly ChainBlock[], { method, params }: RpcRequest): unkn
       const wire = view.flatMap(({ transactions }) => transactions).find(({ hash }) => hash === params[0])
       return wire === undefined ? null : { to: wire.to, value: toQuantity(BigInt(wire.value)), input: '0x' }
     }
+    case 'eth_getBalance':
+      return balanceAt(view, String(params[0]), (params[1] as { readonly blockHash: string }).blockHash)
     case 'eth_getTransactionCount':
       return countAt(at(params[1]), String(params[0]))
     default:
@@ -149,6 +148,12 @@ function read(view: readonly ChainBlock[], { method, params }: RpcRequest): unkn
 
 function countAt(block: ChainBlock | undefined, account: string): string | undefined {
   return block === undefined ? undefined : toQuantity(block.counts.get(account) ?? 0)
+}
+
+/** Of one of the newest blocks: of older ones no state is kept. */
+function balanceAt(view: readonly ChainBlock[], account: string, blockHash: string): string | undefined {
+  const block = view.slice(-STATES_KEPT).find(({ hash }) => hash === blockHash)
+  return block === undefined ? undefined : toQuantity(block.balances.get(account.toLowerCase()) ?? 0n)
 }
 
 function asBlock(block: ChainBlock | undefined, full: boolean): unknown {
@@ -184,7 +189,7 @@ function receiptsOf(block: ChainBlock | undefined) {
         blockHash: block.hash,
         blockNumber: toQuantity(block.number),
         status: wire.to === REVERTING ? '0x0' : '0x1',
-        gasUsed: GAS_USED,
+        gasUsed: toQuantity(GAS_USED),
         effectiveGasPrice: toQuantity(block.baseFee),
         logs: [],
       }))

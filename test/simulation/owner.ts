@@ -1,24 +1,29 @@
 /** Who asks: for transfers, some of them that must follow others, and to cancel them or to pay more, at any time. */
-import { nativeAsset } from '../../src/core/assets.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { ASSET, lookAtAll } from './balances.ts'
 import { REVERTING } from './chain.ts'
 import { createLogPort, type PortsOf } from './ports.ts'
 import { CHAIN_ID, isExpected, type World } from './terms.ts'
 
 const RECIPIENT = `0x${'33'.repeat(20)}`
-const ASSET = nativeAsset('ethereum', CHAIN_ID)
 const METADATA = { tenantId: 'acme', actor: 'apikey:owner' }
-const BALANCE = 10n ** 24n
+/** Two of them fit into what a wallet has at first. */
+const GREAT = 200_000_000
 
 export async function runOwner(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
-  const { scheduler, random, store, accepted, lanes } = world
+  const { scheduler, random, store, accepted } = world
   const log = createLogPort(ports)
-  for (const lane of lanes) store.balances.set(`${lane} ${ASSET.assetId}`, BALANCE)
   const think = (label: string, isReady: () => boolean) =>
     scheduler.call({ actor: ports.actor, label, weight: 0.12, fallible: false, isReady }, () => undefined)
+  while (!isStopped() && store.balanceRows.size < world.lanes.length) {
+    await think('waits for the first look', () => true)
+    await lookAtAll(world, ports, 'first_observation').catch((error: unknown) => {
+      if (!isExpected(error)) throw error
+    })
+  }
   while (!isStopped() && store.transactions.size < world.requests) {
     await think('thinks', () => true)
     const id = `tx_${(store.transactions.size + 1).toString().padStart(3, '0')}`
@@ -48,7 +53,8 @@ async function change({ random, store, accepted, wallClock }: World, log: EventL
 
 async function ask(log: EventLog, id: string, command: TransactionCommand): Promise<void> {
   await log.execute(transactionAggregate, id, command, { metadata: METADATA }).catch((error: unknown) => {
-    if (!isExpected(error) && (error as { code?: string }).code !== 'cancellation_requested') throw error
+    const refusals = ['cancellation_requested', 'insufficient_funds']
+    if (!isExpected(error) && !refusals.includes((error as { code?: string }).code ?? '')) throw error
   })
 }
 
@@ -66,7 +72,7 @@ function intentOf({ random, lanes, accepted, wallClock, store }: World, id: stri
     from,
     to: random.chance(0.1) ? REVERTING : RECIPIENT,
     asset: { assetId: ASSET.assetId, symbol: ASSET.symbol, decimals: ASSET.decimals, contract: null },
-    amount: String(Number(id.slice(3))),
+    amount: String((random.chance(0.3) ? GREAT : 0) + Number(id.slice(3))),
     data: null,
     dependsOn,
     subject: null,

@@ -33,6 +33,14 @@ export type TransactionRow = Readonly<Record<string, unknown>> & {
   readonly attention: string | null
 }
 
+export type BalanceRow = {
+  readonly wallet_id: string
+  readonly asset_id: string
+  readonly balance: string
+  readonly block_number: number
+  readonly block_hash: string
+}
+
 export type ForeignRow = { readonly address: string; readonly nonce: number; readonly block_number: number }
 
 type Amounts = ReadonlyMap<string, bigint>
@@ -40,11 +48,17 @@ type Amounts = ReadonlyMap<string, bigint>
 type LeaseRow = { holder: string | null; fence: bigint; expiresAt: number; wanted: boolean }
 
 /** Laws of the store that a mutant may break. */
-export type StoreLaws = { readonly fences: boolean; readonly nonces: boolean; readonly releases: boolean }
+export type StoreLaws = {
+  readonly fences: boolean
+  readonly nonces: boolean
+  readonly releases: boolean
+  readonly fits: boolean
+}
 
 export type Store = ReturnType<typeof createStore>
 
-export function createStore(laws: StoreLaws, now: () => number) {
+/** @param onAppended told of each commit that stands */
+export function createStore(laws: StoreLaws, now: () => number, onAppended: (commit: Commit) => void) {
   const events: StoredEvent[] = []
   const streams = new Map<string, StoredEvent[]>()
   const transactions = new Map<string, TransactionRow>()
@@ -52,6 +66,7 @@ export function createStore(laws: StoreLaws, now: () => number) {
   const foreign = new Map<string, ForeignRow>()
   const held = new Map<string, bigint>()
   const balances = new Map<string, bigint>()
+  const balanceRows = new Map<string, BalanceRow>()
   const leases = new Map<string, LeaseRow>()
   let cursor: { number: number; hash: string } | null = null
   let firstWalked = Number.POSITIVE_INFINITY
@@ -69,19 +84,13 @@ export function createStore(laws: StoreLaws, now: () => number) {
     return 'new'
   }
 
-  function checkNonces(rows: readonly ReadModelRow[]): void {
-    for (const { table, row } of rows) {
-      if (table !== 'transactions' || row.nonce === null) continue
-      for (const other of transactions.values()) {
-        const same = other.nonce === row.nonce && other.from_address === row.from_address
-        if (same && other.transaction_id !== row.transaction_id) throw new UniqueRuleBroken('transactions_nonce_once')
-      }
-    }
-  }
-
   function put({ table, row }: ReadModelRow): void {
     if (table === 'transactions') transactions.set(String(row.transaction_id), row as TransactionRow)
-    else if (table === 'chain_blocks') blocks.set(Number(row.number), String(row.hash))
+    else if (table === 'balances') {
+      const account = `${row.wallet_id} ${row.asset_id}`
+      balanceRows.set(account, row as BalanceRow)
+      balances.set(account, BigInt(String(row.balance)))
+    } else if (table === 'chain_blocks') blocks.set(Number(row.number), String(row.hash))
     else if (table === 'chain_cursors') {
       cursor = { number: Number(row.number), hash: String(row.hash) }
       if (firstWalked === Number.POSITIVE_INFINITY) firstWalked = cursor.number
@@ -95,8 +104,8 @@ export function createStore(laws: StoreLaws, now: () => number) {
     if (checkStreams(commit) === 'before') return
     const rows = [...commit.changes.flatMap((change) => change.readModels.rows), ...(commit.rows ?? [])]
     const holds = [...commit.changes.flatMap((change) => change.readModels.holds), ...(commit.holds ?? [])]
-    if (laws.nonces) checkNonces(rows)
-    checkHolds(holds, held, balances)
+    if (laws.nonces) checkNonces(rows, transactions)
+    if (laws.fits) checkHolds(holds, held, balances)
     for (const event of commit.changes.flatMap((change) => change.events)) {
       const stored = toStored(event)
       events.push(stored)
@@ -108,6 +117,7 @@ export function createStore(laws: StoreLaws, now: () => number) {
       const account = `${walletId} ${assetId}`
       held.set(account, (held.get(account) ?? 0n) + delta)
     }
+    onAppended(commit)
   }
 
   return {
@@ -118,11 +128,22 @@ export function createStore(laws: StoreLaws, now: () => number) {
     foreign,
     held,
     balances,
+    balanceRows,
     cursor: () => cursor,
     /** Where the follower began: below it no block was walked. */
     firstWalked: () => firstWalked,
     append,
     leases: leaseTable(leases, now),
+  }
+}
+
+function checkNonces(rows: readonly ReadModelRow[], transactions: ReadonlyMap<string, TransactionRow>): void {
+  for (const { table, row } of rows) {
+    if (table !== 'transactions' || row.nonce === null) continue
+    for (const other of transactions.values()) {
+      const same = other.nonce === row.nonce && other.from_address === row.from_address
+      if (same && other.transaction_id !== row.transaction_id) throw new UniqueRuleBroken('transactions_nonce_once')
+    }
   }
 }
 

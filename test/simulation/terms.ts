@@ -38,6 +38,14 @@ export type World = {
 
 /** What production retries. Anything else is a defect. */
 export function isExpected(error: unknown): boolean {
-  const codes = ['stream_conflict', 'fence_lost', 'unique_rule_broken', 'rpc_error', 'already_mined', 'already_failed']
+  const codes = [
+    'insufficient_funds',
+    'stream_conflict',
+    'fence_lost',
+    'unique_rule_broken',
+    'rpc_error',
+    'already_mined',
+    'already_failed',
+  ]
   return error instanceof Unavailable || codes.includes((error as { code?: string }).code ?? '')
 }

@@ -5,7 +5,7 @@
 import { createRandom } from '../support/load-random.ts'
 import { type Actors, startActors } from './actors.ts'
 import { SimulatedChain } from './chain.ts'
-import { checkRest, checkWire } from './invariants.ts'
+import { checkAccounts, checkRest, checkWire } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
 import { createScheduler } from './scheduler.ts'
@@ -18,6 +18,13 @@ const KEPT_HASHES = [512, 8]
 const MAX_CALM_STEPS = 12_000
 /** Out of a lane's whole life: enough to meet each other, few enough to be read in a trace. */
 const REQUESTS: readonly [number, number] = [2, 6]
+/** Wei: enough for two of the great transfers (owner.ts), so that holds are in each other's way. */
+const FIRST_FUNDS = 500_000_000n
+const DEPOSITS = [1_000n, 50_000_000n, 200_000_000n]
+/** Enough for whatever fees rose to in the storm. */
+const CALM_FUNDS = 10n ** 10n
+const ENDED: readonly string[] = ['confirmed', 'reverted', 'failed', 'cancelled']
+
 const LANES = ['0x1111111111111111111111111111111111111111', '0x2222222222222222222222222222222222222222'] as const
 
 /** A law that did not hold; the message tells the seed and every step that led to it. */
@@ -41,8 +48,11 @@ export async function simulate(seed: number, mutant: Mutant = HONEST): Promise<O
   scheduler.note('--- calm ---')
   time.storm = false
   world.chain.setBaseFee(10n)
+  // What was read ahead of the follower, on a branch that was left, is looked at again when it comes to that height.
+  world.chain.outgrow()
   for (let calm = 0; problems.length === 0; calm += 1) {
     if (calm % 10 === 0) tick(world, time, 1_000)
+    if (calm % 400 === 0) payForWhatWaits(world)
     if (calm % 40 === 0) world.chain.mine({ room: 8, whims: false })
     await scheduler.step(false)
     if (calm % 20 === 0 && actors.isAtRest()) break
@@ -57,6 +67,12 @@ export async function simulate(seed: number, mutant: Mutant = HONEST): Promise<O
   return { steps, settled }
 }
 
+/** Fees may have risen beyond what a wallet has, and a reorg may have taken its deposit away. */
+function payForWhatWaits({ lanes, store, chain }: World): void {
+  const waits = [...store.transactions.values()].filter(({ state }) => !ENDED.includes(state))
+  for (const lane of lanes) if (waits.some(({ from_address: from }) => from === lane)) chain.deposit(lane, CALM_FUNDS)
+}
+
 type Time = { now: number; skew: number; storm: boolean }
 
 function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[]): { world: World; actors: Actors } {
@@ -65,7 +81,11 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
   const world: World = {
     random,
     scheduler,
-    store: createStore(mutant.laws, () => time.now),
+    store: createStore(
+      mutant.laws,
+      () => time.now,
+      (commit) => checkAccounts(world, commit),
+    ),
     chain: new SimulatedChain(random, CONFIRMATIONS),
     queues: createQueues(random, () => time.storm),
     mutant,
@@ -79,7 +99,8 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     broken: (problem) => void problems.push(problem),
     onSent: (wire) => checkWire(world, wire),
   }
-  for (let block = 0; block < CONFIRMATIONS + 1; block += 1) world.chain.mine({ room: 0, whims: false })
+  for (const lane of world.lanes) world.chain.deposit(lane, FIRST_FUNDS)
+  for (let block = 0; block < CONFIRMATIONS + 1; block += 1) world.chain.mine({ room: LANES.length, whims: false })
   return { world, actors: startActors(world) }
 }
 
@@ -142,6 +163,14 @@ const DISTURBANCES: readonly (readonly [number, Disturbance])[] = [
     ({ random, scheduler }, _actors, time) => {
       time.skew = random.pick([-3_600_000, 0, 0, 3_600_000])
       scheduler.note(`  clock: stands ${time.skew / 1_000} s from the truth`)
+    },
+  ],
+  [
+    5,
+    ({ chain, random, lanes, scheduler }) => {
+      const to = random.pick(lanes)
+      chain.deposit(to, random.pick(DEPOSITS))
+      scheduler.note(`  chain: somebody pays ${to.slice(0, 6)}`)
     },
   ],
   [3, (_world, actors) => actors.killAny()],

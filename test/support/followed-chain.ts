@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createObserveWallet } from '../../src/balances/first-observation.ts'
+import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { createKnownAssets } from '../../src/balances/known-assets.ts'
 import { createLoadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
@@ -67,7 +68,14 @@ export async function withFollowedChain(
 
 function partsOf({ pool, log }: TestLog, chainOf: ReturnType<typeof createBalanceChains>) {
   const unread = createUnreadTokens(pool)
-  const own = { pool, log, chainOf, load: createLoadBalances({ pool, log }), knownAssets: createKnownAssets(pool) }
+  const own = {
+    pool,
+    reads: createHolderReads(pool),
+    log,
+    chainOf,
+    load: createLoadBalances({ pool, log }),
+    knownAssets: createKnownAssets(pool),
+  }
   const ports = { ...own, unread, readForRecord: createReadForRecord(unread), readToken: createReadToken(own) }
   return {
     ...ports,

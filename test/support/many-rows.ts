@@ -1,6 +1,10 @@
 /** Rows of read models by the ten thousand, written past the log: for tests of what is read of them. */
 import type { Pool } from 'pg'
-import { NATIVE, TEST_CHAIN } from './log.ts'
+import { nativeAsset } from '../../src/core/assets.ts'
+import { SANDBOX_CHAIN_IDS } from '../../src/sandbox/networks.ts'
+
+const TEST_CHAIN = SANDBOX_CHAIN_IDS.ethereum
+const NATIVE = nativeAsset('ethereum', TEST_CHAIN)
 
 /** In SQL: the address of a number, in a row from 0x1000…0001 on, as recorded. */
 const addressOf = (n: string) => `'0x1' || lpad(to_hex(${n}), 39, '0')`

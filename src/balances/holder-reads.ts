@@ -1,0 +1,76 @@
+/** Whose balances blocks concern, found in the read models. */
+import type { Pool } from 'pg'
+import { assetOf, type BalanceChain, chainPrefix, nativeOf, type RegisteredToken, tokenOf } from './chain.ts'
+import type { Holding } from './read-holdings.ts'
+import type { Touched } from './touched.ts'
+
+/** Heights, both included. */
+export type Heights = { readonly lowest: number; readonly highest: number }
+
+export type HolderReads = {
+  /** Our wallets among the touched addresses; a token counts for the tenants that know it. */
+  readonly touched: (chain: BalanceChain, touched: readonly Touched[]) => Promise<readonly Holding[]>
+  /** Balances that were read at a height of the given range, from other blocks than these: a fork that nobody walked. */
+  readonly suspect: (chain: BalanceChain, heights: Heights, hashes: readonly string[]) => Promise<readonly Holding[]>
+}
+
+export function createHolderReads(pool: Pool): HolderReads {
+  return {
+    touched: (chain, touched) => findTouched(pool, chain, touched),
+    suspect: (chain, heights, hashes) => findSuspect(pool, chain, heights, hashes),
+  }
+}
+
+type HolderRow = { readonly wallet_id: string; readonly tenant_id: string; readonly address: string }
+
+async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly Touched[]): Promise<Holding[]> {
+  if (touched.length === 0) return []
+  const { rows } = await pool.query<HolderRow & RegisteredToken & { readonly contract: string | null }>({
+    name: 'touched_wallets',
+    text: `SELECT w.wallet_id, w.tenant_id, w.address, touched.contract, a.asset_id, a.contract_address, a.symbol, a.decimals
+             FROM unnest($2::text[], $3::text[]) AS touched(address, contract)
+             JOIN wallets w ON w.chain_id = $1 AND lower(w.address) = touched.address
+             LEFT JOIN assets a ON a.chain_id = $1 AND lower(a.contract_address) = touched.contract AND a.tenant_id = w.tenant_id
+                  AND a.removed_at IS NULL
+            WHERE touched.contract IS NULL OR touched.contract = ANY ($4) OR a.asset_id IS NOT NULL`,
+    values: [
+      chain.chainId,
+      touched.map(({ address }) => address),
+      touched.map(({ contract }) => contract),
+      chain.tokens.map(({ contract }) => contract?.toLowerCase()),
+    ],
+  })
+  return rows.flatMap((row) => {
+    const asset = row.contract === null ? nativeOf(chain) : tokenOf(chain, row.contract, row)
+    return asset === null ? [] : [{ ...holderOf(row), asset, orphaned: null }]
+  })
+}
+
+type SuspectRow = HolderRow &
+  RegisteredToken & { readonly asset_id: string; readonly block_number: string; readonly block_hash: string }
+
+async function findSuspect(
+  pool: Pool,
+  chain: BalanceChain,
+  { lowest, highest }: Heights,
+  hashes: readonly string[],
+): Promise<Holding[]> {
+  const { rows } = await pool.query<SuspectRow>({
+    name: 'suspect_balances',
+    text: `SELECT w.wallet_id, w.tenant_id, w.address, b.asset_id, b.block_number, b.block_hash, a.contract_address, a.symbol, a.decimals
+             FROM balances b
+             JOIN wallets w ON w.wallet_id = b.wallet_id AND w.address IS NOT NULL
+             LEFT JOIN assets a ON a.tenant_id = b.tenant_id AND a.asset_id = b.asset_id AND a.removed_at IS NULL
+            WHERE split_part(b.asset_id, '/', 1) = $1 AND b.block_number BETWEEN $2 AND $3 AND b.block_hash <> ALL ($4)`,
+    values: [chainPrefix(chain.chainId), lowest, highest, hashes],
+  })
+  return rows.flatMap((row) => {
+    const asset = assetOf(chain, row)
+    const orphaned = { blockNumber: Number(row.block_number), blockHash: row.block_hash }
+    return asset === null ? [] : [{ ...holderOf(row), asset, orphaned }]
+  })
+}
+
+function holderOf(row: HolderRow): { walletId: string; tenantId: string; address: string } {
+  return { walletId: row.wallet_id, tenantId: row.tenant_id, address: row.address }
+}
