@@ -4,7 +4,7 @@
  */
 import { join, resolve } from 'node:path'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
-import type { ChainSettings } from './chain/settings.ts'
+import type { ChainSettings, RpcBatchLimits } from './chain/settings.ts'
 import { type AuditConfig, auditConfig } from './config/audit.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
 import { type DatabaseConfig, databaseConfig, databaseProblems } from './config/database.ts'
@@ -58,6 +58,7 @@ export type Config = {
   /** The configured chains. */
   readonly chains: readonly ChainSettings[]
   readonly rpcTimeoutMs: number
+  readonly rpcBatch: RpcBatchLimits
   readonly maxInFlightPerLane: number
   readonly replaceAfterMs: number
   readonly rebroadcastAfterMs: number
@@ -184,6 +185,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     // Whoever writes a request into the log must not choose who gets the key: outside the sandbox unset means nobody.
     exportRecipients: general.EXPORT_RECIPIENTS ?? (sandbox ? null : []),
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
+    rpcBatch: { maxCalls: general.RPC_BATCH_MAX_CALLS, maxBytes: general.RPC_BATCH_MAX_BYTES },
     maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,
     replaceAfterMs: general.REPLACE_AFTER_MS,
     rebroadcastAfterMs: general.REBROADCAST_AFTER_MS,

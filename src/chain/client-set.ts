@@ -5,7 +5,7 @@ import { type CodeLookup, createCodeLookup } from './code.ts'
 import { createFeeOracle, type FeeOracle } from './fee-oracle.ts'
 import { createRpcClient, type RpcClient } from './rpc-client.ts'
 import type { RpcLog, RpcObservation } from './rpc-endpoint.ts'
-import type { ChainSettings } from './settings.ts'
+import type { ChainSettings, RpcBatchLimits } from './settings.ts'
 
 /** Fees move with blocks; no network here makes them faster than this matters. */
 const FEE_REFRESH_MS = 2_000
@@ -45,6 +45,7 @@ export type ChainClientsOptions = {
   readonly chains: readonly ChainSettings[]
   /** For one HTTP exchange with one URL. */
   readonly timeoutMs: number
+  readonly batch?: RpcBatchLimits
   /** A clock, ms. */
   readonly now: () => number
   readonly log: RpcLog
@@ -89,6 +90,7 @@ function createChainClient(settings: ChainSettings, options: ChainClientsOptions
     chainId: settings.chainId,
     now,
     log: options.log,
+    ...(options.batch ? { batch: options.batch } : {}),
     ...(onExchange ? { onExchange: (observation: RpcObservation) => onExchange(settings, observation) } : {}),
   }
   const client = createRpcClient({ ...shared, timeoutMs })

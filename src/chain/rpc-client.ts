@@ -5,15 +5,13 @@
 import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
-
-/** The lowest default limit among common nodes (erigon, nethermind); anvil is no faster with more. */
-const MAX_BATCH_SIZE = 100
+import type { RpcBatchLimits } from './settings.ts'
 
 /**
- * Bytes of one request body, unless a single request is larger: the lowest limit among common providers is 1 MB, and a
- * server that finds a body too large may cut the connection instead of saying so.
+ * The lowest default limit among common nodes (erigon, nethermind; anvil is no faster with more), and half of the lowest among
+ * common providers: a server that finds a body too large may cut the connection instead of saying so.
  */
-const MAX_BODY_BYTES = 500_000
+const BATCH_LIMITS: RpcBatchLimits = { maxCalls: 100, maxBytes: 500_000 }
 
 /** Batches of one read that are under way together: enough to hide the round trip, too few to starve other callers. */
 const PARALLEL_BATCHES = 4
@@ -33,7 +31,7 @@ export type RpcClientOptions = {
   /** A clock, ms. */
   readonly now: () => number
   readonly log: RpcLog
-  readonly maxBatchSize?: number
+  readonly batch?: RpcBatchLimits
   /** Bytes of one answer: a larger one is cut off, and its batch is asked in halves. */
   readonly maxResponseBytes?: number
   /** False: a timeout does not count against the server. For reads of contracts that strangers wrote. Default true. */
@@ -58,13 +56,14 @@ export type RpcClient = RpcReader & {
 type Plan = { readonly kind: 'read' | 'send'; readonly requests: readonly RpcRequest[] }
 
 export function createRpcClient(options: RpcClientOptions): RpcClient {
+  const { batch = BATCH_LIMITS } = options
   const endpoints = options.urls.map((url, index) =>
     createEndpoint({
       url,
       index,
       chainId: options.chainId,
       timeoutMs: options.timeoutMs,
-      maxBatchSize: options.maxBatchSize ?? MAX_BATCH_SIZE,
+      maxBatchSize: batch.maxCalls,
       maxResponseBytes: options.maxResponseBytes,
       blamesTimeouts: options.blamesTimeouts ?? true,
       now: options.now,
@@ -75,7 +74,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   const compareHeads = createHeadComparison(endpoints, options.now)
   const run = async (plan: Plan): Promise<readonly RpcResult[]> => {
     compareHeads()
-    return ask(endpoints, plan)
+    return ask(endpoints, plan, batch.maxBytes)
   }
   const reader: RpcReader = { batch: (requests) => run({ kind: 'read', requests }) }
   return {
@@ -93,14 +92,14 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
 }
 
 /** Asks one URL after the other for what is still open. */
-async function ask(endpoints: readonly Endpoint[], plan: Plan): Promise<readonly RpcResult[]> {
+async function ask(endpoints: readonly Endpoint[], plan: Plan, maxBytes: number): Promise<readonly RpcResult[]> {
   const nobody: RpcResult = { ok: false, error: unavailable('no_endpoint', 'every RPC URL is out of use for now') }
   const results = plan.requests.map(() => nobody)
   let open = plan.requests.map((_request, i) => i)
   for (const endpoint of inOrder(endpoints, plan.kind)) {
     if (open.length === 0) break
     if (!(await endpoint.isUsable())) continue
-    await askOne(endpoint, plan, open, results)
+    await askOne(endpoint, plan, { open, maxBytes }, results)
     open = open.filter((i) => isOpen(results[i] ?? nobody, plan.requests[i]?.method ?? ''))
   }
   return results
@@ -118,12 +117,17 @@ function inOrder(endpoints: readonly Endpoint[], kind: Plan['kind']): Endpoint[]
 }
 
 /** Fills `results` at the places of `open`. Submissions go one batch after the other, to keep the order of nonces. */
-async function askOne(endpoint: Endpoint, plan: Plan, open: readonly number[], results: RpcResult[]): Promise<void> {
+async function askOne(
+  endpoint: Endpoint,
+  plan: Plan,
+  { open, maxBytes }: { readonly open: readonly number[]; readonly maxBytes: number },
+  results: RpcResult[],
+): Promise<void> {
   let next = 0
   let broken = false
   const work = async (): Promise<void> => {
     while (next < open.length && !broken) {
-      const places = fitting(plan, open.slice(next, next + endpoint.batchLimit()))
+      const places = fitting(plan, open.slice(next, next + endpoint.batchLimit()), maxBytes)
       next += places.length
       const requests = places.flatMap((place) => plan.requests[place] ?? [])
       const answers = await endpoint.exchange(requests)
@@ -135,11 +139,11 @@ async function askOne(endpoint: Endpoint, plan: Plan, open: readonly number[], r
 }
 
 /** The first places whose requests fit into one body; at least one. */
-function fitting(plan: Plan, places: readonly number[]): readonly number[] {
+function fitting(plan: Plan, places: readonly number[], maxBytes: number): readonly number[] {
   let bytes = 0
   const end = places.findIndex((place, i) => {
     bytes += sizeOf(plan.requests[place]?.params) + REQUEST_BYTES
-    return bytes > MAX_BODY_BYTES && i > 0
+    return bytes > maxBytes && i > 0
   })
   return end === -1 ? places : places.slice(0, end)
 }

@@ -189,11 +189,18 @@ function tryCount(result: RpcResult): number | null {
 
 async function exchange(context: Context, requests: readonly RpcRequest[]): Promise<RpcResult[]> {
   const results = await post(context, requests)
-  if (requests.length === 1 || !results.some((result) => !result.ok && isBatchTooLarge(result.error))) return results
+  if (requests.length === 1 || !isTooLarge(results)) return results
   const half = Math.ceil(requests.length / 2)
   context.state.batchLimit = Math.min(context.state.batchLimit, half)
   const first = await exchange(context, requests.slice(0, half))
   return [...first, ...(await exchange(context, requests.slice(half)))]
+}
+
+/** Said of one of the requests, or one error for all of them: whatever its words, a part of the batch may pass. */
+function isTooLarge(results: readonly RpcResult[]): boolean {
+  if (results.some((result) => !result.ok && isBatchTooLarge(result.error))) return true
+  const [first] = results
+  return first?.ok === false && first.error.kind === 'answer' && results.every((result) => result === first)
 }
 
 async function post(context: Context, requests: readonly RpcRequest[]): Promise<RpcResult[]> {

@@ -119,7 +119,7 @@ export function isWorthAnotherNode(failure: RpcFailure, method: string): boolean
   if (failure.kind === 'unavailable') return true
   if (method === SEND) {
     const outcome = submissionOutcome(failure)
-    return outcome === 'unavailable' || outcome === 'pool_full' || outcome === 'unknown'
+    return ['unavailable', 'pool_full', 'node_limit', 'unknown'].includes(outcome)
   }
   const { type } = classifyCallFailure(failure)
   if (type === 'unknown') return failure.code === INTERNAL_ERROR

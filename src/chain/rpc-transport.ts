@@ -14,6 +14,10 @@ const MAX_SOCKETS = 32
 /** Shorter than the idle limit of common servers (5 s and up), so that a connection is seldom closed under a request. */
 const IDLE_SOCKET_MS = 4_000
 
+/** A server that is there and cuts the connection under a body of this size has found it too large. */
+const LARGE_BODY_BYTES = 32_768
+const CUTS: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_WRITE_AFTER_END'])
+
 /** A block of 5,000 transfers with receipts is some 10 MB. */
 const MAX_RESPONSE_BYTES = 128 * 1024 * 1024
 
@@ -51,7 +55,7 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
       request.on('error', (error) => {
         // The server closed an idle connection just as we wrote to it: nothing was heard, so say it again.
         const stale = request.reusedSocket && !fresh && !signal.aborted && !closed
-        resolve(stale ? attempt(body, signal, true) : broken(error, signal))
+        resolve(stale ? attempt(body, signal, true) : cut(error, body, signal))
       })
       request.end(body)
     })
@@ -109,6 +113,13 @@ function refused(
   retryAfterMs = 0,
 ): TransportReply {
   return { ok: false, error: unavailable(reason, message), retryAfterMs }
+}
+
+/** A connection that broke while a large body was written: the same requests may pass in smaller ones. */
+function cut(error: Error, body: string, signal: AbortSignal): TransportReply {
+  const { code = '' } = error as NodeJS.ErrnoException
+  const isTooLarge = !signal.aborted && CUTS.has(code) && body.length >= LARGE_BODY_BYTES
+  return isTooLarge ? refused('too_large', `${code} under a body of ${body.length} bytes`) : broken(error, signal)
 }
 
 function broken(error: Error, signal: AbortSignal): TransportReply {

@@ -76,6 +76,7 @@ export const SUBMISSION_WORDINGS: readonly (readonly [SubmissionOutcome, readonl
       'would cause overdraft', // geth
     ],
   ],
+  ['node_limit', ['exceeds the configured cap']], // geth, bor, bsc, erigon: RPC's own bound on value and fees
   ['rejected', [/max ?priority ?fee ?per ?gas.* (higher|exceeds|greater)/]],
   [
     'fee_too_low',
@@ -189,6 +190,8 @@ export const MISSING_STATE: readonly Wording[] = [
 ]
 
 export const BATCH_TOO_LARGE: readonly Wording[] = [
+  'payload too large',
+  /body (size )?(is )?too (large|big)|body (limit|size) exceeded/,
   /batch (is )?too (large|big)|too (big|large) (a )?batch/, // geth, jsonrpsee
   /batch (request )?(limit|size)/, // erigon: "batch limit 100 exceeded"
   /max(imum)? batch/, // besu

@@ -24,3 +24,10 @@ export type ChainSettings = ChainKey & {
   readonly priceFeeds: Readonly<Record<string, string>>
   readonly tokens: readonly TokenSetting[]
 }
+
+/** What nodes, and proxies before them, take in one body. */
+export type RpcBatchLimits = {
+  readonly maxCalls: number
+  /** A single request may be larger. */
+  readonly maxBytes: number
+}

@@ -10,6 +10,7 @@
  * - `fee_too_low`: below what the node or the next block asks
  * - `insufficient_funds`: the sender cannot pay value and gas
  * - `pool_full`: no room now, for anybody or for this sender
+ * - `node_limit`: a setting of this node forbids it (geth: the fee cap of `--rpc.txfeecap`); another node may take it
  * - `rejected`: no node will ever take these bytes
  * - `unavailable`: nobody heard it, or nobody said so
  * - `unknown`: an answer in words not known here; try again, but not for ever
@@ -22,6 +23,7 @@ export type SubmissionOutcome =
   | 'fee_too_low'
   | 'insufficient_funds'
   | 'pool_full'
+  | 'node_limit'
   | 'rejected'
   | 'unavailable'
   | 'unknown'

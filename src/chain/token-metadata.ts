@@ -87,8 +87,13 @@ function flawOf(call: string, failure: TokenReadFailure | undefined): string {
 function readText(data: string): string | null {
   if (data.length < 66) return null
   const bytes = Buffer.from(data.slice(2), 'hex')
-  if (bytes.length === 32) return foreignText(bytes.toString('utf8'), MAX_ANSWER_BYTES)
+  if (bytes.length === 32) return nameOf(bytes)
   const length = wordAt(data, 1)
   if (wordAt(data, 0) !== 32n || length === null || length > BigInt(bytes.length - 64)) return null
-  return foreignText(bytes.toString('utf8', 64, 64 + Number(length)), MAX_ANSWER_BYTES)
+  return nameOf(bytes.subarray(64, 64 + Number(length)))
+}
+
+/** Line breaks and tabs are left out: a symbol is one word. */
+function nameOf(bytes: Buffer): string {
+  return foreignText(bytes.toString('utf8').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ''), MAX_ANSWER_BYTES)
 }

@@ -62,6 +62,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
   const chains = createChainClients({
     chains: config.chains,
     timeoutMs: config.rpcTimeoutMs,
+    batch: config.rpcBatch,
     // Cool-downs and ages, never the time of day: a clock that is set must not make a rest of a second one of an hour.
     now: () => performance.now(),
     log: logger,

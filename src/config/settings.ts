@@ -80,6 +80,18 @@ export const GENERAL_SETTINGS = {
     { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },
     'How long a node may take to answer.',
   ),
+  RPC_BATCH_MAX_CALLS: Type.Integer({
+    minimum: 1,
+    maximum: 1_000,
+    default: 100,
+    description: 'Requests in one JSON-RPC batch; fewer where a node refuses so many.',
+  }),
+  RPC_BATCH_MAX_BYTES: Type.Integer({
+    minimum: 10_000,
+    maximum: 10_000_000,
+    default: 500_000,
+    description: 'Size of one JSON-RPC batch, unless a single request is larger; most providers take 1 MB.',
+  }),
   MAX_IN_FLIGHT_PER_LANE: Type.Integer({
     minimum: 1,
     maximum: 10_000,
@@ -135,7 +147,7 @@ export const CHAIN_SETTINGS = {
   CHAIN_ID: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: 2 ** 40,
+      maximum: 2 ** 31 - 1,
       description: 'For a private chain in the place of the public one. Nothing is then known of its contracts.',
       'x-default': 'of the public chain',
     }),

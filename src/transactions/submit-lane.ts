@@ -104,6 +104,8 @@ function interpret(
     case 'fee_too_low':
     case 'nonce_gap':
     case 'pool_full':
+    // Bytes stay the same: an operator raises the node's limit, and is told by `not_sent` until then.
+    case 'node_limit':
       return 'wait'
     default:
       return 'unanswered'

@@ -206,31 +206,6 @@ t.test('only what one node lacks is asked of the next one, and its own words out
   await t.rejects(client.call('eth_call', ['new']), { code: 'rpc_error', retryable: false })
 })
 
-t.test('a batch is split to the limit of the client, and to the limit of a node that has a lower one', async (t) => {
-  const node = await startRpcNode(t)
-  const { client } = connect(t, [node])
-  const requests = Array.from({ length: 250 }, (_, i) => ({ method: 'eth_getBalance', params: [i] }))
-  const places = async () =>
-    (await client.batch(requests)).map((result) =>
-      result.ok ? (result.value as { params: number[] }).params[0] : result,
-    )
-  t.strictSame(
-    await places(),
-    requests.map(({ params }) => params[0]),
-  )
-  t.equal(node.bodies, 1 + 3, 'one probe and three batches')
-  node.batchLimit = 10
-  t.strictSame(
-    await places(),
-    requests.map(({ params }) => params[0]),
-    'in order all the same',
-  )
-  const { bodies } = node
-  await places()
-  t.ok(node.bodies - bodies < 40, 'the lower limit is remembered')
-  t.hasStrict(client.health()[0], { state: 'ready', failures: 0 })
-})
-
 t.test('transactions go to a node in the order in which they were given', async (t) => {
   const node = await startRpcNode(t)
   const { client } = connect(t, [node])

@@ -23,8 +23,13 @@ export type RpcNode = {
   fault: Fault
   chainId: number
   head: number
-  /** More requests in one body are refused, in the words of erigon. */
+  /** More requests in one body are refused. */
   batchLimit: number
+  /** One error for a whole batch that is refused. */
+  batchRefusal: { readonly code: number; readonly message: string }
+  /** A larger body ends the connection while it is written, or is answered with 413. */
+  maxBodyBytes: number
+  oversized: 'cut' | '413'
   /** Answers in the place of the default, which is `{ method, params }`. */
   answer: (request: RpcRequest) => unknown
   /** Everything asked but the probes (chain id and head). */
@@ -55,6 +60,9 @@ export async function startRpcNode(t: Test, options: { port?: number; chainId?: 
     chainId: options.chainId ?? 1,
     head: 100,
     batchLimit: Number.POSITIVE_INFINITY,
+    batchRefusal: { code: -32000, message: 'batch limit 10 exceeded' },
+    maxBodyBytes: Number.POSITIVE_INFINITY,
+    oversized: 'cut',
     answer: ({ method, params }) => ({ method, params }),
     asked: [],
     bodies: 0,
@@ -70,8 +78,16 @@ export async function startRpcNode(t: Test, options: { port?: number; chainId?: 
   })
   server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
     const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => reply(node, Buffer.concat(chunks).toString('utf8'), response))
+    let bytes = 0
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > node.maxBodyBytes && node.oversized === 'cut') request.socket.destroy()
+      chunks.push(chunk)
+    })
+    request.on('end', () => {
+      if (bytes > node.maxBodyBytes) response.writeHead(413).end('<html>Payload Too Large</html>')
+      else reply(node, Buffer.concat(chunks).toString('utf8'), response)
+    })
   })
   t.after(node.stop)
   return node
@@ -95,21 +111,15 @@ function reply(node: RpcNode, text: string, response: http.ServerResponse): void
   if (node.fault === 'status 429') return void response.writeHead(429, { 'retry-after': '7' }).end('slow down')
   if (node.fault === 'html') return void response.end('<html>maintenance</html>')
   const answers =
-    messages.length > node.batchLimit ? refusal(messages.length) : messages.map((message) => answerTo(node, message))
+    messages.length > node.batchLimit
+      ? { jsonrpc: '2.0', id: null, error: node.batchRefusal }
+      : messages.map((message) => answerTo(node, message))
   const json = JSON.stringify(
     node.fault === 'silent' ? [] : Array.isArray(body) || !Array.isArray(answers) ? answers : answers[0],
   )
   if (node.fault !== 'cut') return void response.end(json)
   response.writeHead(200, { 'content-length': json.length }).write(json.slice(0, json.length / 2))
   setImmediate(() => response.socket?.destroy())
-}
-
-function refusal(size: number): unknown {
-  return {
-    jsonrpc: '2.0',
-    id: null,
-    error: { code: -32000, message: `batch limit 10 exceeded: ${size} requests given` },
-  }
 }
 
 function answerTo(node: RpcNode, message: Message): unknown {

@@ -194,7 +194,8 @@ t.test('receipts that a node leaves out of a block are asked for one by one', as
     error: { kind: 'answer', code: -32000, message: 'receipts length mismatch: 1 vs 0' },
   }
   const missing: RpcResult = { ok: false, error: { kind: 'answer', code: -32601, message: 'method not found' } }
-  for (const answer of [{ ok: true, value: [] } as const, refused, missing]) {
+  const nothing = { ok: true, value: null } as const
+  for (const answer of [{ ok: true, value: [] } as const, nothing, refused, missing]) {
     const chain = createFakeChain()
     chain.grow(130, 3)
     chain.answer = ({ method }) => (method === 'eth_getBlockReceipts' ? answer : undefined)

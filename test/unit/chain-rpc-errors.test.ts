@@ -142,7 +142,7 @@ const SUBMISSIONS: readonly (readonly [SubmissionOutcome, string, number, string
     'Transaction pool not enabled. (Either txpool explicitly disabled, or node not yet in sync).',
   ],
   ['unknown', 'any', -32603, 'Internal error'],
-  ['unknown', 'geth', -32000, 'tx fee (1.20 ether) exceeds the configured cap (1.00 ether)'],
+  ['node_limit', 'geth', -32000, 'tx fee (1.20 ether) exceeds the configured cap (1.00 ether)'],
   ['unknown', 'any', 1, 'the moon is in the wrong house'],
 ]
 
@@ -279,11 +279,12 @@ t.test('another node is asked for what one did not hear, has not or cannot, and 
     [
       send('txpool is full'),
       send('Internal error'),
+      send('tx fee (1.20 ether) exceeds the configured cap (1.00 ether)'),
       send('already known'),
       send('nonce too low'),
       send('invalid sender'),
     ],
-    [true, true, false, false, false],
+    [true, true, true, false, false, false],
   )
 })
 

@@ -160,6 +160,10 @@ t.test('a bad setting is refused in one line that names it, its rule and its val
       'POLYGON_CHAIN_ID must differ from that of every other chain, not 1',
     ],
     [
+      { ...PRODUCTION, ETHEREUM_CHAIN_ID: '2147483648' },
+      'ETHEREUM_CHAIN_ID must be a whole number from 1 to 2147483647, not "2147483648"',
+    ],
+    [
       { ...PRODUCTION, ETHEREUM_MAX_FEE_PER_GAS_WEI: '10' },
       'ETHEREUM_MIN_TIP_WEI must be at most MAX_FEE_PER_GAS_WEI, not 100000000',
     ],
