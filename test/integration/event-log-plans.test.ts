@@ -63,6 +63,7 @@ const BLOCK: Block = {
     gasUsed: 1n,
     effectiveGasPrice: 1n,
     logs: [],
+    authorizations: [],
   })),
 }
 

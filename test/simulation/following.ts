@@ -117,7 +117,7 @@ async function reconcileOnce(world: World, ports: PortsOf, signal: AbortSignal):
   while (!signal.aborted) {
     try {
       await scheduler.call({ actor: ports.actor, label: 'reconciles', weight: 0.3, fallible: false }, () => undefined)
-      const walked = await cursor()
+      const walked = await cursor(CHAIN_ID)
       if (walked === null) continue
       await lookAtAll(world, ports, 'reconciliation', walked)
       return
