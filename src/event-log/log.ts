@@ -143,18 +143,7 @@ export function createEventLog(settings: {
     execute,
     now,
     append,
-    async heads(streamIds) {
-      const result = await pool.query<{ version: number | null; hash: Buffer | null }>({
-        name: 'stream_heads',
-        text: `SELECT head.stream_version AS version, head.hash
-                 FROM unnest($1::text[]) WITH ORDINALITY AS wanted(stream_id, n)
-                 LEFT JOIN LATERAL (SELECT e.stream_version, e.hash FROM events e WHERE e.stream_id = wanted.stream_id
-                                     ORDER BY e.stream_version DESC LIMIT 1) AS head ON true
-                ORDER BY wanted.n`,
-        values: [streamIds],
-      })
-      return result.rows.map((row) => ({ version: row.version ?? 0, hash: row.hash?.toString('hex') ?? '' }))
-    },
+    heads: (streamIds) => readHeads(pool, streamIds),
     async readStream(aggregate, id) {
       const { rows } = await pool.query<EventRow>({
         name: 'read_stream',
@@ -167,6 +156,19 @@ export function createEventLog(settings: {
       )
     },
   }
+}
+
+async function readHeads(pool: Pool, streamIds: readonly string[]): Promise<StreamHead[]> {
+  const result = await pool.query<{ version: number | null; hash: Buffer | null }>({
+    name: 'stream_heads',
+    text: `SELECT head.stream_version AS version, head.hash
+             FROM unnest($1::text[]) WITH ORDINALITY AS wanted(stream_id, n)
+             LEFT JOIN LATERAL (SELECT e.stream_version, e.hash FROM events e WHERE e.stream_id = wanted.stream_id
+                                 ORDER BY e.stream_version DESC LIMIT 1) AS head ON true
+            ORDER BY wanted.n`,
+    values: [streamIds],
+  })
+  return result.rows.map((row) => ({ version: row.version ?? 0, hash: row.hash?.toString('hex') ?? '' }))
 }
 
 /** Streams that the log does not have as they are remembered: the database went back to an earlier state. */

@@ -10,8 +10,8 @@ import {
   type TransactionCommand,
   transactionDecider,
 } from '../../src/transactions/decider.ts'
-import { chooseFees } from '../../src/transactions/examine-waiting.ts'
 import type { Inclusion, Intent, SignedBytes, TransactionEvent } from '../../src/transactions/events.ts'
+import { chooseFees } from '../../src/transactions/examine-waiting.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/projection.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { golden } from '../support/golden-transaction.ts'
