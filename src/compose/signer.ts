@@ -122,6 +122,11 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
     replaceAfterMs: config.replaceAfterMs,
     onCapReached: (transactionId) =>
       logger.warn({ transaction_id: transactionId }, 'a stuck transaction may not cost more: raise the fee cap'),
+    onFundsReached: (transactionId) =>
+      logger.warn(
+        { transaction_id: transactionId },
+        'a stuck transaction is not made dearer: its wallet cannot pay more',
+      ),
   })
   const observedBlock = createObservedBlock(pool)
   return createDrainLane({

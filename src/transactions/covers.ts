@@ -10,7 +10,7 @@ import type { UnsignedTransaction } from '../keys/signer.ts'
 import { buildCall, buildCancellation, type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
 import { outcomeOf } from './dependency.ts'
 import { mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
-import { isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
+import { highestOffer, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 
 /** EIP-7825: what a transaction may use at most. */
 const MAX_GAS = 1n << 24n
@@ -91,9 +91,9 @@ function brokenBounds(state: KnownTransaction, { gasLimit, maxFeePerGas }: Unsig
     if (gasLimit > mostGas(state.intent)) return 'the gas limit is far above what was reserved'
     return maxFeePerGas > mostFirstFee(state.intent) ? 'the fee is far above what was reserved' : null
   }
-  if (maxFeePerGas < BigInt(newest.fees.maxFeePerGas)) return 'the fee is below that of the bytes that it replaces'
-  if (maxFeePerGas > mostReplacementFee(newest.fees))
-    return 'the fee is more than twice that of the bytes that it replaces'
+  const offered = highestOffer(state)
+  if (maxFeePerGas < BigInt(offered.maxFeePerGas)) return 'the fee is below that of the bytes that it replaces'
+  if (maxFeePerGas > mostReplacementFee(offered)) return 'the fee is more than twice that of the bytes that it replaces'
   const isCancelled = state.cancellationRequested || newest.purpose === 'cancel'
   return isCancelled || gasLimit === BigInt(newest.fees.gasLimit)
     ? null

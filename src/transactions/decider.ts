@@ -35,7 +35,8 @@ export type TransactionCommand =
       readonly purpose: ReplacementPurpose
       readonly quote?: RecordedQuote
     }
-  | { readonly type: 'RecordSubmission'; readonly hash: string; readonly now: string }
+  /** `insteadOf` names the newest bytes where an older version was taken, which the wallet can pay for. */
+  | { readonly type: 'RecordSubmission'; readonly hash: string; readonly insteadOf?: string; readonly now: string }
   | { readonly type: 'RecordShortFunds'; readonly hash: string; readonly now: string }
   | { readonly type: 'RecordInclusion'; readonly inclusion: Inclusion }
   /** `head` is the number of the newest block of the branch that was left. */
@@ -131,11 +132,11 @@ function recordReplacement(
 }
 
 function recordSubmission(
-  { hash, now }: { readonly hash: string; readonly now: string },
+  { hash, insteadOf = hash, now }: { readonly hash: string; readonly insteadOf?: string; readonly now: string },
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
   // Sent again, or mined before the answer came, or replaced meanwhile: nothing new happened.
-  if (!isUnmined(transaction) || transaction.state === 'submitted' || newestAttempt(transaction)?.hash !== hash)
+  if (!isUnmined(transaction) || transaction.state === 'submitted' || newestAttempt(transaction)?.hash !== insteadOf)
     return []
   return [{ type: 'TransactionSubmitted', data: { hash, submittedAt: now } }]
 }

@@ -17,6 +17,8 @@ import { type ExaminingChain, examineWaiting, type Unjudged, type Waiting } from
 import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
+import { createPurse, withinPurse } from './purse.ts'
+import { quoteUnderCap } from './quote-under-cap.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
 import { createSetAside, type SetAside } from './set-aside.ts'
 import { type SignBatchPorts, signBatch } from './sign-batch.ts'
@@ -122,14 +124,16 @@ async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
   const chain = work.chainOf(lane.chainId)
   const [waiting, quote, chainNonce] = await Promise.all([
     loadWaiting(work, lane, ids),
-    quoteUnderCap(chain),
+    quoteUnderCap(chain.quote),
     chain.nonceOf(lane.address),
   ])
   for (const id of ids) if (!waiting.some(({ loaded }) => loaded.id === id)) setAside.forget(id)
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
   leaveAlone(work, unjudged)
-  const nonces = await lanes.freeNonces(lane, chainNonce, ready.length)
-  const signed = await lease.during(async () => (ready.length === 0 ? [] : signBatch(work, lane, ready, nonces)))
+  const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
+  const purse = createPurse(spare)
+  const payable = ready.map((item) => withinPurse(purse, item))
+  const signed = await lease.during(async () => (ready.length === 0 ? [] : signBatch(work, lane, payable, nonces)))
   const context = (loaded: Loaded<TransactionState>) => ({
     metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
     now: log.now(),
@@ -154,14 +158,6 @@ function leaveAlone({ lane, setAside, unjudged, onNotSimulated }: Work, items: r
     unjudged.push(item)
     onNotSimulated(lane.chainId, item.loaded.id, item.reason)
   }
-}
-
-/** `null` while gas costs more than the hard cap: what waits goes on waiting, or expires. */
-async function quoteUnderCap(chain: LaneChain): Promise<FeeQuote | null> {
-  return chain.quote().catch((error) => {
-    if (error instanceof Unavailable && error.code === 'fee_cap_exceeded') return null
-    throw error
-  })
 }
 
 /** Of a dependency whose events were edited. */

@@ -13,6 +13,7 @@ import { PLAIN_TRANSFER_GAS } from './build-call.ts'
 import type { Intent, RecordedQuote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
+import { quoteUnderCap } from './quote-under-cap.ts'
 import { recordedQuote } from './recorded-quote.ts'
 
 export type FillGapsPorts = {
@@ -33,7 +34,7 @@ export type FillGapsPorts = {
  *
  * @param setAside what waits and cannot be signed now
  * @returns how many gaps there are
- * @throws HoldRefused when the wallet cannot pay for the gas; Unavailable
+ * @throws Unavailable
  */
 export type FillGaps = (lane: Lane, lease: Lease, setAside?: readonly string[]) => Promise<number>
 
@@ -48,7 +49,9 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
     if (unfilled.length === 0 || stuck === undefined) return gaps.length
     const { state } = await log.load(transactionAggregate, stuck)
     if (state.state === 'unknown') return 0
-    const intent = fillerOf(state.intent, recordedQuote(await ports.quoteOf(lane.chainId), 'high'), log.now())
+    const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
+    if (quote === null) return gaps.length
+    const intent = fillerOf(state.intent, recordedQuote(quote, 'high'), log.now())
     const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
     const changes = unfilled.map(() =>
       change(

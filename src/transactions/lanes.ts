@@ -41,6 +41,8 @@ export type LaneReads = {
    * for so many milliseconds: all that is above waits for them. The lowest few.
    */
   readonly gaps: (lane: Lane, from: number, unchangedMs: number) => Promise<number[]>
+  /** The native balance of the sender less all that is held back of it, wei; below 0 where the balance has fallen since. */
+  readonly spare: (lane: Lane) => Promise<bigint>
   /** Signed bytes that the network has not been given, or may have forgotten in so many milliseconds, by nonce. */
   readonly toSubmit: (
     lane: Lane,
@@ -137,6 +139,17 @@ export function createLaneReads(pool: Pool): LaneReads {
         values: [chainId, address, from, unchangedMs],
       })
       return rows.map(({ nonce }) => Number(nonce))
+    },
+    async spare({ chainId, address }) {
+      const { rows } = await pool.query<{ spare: string }>({
+        name: 'lane_spare',
+        text: `SELECT b.balance - coalesce(h.held, 0) AS spare FROM wallets w
+                 JOIN balances b ON b.wallet_id = w.wallet_id AND b.asset_id LIKE '%/slip44:%'
+                 LEFT JOIN wallet_holds h ON h.wallet_id = b.wallet_id AND h.asset_id = b.asset_id
+                WHERE w.chain_id = $1 AND lower(w.address) = lower($2) AND w.type <> 'watch'`,
+        values: [chainId, address],
+      })
+      return BigInt(rows[0]?.spare ?? 0)
     },
     toSubmit: ({ chainId, address }, { forgottenAfterMs, afterNonce, limit }) =>
       ids(

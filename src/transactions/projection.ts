@@ -66,7 +66,8 @@ export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigi
   return holds
 }
 
-function highestFee({ intent, attempts }: KnownTransaction): bigint {
+/** The most that gas may cost: the highest price that was signed, or what was reserved before. Wei. */
+export function highestFee({ intent, attempts }: KnownTransaction): bigint {
   const offers = attempts.length > 0 ? attempts.map(({ fees }) => fees) : [intent.reserved]
   let highest = 0n
   for (const { gasLimit, maxFeePerGas } of offers) {
@@ -82,9 +83,10 @@ function holdChanges(before: TransactionState, after: KnownTransaction): HoldCha
   const changes: HoldChange[] = []
   for (const assetId of new Set([...held.keys(), ...holding.keys()])) {
     const delta = (holding.get(assetId) ?? 0n) - (held.get(assetId) ?? 0n)
-    // Only a new request is refused for want of funds: what was accepted goes on, and the chain has the last word.
-    if (delta !== 0n)
-      changes.push({ walletId: after.intent.walletId, assetId, delta, mustFit: before.state === 'unknown' })
+    // Only a client's new request is refused for want of funds: what was accepted goes on, what fills a gap frees what is held
+    // behind it, and the chain has the last word.
+    const mustFit = before.state === 'unknown' && after.type !== 'NONCE_FILL'
+    if (delta !== 0n) changes.push({ walletId: after.intent.walletId, assetId, delta, mustFit })
   }
   return changes
 }

@@ -12,10 +12,12 @@ import type { CheckRecorded } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { transactionAggregate } from './projection.ts'
+import { createPurse, type Purse } from './purse.ts'
+import { quoteUnderCap } from './quote-under-cap.ts'
 import { recordedQuote } from './recorded-quote.ts'
 import { type SignBatchPorts, signUnder } from './sign-batch.ts'
 import { mostReplacementFee } from './spend-bounds.ts'
-import { type Attempt, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
+import { type Attempt, highestOffer, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** The lowest nonces block all others: only these are bumped in one round. */
@@ -32,6 +34,8 @@ export type ReplacePorts = SignBatchPorts & {
   /** How long bytes may stay out of a block before they are made dearer. */
   readonly replaceAfterMs: number
   readonly onCapReached: (transactionId: string) => void
+  /** Told of what cannot be made dearer, because its wallet could not pay for it beside all else that it sends. */
+  readonly onFundsReached: (transactionId: string) => void
 }
 
 /** Tells whether anything of the lane is stuck. */
@@ -46,10 +50,12 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
     ])
     const ids = [...new Set([...wanted, ...stuck])]
     if (ids.length === 0) return false
-    const quote = await ports.quoteOf(lane.chainId)
-    const sound = await checkLane(ports, lane, ids)
+    const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
+    if (quote === null) return stuck.length > 0
+    const [sound, spare] = await Promise.all([checkLane(ports, lane, ids), lanes.spare(lane)])
+    const purse = createPurse(spare)
     const changes: Change[] = decided(
-      await lease.during(() => Promise.all(sound.map((item) => replacement(ports, lane, item, quote)))),
+      await lease.during(() => Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse })))),
     )
     if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
     return stuck.length > 0
@@ -60,7 +66,7 @@ async function replacement(
   ports: ReplacePorts,
   lane: Lane,
   { loaded, wallet, transaction }: Sound,
-  quote: FeeQuote,
+  { quote, purse }: { readonly quote: FeeQuote; readonly purse: Purse },
 ): Promise<Change | null> {
   if (!isUnmined(transaction)) return null
   const newest = newestAttempt(transaction)
@@ -69,13 +75,17 @@ async function replacement(
   const priority = transaction.speedUpRequested ?? transaction.intent.gasPriority
   const isAskedFor = purpose === 'speed_up' || (purpose === 'cancel' && newest.purpose !== 'cancel')
   if (!isAskedFor && !mayHelp(transaction, newest, purpose, quote, priority)) return null
-  const fees = bumped(newest.fees, quote[priority], ports.capOf(lane.chainId), purpose)
+  const call = purpose === 'cancel' ? buildCancellation(transaction) : buildCall(transaction)
+  const gasLimit = purpose === 'cancel' ? PLAIN_TRANSFER_GAS : BigInt(newest.fees.gasLimit)
+  const cap = ports.capOf(lane.chainId)
+  const payable = purse.feeLimit(transaction, call) / gasLimit
+  const fees = bumped(highestOffer(transaction), quote[priority], { cap: smallest(cap, payable), gasLimit })
   if (fees === null) {
-    ports.onCapReached(loaded.id)
+    if (payable < cap) ports.onFundsReached(loaded.id)
+    else ports.onCapReached(loaded.id)
     return null
   }
-  const call =
-    purpose === 'cancel' || newest.purpose === 'cancel' ? buildCancellation(transaction) : buildCall(transaction)
+  purse.take(transaction, fees)
   const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce])
   if (signed === undefined) return null
   return change(
@@ -112,25 +122,24 @@ function mayHelp(
   return newest.submittedAt !== null && tries === 0
 }
 
-/** At most twice as dear in one step; `null` when the hard cap forbids to pay more. */
+/** At most twice as dear in one step, and within what may be paid; `null` when that leaves no room for more. */
 function bumped(
-  previous: Fees,
+  previous: Pick<Fees, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   quote: FeeQuote[GasPriority],
-  capWei: bigint,
-  purpose: ReplacementPurpose,
+  { cap, gasLimit }: { readonly cap: bigint; readonly gasLimit: bigint },
 ): Fees | null {
-  const most = mostReplacementFee(previous)
+  const most = smallest(mostReplacementFee(previous), cap)
   const fees = bumpFees(
     { maxFeePerGas: BigInt(previous.maxFeePerGas), maxPriorityFeePerGas: BigInt(previous.maxPriorityFeePerGas) },
     {
       maxFeePerGas: smallest(quote.maxFeePerGas, most),
       maxPriorityFeePerGas: smallest(quote.maxPriorityFeePerGas, most),
     },
-    capWei,
+    cap,
   )
   if (fees === null) return null
   return {
-    gasLimit: purpose === 'cancel' ? PLAIN_TRANSFER_GAS.toString() : previous.gasLimit,
+    gasLimit: gasLimit.toString(),
     maxFeePerGas: fees.maxFeePerGas.toString(),
     maxPriorityFeePerGas: fees.maxPriorityFeePerGas.toString(),
   }

@@ -2,6 +2,7 @@
 import { assertNever } from '../core/never.ts'
 import {
   type FailureCode,
+  type Fees,
   type GasPriority,
   type Inclusion,
   type Intent,
@@ -26,6 +27,8 @@ export type TransactionStatus = 'pending' | 'confirmed' | 'failed' | 'cancelled'
 export type Attempt = SignedBytes & {
   readonly purpose: 'original' | ReplacementPurpose
   readonly submittedAt: string | null
+  /** A cancellation of what was then reported as confirmed: it is not sent again, and may still be mined. */
+  readonly isWithdrawn?: true
 }
 
 /** `takenIn` is the block with what used the nonce; `null` where the log does not name it. */
@@ -57,9 +60,16 @@ export type TransactionState = { readonly state: 'unknown' } | KnownTransaction
 
 export const UNKNOWN_TRANSACTION: TransactionState = { state: 'unknown' }
 
-/** The newest bytes of the present nonce. */
+/** The newest bytes of the present nonce that are to be mined. */
 export function newestAttempt(transaction: KnownTransaction): Attempt | null {
-  return transaction.attempts.at(-1) ?? null
+  return transaction.attempts.findLast(({ isWithdrawn }) => isWithdrawn === undefined) ?? null
+}
+
+/** What dearer bytes must outbid: nodes may have any version, withdrawn ones as well. */
+export function highestOffer({ attempts }: KnownTransaction): Pick<Fees, 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
+  const highest = (field: 'maxFeePerGas' | 'maxPriorityFeePerGas') =>
+    attempts.reduce((most, { fees }) => (BigInt(fees[field]) > BigInt(most) ? fees[field] : most), '0')
+  return { maxFeePerGas: highest('maxFeePerGas'), maxPriorityFeePerGas: highest('maxPriorityFeePerGas') }
 }
 
 export function isUnmined(transaction: KnownTransaction): boolean {
@@ -135,7 +145,7 @@ function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, 
       return { ...before, state: 'reorged', inclusion: null, failure: null, history }
     }
     case 'TransactionConfirmed':
-      return enter(before, 'confirmed', event.data.confirmedAt)
+      return enter(withoutWishes(before), 'confirmed', event.data.confirmedAt)
     case 'TransactionReverted':
       return enter(
         { ...before, failure: { code: event.data.code ?? 'execution_reverted', message: event.data.reason } },
@@ -166,6 +176,14 @@ function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, 
     default:
       return assertNever(event)
   }
+}
+
+/** Who was told that the payment is confirmed wants it on every branch: a cancellation that came too late is over. */
+function withoutWishes(transaction: KnownTransaction): KnownTransaction {
+  const attempts = transaction.attempts.map((attempt) =>
+    attempt.purpose === 'cancel' ? ({ ...attempt, isWithdrawn: true } as const) : attempt,
+  )
+  return { ...transaction, attempts, cancellationRequested: false, speedUpRequested: null }
 }
 
 function enter(transaction: KnownTransaction, state: TransactionStateName, at: string): KnownTransaction {

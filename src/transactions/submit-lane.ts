@@ -16,6 +16,8 @@ import { type Attempt, isUnmined, newestAttempt, type TransactionState } from '.
 import { workerMetadata } from './worker-metadata.ts'
 
 const MAX_BATCH = 256
+/** Of each transaction: bumps of an eighth, so that these reach down to a third of the price. */
+const MAX_OLDER = 8
 const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no answer' }
 
 export type SubmitLanePorts = {
@@ -75,11 +77,51 @@ async function submitNext(
     ...item,
     outcome: interpret(ports, item, answers[index] ?? UNANSWERED, log.now()),
   }))
-  await record(ports, lane, lease, outcomes)
+  await record(ports, lane, lease, await withOlderVersions(ports, lane, outcomes))
   const unanswered = outcomes.find(({ outcome }) => outcome === 'unanswered')
   if (unanswered !== undefined)
     throw new Unavailable('rpc_unavailable', 'The node did not take every transaction: they are sent again.')
   return Math.max(...unsent.map(({ attempt }) => attempt.nonce))
+}
+
+type Sent = Unsent & { readonly outcome: TransactionCommand | 'unanswered' | 'wait' }
+
+/**
+ * Where the wallet cannot pay for the newest bytes, older versions go: they have the same nonce, cost less, and a node that
+ * forgot its pool has none of them.
+ */
+async function withOlderVersions(
+  { clientOf, log }: SubmitLanePorts,
+  lane: Lane,
+  outcomes: readonly Sent[],
+): Promise<readonly Sent[]> {
+  const older = outcomes.flatMap((item) =>
+    isShort(item) ? olderVersions(item).map((attempt) => ({ item, attempt })) : [],
+  )
+  if (older.length === 0) return outcomes
+  const answers = await clientOf(lane.chainId).sendRawTransactions(older.map(({ attempt }) => attempt.rawTransaction))
+  const taken = new Map<Sent, Attempt>()
+  for (const [index, { item, attempt }] of older.entries())
+    if (answers[index]?.outcome === 'accepted' && !taken.has(item)) taken.set(item, attempt)
+  return outcomes.map((item) => {
+    const hash = taken.get(item)?.hash
+    if (hash === undefined) return item
+    return { ...item, outcome: { type: 'RecordSubmission', hash, insteadOf: item.attempt.hash, now: log.now() } }
+  })
+}
+
+function isShort({ outcome }: Sent): boolean {
+  return typeof outcome !== 'string' && outcome.type === 'RecordShortFunds'
+}
+
+/** The newest first; of a cancellation only cancellations, for the payment is no longer wanted. */
+function olderVersions({ loaded: { state }, attempt }: Unsent): readonly Attempt[] {
+  if (state.state === 'unknown') return []
+  const isCancelled = attempt.purpose === 'cancel'
+  return state.attempts
+    .filter(({ hash, purpose }) => hash !== attempt.hash && (purpose === 'cancel') === isCancelled)
+    .slice(-MAX_OLDER)
+    .reverse()
 }
 
 /** What an answer of the node means for the log. `unanswered`: nothing is known, the same bytes must go again. */
@@ -112,12 +154,7 @@ function interpret(
   }
 }
 
-async function record(
-  { log }: SubmitLanePorts,
-  lane: Lane,
-  lease: Lease,
-  outcomes: readonly (Unsent & { readonly outcome: TransactionCommand | 'unanswered' | 'wait' })[],
-): Promise<void> {
+async function record({ log }: SubmitLanePorts, lane: Lane, lease: Lease, outcomes: readonly Sent[]): Promise<void> {
   let pending = outcomes.flatMap(({ loaded, outcome }) =>
     typeof outcome === 'string' ? [] : [{ loaded, command: outcome }],
   )

@@ -182,6 +182,7 @@ function createSigner(world: World, ports: PortsOf) {
       capOf: () => FEE_CAP_WEI,
       replaceAfterMs: REPLACE_AFTER_MS,
       onCapReached: () => undefined,
+      onFundsReached: () => undefined,
     }),
     fillGaps: createFillGaps({
       log,

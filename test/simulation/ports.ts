@@ -1,4 +1,5 @@
 /** The ports of one process over the store in memory: each call waits for the scheduler, then reads or writes at once. */
+import { nativeAsset } from '../../src/core/assets.ts'
 import type { Event } from '../../src/core/messages.ts'
 import { type Aggregate, change, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
@@ -9,8 +10,10 @@ import type { Lane, LaneReads } from '../../src/transactions/lanes.ts'
 import type { RecordedRow, RowsOf } from '../../src/transactions/row-check.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
 import type { Store, TransactionRow } from './store.ts'
+import { CHAIN_ID } from './terms.ts'
 
 export const IN_FLIGHT: readonly string[] = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds']
+const NATIVE = nativeAsset('ethereum', CHAIN_ID).assetId
 const UNSENT: readonly string[] = ['signed', 'replaced', 'reorged', 'awaiting_funds']
 const MAX_CONFLICTS = 10
 const MAX_GAPS = 16
@@ -197,6 +200,11 @@ export function createLanePort(ports: PortsOf): LaneReads {
         const highest = Math.max(-1, ...stuck.map((row) => row.nonce ?? -1))
         const all = Array.from({ length: Math.max(0, highest - from) }, (_, index) => from + index)
         return all.filter((nonce) => ours.every((row) => row.nonce !== nonce)).slice(0, MAX_GAPS)
+      }),
+    spare: ({ address }) =>
+      call('spare', () => {
+        const account = `${address} ${NATIVE}`
+        return (store.balances.get(account) ?? 0n) - (store.held.get(account) ?? 0n)
       }),
     toSubmit: (lane, { forgottenAfterMs, afterNonce, limit }) =>
       call('to submit', () =>

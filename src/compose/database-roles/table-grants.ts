@@ -36,7 +36,7 @@ export const TABLE_GRANTS: Readonly<Record<Table, TableGrants>> = {
   signatures: readBy([...READERS, 'dispatcher']),
   transactions: readBy([...READERS, 'dispatcher', 'signer', 'submitter', 'follower', 'party']),
   wallet_exports: readBy([...READERS, 'dispatcher']),
-  wallet_holds: readBy(READERS),
+  wallet_holds: readBy([...READERS, 'signer']),
   wallets: readBy([...READERS, 'dispatcher', 'signer', 'follower', 'party']),
 
   // The operator takes checkpoints by hand with the auditor's key.

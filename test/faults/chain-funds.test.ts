@@ -1,0 +1,212 @@
+/** Wallets that send all they have, while fees rise and fall, nonces are missing and deposits leave the chain. */
+import t from 'tap'
+import { toQuantity } from '../../src/chain/hex.ts'
+import type { LoadWallet } from '../support/load.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
+
+const GWEI = 10n ** 9n
+const ETHER = 10n ** 18n
+const PLAIN_GAS = 21_000n
+/** As the chain has it without a setting. */
+const CAP_WEI = 500n * GWEI
+
+const stage = await withStage(t, { env: { REPLACE_AFTER_MS: '1500', REBROADCAST_AFTER_MS: '1500' } })
+const { service, rpc, mine, send, read, until, settle } = stage
+
+const inEther = (wei: bigint) => `${wei / ETHER}.${(wei % ETHER).toString().padStart(18, '0')}`
+const raiseTo = (wei: bigint) => rpc('anvil_setNextBlockBaseFeePerGas', toQuantity(wei)).then(() => mine())
+
+type Offer = { readonly hash: string; readonly maxFee: bigint; readonly reserved: bigint }
+
+/** Each version that was signed, and what was reserved for its transaction. */
+async function offersOf(id: string): Promise<Offer[]> {
+  const { rows } = await service.pool.query<{ hash: string; fee: string; reserved: string }>(
+    `SELECT data->>'hash' AS hash, data->'fees'->>'maxFeePerGas' AS fee, (SELECT data->'reserved'->>'maxFeePerGas'
+              FROM events WHERE stream_id = $1 AND stream_version = 1) AS reserved
+       FROM events WHERE stream_id = $1 AND type IN ('TransactionSigned', 'TransactionReplaced') ORDER BY stream_version`,
+    [`transaction-${id}`],
+  )
+  return rows.map(({ hash, fee, reserved }) => ({ hash, maxFee: BigInt(fee), reserved: BigInt(reserved) }))
+}
+
+/** What a wallet can send beside the gas of that transfer, at the prices of now. */
+async function allOf(wallet: LoadWallet): Promise<bigint> {
+  const { rows } = await service.pool.query<{ balance: string }>(
+    `SELECT balance FROM balances WHERE wallet_id = $1 AND asset_id LIKE '%/slip44:%'`,
+    [wallet.id],
+  )
+  // A hundredth more than the quote: the API may have asked a moment before.
+  const { medium } = await service.kernel.chainOf(1000001).fees.quote()
+  return BigInt(rows[0]?.balance ?? 0) - (PLAIN_GAS * medium.maxFeePerGas * 101n) / 100n
+}
+
+/** The service has seen that the wallet has less than it was given. */
+async function hasPaid(wallet: LoadWallet): Promise<boolean> {
+  const { rowCount } = await service.pool.query('SELECT FROM balances WHERE wallet_id = $1 AND balance < $2', [
+    wallet.id,
+    (1_000n * ETHER).toString(),
+  ])
+  return rowCount === 1
+}
+
+/** The service has seen that the wallet's replacement is not affordable. */
+function heldAtItsPrice(id: string) {
+  return eventually(() =>
+    service.lines.some(({ transaction_id, msg }) => transaction_id === id && String(msg).includes('cannot pay more')),
+  )
+}
+
+async function available(wallet: LoadWallet): Promise<string> {
+  const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/balance?asset=ETH` })
+  return JSON.stringify(body.data)
+}
+
+t.test('fees rise after all was signed: nothing dearer is signed, and the affordable version goes again', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const id = await send(wallet, inEther(await allOf(wallet)))
+  const { hash } = await until(wallet, id, 'submitted')
+  const [first] = await offersOf(id)
+  await rpc('anvil_dropAllTransactions')
+  await raiseTo((first?.maxFee ?? 0n) * 3n)
+  await heldAtItsPrice(id)
+  t.equal((await offersOf(id)).length, 1, 'no version that the wallet cannot pay')
+  await raiseTo(GWEI)
+  await settle()
+  t.match(await read(wallet, id), { state: 'confirmed', hash })
+})
+
+t.test('fees rise before all is signed: what is signed costs no more than was reserved', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  await service.stopWorker('signer')
+  const id = await send(wallet, inEther(await allOf(wallet)))
+  await raiseTo(60n * GWEI)
+  await service.startWorker('signer')
+  await until(wallet, id, 'signed', 'submitted')
+  const [first] = await offersOf(id)
+  const [paid = 0n, reserved = 0n] = [first?.maxFee, first?.reserved]
+  t.ok(paid >= reserved && paid * 50n <= reserved * 51n, 'the reserve, and what little was left beside')
+  await raiseTo(GWEI)
+  await settle()
+  t.match(await read(wallet, id), { state: 'confirmed', hash: first?.hash })
+})
+
+t.test('the newest version became too dear for the wallet: an older one is sent', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const id = await send(wallet, '0.000001')
+  await until(wallet, id, 'submitted')
+  const [first] = await offersOf(id)
+  const price = first?.maxFee ?? 0n
+  await raiseTo((price * 5n) / 4n)
+  await eventually(async () => (await offersOf(id)).length > 1)
+  await until(wallet, id, 'submitted')
+  // Somebody takes the wallet's funds, but for what the first version needs, and the node forgets its pool.
+  await rpc('anvil_setBalance', wallet.address, toQuantity(10n ** 12n + PLAIN_GAS * price))
+  await rpc('anvil_dropAllTransactions')
+  await raiseTo(GWEI)
+  await settle()
+  t.match(await read(wallet, id), { state: 'confirmed', hash: first?.hash })
+  t.equal((await onChain(stage, wallet)).length, 1)
+})
+
+t.test('a gap is filled though all of the wallet is held by what waits behind it', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  await rpc('anvil_impersonateAccount', wallet.address)
+  const stranger = { from: wallet.address, to: RECIPIENT, value: '0x7', nonce: '0x0', gas: '0x5208' }
+  const foreign = await rpc('eth_sendTransaction', stranger)
+  await mine()
+  await eventually(() => hasPaid(wallet))
+  const id = await send(wallet, inEther(await allOf(wallet)))
+  t.match(await until(wallet, id, 'submitted'), { nonce: 1 })
+  await rpc('anvil_reorg', 1, [])
+  await rpc('anvil_dropTransaction', foreign)
+  await mine(2)
+  await eventually(async () => {
+    await mine()
+    const sent = await onChain(stage, wallet)
+    return sent.some(({ nonce, amount }) => nonce === 0 && amount === 0n)
+  })
+  // What the filler cost is missing for the price that was reserved.
+  await rpc('anvil_setBalance', wallet.address, toQuantity(2_000n * ETHER))
+  await settle()
+  t.match(await read(wallet, id), { state: 'confirmed', nonce: 1 })
+})
+
+t.test(
+  'valid_until passes above the cap, behind a stuck transaction: it fails, and its hold is released',
+  async (t) => {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const stuck = await send(wallet, '0.000001')
+    await until(wallet, stuck, 'submitted')
+    await service.stopWorker('signer')
+    const { status, body } = await service.api.insist({
+      method: 'POST',
+      path: `/v1/wallets/${wallet.id}/transfer`,
+      key: `valid-${wallet.id}`,
+      prefer: 'respond-async',
+      body: { to: RECIPIENT, amount: '1', asset: 'ETH', valid_until: new Date(Date.now() + 4_000).toISOString() },
+    })
+    t.equal(status, 202)
+    await rpc('anvil_dropAllTransactions')
+    await raiseTo(2n * CAP_WEI)
+    await service.startWorker('signer')
+    const late = await until(wallet, body.data.transaction_id, 'failed')
+    t.match(late.failure, { code: 'fee_cap_exceeded' })
+    t.match(await read(wallet, stuck), { status: 'pending' })
+    const { rows } = await service.pool.query<{ held: string }>(
+      `SELECT held FROM wallet_holds WHERE wallet_id = $1 AND asset_id LIKE '%/slip44:%'`,
+      [wallet.id],
+    )
+    t.ok(BigInt(rows[0]?.held ?? ETHER) < ETHER, 'only the stuck transaction holds funds')
+    await raiseTo(GWEI)
+    await settle()
+    t.match(await read(wallet, stuck), { state: 'confirmed' })
+  },
+)
+
+t.test('a deposit that pays for a transfer leaves the chain and comes back: books and holds are right', async (t) => {
+  const [giver, wallet] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
+  await settle()
+  const first = await send(giver, '500')
+  await settle()
+  t.match(await read(giver, first), { state: 'confirmed' })
+  await rpc('anvil_impersonateAccount', giver.address)
+  const deposit = { from: giver.address, to: wallet.address, value: toQuantity(400n * ETHER), gas: '0x5208' }
+  await rpc('eth_sendTransaction', deposit)
+  await mine()
+  await eventually(async () => (await available(wallet)).includes('1400'))
+  const id = await send(wallet, '1300')
+  await until(wallet, id, 'submitted')
+  const accepted = await read(wallet, id)
+  await rpc('anvil_dropAllTransactions')
+  await rpc('anvil_reorg', 1, [])
+  await mine()
+  await eventually(async () => {
+    const { rows } = await service.pool.query(
+      `SELECT b.balance, h.held > b.balance AS short FROM balances b JOIN wallet_holds h USING (wallet_id, asset_id)
+        WHERE wallet_id = $1 AND asset_id LIKE '%/slip44:%'`,
+      [wallet.id],
+    )
+    return rows[0]?.balance === (1_000n * ETHER).toString() && rows[0]?.short === true
+  })
+  const { status } = await service.api.insist({
+    method: 'POST',
+    path: `/v1/wallets/${wallet.id}/transfer`,
+    key: `short-${wallet.id}`,
+    body: { to: RECIPIENT, amount: '0.1', asset: 'ETH' },
+  })
+  t.equal(status, 422, 'all that is left is held')
+  await until(wallet, id, 'awaiting_funds')
+  await rpc('eth_sendTransaction', deposit)
+  await settle()
+  t.match(await read(wallet, id), { state: 'confirmed', hash: accepted.hash })
+  const { rows } = await service.pool.query(
+    `SELECT b.balance, h.held FROM balances b JOIN wallet_holds h USING (wallet_id, asset_id)
+      WHERE wallet_id = $1 AND asset_id LIKE '%/slip44:%'`,
+    [wallet.id],
+  )
+  const balance = await rpc('eth_getBalance', wallet.address, 'latest')
+  t.strictSame(rows, [{ balance: BigInt(String(balance)).toString(), held: '0' }])
+})
+
+t.end()

@@ -1,0 +1,54 @@
+/** What becomes of wishes when outcomes are reported, and what a wallet can pay for them. */
+import t from 'tap'
+import { transactionDecider } from '../../src/transactions/decider.ts'
+import type { TransactionEvent } from '../../src/transactions/events.ts'
+import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { createPurse } from '../../src/transactions/purse.ts'
+import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
+import { cancellation, fold, golden, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+
+t.test('what was reported as confirmed is no longer to be cancelled, on whichever branch', async (test) => {
+  const offer = { gasLimit: '21000', maxFeePerGas: '23000000000', maxPriorityFeePerGas: '2300000000' }
+  const dearer: TransactionEvent = {
+    ...replaced,
+    data: { ...replaced.data, hash: '0xc', purpose: 'cancel', fees: offer },
+  }
+  const late = [
+    requested,
+    signed,
+    golden('TransactionSubmitted'),
+    cancellation,
+    dearer,
+    mined,
+    golden('TransactionConfirmed'),
+  ]
+  const [revoked] = transactionDecider.decide({ type: 'RecordReorg', head: 133, now: NOW }, fold(late))
+  test.equal(revoked?.type, 'SettlementRevoked')
+  const state = fold([...late, ...(revoked === undefined ? [] : [revoked])])
+  if (state.state === 'unknown') throw new Error('it is known')
+  test.match(state, { state: 'reorged', cancellationRequested: false, speedUpRequested: null })
+  test.equal(newestAttempt(state)?.hash, signed.data.hash, 'the payment is sent again, not its cancellation')
+  test.equal(highestOffer(state).maxFeePerGas, offer.maxFeePerGas, 'a dearer copy outbids the cancellation')
+  const again = fold([...late, ...(revoked === undefined ? [] : [revoked]), cancellation])
+  test.match(again, { cancellationRequested: true }, 'it may be cancelled anew')
+})
+
+t.test('what fills a gap need not fit beside what is held behind it, and a purse bounds the fees', async (test) => {
+  const context = { id: 'tx_1', tenantId: 'acme', version: 1, recordedAt: NOW }
+  const filler: TransactionEvent = { type: 'NonceFillRequested', data: requested.data }
+  const unknown = transactionDecider.initialState
+  const fits = (event: TransactionEvent) =>
+    transactionAggregate.project(unknown, fold([event]), context).holds.map(({ mustFit }) => mustFit)
+  test.strictSame([fits(requested), fits(filler)], [[true], [false]])
+  const state = fold([requested])
+  if (state.state === 'unknown') throw new Error('it is known')
+  const reserved = BigInt(requested.data.reserved.gasLimit) * BigInt(requested.data.reserved.maxFeePerGas)
+  const purse = createPurse(1_000n)
+  const payment = { value: BigInt(requested.data.amount) }
+  test.equal(purse.feeLimit(state, payment), reserved + 1_000n)
+  test.equal(purse.feeLimit(state, { value: 0n }), reserved + 1_000n + payment.value, 'a cancellation pays nothing')
+  purse.take(state, { gasLimit: '1', maxFeePerGas: (reserved + 400n).toString() })
+  test.equal(purse.feeLimit(state, payment), reserved + 600n, 'what one took the next has not')
+})
