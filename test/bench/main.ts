@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|follow|nft|mpc|recovery|replay|audit|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
+ * `npm run bench [-- accept|status|end-to-end|nft|mpc|recovery|replay|audit|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
  * the same run. Without names, all of them but `audit` and `growth`, which
  * make a log of a million events.
  */
@@ -8,7 +8,6 @@ import { parseArgs } from 'node:util'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchAudit } from './audit.ts'
 import { benchEndToEnd } from './end-to-end.ts'
-import { benchFollow } from './follow.ts'
 import { growLog } from './grow.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
@@ -26,7 +25,6 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   accept: (subject) => benchAccept(subject),
   status: benchStatus,
   'end-to-end': benchEndToEnd,
-  follow: benchFollow,
   nft: benchNft,
   mpc: benchMpc,
   replay: benchReplay,
