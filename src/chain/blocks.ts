@@ -24,6 +24,8 @@ export type BlockTransaction = {
   readonly nonce: number
   /** Wei. */
   readonly value: bigint
+  /** Call data, hex. */
+  readonly input: string
   readonly status: 'success' | 'reverted'
   readonly gasUsed: bigint
   /** Wei for one unit of gas, the tip included. */
@@ -204,6 +206,7 @@ function readTransaction(raw: Raw, receipt: Raw): BlockTransaction {
     to: raw.to == null ? null : readLower(raw.to, 'a recipient'),
     nonce: readCount(raw.nonce, 'a nonce'),
     value: readQuantity(raw.value, 'a value'),
+    input: readLower(raw.input ?? '0x', 'call data'),
     status: receipt.status === '0x1' ? 'success' : 'reverted',
     gasUsed: readQuantity(receipt.gasUsed, 'gas used'),
     effectiveGasPrice: readQuantity(receipt.effectiveGasPrice ?? raw.gasPrice, 'a gas price'),

@@ -29,6 +29,7 @@ import {
   settleTransactions,
   unwindTransactions,
 } from '../transactions/observe-blocks.ts'
+import { createOutsideRows } from '../transactions/outside.ts'
 import { createResolveNonces, type ResolveNonces, type ResolveNoncesPorts } from '../transactions/resolve-nonces.ts'
 import type { Kernel } from './kernel.ts'
 import { createReorgReport } from './reorg-report.ts'
@@ -177,9 +178,11 @@ function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balanc
   const chain = { chainId, network, environment }
   const report = createReorgReport({ network, logger, metrics })
   const balanceObserver = createBalanceObserver({ reads: createHolderReads(pool), ...balances })
+  const foreignNonces = createForeignNonceRows(ports.reads, chainId)
+  const outside = createOutsideRows(pool, chainId)
   const observers: BlockObserver[] = [
     {
-      rows: createForeignNonceRows(ports.reads, chainId),
+      rows: async (blocks) => [...(await foreignNonces(blocks)), ...(await outside(blocks))],
       observe: (blocks) => observeTransactions(ports, chainId, blocks),
       unwind: async (ancestor, head) => {
         const changes = await unwindTransactions(ports, chainId, { ancestor, head })

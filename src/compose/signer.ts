@@ -24,6 +24,7 @@ import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
+import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
@@ -133,6 +134,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
     ...shared,
     leases,
     replace,
+    compare: composeCompareLane(kernel),
     maxInFlight: config.maxInFlightPerLane,
     fillGaps: createFillGaps({
       log,

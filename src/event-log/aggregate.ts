@@ -16,6 +16,7 @@ export type ReadModelTable =
   | 'chain_blocks'
   | 'chain_cursors'
   | 'foreign_nonces'
+  | 'outside_transactions'
   | 'nft_metadata'
   | 'nft_pins'
   | 'nft_collections'

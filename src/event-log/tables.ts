@@ -47,6 +47,7 @@ export const BESIDE_THE_LOG = {
   heartbeats: 'which processes live',
   leases: 'who may act alone now',
   nft_pins: 'what the IPFS node confirmed; an import has everything pinned anew',
+  outside_transactions: 'seen on the chain; what a database that went back has forgotten is found there',
   prices: 'seen on the chain',
   role_rights: 'what each database role may append; npm run migrate writes it',
   sealed_keys: 'secrets, sealed: they are moved with the keystore',

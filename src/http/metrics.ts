@@ -3,6 +3,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type ConnectionMetrics, createConnectionMetrics } from './connection-metrics.ts'
+import { createLaneMetrics, type LaneMetrics } from './lane-metrics.ts'
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
 import { createQuotaMetrics, type QuotaMetrics } from './quota-metrics.ts'
 import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
@@ -15,6 +16,7 @@ const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
 export type Metrics = ReorgMetrics &
+  LaneMetrics &
   ConnectionMetrics &
   SetAsideMetrics &
   QuotaMetrics & {
@@ -87,6 +89,7 @@ export function createMetrics(processName: string): Metrics {
   const unread = { name: 'bursar_gauge_failures_total', help: help.failures, labelNames: ['gauge'] }
   const failures = new Counter({ ...unread, registers })
 
+  const parts = { ...createReorgMetrics(registry), ...createLaneMetrics(registry), ...createQuotaMetrics(registry) }
   return {
     registry,
     observeRequest: ({ method, route, status, durationMs }) =>
@@ -99,8 +102,7 @@ export function createMetrics(processName: string): Metrics {
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
     countRefusedToSign: () => refused.inc(),
     countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
-    ...createReorgMetrics(registry),
-    ...createQuotaMetrics(registry),
+    ...parts,
     ...createConnectionMetrics(registry),
     ...createSetAsideMetrics(registry),
     mpc: createMpcMetrics(registry),

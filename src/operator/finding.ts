@@ -20,6 +20,7 @@ export const FINDING_KINDS = {
   fee_over_cap: 'the network asks more than the configured cap',
   awaiting_funds: 'the wallet cannot pay for what it has signed',
   nonce_gap: 'a nonce was given to nobody, and what comes after it cannot be mined',
+  lane_held: 'nodes show more transactions of a lane than the log knows, and nothing new is signed there',
   nonce_taken: 'a nonce is used on chain by something that was not recorded',
   wish_not_done: 'a cancellation or a speed-up was asked for and is not signed',
   not_settled: 'deep enough in the chain, and not recorded as final',

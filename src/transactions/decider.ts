@@ -28,12 +28,18 @@ import {
 
 export type TransactionCommand =
   | { readonly type: 'RequestTransaction'; readonly opening: Opening; readonly intent: Intent }
-  | { readonly type: 'RecordSignature'; readonly signed: SignedBytes; readonly quote?: RecordedQuote }
+  | {
+      readonly type: 'RecordSignature'
+      readonly signed: SignedBytes
+      readonly quote?: RecordedQuote
+      readonly recovered?: true
+    }
   | {
       readonly type: 'RecordReplacement'
       readonly signed: SignedBytes
       readonly purpose: ReplacementPurpose
       readonly quote?: RecordedQuote
+      readonly recovered?: true
     }
   /** `insteadOf` names the newest bytes where an older version was taken, which the wallet can pay for. */
   | { readonly type: 'RecordSubmission'; readonly hash: string; readonly insteadOf?: string; readonly now: string }
@@ -85,7 +91,9 @@ function decideKnown(
   switch (command.type) {
     case 'RecordSignature':
       if (transaction.state !== 'requested') throw new InvalidTransition(command.type, transaction.state)
-      return [{ type: 'TransactionSigned', data: { ...command.signed, quote: command.quote ?? null } }]
+      return [
+        { type: 'TransactionSigned', data: { ...command.signed, ...mark(command), quote: command.quote ?? null } },
+      ]
     case 'RecordReplacement':
       return recordReplacement(command, transaction)
     case 'RecordSubmission':
@@ -115,20 +123,27 @@ function decideKnown(
   }
 }
 
+function mark({ recovered }: { readonly recovered?: true }): { readonly recovered?: true } {
+  return recovered ? { recovered } : {}
+}
+
 type Replacing = {
+  readonly recovered?: true
   readonly signed: SignedBytes
   readonly purpose: ReplacementPurpose
   readonly quote?: RecordedQuote | null
 }
 
 function recordReplacement(
-  { signed, purpose, quote = null }: Replacing,
+  { signed, purpose, quote = null, ...found }: Replacing,
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
   const newest = newestAttempt(transaction)
   if (!isUnmined(transaction) || newest === null) return []
   if (newest.nonce !== signed.nonce) throw new InvalidTransition('RecordReplacement', transaction.state)
-  return [{ type: 'TransactionReplaced', data: { ...signed, purpose, replacedHash: newest.hash, quote } }]
+  return [
+    { type: 'TransactionReplaced', data: { ...signed, ...mark(found), purpose, replacedHash: newest.hash, quote } },
+  ]
 }
 
 function recordSubmission(

@@ -12,6 +12,7 @@ import type { Lease, Leases } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { checkLane } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
+import type { CompareLane } from './compare-lane.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
 import { type ExaminingChain, examineWaiting, type Unjudged, type Waiting } from './examine-waiting.ts'
 import type { FillGaps } from './fill-gaps.ts'
@@ -43,6 +44,8 @@ export type DrainLanePorts = SignBatchPorts & {
   /** Whether what was recorded may be signed. */
   readonly check: CheckRecorded
   readonly replace: ReplaceInLane
+  /** What nodes show of the sender must be known before anything is signed for the first time. */
+  readonly compare: CompareLane
   readonly maxInFlight: number
   readonly fillGaps: FillGaps
   /** Told of each batch once it is in the log, for metrics. */
@@ -120,7 +123,7 @@ async function signDue(work: Work): Promise<void> {
 
 async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
   const { log, lane, lanes, lease, setAside } = work
-  if (ids.length === 0) return false
+  if ((await work.compare(lane, lease, ids)).held !== null || ids.length === 0) return false
   const chain = work.chainOf(lane.chainId)
   const [waiting, quote, chainNonce] = await Promise.all([
     loadWaiting(work, lane, ids),

@@ -112,11 +112,14 @@ export function isOpening(event: TransactionEvent): event is OpeningEvent {
   return event.type in TRANSACTION_TYPES
 }
 
+/** Bytes that were signed before the database went back to an earlier state, and that the chain had kept; `signedAt` is then when they were found. */
+export type Recovered = { readonly recovered?: true }
+
 /** `quote` is what the fees were decided on; `null` in what was recorded before quotes were. */
-export type TransactionSigned = Event<'TransactionSigned', SignedBytes & { quote: RecordedQuote | null }>
+export type TransactionSigned = Event<'TransactionSigned', SignedBytes & Recovered & { quote: RecordedQuote | null }>
 export type TransactionReplaced = Event<
   'TransactionReplaced',
-  SignedBytes & { purpose: ReplacementPurpose; replacedHash: string; quote: RecordedQuote | null }
+  SignedBytes & Recovered & { purpose: ReplacementPurpose; replacedHash: string; quote: RecordedQuote | null }
 >
 export type TransactionSubmitted = Event<'TransactionSubmitted', { hash: string; submittedAt: string }>
 export type TransactionAwaitingFunds = Event<'TransactionAwaitingFunds', { hash: string; refusedAt: string }>

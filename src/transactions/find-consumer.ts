@@ -16,6 +16,8 @@ export type Consumer = {
   readonly hash: string
   readonly blockNumber: number
   readonly blockHash: string
+  /** Seconds since the epoch. */
+  readonly timestamp: number
   /** What the transaction does; that with an authorization in it may be of any sender. */
   readonly to: string | null
   readonly value: bigint
@@ -46,6 +48,7 @@ export async function consumerIn(client: RpcReader, account: AccountNonce, block
     hash: readLower(found.hash, 'a transaction hash'),
     blockNumber: block,
     blockHash: readLower(raw.hash, 'a block hash'),
+    timestamp: readCount(raw.timestamp, 'a timestamp'),
     to: typeof found.to === 'string' ? found.to : null,
     value: BigInt(String(found.value)),
     input: String(found.input),

@@ -12,12 +12,14 @@ import { type Block, readBlocks } from '../chain/blocks.ts'
 import { readCount, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, resultValue } from '../chain/json-rpc.ts'
 import { Unavailable } from '../core/errors.ts'
-import type { Change, Loaded } from '../event-log/aggregate.ts'
+import type { Change, Loaded, ReadModelRow } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { QuietTransaction, SentBy } from './block-reads.ts'
+import { contentOf, purposeOf } from './content.ts'
 import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
 import { decideEach, type ObservePorts, observeTransactions } from './observe-blocks.ts'
+import { outsideRow } from './outside.ts'
 import { transactionAggregate } from './projection.ts'
 import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
 
@@ -179,13 +181,40 @@ async function settle(
     const standing = blocks.filter(({ hash }) => [...walked].some((id) => consumers.get(id)?.blockHash === hash))
     const found = await observeTransactions(ports, chainId, standing)
     const changes = [...lost, ...found]
-    if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+    const rows = forgottenOf(chainId, loaded, consumers, walked)
+    if (changes.length + rows.length > 0) await log.append({ changes, rows, guards: { fence: lease } })
     return { lost: lost.length, found: found.length }
   })
 }
 
 function isOurs({ state }: Loaded<TransactionState>, consumer: Consumer): boolean {
   return state.state !== 'unknown' && state.attempts.some(({ hash }) => hash === consumer.hash)
+}
+
+/** Newer bytes of its own, which the log has forgotten: who signs in the lane records them. */
+function doesTheSame({ state }: Loaded<TransactionState>, { kind, to, value, input }: Consumer): boolean {
+  return (
+    state.state !== 'unknown' &&
+    kind === 'transaction' &&
+    purposeOf(state, contentOf({ to, value, data: input })) !== null
+  )
+}
+
+/** Rows by which the lane finds them, where their blocks were walked before such rows were written. */
+function forgottenOf(
+  chainId: number,
+  loaded: readonly Loaded<TransactionState>[],
+  consumers: ReadonlyMap<string, Consumer>,
+  walked: ReadonlySet<string>,
+): ReadModelRow[] {
+  return loaded.flatMap((item) => {
+    const consumer = consumers.get(item.id)
+    if (consumer === undefined || item.state.state === 'unknown' || !walked.has(item.id)) return []
+    if (isOurs(item, consumer) || !doesTheSame(item, consumer)) return []
+    const { nonce, hash, to, value, input, blockNumber: number, timestamp } = consumer
+    const outside = { nonce, hash, content: contentOf({ to, value, data: input }) }
+    return outsideRow(chainId, item.state.intent.from, outside, { number, timestamp })
+  })
 }
 
 function strangersOf(
@@ -198,6 +227,7 @@ function strangersOf(
   return decideEach(log, loaded, (item) => {
     const consumer = consumers.get(item.id)
     if (consumer === undefined || isOurs(item, consumer) || !walked.has(item.id)) return null
+    if (doesTheSame(item, consumer)) return null
     const { nonce, hash, blockNumber } = consumer
     const takenBy = { hash, blockNumber }
     return { type: 'RecordForeignNonce', nonce, finalizedBlock: finalized, takenBy, now: log.now() }

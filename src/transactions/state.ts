@@ -111,7 +111,7 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
 function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, OpeningEvent>): KnownTransaction {
   switch (event.type) {
     case 'TransactionSigned': {
-      const { quote: _, ...bytes } = event.data
+      const { quote: _, recovered: __, ...bytes } = event.data
       return enter(
         { ...before, attempts: [{ ...bytes, purpose: 'original', submittedAt: null }] },
         'signed',
@@ -119,7 +119,7 @@ function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, 
       )
     }
     case 'TransactionReplaced': {
-      const { replacedHash: _, quote: __, ...attempt } = event.data
+      const { replacedHash: _, quote: __, recovered: ___, ...attempt } = event.data
       return enter(
         { ...before, attempts: [...before.attempts, { ...attempt, submittedAt: null }], speedUpRequested: null },
         'replaced',

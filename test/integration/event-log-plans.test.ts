@@ -59,6 +59,7 @@ const BLOCK: Block = {
     to: ADDRESS,
     nonce: n,
     value: 1n,
+    input: '0x',
     status: 'success',
     gasUsed: 1n,
     effectiveGasPrice: 1n,

@@ -53,6 +53,7 @@ async function withChain(t: Test, calls: Calls) {
       throw new Error(`${id}: ${reason}`)
     },
     replace: async () => false,
+    compare: async () => ({ held: null, recovered: [] }),
     fillGaps: async () => 0,
     clock: Date.now,
     maxInFlight: 64,

@@ -173,6 +173,8 @@ function createSigner(world: World, ports: PortsOf) {
     ...shared,
     leases: createLeasesPort(ports, LEASE_MS),
     maxInFlight: MAX_IN_FLIGHT,
+    // The log in memory never goes back.
+    compare: async () => ({ held: null, recovered: [] }),
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
     onSetAside: () => undefined,

@@ -119,7 +119,7 @@ export class SimulatedChain {
     const nonce = this.head().counts.get(from) ?? 0
     const fee = (this.#baseFee * 20n).toString()
     const fees = { maxFeePerGas: fee, maxPriorityFeePerGas: fee }
-    this.take({ hash: this.#nextHash(), from, to: from, nonce, value: '0', ...fees, signedFor: null })
+    this.take({ hash: this.#nextHash(), from, to: from, nonce, value: '7', ...fees, signedFor: null })
   }
 
   /** Somebody pays into an account. */

@@ -180,6 +180,14 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /\/v1\/wallets\/wal_1\/transfer/,
     ],
   ],
+  lane_held: [
+    [
+      () => lane({ chainNonce: NONCE + 5, ids: ids({ ready: HEAD_ID }), ages: ages({ ready: 31_000 }) }),
+      `ethereum ${ADDRESS}`,
+      /at nonce 12, and the log knows of nonces below 8/,
+      /Backup, restore, failover/,
+    ],
+  ],
   nonce_taken: [
     [
       () => lane({ chainNonce: NONCE + 1, ages: ages({ head: 31_000 }) }),

@@ -20,7 +20,7 @@ export type TestDatabase = {
   readonly pool: pg.Pool
 }
 
-const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+export const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 /** Any number that no other program of the server uses: one process at a time makes the template. */
 const TEMPLATE_LOCK = 4_117_002
 

@@ -210,6 +210,7 @@ t.test('a block touches its senders and recipients, and both sides of each trans
     to,
     nonce: 0,
     value: 1n,
+    input: '0x',
     status: 'success',
     gasUsed: 1n,
     effectiveGasPrice: 1n,

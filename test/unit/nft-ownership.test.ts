@@ -135,7 +135,15 @@ function log(contract: string, topics: string[], data = '0x') {
   return { address: contract.toLowerCase(), topics, data, logIndex: 0 }
 }
 function blockOf(number: number, logs: ReturnType<typeof log>[]): Block {
-  const transaction = { hash: '0x1', from: '0x2', to: null, nonce: 0, value: 0n, status: 'success' } as const
+  const transaction = {
+    hash: '0x1',
+    from: '0x2',
+    to: null,
+    nonce: 0,
+    value: 0n,
+    input: '0x',
+    status: 'success',
+  } as const
   return {
     number,
     hash: `0xa${number}`,

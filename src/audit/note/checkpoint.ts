@@ -43,6 +43,11 @@ export function rotationOf(note: string): KeyRotation | null {
   return keys.from === undefined || keys.to === undefined ? null : { from: keys.from, to: keys.to }
 }
 
+/** The size that a note tells, whoever signed it; 0 for what is no checkpoint. */
+export function readCheckpointSize(note: string): number {
+  return Number(TEXT.exec(note.slice(0, note.lastIndexOf('\n\n') + 1))?.[2] ?? 0)
+}
+
 function textOf({ size, root }: Head, name: string): string {
   return `${name}\n${size}\n${Buffer.from(root).toString('base64')}\n`
 }

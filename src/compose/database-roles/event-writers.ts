@@ -43,7 +43,7 @@ const balance: Writers<BalanceEvent> = {
 }
 
 const chain: Writers<ChainEvent> = {
-  rows: ['chain_blocks', 'chain_cursors', 'foreign_nonces'],
+  rows: ['chain_blocks', 'chain_cursors', 'foreign_nonces', 'outside_transactions'],
   events: { FollowerAdvanced: ['follower'], ReorgDetected: ['follower'] },
 }
 

@@ -14,13 +14,15 @@ const PURPOSES: Readonly<Record<ReplacementPurpose, string>> = {
   cancel: 'replaced by a transaction that does nothing, because its owner asked to cancel',
 }
 
+const FOUND_AGAIN = ' at an earlier time: the database had forgotten it, and the chain had it'
+
 /** @param index of the event among those of the story */
 export function tellEvent(event: RecordedEvent<TransactionEvent>, facts: StoryFacts, index: number): Told {
   switch (event.type) {
     case 'TransactionSigned': {
-      const { nonce, hash, fees, quote } = event.data
+      const { nonce, hash, fees, quote, recovered } = event.data
       return {
-        text: `signed with nonce ${nonce}`,
+        text: `signed with nonce ${nonce}${recovered ? FOUND_AGAIN : ''}`,
         details: [
           recorded('hash', hash),
           ...offer(facts, fees),
@@ -30,9 +32,9 @@ export function tellEvent(event: RecordedEvent<TransactionEvent>, facts: StoryFa
       }
     }
     case 'TransactionReplaced': {
-      const { nonce, hash, fees, purpose, replacedHash, quote } = event.data
+      const { nonce, hash, fees, purpose, replacedHash, quote, recovered } = event.data
       return {
-        text: `${PURPOSES[purpose]}; nonce ${nonce} as before`,
+        text: `${PURPOSES[purpose]}; nonce ${nonce} as before${recovered ? FOUND_AGAIN : ''}`,
         details: [
           recorded('hash', `${hash} (${purpose})`),
           recorded('replaces', replacedHash),

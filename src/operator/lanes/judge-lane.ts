@@ -26,6 +26,7 @@ export function judgeLane(lane: LaneNow, context: LaneContext): Finding[] {
   const found: Finding[] = []
   const add = (kind: FindingKind, forMs: number | null, problem: string, ...next: NextStep[]) =>
     found.push({ kind, subject: laneSubject(lane, context.chain), problem, forMs, next })
+  judgeKnowledge(lane, context, add)
   judgeNonces(lane, context, add)
   judgeHead(lane, context, add)
   judgeUnsent(lane, context, add)
@@ -45,6 +46,35 @@ function laneSubject({ lane }: Pick<LaneNow, 'lane'>, chain: Pick<ChainNow, 'nam
 const look = (lane: LaneNow, { chain }: LaneContext) =>
   step('See the lane in detail.', bursar(`lane ${laneSubject(lane, chain)}`))
 const story = (id: string) => step('Read its story.', bursar(`explain ${id}`))
+
+/** A lane signs again once the follower has walked what nodes show: before that, the database may have forgotten it. */
+function judgeKnowledge(lane: LaneNow, context: LaneContext, add: Add): void {
+  const { chainNonce, ages, ids } = lane
+  if (!knowsTooLittle(lane) || ids.ready === null || (ages.ready ?? 0) <= context.limits.workMs) return
+  add(
+    'lane_held',
+    ages.ready,
+    `On chain the account is at nonce ${chainNonce}, and the log knows of nonces below ${nextOf(lane)}: another program sends from this address, ` +
+      'or the database has gone back to an earlier state and forgotten what it signed.',
+    step(
+      'Read why it is held: the signer names what it waits for.',
+      `docker compose logs --since 10m signer | grep ${lane.lane.address}`,
+    ),
+    step(
+      'See that the follower catches up: what it finds on chain is recorded, and the lane goes on by itself.',
+      bursar('stuck'),
+    ),
+    step('After a restore or a failover read docs/operations.md, "Backup, restore, failover".'),
+  )
+}
+
+function nextOf({ highestNonce }: LaneNow): number {
+  return (highestNonce ?? -1) + 1
+}
+
+function knowsTooLittle(lane: LaneNow): boolean {
+  return lane.chainNonce !== null && lane.chainNonce > nextOf(lane)
+}
 
 function judgeNonces(lane: LaneNow, context: LaneContext, add: Add): void {
   const { gaps, chainNonce, head, headNonce, ages } = lane
@@ -180,7 +210,7 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
   const { ready: id } = lane.ids
   const since = lane.ages.ready
   const { limits, chain, live } = context
-  if (id === null || since === null || since <= limits.workMs) return
+  if (id === null || since === null || since <= limits.workMs || knowsTooLittle(lane)) return
   const inFlight = lane.counts.unsent + lane.counts.submitted + lane.counts.awaitingFunds
   // A full lane waits for blocks, one whose gas is above the cap for lower fees: both are told by what is in the way.
   if (inFlight >= limits.maxInFlightPerLane || isOverCap(chain)) return

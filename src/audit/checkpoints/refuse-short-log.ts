@@ -1,0 +1,35 @@
+/**
+ * Whether the log has fewer events than the auditor has signed: then the database has gone back to an earlier state, and the
+ * file outside of it knows. For processes that have the file at hand; where there is none, nothing is known.
+ */
+import type { Pool } from 'pg'
+import { readCheckpointSize } from '../note/checkpoint.ts'
+import type { CheckpointFile } from './checkpoint-file.ts'
+
+/**
+ * @param epoch names a start of the database: what it was found to have, it has until the next one
+ * @returns why nothing may be signed on this log, in words; `null` when it has all that was signed
+ */
+export type RefuseShortLog = (epoch: string) => Promise<string | null>
+
+export function createRefuseShortLog(pool: Pool, file: Pick<CheckpointFile, 'notes'>): RefuseShortLog {
+  let sound: string | null = null
+  return async (epoch) => {
+    if (epoch === sound) return null
+    const newest = (await file.notes()).at(-1)
+    const size = newest === undefined ? 0 : readCheckpointSize(newest)
+    const { rows } = await pool.query<{ n: string }>(
+      'SELECT count(*) AS n FROM (SELECT FROM events LIMIT $1) AS first',
+      [size],
+    )
+    const n = Number(rows[0]?.n ?? 0)
+    if (n >= size) {
+      sound = epoch
+      return null
+    }
+    return (
+      `the log has ${n} events and the auditor has signed ${size}: the database has gone back to an earlier state ` +
+      '(docs/operations.md, "Backup, restore, failover")'
+    )
+  }
+}

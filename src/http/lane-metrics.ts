@@ -1,0 +1,27 @@
+/** What a signer counts of lanes that know less than their chain. */
+import { Counter, type Registry } from 'prom-client'
+
+export type LaneMetrics = {
+  /** One look at a lane that may not sign, because nodes show more of it than the log knows. */
+  readonly countHeldLane: (network: string) => void
+  /** One transaction that the log had forgotten to have signed and that was found on chain. */
+  readonly countRecovered: (network: string) => void
+}
+
+export function createLaneMetrics(registry: Registry): LaneMetrics {
+  const registers = [registry]
+  const labelNames = ['network'] as const
+  const held = new Counter({
+    name: 'bursar_lane_held_total',
+    help: 'Looks at lanes that may not sign, because nodes show more of them than the log knows.',
+    labelNames,
+    registers,
+  })
+  const recovered = new Counter({
+    name: 'bursar_recovered_total',
+    help: 'Signed transactions that the log had forgotten and that were found on chain.',
+    labelNames,
+    registers,
+  })
+  return { countHeldLane: (network) => held.inc({ network }), countRecovered: (network) => recovered.inc({ network }) }
+}

@@ -1,0 +1,206 @@
+/**
+ * Compares a lane with its chain before anything is signed there for the first time. A database that was restored, or taken over
+ * by a standby that lagged, has forgotten signatures: what it wants signed again may be on chain already, or in a node's pool.
+ *
+ * Invariant: a request is signed under a nonce of its own only when every transaction of the sender that nodes showed at the first
+ * look after a start of the database is known: signed in the log, or walked and of another content than the request.
+ */
+import { LRUCache } from 'lru-cache'
+import { readCount, toQuantity } from '../chain/hex.ts'
+import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { ChainRefused } from '../core/errors.ts'
+import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import type { Lease } from '../event-log/leases.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import { buildCall } from './build-call.ts'
+import { contentOf, purposeOf } from './content.ts'
+import type { TransactionCommand } from './decider.ts'
+import { type Lane, laneName } from './lanes.ts'
+import type { LaneKnowledge, Outside, OutsideReads } from './outside.ts'
+import { transactionAggregate } from './projection.ts'
+import { readSigned, type ShownTransaction } from './read-signed.ts'
+import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
+import { workerMetadata } from './worker-metadata.ts'
+
+/** Lanes that are remembered as compared; a forgotten one is compared again. */
+const REMEMBERED_LANES = 50_000
+
+export type CompareLanePorts = {
+  readonly log: EventLog
+  readonly outside: OutsideReads
+  readonly clientOf: (chainId: number) => RpcReader
+  /** Why nothing at all may be signed on this log; `null` when all is well. */
+  readonly refusal: (epoch: string) => Promise<string | null>
+  /** Told of a lane that waits, and why. */
+  readonly onHeld: (lane: Lane, reason: string) => void
+  /** Told of signed bytes that the log had forgotten and that the chain has. */
+  readonly onRecovered: (lane: Lane, transactionId: string, bytes: ShownTransaction) => void
+}
+
+/** What a comparison came to: `held` in words when the lane must wait. */
+export type Compared = { readonly held: string | null; readonly recovered: readonly string[] }
+
+/** @param waiting the requests that are about to be signed for the first time, those that were accepted first first */
+export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<Compared>
+
+/** `until`: nonces below are to be walked before the lane is complete; `null` when it is. */
+type Look = { readonly epoch: string; readonly until: number | null }
+
+export function createCompareLane(ports: CompareLanePorts): CompareLane {
+  const looks = new LRUCache<string, Look>({ max: REMEMBERED_LANES })
+  return async (lane, lease, waiting) => {
+    const name = laneName(lane)
+    const known = await ports.outside.knowledge(lane)
+    if (waiting.length === 0) return known.hasOutside ? recover(ports, lane, lease, []) : NOTHING
+    const before = looks.get(name)
+    const isNew = before === undefined || before.epoch !== known.epoch
+    const held = !isNew && before.until === null ? null : await firstLook(ports, lane, known, isNew ? null : before)
+    const recovered =
+      known.hasOutside && typeof held !== 'string' ? await recover(ports, lane, lease, waiting) : NOTHING
+    if (held !== null && typeof held === 'object') looks.set(name, held)
+    const reason = typeof held === 'string' ? held : (recovered.held ?? waitsFor(known, held))
+    if (reason !== null) ports.onHeld(lane, reason)
+    return { held: reason, recovered: recovered.recovered }
+  }
+}
+
+const NOTHING: Compared = { held: null, recovered: [] }
+
+/** What the lane must wait for, after a look at what nodes show of the sender; a refusal in words. */
+async function firstLook(
+  { clientOf, refusal }: CompareLanePorts,
+  lane: Lane,
+  { next, cursor, epoch }: LaneKnowledge,
+  before: Look | null,
+): Promise<Look | string> {
+  const refused = before === null ? await refusal(epoch) : null
+  if (refused !== null) return refused
+  const client = clientOf(lane.chainId)
+  const mined = await countAt(client, lane, 'latest')
+  const shown = Math.max(mined, await countAt(client, lane, 'pending').catch(refusedCount))
+  // What others send after the first look is not waited for, and what a pool has dropped neither.
+  const until = Math.min(shown, before?.until ?? shown)
+  if (until <= next) return { epoch, until: null }
+  const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
+  return { epoch, until: walked >= until ? null : until }
+}
+
+/** A node that does not answer for this block, or for its pool, has shown nothing. */
+function refusedCount(error: unknown): number {
+  if (error instanceof ChainRefused) return 0
+  throw error
+}
+
+async function countAt(client: RpcReader, { address }: Lane, block: number | 'latest' | 'pending'): Promise<number> {
+  const at = typeof block === 'number' ? toQuantity(block) : block
+  return readCount(await rpcCall(client, 'eth_getTransactionCount', [address, at]), 'a transaction count')
+}
+
+function waitsFor({ next, cursor }: LaneKnowledge, look: Look | null): string | null {
+  if (look === null || look.until === null) return null
+  return (
+    `nodes show transactions of this address up to nonce ${look.until - 1} and the log knows of those below ${next}: ` +
+    `they must be in blocks that the follower has walked, and it is at block ${cursor ?? 'none'}`
+  )
+}
+
+/** Records what the chain has of requests that wait, and of signed ones whose newer bytes were forgotten. */
+async function recover(
+  ports: CompareLanePorts,
+  lane: Lane,
+  lease: Lease,
+  waiting: readonly string[],
+): Promise<Compared> {
+  const { log, outside } = ports
+  const overtaken = await outside.overtaken(lane)
+  const signed = await load(log, new Set(overtaken.map(({ id }) => id)))
+  const newer = await Promise.all(overtaken.map((one) => newerBytes(ports, lane, one, signed.get(one.id))))
+  const { held, found: first } = await firstBytes(ports, lane, waiting)
+  const found = held === null ? [...newer.flat(), ...first] : newer.flat()
+  const changes = decided(found.map((item) => record(ports, lane, item)))
+  if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+  for (const { loaded, bytes } of found) ports.onRecovered(lane, loaded.id, bytes)
+  return { held, recovered: found.map(({ loaded }) => loaded.id) }
+}
+
+/** Bytes that bump or cancel what the log has signed, and that it has forgotten. */
+async function newerBytes(
+  ports: CompareLanePorts,
+  lane: Lane,
+  one: Outside,
+  match: Known | undefined,
+): Promise<Found[]> {
+  const purpose = match === undefined ? null : purposeOf(match.transaction, one.content)
+  if (match === undefined || purpose === null) return []
+  const bytes = await read(ports, lane, one)
+  return bytes === null || bytes === 'foreign' ? [] : [{ ...match, bytes, purpose }]
+}
+
+/** What the chain has of requests that wait for their first signature, those that were accepted first first. */
+async function firstBytes(
+  ports: CompareLanePorts,
+  lane: Lane,
+  ids: readonly string[],
+): Promise<{ held: string | null; found: Found[] }> {
+  const { outside, clientOf } = ports
+  const waiting = await load(ports.log, new Set(ids))
+  const open = [...waiting.values()].filter(({ transaction }) => transaction.state === 'requested')
+  const byContent = new Map<string, Known[]>()
+  for (const item of open) {
+    const content = contentOf(buildCall(item.transaction))
+    byContent.set(content, [...(byContent.get(content) ?? []), item])
+  }
+  const since = open.map(({ transaction }) => transaction.intent.requestedAt).sort()[0]
+  const alike = since === undefined ? [] : await outside.alike(lane, [...byContent.keys()], since)
+  const found: Found[] = []
+  for (const one of alike) {
+    const [match] = byContent.get(one.content) ?? []
+    if (match === undefined) continue
+    if (one.isTaken) return { held: `${has(one, match)}, and the log has given that nonce to another one`, found: [] }
+    const bytes = await read(ports, lane, one)
+    if (bytes === 'foreign') continue
+    if (bytes !== null) {
+      byContent.get(one.content)?.shift()
+      found.push({ ...match, bytes, purpose: null })
+    } else if ((await countAt(clientOf(lane.chainId), lane, 'latest')) > one.nonce) {
+      return { held: `${has(one, match)}, and the node does not show it now`, found: [] }
+    }
+  }
+  return { held: null, found }
+}
+
+function has({ nonce, hash }: Outside, { loaded }: Known): string {
+  return `the follower has seen ${hash} with nonce ${nonce}, which does what ${loaded.id} waits for`
+}
+
+type Known = { readonly loaded: Loaded<TransactionState>; readonly transaction: KnownTransaction }
+type Found = Known & { readonly bytes: ShownTransaction; readonly purpose: 'bump' | 'cancel' | null }
+
+/** Those that are in no block and whose events hold together. */
+async function load(log: EventLog, ids: ReadonlySet<string>): Promise<Map<string, Known>> {
+  const checked = ids.size === 0 ? [] : await log.loadChecked(transactionAggregate, [...ids])
+  return new Map(
+    checked.flatMap(({ broken, tenantId: _, ...loaded }) => {
+      const { id, state: transaction } = loaded
+      const isOpen = broken === null && transaction.state !== 'unknown' && isUnmined(transaction)
+      return isOpen ? [[id, { loaded, transaction }] as const] : []
+    }),
+  )
+}
+
+function read({ clientOf }: CompareLanePorts, lane: Lane, { hash }: Outside) {
+  return readSigned(clientOf(lane.chainId), { hash, from: lane.address, chainId: lane.chainId })
+}
+
+function record({ log }: CompareLanePorts, lane: Lane, { loaded, bytes, purpose }: Found): Change | null {
+  const now = log.now()
+  const signed = { ...bytes, signedAt: now }
+  const command: TransactionCommand =
+    purpose === null
+      ? { type: 'RecordSignature', signed, recovered: true }
+      : { type: 'RecordReplacement', signed, purpose, recovered: true }
+  return change(transactionAggregate, loaded, command, {
+    metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
+    now,
+  })
+}

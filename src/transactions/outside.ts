@@ -1,0 +1,134 @@
+/**
+ * Transactions that wallets' addresses sent and that the log did not know when their blocks were walked: of another program with
+ * the same key, or forgotten by a database that went back to an earlier state.
+ *
+ * Invariant: whatever a database has forgotten was sent after its newest event, so it stands in blocks above the cursor that the
+ * database has. All of them are walked anew, and none is missing here once the follower is past it.
+ */
+import type { Pool } from 'pg'
+import type { Block } from '../chain/blocks.ts'
+import type { ReadModelRow } from '../event-log/aggregate.ts'
+import { contentOf } from './content.ts'
+import { IN_FLIGHT, type Lane } from './lanes.ts'
+
+/** Clocks of chains and of databases differ: what was mined so much before a request was accepted does not pay for it. */
+const CLOCK_SLACK_MS = 600_000
+
+export type Outside = { readonly nonce: number; readonly hash: string; readonly content: string }
+
+/** What the log and the follower know of a lane. */
+export type LaneKnowledge = {
+  /** The nonce after the highest that the log has given. */
+  readonly next: number
+  /** The newest block that was walked; `null` for a chain that was never followed. */
+  readonly cursor: number | null
+  /** Another one after a restart of the server, and after a restore into it: what was compared before says nothing any more. */
+  readonly epoch: string
+  readonly hasOutside: boolean
+}
+
+export type OutsideReads = {
+  readonly knowledge: (lane: Lane) => Promise<LaneKnowledge>
+  /**
+   * Those that the log does not have as its own, that do one of these things, and that were mined after the first of these
+   * requests was accepted. `isTaken` where the log has given the nonce to another transaction.
+   */
+  readonly alike: (
+    lane: Lane,
+    contents: readonly string[],
+    since: string,
+  ) => Promise<(Outside & { readonly isTaken: boolean })[]>
+  /** Transactions that are in no block and whose nonce was used by bytes that the log does not have. */
+  readonly overtaken: (lane: Lane) => Promise<(Outside & { readonly id: string })[]>
+}
+
+export function outsideRow(
+  chainId: number,
+  address: string,
+  { nonce, hash, content }: Outside,
+  block: { readonly number: number; readonly timestamp: number },
+): ReadModelRow {
+  const block_time = new Date(block.timestamp * 1_000).toISOString()
+  const row = { chain_id: chainId, address, nonce, hash, content, block_number: block.number, block_time }
+  return { table: 'outside_transactions', row }
+}
+
+/** Rows for what these blocks have of wallets' addresses beside what the log knows. */
+export function createOutsideRows(pool: Pool, chainId: number): (blocks: readonly Block[]) => Promise<ReadModelRow[]> {
+  return async (blocks) => {
+    const sent = blocks.flatMap((block) => block.transactions.map((transaction) => ({ block, transaction })))
+    if (sent.length === 0) return []
+    const { rows } = await pool.query<{ n: string; address: string }>({
+      name: 'outside_of_blocks',
+      text: `SELECT sent.n, w.address FROM unnest($2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY AS sent(sender, nonce, hash, n)
+              JOIN (SELECT DISTINCT address FROM wallets WHERE chain_id = $1 AND lower(address) = ANY ($2::text[]) AND type <> 'watch') AS w
+                ON lower(w.address) = sent.sender
+             WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.chain_id = $1 AND t.from_address = w.address
+                                  AND t.nonce = sent.nonce AND t.hashes::jsonb ? sent.hash OFFSET 0)
+             ORDER BY sent.n`,
+      values: [
+        chainId,
+        sent.map(({ transaction }) => transaction.from),
+        sent.map(({ transaction }) => transaction.nonce),
+        sent.map(({ transaction }) => transaction.hash),
+      ],
+    })
+    return rows.flatMap(({ n, address }) => {
+      const found = sent[Number(n) - 1]
+      if (found === undefined) return []
+      const { nonce, hash, to, value, input } = found.transaction
+      return outsideRow(chainId, address, { nonce, hash, content: contentOf({ to, value, data: input }) }, found.block)
+    })
+  }
+}
+
+export function createOutsideReads(pool: Pool): OutsideReads {
+  return {
+    async knowledge({ chainId, address }) {
+      const { rows } = await pool.query<{
+        highest: string | null
+        cursor: string | null
+        epoch: string
+        outside: boolean
+      }>({
+        name: 'lane_knowledge',
+        text: `SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = $1 AND from_address = $2) AS highest,
+                      (SELECT number FROM chain_cursors WHERE chain_id = $1) AS cursor,
+                      concat_ws(' ', pg_postmaster_start_time(), 'events'::regclass::oid) AS epoch,
+                      EXISTS (SELECT FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside`,
+        values: [chainId, address],
+      })
+      const [row] = rows
+      return {
+        next: Number(row?.highest ?? -1) + 1,
+        cursor: row?.cursor == null ? null : Number(row.cursor),
+        epoch: row?.epoch ?? '',
+        hasOutside: row?.outside === true,
+      }
+    },
+    async alike({ chainId, address }, contents, since) {
+      const { rows } = await pool.query<{ nonce: string; hash: string; content: string; taken: boolean }>({
+        name: 'outside_alike',
+        text: `SELECT o.nonce, o.hash, o.content, t.transaction_id IS NOT NULL AS taken FROM outside_transactions o
+                 LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
+                WHERE o.chain_id = $1 AND o.address = $2 AND o.content = ANY ($3::text[]) AND o.block_time >= $4
+                  AND NOT EXISTS (SELECT FROM transactions h WHERE h.chain_id = o.chain_id AND h.from_address = o.address
+                                     AND h.hashes::jsonb ? o.hash)
+                ORDER BY o.nonce`,
+        values: [chainId, address, contents, new Date(Date.parse(since) - CLOCK_SLACK_MS)],
+      })
+      return rows.map(({ nonce, taken, ...row }) => ({ ...row, nonce: Number(nonce), isTaken: taken }))
+    },
+    async overtaken({ chainId, address }) {
+      const { rows } = await pool.query<{ transaction_id: string; nonce: string; hash: string; content: string }>({
+        name: 'outside_overtaken',
+        text: `SELECT t.transaction_id, o.nonce, o.hash, o.content FROM outside_transactions o
+                 JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
+                WHERE o.chain_id = $1 AND o.address = $2 AND t.state IN ${IN_FLIGHT} AND NOT t.hashes::jsonb ? o.hash
+                ORDER BY o.nonce`,
+        values: [chainId, address],
+      })
+      return rows.map(({ transaction_id: id, nonce, ...row }) => ({ ...row, id, nonce: Number(nonce) }))
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Signed bytes as a node shows them, put together again from their fields. Invariant: what comes out has the hash that was asked
+ * for and was signed by the sender that was asked for, so that no node can make anything up.
+ */
+
+import { readCount, readQuantity } from '../chain/hex.ts'
+import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { sameHex } from '../keys/coverage.ts'
+import { withSignature } from '../keys/eip1559.ts'
+import { senderOf } from '../keys/sender-of.ts'
+import type { UnsignedTransaction } from '../keys/signer.ts'
+import type { Fees } from './events.ts'
+
+export type ShownTransaction = {
+  readonly nonce: number
+  readonly hash: string
+  readonly rawTransaction: string
+  readonly fees: Fees
+}
+
+type Raw = Readonly<Record<string, unknown>>
+
+/** `null`: not shown. `foreign`: of a kind that is never signed here. @throws Unavailable, ChainRefused */
+export async function readSigned(
+  client: RpcReader,
+  wanted: { readonly hash: string; readonly from: string; readonly chainId: number },
+): Promise<ShownTransaction | 'foreign' | null> {
+  const raw = (await rpcCall(client, 'eth_getTransactionByHash', [wanted.hash])) as Raw | null
+  if (raw === null) return null
+  const accessList = Array.isArray(raw.accessList) ? raw.accessList : []
+  if (raw.type !== '0x2' || accessList.length > 0 || typeof raw.to !== 'string') return 'foreign'
+  const transaction: UnsignedTransaction = {
+    chainId: wanted.chainId,
+    nonce: readCount(raw.nonce, 'a nonce'),
+    to: raw.to,
+    value: readQuantity(raw.value, 'a value'),
+    data: String(raw.input ?? '0x'),
+    gasLimit: readQuantity(raw.gas, 'a gas limit'),
+    maxFeePerGas: readQuantity(raw.maxFeePerGas, 'a fee'),
+    maxPriorityFeePerGas: readQuantity(raw.maxPriorityFeePerGas, 'a tip'),
+  }
+  const signature = Buffer.concat([word(raw.r, 'r'), word(raw.s, 's')])
+  const { hash, rawTransaction } = withSignature(transaction, {
+    signature,
+    recoveryId: readCount(raw.yParity ?? raw.v, 'a parity'),
+  })
+  if (!sameHex(hash, wanted.hash) || !sameHex(senderOf(transaction, rawTransaction), wanted.from)) return 'foreign'
+  const fees = {
+    gasLimit: transaction.gasLimit.toString(),
+    maxFeePerGas: transaction.maxFeePerGas.toString(),
+    maxPriorityFeePerGas: transaction.maxPriorityFeePerGas.toString(),
+  }
+  return { nonce: transaction.nonce, hash, rawTransaction, fees }
+}
+
+function word(value: unknown, what: string): Buffer {
+  return Buffer.from(readQuantity(value, what).toString(16).padStart(64, '0'), 'hex')
+}

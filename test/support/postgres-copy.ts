@@ -1,0 +1,97 @@
+/**
+ * A PostgreSQL server of a test that can be lost: copied while it runs, as a base backup is taken, started again from the copy
+ * on the same port.
+ */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import type { Test } from 'tap'
+import { migrateDatabase } from '../../src/compose/migrate-database.ts'
+import { type Postgres, type PostgresOptions, startPostgres } from '../../src/sandbox/postgres.ts'
+import { choosePostgresAccount, giveTo, type PostgresAccount } from '../../src/sandbox/postgres-account.ts'
+import { findPostgresBinaries } from '../../src/sandbox/postgres-binaries.ts'
+import { MIGRATIONS } from './postgres.ts'
+
+/** Files of the server that ran, which a copy must not have. */
+const LEFT_OUT = ['postmaster.pid', 'postmaster.opts']
+
+export type LosableServer = {
+  readonly url: string
+  /** Ends the server as a machine that loses power does. */
+  readonly kill: () => Promise<void>
+  /** A copy of the running server: a directory to start it from. */
+  readonly copy: () => Promise<string>
+  /** Starts a server from a copy, at the address of the lost one. */
+  readonly restore: (copy: string, settings?: PostgresOptions['settings']) => Promise<void>
+}
+
+const QUICK = { shared_buffers: '32MB', wal_level: 'replica' } as const
+
+/** With every migration applied; gone after the test. */
+export async function withLosableServer(t: Test, settings: PostgresOptions['settings'] = {}): Promise<LosableServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-losable-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  let copies = 0
+  const own = join(directory, 'first')
+  let running: Postgres = await startPostgres({ directory: own, settings: { ...QUICK, ...settings } })
+  let home = own
+  t.after(() => running.stop())
+  const { url } = running
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  await migrateDatabase(pool, { databaseUrl: url, directory: MIGRATIONS, queues: true, logins: [] })
+  await pool.end()
+  return {
+    url,
+    async kill() {
+      process.kill(running.pid, 'SIGKILL')
+      await running.exited
+    },
+    async copy() {
+      copies += 1
+      const target = join(directory, `copy-${copies}`)
+      await copyServer(url, home, target)
+      return target
+    },
+    async restore(copy, more = {}) {
+      home = copy
+      running = await startPostgres({ directory: copy, settings: { ...QUICK, ...settings, ...more } })
+    },
+  }
+}
+
+/** A base backup by hand: https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP */
+async function copyServer(url: string, from: string, to: string): Promise<void> {
+  const [source, target] = [await accountOf(from), await accountOf(to)]
+  const data = join(target.home, 'data')
+  await mkdir(to, { recursive: true, mode: 0o700 })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query("SELECT pg_backup_start('copy', true)")
+    await cp(join(source.home, 'data'), data, {
+      recursive: true,
+      filter: (path) => !LEFT_OUT.some((name) => path.endsWith(name)),
+    })
+    const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
+    // What was written meanwhile stands in the newest segments.
+    await cp(join(source.home, 'data', 'pg_wal'), join(data, 'pg_wal'), { recursive: true })
+    await writeFile(join(data, 'backup_label'), rows[0]?.labelfile ?? '')
+  } finally {
+    await client.end()
+  }
+  for (const name of ['password', 'port']) await cp(join(from, name), join(to, name))
+  await giveAll(target, data)
+}
+
+async function accountOf(directory: string): Promise<PostgresAccount> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  return choosePostgresAccount(await findPostgresBinaries(), directory)
+}
+
+async function giveAll(account: PostgresAccount, path: string): Promise<void> {
+  await giveTo(account, path)
+  if (account.uid !== undefined) await promisify(execFile)('chown', ['-R', `${account.uid}:${account.gid}`, path])
+}
