@@ -71,7 +71,7 @@ export class SimulatedChain {
 
   #nextHash(): string {
     this.#made += 1
-    return `0x${this.#made.toString(16).padStart(64, 'b')}`
+    return `0x${'b'.repeat(48)}${this.#made.toString(16).padStart(16, '0')}`
   }
 
   head(): ChainBlock {

@@ -12,7 +12,7 @@ import { createScheduler } from './scheduler.ts'
 import { createStore } from './store.ts'
 import { CONFIRMATIONS, type World } from './terms.ts'
 
-const STORM_STEPS: readonly [number, number] = [150, 600]
+const STORM_STEPS: readonly [number, number] = [300, 1_200]
 /** As in production, and so few that reorgs reach deeper. */
 const KEPT_HASHES = [512, 8]
 const MAX_CALM_STEPS = 12_000
@@ -109,6 +109,14 @@ function tick({ scheduler }: World, time: Time, milliseconds: number): void {
   scheduler.note(`  clock: +${milliseconds} ms`)
 }
 
+/** Depths of the blocks in which transactions are recorded: a reorg that takes one of them undoes what was recorded. */
+function depthsOfRecorded({ store, chain }: World): number[] {
+  const head = chain.head().number
+  return [...store.transactions.values()].flatMap(({ block_number: block }) =>
+    block === null ? [] : [head - block + 1],
+  )
+}
+
 type Disturbance = (world: World, actors: Actors, time: Time) => void
 
 /** What happens beside the processes, and how often. */
@@ -125,11 +133,12 @@ const DISTURBANCES: readonly (readonly [number, Disturbance])[] = [
     },
   ],
   [
-    6,
-    ({ chain, random, scheduler, keptHashes }) => {
+    10,
+    (world) => {
+      const { chain, random, scheduler, keptHashes } = world
       const taken = chain.reorg(
-        random.pick([1, 1, 1, 2, 3, CONFIRMATIONS + 2, keptHashes + 3]),
-        random.pick([0, 0.5, 1]),
+        random.pick([1, 1, 2, 3, CONFIRMATIONS + 2, keptHashes + 3, ...depthsOfRecorded(world)]),
+        random.pick([0, 0, 0.5, 1]),
       )
       scheduler.note(`  chain: reorg of depth ${taken}`)
       for (let block = random.between(0, taken + 1); block > 0; block -= 1)
