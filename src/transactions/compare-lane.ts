@@ -37,11 +37,11 @@ export type CompareLanePorts = {
   readonly onRecovered: (lane: Lane, transactionId: string, bytes: ShownTransaction) => void
 }
 
-/** What a comparison came to: `held` in words when the lane must wait. */
-export type Compared = { readonly held: string | null; readonly recovered: readonly string[] }
-
-/** @param waiting the requests that are about to be signed for the first time, those that were accepted first first */
-export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<Compared>
+/**
+ * @param waiting the requests that are about to be signed for the first time, those that were accepted first first
+ * @returns why the lane must wait, in words; `null` when it may sign
+ */
+export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<string | null>
 
 /** `until`: nonces below are to be walked before the lane is complete; `null` when it is. */
 type Look = { readonly epoch: string; readonly until: number | null }
@@ -51,20 +51,21 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
   return async (lane, lease, waiting) => {
     const name = laneName(lane)
     const known = await ports.outside.knowledge(lane)
-    if (waiting.length === 0) return known.hasOutside ? recover(ports, lane, lease, []) : NOTHING
+    if (waiting.length === 0) return known.hasOutside ? recover(ports, lane, lease, waiting) : null
     const before = looks.get(name)
-    const isNew = before === undefined || before.epoch !== known.epoch
-    const held = !isNew && before.until === null ? null : await firstLook(ports, lane, known, isNew ? null : before)
-    const recovered =
-      known.hasOutside && typeof held !== 'string' ? await recover(ports, lane, lease, waiting) : NOTHING
-    if (held !== null && typeof held === 'object') looks.set(name, held)
-    const reason = typeof held === 'string' ? held : (recovered.held ?? waitsFor(known, held))
-    if (reason !== null) ports.onHeld(lane, reason)
-    return { held: reason, recovered: recovered.recovered }
+    const last = before?.epoch === known.epoch ? before : null
+    const look = last?.until === null ? last : await firstLook(ports, lane, known, last)
+    if (typeof look === 'string') {
+      ports.onHeld(lane, look)
+      return look
+    }
+    const unclear = known.hasOutside ? await recover(ports, lane, lease, waiting) : null
+    looks.set(name, look)
+    const held = unclear ?? waitsFor(known, look)
+    if (held !== null) ports.onHeld(lane, held)
+    return held
   }
 }
-
-const NOTHING: Compared = { held: null, recovered: [] }
 
 /** What the lane must wait for, after a look at what nodes show of the sender; a refusal in words. */
 async function firstLook(
@@ -96,21 +97,25 @@ async function countAt(client: RpcReader, { address }: Lane, block: number | 'la
   return readCount(await rpcCall(client, 'eth_getTransactionCount', [address, at]), 'a transaction count')
 }
 
-function waitsFor({ next, cursor }: LaneKnowledge, look: Look | null): string | null {
-  if (look === null || look.until === null) return null
+function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): string | null {
+  if (until === null) return null
   return (
-    `nodes show transactions of this address up to nonce ${look.until - 1} and the log knows of those below ${next}: ` +
+    `nodes show transactions of this address up to nonce ${until - 1} and the log knows of those below ${next}: ` +
     `they must be in blocks that the follower has walked, and it is at block ${cursor ?? 'none'}`
   )
 }
 
-/** Records what the chain has of requests that wait, and of signed ones whose newer bytes were forgotten. */
+/**
+ * Records what the chain has of requests that wait, and of signed ones whose newer bytes were forgotten.
+ *
+ * @returns why it is unclear whose a transaction is, in words; `null` when it is not
+ */
 async function recover(
   ports: CompareLanePorts,
   lane: Lane,
   lease: Lease,
   waiting: readonly string[],
-): Promise<Compared> {
+): Promise<string | null> {
   const { log, outside } = ports
   const overtaken = await outside.overtaken(lane)
   const signed = await load(log, new Set(overtaken.map(({ id }) => id)))
@@ -120,7 +125,7 @@ async function recover(
   const changes = decided(found.map((item) => record(ports, lane, item)))
   if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
   for (const { loaded, bytes } of found) ports.onRecovered(lane, loaded.id, bytes)
-  return { held, recovered: found.map(({ loaded }) => loaded.id) }
+  return held
 }
 
 /** Bytes that bump or cancel what the log has signed, and that it has forgotten. */

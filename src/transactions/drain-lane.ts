@@ -123,7 +123,7 @@ async function signDue(work: Work): Promise<void> {
 
 async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
   const { log, lane, lanes, lease, setAside } = work
-  if ((await work.compare(lane, lease, ids)).held !== null || ids.length === 0) return false
+  if ((await work.compare(lane, lease, ids)) !== null || ids.length === 0) return false
   const chain = work.chainOf(lane.chainId)
   const [waiting, quote, chainNonce] = await Promise.all([
     loadWaiting(work, lane, ids),

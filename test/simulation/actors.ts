@@ -174,7 +174,7 @@ function createSigner(world: World, ports: PortsOf) {
     leases: createLeasesPort(ports, LEASE_MS),
     maxInFlight: MAX_IN_FLIGHT,
     // The log in memory never goes back.
-    compare: async () => ({ held: null, recovered: [] }),
+    compare: async () => null,
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
     onSetAside: () => undefined,
