@@ -2,6 +2,7 @@
  * What to pay for gas (EIP-1559), from what the last blocks paid. Pure: the history and the policy come in, and no answer
  * ever exceeds the hard cap of the policy. All fees are wei for one unit of gas.
  */
+import { largest, smallest } from '../core/money.ts'
 import { readQuantity } from './hex.ts'
 
 export const FEE_PRIORITIES = ['low', 'medium', 'high'] as const
@@ -104,12 +105,4 @@ export function readFeeHistory(answer: unknown): FeeHistory {
 function median(values: readonly bigint[]): bigint {
   const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   return sorted[Math.floor(sorted.length / 2)] ?? 0n
-}
-
-function largest(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
-}
-
-function smallest(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }

@@ -9,7 +9,15 @@ export const AMOUNT_PATTERN = '^(0|[1-9]\\d*)(\\.\\d+)?$'
 const AMOUNT = new RegExp(AMOUNT_PATTERN)
 
 /** 2^256 - 1: the largest amount that a contract can hold. */
-const MAX_UINT256 = (1n << 256n) - 1n
+export const MAX_UINT256 = (1n << 256n) - 1n
+
+export function largest(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
+export function smallest(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
 
 /**
  * Reads a decimal string as base units, exactly.

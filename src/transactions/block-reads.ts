@@ -139,7 +139,7 @@ export function createBlockReads(pool: Pool): BlockReads {
       }))
     },
     async quiet(chainId, unchangedMs) {
-      const quiet = `chain_id = $1 AND state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND ${unchangedFor('$2')}`
+      const quiet = `chain_id = $1 AND state IN ${IN_FLIGHT} AND ${unchangedFor('$2')}`
       const { rows } = await pool.query<{ transaction_id: string; from_address: string; nonce: string; turn: string }>({
         name: 'quiet_transactions',
         text: `SELECT t.transaction_id, lanes.from_address, t.nonce, lanes.turn

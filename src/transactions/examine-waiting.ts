@@ -3,6 +3,7 @@
  * simulate for now. What must go on waiting is in none of them.
  */
 import type { FeeQuote } from '../chain/fees.ts'
+import { smallest } from '../core/money.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { buildCall, type Call } from './build-call.ts'
 import type { Sound } from './check-lane.ts'
@@ -168,8 +169,4 @@ export function chooseFees(
     maxFeePerGas: maxFeePerGas.toString(),
     maxPriorityFeePerGas: smallest(fresh.maxPriorityFeePerGas, maxFeePerGas).toString(),
   }
-}
-
-function smallest(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }

@@ -4,6 +4,7 @@
  */
 import type { Block, ChainLogEntry } from '../chain/blocks.ts'
 import { parseAnyTransferLog } from '../chain/erc20.ts'
+import { MAX_UINT256, smallest } from '../core/money.ts'
 import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
@@ -57,9 +58,6 @@ export async function observeTransactions(
   })
 }
 
-/** Logs may say anything: a sum that no token can have would not fit into its column. */
-const MAX_UINT256 = 2n ** 256n - 1n
-
 /** What the token's own logs say that the transfer moved; nothing to say of what is no transfer of a token. */
 function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion, 'moved'> {
   const { from, to } = intent
@@ -69,8 +67,9 @@ function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion
     const transfer = sameHex(log.address, contract) ? parseAnyTransferLog(log) : null
     return transfer !== null && sameHex(transfer.from, from) && sameHex(transfer.to, to) ? [transfer.value] : []
   })
+  // Logs may say anything: a sum that no token can have would not fit into its column.
   const sum = moves.reduce((total, value) => total + value, 0n)
-  return { moved: moves.length === 0 ? null : (sum < MAX_UINT256 ? sum : MAX_UINT256).toString() }
+  return { moved: moves.length === 0 ? null : smallest(sum, MAX_UINT256).toString() }
 }
 
 /** Which senders are wallets of ours: their addresses as recorded, by lower case. */

@@ -2,7 +2,7 @@
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { Unavailable } from '../core/errors.ts'
-import { formatAmount } from '../core/money.ts'
+import { formatAmount, largest } from '../core/money.ts'
 import { buildCall } from './build-call.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
 import type { GasPriority, Intent } from './events.ts'
@@ -53,7 +53,7 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
     ])
     const gasLimit = estimate.ok ? estimate.gasLimit : BigInt(intent.reserved.gasLimit)
     // As much as the request holds back, so that both agree on what can be paid.
-    const held = larger(gasLimit, BigInt(intent.reserved.gasLimit))
+    const held = largest(gasLimit, BigInt(intent.reserved.gasLimit))
     const most = held * quote[intent.gasPriority].maxFeePerGas
     const spendsNative = intent.asset.contract === null
     const left = funds.asset - BigInt(intent.amount) - (spendsNative ? most : 0n)
@@ -89,10 +89,6 @@ function requestOf(intent: Intent): GasRequest {
   const requested = evolve({ state: 'unknown' }, { type: 'TransferRequested', data: intent })
   if (requested.state === 'unknown') throw new Error('a requested transfer is known')
   return { from: intent.from, call: buildCall(requested), mostGas: mostGas(intent) }
-}
-
-function larger(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
 }
 
 async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<{ asset: bigint; native: bigint }> {

@@ -2,6 +2,7 @@
  * What a wallet can pay for gas beside all that is held back for its other transactions. Bytes that cost more are refused by
  * every node until somebody pays in, and the wallet has sent all it has; so nothing dearer is signed. Pure.
  */
+import { largest } from '../core/money.ts'
 import type { Call } from './build-call.ts'
 import type { Fees } from './events.ts'
 import { highestFee } from './projection.ts'
@@ -49,8 +50,4 @@ export function withinPurse<Item extends { transaction: KnownTransaction; call: 
 function atMost({ maxPriorityFeePerGas: tip }: Fees, most: bigint) {
   const maxFeePerGas = most.toString()
   return { maxFeePerGas, maxPriorityFeePerGas: BigInt(tip) < most ? tip : maxFeePerGas }
-}
-
-function largest(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
 }

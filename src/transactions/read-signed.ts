@@ -2,7 +2,6 @@
  * Signed bytes as a node shows them, put together again from their fields. Invariant: what comes out has the hash that was asked
  * for and was signed by the sender that was asked for, so that no node can make anything up.
  */
-
 import { readCount, readQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { sameHex } from '../keys/coverage.ts'

@@ -3,6 +3,7 @@
  * most one of the versions can ever be mined, because they share their nonce.
  */
 import { bumpFees, type FeeQuote } from '../chain/fees.ts'
+import { smallest } from '../core/money.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
@@ -143,8 +144,4 @@ function bumped(
     maxFeePerGas: fees.maxFeePerGas.toString(),
     maxPriorityFeePerGas: fees.maxPriorityFeePerGas.toString(),
   }
-}
-
-function smallest(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }

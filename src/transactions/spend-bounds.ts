@@ -3,6 +3,7 @@
  * the parties of a joint key refuse what is beyond them: a coordinator that lies about fees can waste little, and each step
  * that raises them stands in the log before the next one. Pure; wei for one unit of gas.
  */
+import { largest } from '../core/money.ts'
 import type { Fees, Intent } from './events.ts'
 
 /** The state of the chain may ask for more gas than it did; a call in an account that was empty costs some 20,000 more. */
@@ -24,8 +25,4 @@ export function mostFirstFee({ reserved }: Reserved<'maxFeePerGas'>): bigint {
 /** The highest fee of a replacement: twice that of the bytes that it replaces. */
 export function mostReplacementFee(previous: Pick<Fees, 'maxFeePerGas'>): bigint {
   return 2n * BigInt(previous.maxFeePerGas) + 1n
-}
-
-function largest(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
 }
