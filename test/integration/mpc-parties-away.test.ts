@@ -9,6 +9,7 @@ import { CHECK_LIMITS } from '../../src/keys/mpc/check-counts.ts'
 import { encodeMessage } from '../../src/keys/mpc/message.ts'
 import { partyNumber } from '../../src/keys/mpc/party-names.ts'
 import { decodeOutcome, encodeOutcome, KIND } from '../../src/keys/mpc/protocol.ts'
+import { DOUBTFUL_MS } from '../../src/keys/mpc/signer-choice.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { changedChannel } from '../support/mpc-channel-faults.ts'
 import { storeOf } from '../support/mpc-parties.ts'
@@ -18,9 +19,12 @@ import { onChain } from '../support/service-stage.ts'
 
 /** Longer than a lane takes to sign when it can. */
 const WHILE_MS = 1_500
+/** More sessions than a signer runs at once do not meet a party before it is doubted. */
+const SESSIONS_AT_ONCE = 4
 const stage = await withMpcStage(t, {
   keys: [goldenShares(2, 3), goldenShares(2, 2)],
-  env: { MPC_ROUND_TIMEOUT_MS: '2500' },
+  // Longer than an honest party is ever silent, on a busy machine too: only the one that hangs is doubted.
+  env: { MPC_ROUND_TIMEOUT_MS: '10000' },
 })
 const [ofThree, ofTwo] = stage.wallets as [MpcWallet, MpcWallet]
 
@@ -63,6 +67,7 @@ t.test('a party that hangs in the middle of a session is not waited for a second
   const { parties, settle, read } = stage
   await parties.stop(1)
   const sessions = new Set<string>()
+  const began = Date.now()
   const silent = changedChannel(1, ({ frame, message }) => {
     if (message.kind !== KIND.signingRound) return [frame]
     sessions.add(message.session)
@@ -74,7 +79,8 @@ t.test('a party that hangs in the middle of a session is not waited for a second
   await settle()
   for (const id of ids) t.equal((await read(ofThree, id)).state, 'confirmed')
   t.ok(sessions.size > 0, `it was asked, and said nothing in ${sessions.size} sessions`)
-  t.ok(sessions.size <= 4, `and was then left alone, not asked in ${sessions.size} sessions`)
+  const doubts = 1 + Math.floor((Date.now() - began) / DOUBTFUL_MS)
+  t.ok(sessions.size <= SESSIONS_AT_ONCE * doubts, `and was then left alone: it met ${sessions.size} sessions`)
   const named = stage.service.lines.filter(({ msg, kind }) => msg === 'a party did not sign' && kind === 'stalled')
   t.ok(named.length > 0, 'the log says who stalled')
   await parties.stop(1)

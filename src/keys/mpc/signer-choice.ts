@@ -10,7 +10,7 @@ import { partiesUnavailable } from './coordinator.ts'
 import { partyName } from './party-names.ts'
 
 /** So long after its last strike others are asked before a party. */
-const DOUBTFUL_MS = 30_000
+export const DOUBTFUL_MS = 30_000
 
 export type SignerChoice = {
   /** @throws Unavailable `mpc_parties_unavailable` when fewer than the threshold can sign now; `mpc_parties_apart` */
