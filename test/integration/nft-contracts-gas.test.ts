@@ -45,10 +45,10 @@ t.test('a deployment, a mint and a batch cost what they may, and the documentati
     t.ok(costs(name, 'batchToHolder') <= LIMITS.batch, `${name}: batch`)
   }
   t.ok(costs('Bursar ERC-1155', 'batchToNewHolders') <= LIMITS.batch, 'two fresh slots a token, whoever holds')
-  const page = readFileSync(new URL('../../docs/nft-contracts.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../docs/records/nft-gas.md', import.meta.url), 'utf8')
   for (const [name, life] of Object.entries(measured)) {
     const row = `| ${[name, ...GAS_COLUMNS.map((column) => written(life[column]))].join(' | ')} |`
-    t.ok(page.includes(row), `docs/nft-contracts.md has the row ${row}`)
+    t.ok(page.includes(row), `docs/records/nft-gas.md has the row ${row}`)
   }
 })
 
