@@ -20,7 +20,7 @@ export const PARTY_AND_TOKEN_CASES = {
       () => service({ processes: without('mpc-party-2') }),
       'mpc-party-2',
       /No mpc-party-2/,
-      /docs\/mpc\.md, "Recovering a lost share"/,
+      /docs\/mpc\.md, "How to recover a lost share"/,
     ],
   ],
   mpc_party_banned: [

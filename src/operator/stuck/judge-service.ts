@@ -67,7 +67,7 @@ function missing(name: string, last: ProcessNow | undefined): Finding {
       step('Start it.', startProcess(name)),
       step('If it runs, it cannot reach the database: read its log.', `docker compose logs --since 10m ${name}`),
       ...(isParty
-        ? [step('If its disk is lost, its shares can be made again: docs/mpc.md, "Recovering a lost share".')]
+        ? [step('If its disk is lost, its shares can be made again: docs/mpc.md, "How to recover a lost share".')]
         : []),
     ],
   }
