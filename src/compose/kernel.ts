@@ -9,6 +9,7 @@ import type { Clock, NewId } from '../core/ids.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases, type Leases } from '../event-log/leases.ts'
 import { createEventLog, type EventLog } from '../event-log/log.ts'
+import { IDLE_IN_TRANSACTION_MS } from '../event-log/open-transactions.ts'
 import { createWakeUps, type WakeUps } from '../event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
@@ -121,6 +122,7 @@ function createPool(connectionString: string, config: Config, processName: strin
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: 2 * STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   })
   // An idle connection that breaks is replaced by the next query; without a listener it would end the process.
   pool.on('error', (error) => logger.warn({ err: error }, 'a database connection broke'))

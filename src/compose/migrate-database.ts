@@ -4,6 +4,7 @@ import { migrate } from '../event-log/migrate.ts'
 import { migrateQueues } from '../jobs/postgres.ts'
 import { applyDatabaseRoles } from './database-roles/apply-roles.ts'
 import { type DatabaseLogin, makeLogins } from './database-roles/logins.ts'
+import { limitIdleTransactions } from './limit-idle-transactions.ts'
 
 export type MigrateSettings = {
   readonly databaseUrl: string
@@ -25,5 +26,6 @@ export async function migrateDatabase(pool: Pool, settings: MigrateSettings): Pr
   if (settings.queues) await migrateQueues(settings.databaseUrl)
   await applyDatabaseRoles(pool)
   await makeLogins(pool, settings.logins)
+  await limitIdleTransactions(pool)
   return applied
 }

@@ -1,4 +1,5 @@
-/** Gauges that an operator watches: jobs and transactions by state, how far the chains were walked, the keys of mpc wallets. */
+/** Gauges that an operator watches: jobs and transactions by state, how far the chains were walked, the keys of mpc wallets, open transactions. */
+import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import type { Kernel } from './kernel.ts'
 
 export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
@@ -36,4 +37,13 @@ export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
     const { rows } = await pool.query<{ n: string }>('SELECT count(*) AS n FROM mpc_keys WHERE wallet_id IS NULL')
     return rows.map(({ n }) => ({ labels: {}, value: Number(n) }))
   })
+  metrics.addGauge(
+    'bursar_oldest_open_transaction_seconds',
+    'Age of the oldest open transaction that readers of the log wait for, in any database of the server; 0 without one.',
+    [],
+    async () => {
+      const [oldest] = openFor(await readOpenTransactions(pool), 0)
+      return [{ labels: {}, value: (oldest?.openMs ?? 0) / 1_000 }]
+    },
+  )
 }

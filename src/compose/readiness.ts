@@ -1,4 +1,5 @@
 /** What the API needs to do its work, checked for `/readyz`. */
+import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { DISPATCHER } from './dispatcher.ts'
@@ -6,10 +7,17 @@ import type { Kernel } from './kernel.ts'
 
 /** A follower that has not heard its node for so long follows nothing. */
 const MAX_HEAD_AGE_MS = 60_000
-/** Events that wait longer for their jobs mean that no dispatcher leads. */
-const MAX_DISPATCH_LAG_MS = 30_000
+/** Events must wait for an open transaction, not for another append that is about to commit. */
+const HELD_MS = 1_000
+const MAX_QUERY = 80
 
-export function readinessChecks({ pool, jobs, chains }: Kernel): ReadinessCheck[] {
+const LIMITS = {
+  /** Events that could be read and wait longer for their jobs mean that no dispatcher leads. */
+  dispatchLagMs: 30_000,
+  openTransactionMs: 30_000,
+}
+
+export function readinessChecks({ pool, jobs, chains }: Kernel, limits = LIMITS): ReadinessCheck[] {
   const hasSigner = createHasSigner(pool)
   return [
     { name: 'database', check: async () => void (await pool.query('SELECT 1')) },
@@ -21,7 +29,13 @@ export function readinessChecks({ pool, jobs, chains }: Kernel): ReadinessCheck[
           throw new Error('no signer process has given a sign of life lately: start workers/signer')
       },
     },
-    { name: 'projection', check: () => checkDispatch(pool) },
+    { name: 'projection', check: createCheckDispatch(pool, limits.dispatchLagMs) },
+    {
+      // Requests are accepted and answered meanwhile: without any API a delay would be an outage.
+      name: 'log_readers',
+      check: async () => undefined,
+      warning: () => warnOfTransactions(pool, limits.openTransactionMs),
+    },
     ...chains.all.map(({ settings: { chainId, network, environment } }) => ({
       name: environment === 'mainnet' ? `chain:${network}` : `chain:${network}-${environment}`,
       check: () => checkHead(pool, chainId),
@@ -41,15 +55,57 @@ async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {
     throw new Error(`the follower has heard no node for ${Math.round(Number(row.age_ms) / 1_000)} s`)
 }
 
-async function checkDispatch(pool: Kernel['pool']): Promise<void> {
-  const { rows } = await pool.query<{ lag_ms: string | null }>(
-    `SELECT extract(epoch FROM clock_timestamp() - e.recorded_at) * 1000 AS lag_ms FROM events e
-      WHERE (e.transaction_id, e.position) > (coalesce((SELECT transaction_id FROM checkpoints WHERE name = $1), '0'::xid8),
-                                              coalesce((SELECT position FROM checkpoints WHERE name = $1), 0))
-      ORDER BY e.transaction_id, e.position LIMIT 1`,
-    [DISPATCHER],
+/** Counts what the dispatcher could have read: for what an open transaction keeps from it, another one would wait as long. */
+function createCheckDispatch(pool: Kernel['pool'], maxLagMs: number): () => Promise<void> {
+  let heldAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    const { rows } = await pool.query<{ lag_ms: number; held_ms: number }>(
+      `WITH checkpoint AS (SELECT transaction_id, position FROM checkpoints WHERE name = $1
+                            UNION ALL SELECT '0'::xid8, 0 ORDER BY transaction_id DESC LIMIT 1),
+            unread AS (SELECT e.recorded_at, e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()) AS readable
+                         FROM checkpoint c CROSS JOIN LATERAL (
+                           (SELECT * FROM events WHERE (transaction_id, position) > (c.transaction_id, c.position)
+                             ORDER BY transaction_id, position LIMIT 1)
+                           UNION ALL
+                           (SELECT * FROM events WHERE transaction_id >= pg_snapshot_xmin(pg_current_snapshot())
+                             ORDER BY transaction_id, position LIMIT 1)) AS e)
+       SELECT coalesce(max(${AGE_MS}) FILTER (WHERE readable), 0) AS lag_ms,
+              coalesce(max(${AGE_MS}) FILTER (WHERE NOT readable), 0) AS held_ms FROM unread`,
+      [DISPATCHER],
+    )
+    const [row] = rows
+    if (row === undefined) return
+    const now = performance.now()
+    if (row.held_ms > HELD_MS) heldAt = now
+    // What was held until a moment ago is old when it can be read at last.
+    const lagMs = Math.min(row.lag_ms, now - heldAt)
+    if (lagMs > maxLagMs)
+      throw new Error(`events wait for their jobs for ${Math.round(lagMs / 1_000)} s: start workers/dispatcher`)
+  }
+}
+
+const AGE_MS = 'extract(epoch FROM clock_timestamp() - recorded_at)::double precision * 1000'
+
+async function warnOfTransactions(pool: Kernel['pool'], longerThanMs: number): Promise<string | null> {
+  const [oldest] = openFor(await readOpenTransactions(pool), longerThanMs)
+  if (oldest === undefined) return null
+  const { pid, prepared, user, database, application, openMs } = oldest
+  const who = pid === null ? `the prepared transaction ${prepared}` : `pid ${pid}`
+  const details = [`user ${user}`, `database ${database}`, application ? `application ${application}` : null]
+  return (
+    `${who} has had a transaction open for ${Math.round(openMs / 1_000)} s ` +
+    `(${[...details.filter((detail) => detail !== null), statementOf(oldest)].join(', ')}): what was accepted since is taken up late; ` +
+    'npm run bursar -- stuck says what to do'
   )
-  const lagMs = Number(rows[0]?.lag_ms ?? 0)
-  if (lagMs > MAX_DISPATCH_LAG_MS)
-    throw new Error(`events wait for their jobs for ${Math.round(lagMs / 1_000)} s: start workers/dispatcher`)
+}
+
+/** Anybody may ask here: a statement is cut where its first value may begin. */
+function statementOf({ state, query }: OpenTransaction): string {
+  if (query === null) return state ?? 'statement hidden'
+  const shown = query
+    .replaceAll(/\s+/g, ' ')
+    .replace(/(['$]|--|\/\*).*/, '…')
+    .replaceAll(/\d+/g, '?')
+    .slice(0, MAX_QUERY)
+  return `${state}: ${shown}`
 }

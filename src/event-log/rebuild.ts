@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Pool } from 'pg'
 import { Conflict, Unavailable } from '../core/errors.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
+import { IDLE_IN_TRANSACTION_MS } from './open-transactions.ts'
 import { beginSnapshot, countEvents, readStreams, type StreamFilter } from './read-streams.ts'
 import { foldInto, namesOf } from './replay.ts'
 import { requireOwner, withSessions } from './session.ts'
@@ -173,6 +174,8 @@ async function swap(work: Rebuilding, table: ReadModel, shape: TableShape, lockT
 async function tryLock(writer: Client, table: string): Promise<boolean> {
   await writer.query('BEGIN')
   await writer.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`)
+  // Everybody waits for this one: a process that stands still here must not hold them up.
+  await writer.query(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`)
   await writer.query('SET LOCAL synchronous_commit = on')
   try {
     await writer.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)

@@ -10,7 +10,8 @@ async function openSession(pool: Pool, name: string): Promise<pg.Client> {
   client.on('error', () => undefined)
   await client.connect()
   try {
-    await client.query('SET statement_timeout = 0')
+    // What is read may be written to something slow: between two statements there may be minutes.
+    await client.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0')
     return client
   } catch (error) {
     await client.end()

@@ -15,9 +15,16 @@ export type ReadinessCheck = {
   readonly name: string
   /** Resolves when the thing works; rejects with an error whose message says why not. */
   readonly check: () => Promise<void>
+  /** What an operator should look at although the thing works, or `null`. It never makes the process not ready. */
+  readonly warning?: () => Promise<string | null>
 }
 
-export type CheckResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
+export type CheckResult = {
+  readonly name: string
+  readonly ok: boolean
+  readonly why: string | null
+  readonly warning: string | null
+}
 
 /** Runs all checks at once. Never rejects. */
 export type Readiness = () => Promise<readonly CheckResult[]>
@@ -35,16 +42,35 @@ export function createReadiness(checks: readonly ReadinessCheck[], clock: Clock)
   }
 }
 
-async function run({ name, check }: ReadinessCheck): Promise<CheckResult> {
+async function run({ name, check, warning }: ReadinessCheck): Promise<CheckResult> {
+  const [why, warned] = await Promise.all([
+    inTime(() => check().then(() => null)),
+    warning === undefined ? null : inTime(warning),
+  ])
+  return { name, ok: why === null, why, warning: warned }
+}
+
+/** What a question answers, or why there is no answer. */
+async function inTime(question: () => Promise<string | null>): Promise<string | null> {
   const timeout = new AbortController()
   const tooLong = delay(CHECK_TIMEOUT_MS, `did not answer in ${CHECK_TIMEOUT_MS} ms`, { signal: timeout.signal })
-  const answer = Promise.resolve()
-    .then(check)
-    .then(() => null)
-    .catch(reasonOf)
-  const why = await Promise.race([answer, tooLong.catch(() => null)])
+  const answer = Promise.resolve().then(question).catch(reasonOf)
+  const answered = await Promise.race([answer, tooLong.catch(() => null)])
   timeout.abort()
-  return { name, ok: why === null, why }
+  return answered
+}
+
+/** The body of `/readyz` when all checks are passed. */
+export function readyBody(results: readonly CheckResult[]) {
+  return {
+    ready: true as const,
+    degraded: results.some(({ warning }) => warning !== null),
+    checks: results.map(({ name, warning }) => ({
+      name,
+      ok: true as const,
+      ...(warning === null ? {} : { warning }),
+    })),
+  }
 }
 
 /** A refused connection to a name with several addresses has a code and no message. */

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { Clock } from '../core/ids.ts'
 import { createDocument, sendDocument } from './document.ts'
 import { success, successOf } from './envelope.ts'
-import type { Readiness } from './health.ts'
+import { type Readiness, readyBody } from './health.ts'
 import { NotReady } from './http-errors.ts'
 import type { Metrics } from './metrics.ts'
 import type { App } from './request.ts'
@@ -24,12 +24,28 @@ const alive = {
 const ready = {
   tags,
   summary: 'Can the process do its work?',
-  description: 'Checks what the process needs, each within two seconds. 503 lists what does not work and why.',
+  description:
+    'Checks what the process needs, each within two seconds. 503 lists what does not work and why. A `warning` needs an operator and not ' +
+    'another process: requests are still answered, so it comes with 200 and `degraded`. `log_readers` has one while a database ' +
+    'transaction, in any database of the server, has been open for more than 30 s: what was accepted since is taken up late.',
   response: {
     200: successOf(
       Type.Object({
         ready: Type.Literal(true),
-        checks: Type.Array(Type.Object({ name: Type.String({ examples: ['database'] }), ok: Type.Literal(true) })),
+        degraded: Type.Boolean({ description: 'Whether any check has a warning.' }),
+        checks: Type.Array(
+          Type.Object({
+            name: Type.String({ examples: ['database'] }),
+            ok: Type.Literal(true),
+            warning: Type.Optional(
+              Type.String({
+                examples: [
+                  'pid 4711 has had a transaction open for 95 s (user reporting, database warehouse, application psql, idle in transaction: UPDATE facts SET …)',
+                ],
+              }),
+            ),
+          }),
+        ),
       }),
       'Everything that the process needs works.',
     ),
@@ -58,7 +74,7 @@ export function addOperations(app: App, { readiness, metrics, clock }: Operation
     const results = await readiness()
     const failures = results.filter(({ ok }) => !ok)
     if (failures.length > 0) throw new NotReady(failures)
-    return success({ ready: true as const, checks: results.map(({ name }) => ({ name, ok: true as const })) })
+    return success(readyBody(results))
   })
 
   if (metrics === null) return

@@ -8,6 +8,7 @@ export const FINDING_KINDS = {
   process_missing: 'no process of a kind gives a sign of life',
   process_silent: 'one of several processes of a kind has fallen silent',
   nobody_leads: 'work that one process does at a time is done by none',
+  transaction_open: 'a transaction, in any database of the server, is left open, and readers of the log wait for it',
   subscription_behind: 'events wait for the subscription that acts on them',
   follower_halted: 'a chain is not followed',
   follower_behind: 'the follower is far behind the head of its chain',

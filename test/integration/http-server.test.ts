@@ -73,6 +73,7 @@ t.test('ready means that every check passes; the ones that fail are told with th
   t.equal(answer.status, 200)
   t.strictSame(answer.body.data, {
     ready: true,
+    degraded: false,
     checks: [
       { name: 'database', ok: true },
       { name: 'queue', ok: true },
@@ -98,6 +99,31 @@ t.test('a check that hangs has failed', async (t) => {
   const readiness = createReadiness([{ name: 'signer', check: () => new Promise(() => undefined) }], Date.now)
   t.match(await readiness(), [{ name: 'signer', ok: false, why: /did not answer in \d+ ms/ }])
 })
+
+t.test(
+  'a warning needs an operator: the process stays ready, also when nobody can say whether there is one',
+  async (t) => {
+    const check = async () => undefined
+    const checks: ReadinessCheck[] = [
+      { name: 'quiet', check, warning: async () => null },
+      { name: 'log_readers', check, warning: async () => 'pid 1 has had a transaction open for 40 s' },
+      { name: 'slow', check, warning: () => new Promise(() => undefined) },
+    ]
+    const { app, send } = await startTestApp({ routes: transferRoutes, readiness: createReadiness(checks, Date.now) })
+    t.teardown(() => app.close())
+    const { status, body } = await send({ method: 'GET', url: '/readyz' })
+    t.equal(status, 200)
+    t.match(body.data, {
+      ready: true,
+      degraded: true,
+      checks: [
+        { name: 'quiet', ok: true, warning: undefined },
+        { name: 'log_readers', ok: true, warning: 'pid 1 has had a transaction open for 40 s' },
+        { name: 'slow', ok: true, warning: /did not answer/ },
+      ],
+    })
+  },
+)
 
 t.test('requests are counted by route template and logged in one line, never by their path', async (t) => {
   const metrics = createMetrics('api')

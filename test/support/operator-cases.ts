@@ -22,6 +22,7 @@ import {
   without,
 } from './operator-facts.ts'
 import { PARTY_AND_TOKEN_CASES } from './operator-party-cases.ts'
+import { TRANSACTION_CASES } from './operator-transaction-cases.ts'
 import { signed } from './recorded-transactions.ts'
 
 export const NONCE = signed.data.nonce
@@ -95,7 +96,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       () => service({ subscriptions: [{ name: 'dispatcher', lagMs: 31_000 }] }),
       'dispatcher',
       /31\.0 s ago/,
-      /pg_stat_activity/,
+      /--detach dispatcher/,
     ],
   ],
   follower_halted: [
@@ -262,6 +263,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     ],
   ],
   ...PARTY_AND_TOKEN_CASES,
+  ...TRANSACTION_CASES,
   metadata_unpinned: [
     [() => service({ unpinned: { count: 2, cid: 'bafy1' } }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
   ],

@@ -52,6 +52,7 @@ export const SERVICE: ServiceFacts = {
   processes: PROCESS_NAMES.map((process) => ({ process, instance: `${process}:7`, silentMs: 1_000 })),
   leaders: ['dispatcher', 'sweeper', 'follow-1'].map((name) => ({ name, holder: 'x@h:7', expiresInMs: 5_000 })),
   subscriptions: [{ name: 'dispatcher', lagMs: 100 }],
+  openTransactions: { transactions: [], waitingMs: 5 },
   cursors: [{ chainId: 1, number: 1_000, head: 1_000, silentMs: 500 }],
   bannedKeys: [],
   unreadTokens: [],

@@ -21,6 +21,7 @@ import {
   waits,
   without,
 } from '../support/operator-facts.ts'
+import { IDLE_TRANSACTION } from '../support/operator-transaction-cases.ts'
 
 for (const [kind, cases] of Object.entries(CASES)) {
   t.test(`${kind} is found, alone, and says what to do`, async (t) => {
@@ -50,6 +51,8 @@ t.test('a healthy service has nothing stuck, busy or not', async (t) => {
   t.strictSame(lane({ ...unsigned, counts: waits({ waiting: 3, submitted: 64 }) }), [], 'a full lane waits for a block')
   t.strictSame(lane({ gaps: [NONCE - 1], counts: waits({ waiting: 1 }) }), [], 'a gap that is about to be filled')
   t.strictSame(lane({ signLease: lease(-60_000) }), [], 'a lease of a lane without work is nobody’s concern')
+  const open = { ...IDLE_TRANSACTION, ageMs: 29_000 }
+  t.strictSame(service({ openTransactions: { transactions: [open], waitingMs: 29_000 } }), [], 'it may end by itself')
   const replaced = [...SERVICE.processes, { process: 'signer', instance: 'signer:3', silentMs: 60_000 }]
   t.strictSame(service({ processes: replaced }), [], 'another one lives in its place')
   const forgotten = [...SERVICE.processes, { process: 'signer', instance: 'other:3', silentMs: 3_600_001 }]

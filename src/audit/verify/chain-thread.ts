@@ -12,6 +12,7 @@ client.on('error', () => undefined) // The statement that was running fails with
 
 async function run(): Promise<void> {
   await client.connect()
+  await client.query('SET idle_in_transaction_session_timeout = 0') // It computes between two statements, and holds up nobody.
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   await client.query(`SET TRANSACTION SNAPSHOT '${snapshot}'`)
   const checked = await checkShare(client, share, (events) => tell({ type: 'progress', events }))

@@ -40,6 +40,8 @@ export function createVerifyLog(settings: {
     client.on('error', () => undefined) // The statement that was running fails with the same error.
     await client.connect()
     try {
+      // While threads compute, it has nothing to do; it only reads, and holds up nobody.
+      await client.query('SET idle_in_transaction_session_timeout = 0')
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const { snapshot, estimate } = await beginOf(client)
       watch?.onStart(estimate)

@@ -11,10 +11,12 @@ type RoleTerms = {
   readonly processes: readonly string[]
   /** Whether it touches the queues, where those are in PostgreSQL. */
   readonly queues: boolean
+  /** Whether it names the transactions that readers of the log wait for. */
+  readonly sessions?: true
 }
 
 export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
-  api: { rows: ['idempotency_keys'], leases: [], processes: ['api'], queues: true },
+  api: { rows: ['idempotency_keys'], leases: [], processes: ['api'], queues: true, sessions: true },
   dispatcher: {
     rows: [],
     leases: ['dispatcher', 'sweeper', 'mpc-refreshes', 'exports', 'pins'],
@@ -26,7 +28,7 @@ export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
   follower: { rows: [], leases: ['follow-%'], processes: ['chain-follower'], queues: true },
   auditor: { rows: [], leases: ['auditor'], processes: ['auditor'], queues: false },
   party: { rows: [], leases: [], processes: ['mpc-party-%'], queues: false },
-  operator: { rows: ['idempotency_keys'], leases: [], processes: [], queues: true },
+  operator: { rows: ['idempotency_keys'], leases: [], processes: [], queues: true, sessions: true },
 }
 
 export type RoleRights = {
@@ -43,7 +45,7 @@ export type RoleRights = {
 /** One entry for each role. */
 export function roleRights(): readonly RoleRights[] {
   return DATABASE_ROLES.map((role) => {
-    const { rows, leases, processes } = ROLE_TERMS[role]
+    const { rows, leases, processes, sessions } = ROLE_TERMS[role]
     const writes = Object.entries(EVENT_WRITERS).flatMap(([category, { rows: follow, events }]) => {
       const types = Object.keys(events).filter((type) => events[type]?.includes(role))
       return types.length === 0 ? [] : [{ events: types.map((type) => `${category}:${type}`), rows: follow }]
@@ -65,6 +67,7 @@ export function roleRights(): readonly RoleRights[] {
             ]
           : []),
         ...(processes.length > 0 ? ['record_heartbeat(text, text)', 'remove_heartbeat(text, text)'] : []),
+        ...(sessions ? ['open_transactions()'] : []),
       ],
     }
   })

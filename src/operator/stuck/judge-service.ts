@@ -8,6 +8,7 @@ import { type Finding, step } from '../finding.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
 import { judgeAccusations, judgeBans } from './judge-shares.ts'
+import { judgeTransactions } from './judge-transactions.ts'
 import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
 
 /** What must live, whatever is configured. */
@@ -35,6 +36,7 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
   return [
     ...judgeProcesses(facts, context),
     ...judgeLeaders(facts, context),
+    ...judgeTransactions(facts.openTransactions, context.limits),
     ...facts.subscriptions.flatMap(judgeSubscription),
     ...context.chains.flatMap((chain) => judgeFollower(facts, chain, context.limits)),
     ...judgeUnsettled(facts, context),
@@ -136,13 +138,7 @@ function judgeSubscription({ name, lagMs }: ServiceFacts['subscriptions'][number
       subject: name,
       problem: `The oldest event that ${name} has not read was recorded ${duration(lagMs)} ago.`,
       forMs: lagMs,
-      next: [
-        step('Start it, or add one to take over.', startProcess('dispatcher')),
-        step(
-          'A transaction that was left open keeps every reader of the log waiting: look for one, and end it.',
-          `psql $DATABASE_URL -c "SELECT pid, state, xact_start, left(query, 60) FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start"`,
-        ),
-      ],
+      next: [step('Start it, or add one to take over.', startProcess('dispatcher'))],
     },
   ]
 }

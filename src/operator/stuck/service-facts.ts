@@ -1,5 +1,6 @@
 /** What the database says of the service as a whole: who lives, who leads, what waits. Read only; a fixed number of queries. */
 import type { Pool } from 'pg'
+import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import type { Job } from '../../jobs/queues.ts'
 
 export type ProcessNow = { readonly process: string; readonly instance: string; readonly silentMs: number }
@@ -41,6 +42,7 @@ export type ServiceFacts = {
   readonly processes: readonly ProcessNow[]
   readonly leaders: readonly LeaderNow[]
   readonly subscriptions: readonly SubscriptionNow[]
+  readonly openTransactions: OpenTransactions
   readonly cursors: readonly CursorNow[]
   readonly bannedKeys: readonly BannedKey[]
   readonly accusedKeys: readonly AccusedKey[]
@@ -87,6 +89,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     processes,
     leaders,
     subscriptions,
+    openTransactions,
     cursors,
     bannedKeys,
     accusedKeys,
@@ -101,6 +104,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
         WHERE holder IS NOT NULL AND name !~ '^(sign|submit)-' ORDER BY name`,
     ),
     rows<SubscriptionNow>(LAGS),
+    readOpenTransactions(pool),
     readCursors(pool),
     rows<BannedKey>(
       `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
@@ -120,6 +124,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     processes,
     leaders,
     subscriptions,
+    openTransactions,
     cursors,
     bannedKeys,
     accusedKeys,
@@ -147,10 +152,11 @@ const TOKENS = `
                   AND a.removed_at IS NULL ORDER BY tenant_id) AS tenants
     FROM unread_tokens u WHERE u.quarantined_at IS NOT NULL ORDER BY u.quarantined_at DESC LIMIT ${MAX_TOKENS}`
 
-/** How long the oldest event after each checkpoint has waited. */
+/** How long the oldest event after each checkpoint has waited. What an open transaction keeps from all of them is told of that one. */
 const LAGS = `
   SELECT c.name, coalesce(${age('e.recorded_at')}, 0) AS "lagMs" FROM checkpoints c
     LEFT JOIN LATERAL (SELECT recorded_at FROM events WHERE (transaction_id, position) > (c.transaction_id, c.position)
+                          AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
                         ORDER BY transaction_id, position LIMIT 1) AS e ON true
    ORDER BY c.name`
 

@@ -1,0 +1,71 @@
+/** Database transactions that readers of the log wait for. Pure. */
+import { type OpenTransaction, type OpenTransactions, openFor } from '../../event-log/open-transactions.ts'
+import { type Finding, type NextStep, step } from '../finding.ts'
+import type { Limits } from '../limits.ts'
+import { duration } from '../words.ts'
+
+/** So many are named; when they have ended, the next ones are. */
+const MAX_NAMED = 5
+
+export function judgeTransactions(open: OpenTransactions, { workMs }: Pick<Limits, 'workMs'>): Finding[] {
+  return openFor(open, workMs)
+    .slice(0, MAX_NAMED)
+    .map((transaction) => ({
+      kind: 'transaction_open',
+      subject: transaction.pid === null ? `prepared transaction ${transaction.prepared}` : `pid ${transaction.pid}`,
+      problem:
+        `${describe(transaction)} Readers of the log wait for it: what is accepted is taken up late, by the sweeper, ` +
+        'and the auditor signs nothing new.',
+      forMs: transaction.openMs,
+      next: [...endIt(transaction), ...preventIt(transaction), ...showIt(transaction)],
+    }))
+}
+
+function describe({ ageMs, openMs, user, database, application, state, query }: OpenTransaction & { openMs: number }) {
+  const session = application ? `, application ${application}` : ''
+  const since =
+    ageMs === null ? `; events have waited for ${duration(openMs)}` : ` has been open for ${duration(ageMs)}`
+  const statement = query === null ? '' : `: ${query.replaceAll(/\s+/g, ' ')}`
+  return `A transaction of the user ${user} (database ${database}${session})${since}${state === null ? '' : ` (${state}${statement})`}.`
+}
+
+function endIt({ pid, prepared, database, state }: OpenTransaction): NextStep[] {
+  if (pid === null)
+    return [
+      step(
+        `Commit it, or roll it back, as its owner or a superuser in the database ${database}.`,
+        `psql $DATABASE_URL -c "\\c ${quotedIdentifier(database ?? '')}" -c "ROLLBACK PREPARED '${prepared?.replaceAll("'", "''")}'"`,
+      ),
+    ]
+  const when =
+    state === 'active'
+      ? 'It runs a statement: wait for it, or end it, which takes back what it did. A superuser or its own user may.'
+      : 'End it, which takes back what it did. A superuser or its own user may.'
+  return [step(when, `psql $DATABASE_URL -c "SELECT pg_terminate_backend(${pid})"`)]
+}
+
+/** Databases of Bursar have this from `npm run migrate`. */
+function preventIt({ state, database }: OpenTransaction): NextStep[] {
+  if (state === null || !state.startsWith('idle in transaction')) return []
+  return [
+    step(
+      'Let the server end the next one: sessions that begin from now on.',
+      `psql $DATABASE_URL -c "ALTER DATABASE ${quotedIdentifier(database ?? '')} SET idle_in_transaction_session_timeout = '1min'"`,
+    ),
+  ]
+}
+
+function showIt({ state, seenAs }: OpenTransaction): NextStep[] {
+  if (state !== null) return []
+  return [
+    step(
+      'The server hides its age and its statement from the owner of the tables: a superuser lets it see them.',
+      `psql $DATABASE_URL -c "GRANT pg_read_all_stats TO ${quotedIdentifier(seenAs)}"`,
+    ),
+  ]
+}
+
+/** As it stands in a string of the shell. */
+function quotedIdentifier(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `\\"${name.replaceAll('"', '\\"\\"')}\\"`
+}
