@@ -24,7 +24,7 @@ const PRISMA_SOCKET_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed',
 export function isConnectionFailure(error: unknown): boolean {
   const { code, message } = saying(error)
   if (code !== undefined) return SOCKET_CODES.has(code) || DOWN_STATES.has(code) || code.startsWith('08')
-  return /connection terminated|connection ended|timeout exceeded when trying to connect|client has encountered a connection error|not queryable/i.test(
+  return /connection terminated|connection ended|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|query read timeout/i.test(
     message ?? '',
   )
 }

@@ -2,6 +2,7 @@
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
+import { isConnectionFailure } from '../../src/event-log/database-errors.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 
@@ -98,4 +99,14 @@ t.test('a lock that is kept ends the wait of its own wallet with an error that s
   await unlock()
   await refused
   await test.log.append(transferOf('wal_1'))
+})
+
+t.test('a statement that the server leaves unanswered counts as a database that does not answer', async (t) => {
+  const { url } = await withLog(t)
+  const client = new pg.Client({ connectionString: url, query_timeout: 100 })
+  await client.connect()
+  t.after(() => client.end())
+  const error = await client.query('SELECT pg_sleep(30)').catch((reason: unknown) => reason)
+  t.type(error, Error)
+  t.ok(isConnectionFailure(error), String(error))
 })
