@@ -29,6 +29,14 @@ export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
   }
 }
 
+/** What the log has no event of: it was signed, and then the database went back to an earlier state. */
+export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
+  return async (transactionIds) => {
+    const loaded = await log.loadMany(transactionAggregate, [...new Set(transactionIds)])
+    return loaded.flatMap(({ id, state }) => (state.state === 'unknown' ? [id] : []))
+  }
+}
+
 /** @param journal of this party */
 export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'highestOf'>): CoverageOf {
   const { log } = kernel

@@ -16,7 +16,7 @@ import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
 import { createJointKeysOf } from '../mpc-keys/joint-keys.ts'
 import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import type { Kernel } from './kernel.ts'
-import { composeCoverage, composeEnded } from './mpc-coverage.ts'
+import { composeCoverage, composeEnded, composeUnknown } from './mpc-coverage.ts'
 import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import { startMpcUpkeep } from './mpc-upkeep.ts'
@@ -72,6 +72,7 @@ export async function startMpcParty(
       jointKeysOf,
       coverageOf: composeCoverage(kernel, journal),
       endedOf: composeEnded(kernel),
+      unknownOf: composeUnknown(kernel),
       onNotCovered: ({ keyId, intent }, rule) =>
         kernel.logger.error(
           { key_id: keyId, intent, rule },

@@ -77,6 +77,7 @@ createParty({
     jointKeysOf,
     coverageOf: async (asked) => asked.map(() => COVERED),
     endedOf: async () => [],
+    unknownOf: async () => [],
     onNotCovered: () => undefined,
   },
   ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, bans, jointKeysOf, covers: async () => COVERED }),

@@ -3,13 +3,15 @@
  * chain, or in the pools of nodes. Each transfer is paid once all the same.
  */
 import t, { type Test } from 'tap'
+import { goldenShares } from '../support/golden-shares.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { type MpcWallet, withMpcStage } from '../support/mpc-stage.ts'
 import { withLosableServer } from '../support/postgres-copy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { onChain, withStage } from '../support/service-stage.ts'
+import { onChain } from '../support/service-stage.ts'
 
 const server = await withLosableServer(t)
-const stage = await withStage(t, { databaseUrl: server.url })
+const stage = await withMpcStage(t, { databaseUrl: server.url, keys: [goldenShares(2, 3)] })
 const { service } = stage
 
 /** Sends transfers of one amount each, so that each is known on chain by its amount. */
@@ -19,6 +21,7 @@ async function send(wallet: LoadWallet): Promise<{ id: string; wei: bigint }> {
   return { id: await stage.send(wallet, `0.${String(amounts).padStart(6, '0')}`), wei: BigInt(amounts) * 10n ** 12n }
 }
 
+const [joint] = stage.wallets as [MpcWallet]
 const [payer, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
 
 /** The database as it was when it was copied; every process lives on. */
@@ -37,7 +40,9 @@ async function sendFrom(wallet: LoadWallet): Promise<Sent> {
 /** Accepted, and waiting for a signer that does not run. */
 async function waiting(): Promise<Sent[]> {
   await service.stopWorker('signer')
-  return [await sendFrom(payer), await sendFrom(payer), await sendFrom(payer), await sendFrom(other)]
+  const all: Sent[] = []
+  for (const wallet of [payer, payer, payer, other, joint, joint, joint]) all.push(await sendFrom(wallet))
+  return all
 }
 
 async function paidOnce(t: Test, all: readonly Sent[]): Promise<void> {
@@ -61,6 +66,7 @@ t.test('a transfer whose signature was forgotten is paid once when the chain has
   await putBack(copy)
   await paidOnce(t, [early, ...all])
   t.equal((await onChain(stage, payer)).length, 4, 'and nothing else')
+  t.equal((await onChain(stage, joint)).length, 3)
 })
 
 t.test('a transfer whose signature was forgotten waits for what a pool has', async (t) => {
@@ -103,6 +109,18 @@ t.test('a cancellation that was forgotten is what its transfer came to', async (
     [],
     'it was never paid',
   )
+})
+
+t.test('a signature of a request that was forgotten, and that nobody has, keeps no nonce from others', async (t) => {
+  const copy = await server.copy()
+  await service.stopWorker('submitter')
+  for (const wallet of [payer, joint]) {
+    const { id } = await sendFrom(wallet)
+    await stage.until(wallet, id, 'signed')
+  }
+  await putBack(copy)
+  await service.startWorker('submitter')
+  await paidOnce(t, [await sendFrom(payer), await sendFrom(joint)])
 })
 
 t.end()

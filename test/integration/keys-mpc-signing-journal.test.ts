@@ -81,6 +81,29 @@ t.test('what has ended is forgotten: its nonces are free, also for a later proce
   await journal.close()
 })
 
+t.test('a nonce of a transaction that the log does not have goes to another one, and binds both', async (t) => {
+  const first = await opened(t)
+  const overtakes = ['a']
+  t.strictSame(await first.journal.claim([claim('a', 5), claim('b', 5, { overtakes }), claim('c', 5, { overtakes })]), [
+    granted,
+    granted,
+    taken('b'),
+  ])
+  await first.journal.close()
+  const { journal } = await opened(t, first.directory)
+  t.strictSame(await journal.claim([claim('a', 6), claim('a', 5), claim('b', 6), claim('b', 5)]), [
+    used(5),
+    taken('b'),
+    used(5),
+    granted,
+  ])
+  await journal.forget(['a'])
+  t.strictSame(await journal.claim([claim('c', 5)]), [taken('b')], 'forgetting the one leaves the nonce to the other')
+  await journal.forget(['b'])
+  t.strictSame(await journal.claim([claim('c', 5)]), [granted])
+  await journal.close()
+})
+
 t.test('of claims that come at once exactly one has each nonce, and all share few writes', async (t) => {
   const { journal, path } = await opened(t)
   const results = await Promise.all(

@@ -78,6 +78,7 @@ async function party(t: Test) {
     jointKeysOf: async () => new Map([[key.keyId, key]]),
     coverageOf,
     endedOf: async () => [],
+    unknownOf: async () => [],
     onNotCovered: () => undefined,
   } satisfies PartySignPorts & Record<string, unknown>
 

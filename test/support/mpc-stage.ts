@@ -33,15 +33,17 @@ export type MpcStageOptions = {
   /** Of parties that keep their shares at a place of the test's choice. */
   readonly directories?: ReadonlyMap<number, string>
   readonly env?: Readonly<Record<string, string>>
+  /** A database of the test, with every migration applied. */
+  readonly databaseUrl?: string
 }
 
 /** All parties run when it returns. */
 export async function withMpcStage(
   t: Test,
-  { keys, parties: count = 3, directories, env = {} }: MpcStageOptions,
+  { keys, parties: count = 3, directories, env = {}, ...own }: MpcStageOptions,
 ): Promise<MpcStage> {
   const plan = await planParties(t, count, directories)
-  const stage = await withStage(t, { env: { ...plan.env, ...env } })
+  const stage = await withStage(t, { env: { ...plan.env, ...env }, ...own })
   const { kernel, pool, makeWallets } = stage.service
   const parties = withParties(t, { ...kernel.config, databaseUrl: stage.service.urlAs('party') }, plan.places)
   const keyIds: string[] = []

@@ -39,6 +39,7 @@ export type MpcTable = {
 const ALL_IS_COVERED = {
   coverageOf: async (asked: readonly unknown[]) => asked.map(() => COVERED),
   endedOf: async () => [],
+  unknownOf: async () => [],
   onNotCovered: () => undefined,
 }
 

@@ -19,26 +19,41 @@ export type ClaimResult =
 export type ClaimBook = ReturnType<typeof createClaimBook>
 
 export function createClaimBook() {
-  const byNonce = new Map<string, ClaimEntry>()
+  /** The last one has the nonce; those before it are of transactions that the log has forgotten. */
+  const byNonce = new Map<string, ClaimEntry[]>()
   const byTransaction = new Map<string, Set<ClaimEntry>>()
   /** By chain and address. Never falls: what is forgotten was signed all the same. */
   const highest = new Map<string, number>()
+  let size = 0
+  const holderOf = (entry: ClaimEntry) => byNonce.get(keyOf(entry))?.at(-1)
+
+  function leave(entry: ClaimEntry): void {
+    const before = byNonce.get(keyOf(entry)) ?? []
+    const left = before.filter((other) => other !== entry)
+    size -= before.length - left.length
+    if (left.length === 0) byNonce.delete(keyOf(entry))
+    else byNonce.set(keyOf(entry), left)
+  }
 
   return {
-    size: () => byNonce.size,
-    entries: (): readonly ClaimEntry[] => [...byNonce.values()],
+    size: () => size,
+    entries: (): readonly ClaimEntry[] => [...byNonce.values()].flat(),
     transactions: (): readonly string[] => [...byTransaction.keys()],
     noncesOf: (transactionId: string): readonly number[] =>
       [...(byTransaction.get(transactionId) ?? [])].map(({ nonce }) => nonce),
     /** The highest nonce of an address that was ever in the book; -1 when there was none. */
     highestOf: (chainId: number, address: string): number => highest.get(`${chainId}:${address.toLowerCase()}`) ?? -1,
     knows: (transactionId: string) => byTransaction.has(transactionId),
-    has: (entry: ClaimEntry) => byNonce.get(keyOf(entry))?.transactionId === entry.transactionId,
+    has: (entry: ClaimEntry) => holderOf(entry)?.transactionId === entry.transactionId,
 
-    /** @param released nonces of the same address that the transaction lost */
-    judge(entry: ClaimEntry, released: readonly number[]): ClaimResult {
-      const holder = byNonce.get(keyOf(entry))
-      if (holder !== undefined && holder.transactionId !== entry.transactionId) {
+    /**
+     * @param released nonces of the same address that the transaction lost
+     * @param overtaken transactions that keep nobody from their nonces
+     */
+    judge(entry: ClaimEntry, released: readonly number[], overtaken: readonly string[] = []): ClaimResult {
+      const holder = holderOf(entry)
+      const isOthers = holder !== undefined && holder.transactionId !== entry.transactionId
+      if (isOthers && !overtaken.includes(holder.transactionId)) {
         return { granted: false, reason: 'nonce_used', transactionId: holder.transactionId }
       }
       for (const other of byTransaction.get(entry.transactionId) ?? []) {
@@ -51,7 +66,8 @@ export function createClaimBook() {
     },
 
     add(entry: ClaimEntry): void {
-      byNonce.set(keyOf(entry), entry)
+      byNonce.set(keyOf(entry), [...(byNonce.get(keyOf(entry)) ?? []), entry])
+      size += 1
       const lane = `${entry.chainId}:${entry.address}`
       highest.set(lane, Math.max(entry.nonce, highest.get(lane) ?? -1))
       const others = byTransaction.get(entry.transactionId)
@@ -60,14 +76,14 @@ export function createClaimBook() {
     },
 
     remove(entry: ClaimEntry): void {
-      byNonce.delete(keyOf(entry))
+      leave(entry)
       const others = byTransaction.get(entry.transactionId)
       others?.delete(entry)
       if (others?.size === 0) byTransaction.delete(entry.transactionId)
     },
 
     forget(transactionId: string): void {
-      for (const entry of byTransaction.get(transactionId) ?? []) byNonce.delete(keyOf(entry))
+      for (const entry of byTransaction.get(transactionId) ?? []) leave(entry)
       byTransaction.delete(transactionId)
     },
   }

@@ -42,6 +42,8 @@ export type PartySignPorts = {
   readonly coverageOf: CoverageOf
   /** Those of these transactions that have ended without a signature, as the log has it: their nonces are free. */
   readonly endedOf: (transactionIds: readonly string[]) => Promise<readonly string[]>
+  /** Those of these transactions that the log does not have: it went back to an earlier state since they were signed. */
+  readonly unknownOf: (transactionIds: readonly string[]) => Promise<readonly string[]>
   /** Told of what is not covered: somebody asks for what nobody wanted. */
   readonly onNotCovered: (item: SigningItem, rule: string) => void
 }
@@ -159,10 +161,7 @@ function digestOf(subject: SigningSubject): Uint8Array {
 }
 
 /** Only transactions can be mined twice; a message that is signed twice says nothing new. */
-async function claim(
-  { journal, endedOf }: Pick<PartySignPorts, 'journal' | 'endedOf'>,
-  items: readonly Accepted[],
-): Promise<readonly (Refusal | null)[]> {
+async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
   const claims = items.map(({ item: { intent, subject }, key, signedNonces }): Claim | null => {
     if (subject.kind !== 'transaction') return null
     const { chainId, nonce } = subject.transaction
@@ -172,7 +171,7 @@ async function claim(
   })
   const answers = [
     ...(await claimAnew(
-      { journal, endedOf },
+      ports,
       claims.filter((each) => each !== null),
     )),
   ]
@@ -187,9 +186,14 @@ async function claim(
   })
 }
 
-/** A nonce that was meant for a transaction which then failed unsigned goes to the next one. */
+type ClaimPorts = Pick<PartySignPorts, 'journal' | 'endedOf' | 'unknownOf'>
+
+/**
+ * A nonce that was meant for a transaction which then failed unsigned goes to the next one. So does that of a transaction that the log
+ * has forgotten: it stays bound to the nonce, of which one transaction is mined.
+ */
 async function claimAnew(
-  { journal, endedOf }: Pick<PartySignPorts, 'journal' | 'endedOf'>,
+  { journal, endedOf, unknownOf }: ClaimPorts,
   claims: readonly Claim[],
 ): Promise<readonly ClaimResult[]> {
   const answers = await journal.claim(claims)
@@ -197,8 +201,8 @@ async function claimAnew(
     !answer.granted && answer.reason === 'nonce_used' ? [answer.transactionId] : [],
   )
   if (holders.length === 0) return answers
-  const ended = await endedOf(holders)
-  if (ended.length === 0) return answers
+  const [ended, overtakes] = await Promise.all([endedOf(holders), unknownOf(holders)])
+  if (ended.length === 0 && overtakes.length === 0) return answers
   await journal.forget(ended)
-  return journal.claim(claims)
+  return journal.claim(claims.map((each) => ({ ...each, overtakes })))
 }

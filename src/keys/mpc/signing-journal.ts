@@ -1,6 +1,6 @@
 /**
  * What one party has helped to sign: which transaction under which nonce of which address. Two rules hold whatever a coordinator
- * asks: a nonce serves one transaction, and a transaction is signed under one nonce until the log proves that nonce lost.
+ * asks: a nonce serves one transaction of the log, and a transaction is signed under one nonce until the log proves that nonce lost.
  *
  * One process owns the directory.
  */
@@ -17,6 +17,8 @@ const MIN_STALE_CLAIMS = 1_000
 export type Claim = ClaimEntry & {
   /** Nonces that the log proves to be lost to this transaction: a stranger's transaction consumed them. */
   readonly released?: readonly number[]
+  /** Transactions that the log does not have: this one may have their nonces. What they were signed under stays remembered. */
+  readonly overtakes?: readonly string[]
 }
 
 export type SigningJournal = {
@@ -133,8 +135,8 @@ async function runBatch(state: State, batch: readonly Request[]): Promise<void> 
   // Stays so when writing fails: the log allows it, and the file only remembers for longer.
   for (const id of forget) book.forget(id)
   const added: ClaimEntry[] = []
-  const judge = ({ released = [], ...entry }: Claim): ClaimResult => {
-    const result = book.judge(entry, released)
+  const judge = ({ released = [], overtakes = [], ...entry }: Claim): ClaimResult => {
+    const result = book.judge(entry, released, overtakes)
     if (result.granted && !book.has(entry)) {
       book.add(entry)
       added.push(entry)
