@@ -1,4 +1,5 @@
 /** One round: a load of transfers, faults in the middle of it, and the audit once everything has come to rest. */
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Audit, auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadTransfer, type LoadWallet, replayTransfers, sendTransfers } from '../support/load.ts'
@@ -106,7 +107,7 @@ export async function runRound(round: Round): Promise<RoundResult> {
   problems.push(...unexplained(service.deaths().slice(deathsBefore), restarts))
   const { database_url } = service.state()
   const log = provesLog ? await auditLog(database_url) : { events: 0, problems: [] }
-  if (provesLog) problems.push(...(await operatorVerifies(service)))
+  if (provesLog) problems.push(...(await operatorVerifies(database_url, join(service.directory, 'data'))))
   const audit = await auditChain({ places: service.state(), wallets, answers: [...earlier, ...answers] })
   return {
     answers,

@@ -1,14 +1,12 @@
 /** `npm run bursar -- audit verify`, as an operator runs it beside the service: hash chains, tree, and every signed checkpoint. */
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Service } from './service.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/bin/bursar.js', import.meta.url))
 
 /** What is wrong with the log, in the command's own words; empty when it is whole. */
-export async function operatorVerifies({ state, directory }: Service): Promise<string[]> {
-  const env = { PATH: process.env.PATH, DATABASE_URL: state().database_url, DATA_DIR: join(directory, 'data') }
+export async function operatorVerifies(databaseUrl: string, dataDir: string): Promise<string[]> {
+  const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl, DATA_DIR: dataDir }
   return new Promise((resolve) => {
     execFile(process.execPath, [COMMAND, 'audit', 'verify', '--json'], { env }, (error, stdout, stderr) =>
       resolve(error === null ? [] : [`audit verify: exit ${error.code}: ${stdout}${stderr}`]),

@@ -28,21 +28,37 @@ export type LosableServer = {
   readonly restore: (copy: string, settings?: PostgresOptions['settings']) => Promise<void>
 }
 
-const QUICK = { shared_buffers: '32MB', wal_level: 'replica' } as const
+export const QUICK = { shared_buffers: '32MB', wal_level: 'replica' } as const
 
-/** With every migration applied; gone after the test. */
-export async function withLosableServer(t: Test, settings: PostgresOptions['settings'] = {}): Promise<LosableServer> {
-  const directory = await mkdtemp(join(tmpdir(), 'bursar-losable-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
-  let copies = 0
-  const own = join(directory, 'first')
-  let running: Postgres = await startPostgres({ directory: own, settings: { ...QUICK, ...settings } })
-  let home = own
-  t.after(() => running.stop())
+/** With every migration applied. */
+export async function startMigratedServer(
+  directory: string,
+  settings: PostgresOptions['settings'] = {},
+): Promise<Postgres> {
+  const running = await startPostgres({ directory, settings: { ...QUICK, ...settings } })
   const { url } = running
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   await migrateDatabase(pool, { databaseUrl: url, directory: MIGRATIONS, queues: true, logins: [] })
   await pool.end()
+  return running
+}
+
+/** A directory for the servers of a test, gone after it. */
+export async function serversDirectory(t: Test): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-losable-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** With every migration applied; gone after the test. */
+export async function withLosableServer(t: Test, settings: PostgresOptions['settings'] = {}): Promise<LosableServer> {
+  const directory = await serversDirectory(t)
+  let copies = 0
+  const own = join(directory, 'first')
+  let running = await startMigratedServer(own, settings)
+  let home = own
+  t.after(() => running.stop())
+  const { url } = running
   return {
     url,
     async kill() {
@@ -53,6 +69,7 @@ export async function withLosableServer(t: Test, settings: PostgresOptions['sett
       copies += 1
       const target = join(directory, `copy-${copies}`)
       await copyServer(url, home, target)
+      await cp(join(home, 'port'), join(target, 'port'))
       return target
     },
     async restore(copy, more = {}) {
@@ -62,8 +79,12 @@ export async function withLosableServer(t: Test, settings: PostgresOptions['sett
   }
 }
 
-/** A base backup by hand: https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP */
-async function copyServer(url: string, from: string, to: string): Promise<void> {
+/**
+ * A base backup by hand: https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP
+ *
+ * @param isStandby what is started from it follows another server until it is promoted
+ */
+export async function copyServer(url: string, from: string, to: string, isStandby = false): Promise<void> {
   const [source, target] = [await accountOf(from), await accountOf(to)]
   const data = join(target.home, 'data')
   await mkdir(to, { recursive: true, mode: 0o700 })
@@ -79,10 +100,11 @@ async function copyServer(url: string, from: string, to: string): Promise<void> 
     // What was written meanwhile stands in the newest segments.
     await cp(join(source.home, 'data', 'pg_wal'), join(data, 'pg_wal'), { recursive: true })
     await writeFile(join(data, 'backup_label'), rows[0]?.labelfile ?? '')
+    if (isStandby) await writeFile(join(data, 'standby.signal'), '')
   } finally {
     await client.end()
   }
-  for (const name of ['password', 'port']) await cp(join(from, name), join(to, name))
+  await cp(join(from, 'password'), join(to, 'password'))
   await giveAll(target, data)
 }
 
