@@ -33,7 +33,7 @@ export function createApiKeyRows(pool: Pool): ApiKeyRows {
       return (await pool.query<Row>({ name, text, values })).rows
     } catch (error) {
       if (!isConnectionFailure(error) && !isTransient(error)) throw error
-      throw new Unavailable('database_unavailable', 'The database does not answer: try again.', { cause: error })
+      throw new Unavailable('database_unavailable', 'The database is not available: try again.', { cause: error })
     }
   }
 

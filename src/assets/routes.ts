@@ -1,4 +1,4 @@
-/** Listing and registering assets: parse, call, reply. */
+/** Lists, registers and removes assets: parse, call, reply. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../core/errors.ts'
 import { type ChainKey, type Environment, NETWORKS } from '../core/networks.ts'
@@ -12,7 +12,7 @@ import {
   addressSchema,
   closedObject,
   environmentSchema,
-  instantSchema,
+  instant,
   networkSchema,
   nullable,
   oneOf,
@@ -52,40 +52,43 @@ type AssetView = {
 
 const assetSchema = Type.Unsafe<AssetView>(
   Type.Object({
-    asset_id: Type.String({ description: 'CAIP-19.', examples: [`eip155:1/erc20:${TOKEN}`] }),
-    symbol: Type.String({ examples: ['USDC'] }),
-    name: Type.String({ examples: ['USD Coin'] }),
-    decimals: Type.Integer({ description: 'Digits after the point that an amount may have.', examples: [6] }),
+    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: [`eip155:1/erc20:${TOKEN}`] }),
+    symbol: Type.String({ description: 'The symbol of the asset.', examples: ['USDC'] }),
+    name: Type.String({ description: 'The name of the asset.', examples: ['USD Coin'] }),
+    decimals: Type.Integer({
+      description: 'How many digits an amount may have after the decimal point.',
+      examples: [6],
+    }),
     contract_address: nullable(
-      Type.String({ description: 'Null for the currency that pays for gas.', examples: [TOKEN] }),
+      Type.String({ description: 'The token contract. Null for the native currency.', examples: [TOKEN] }),
     ),
     network: networkSchema,
     environment: environmentSchema,
     price_usd: nullable(
       Type.String({
-        description: 'US dollars for one, as read on chain; null when no price is known.',
+        description: 'The price of one unit in US dollars, read on chain. Null if no price is known.',
         examples: ['0.9998'],
       }),
     ),
-    price_at: nullable(instantSchema),
+    price_at: nullable(instant('When the price was set. Null if no price is known.')),
     unreadable: Type.Optional(
       Type.Object(
         {
-          since: instantSchema,
+          since: instant('When reading first failed.'),
           reason: oneOf(UNREADABLE_REASONS, {
             description:
-              'What `balanceOf` did: `gas`, it used up its gas; `size`, it returned too much; `none`, it reverted or returned ' +
-              'no number; `timeout`, nodes did not answer in time.',
+              'What `balanceOf` did. `gas`: it used up its gas. `size`: it returned too much data. `none`: it reverted or ' +
+              'returned no number. `timeout`: the nodes did not respond in time.',
           }),
-          retry_at: { ...instantSchema, description: 'When it is tried again.' },
+          retry_at: instant('When reading is tried again.'),
         },
         {
           description:
-            'Only when the contract cannot be read: its balances may be out of date, and transfers of it are refused.',
+            'Present only if the contract cannot be read. Its balances may be out of date, and transfers of it are refused.',
         },
       ),
     ),
-    removed_at: Type.Optional({ ...instantSchema, description: 'Only when the asset was removed.' }),
+    removed_at: Type.Optional(instant('When the asset was removed. Present only if it was.')),
   }),
 )
 
@@ -93,49 +96,56 @@ const assetPageSchema = Type.Unsafe<Page<'assets', AssetView>>(pageSchema('asset
 
 const list = {
   tags,
+  operationId: 'listAssets',
   summary: 'List assets',
   description:
-    'What transfers and balances can name: on each network its own currency first, then the configured tokens, then those ' +
-    'that you registered, in the order in which you did.',
+    'Lists the assets that transfers and balances can name. On each network the native currency comes first, then the configured ' +
+    'tokens, then the tokens that you registered, oldest first.',
   querystring: closedObject({
     ...pageQuery,
-    network: Type.Optional(oneOf(NETWORKS, { description: 'Only on this chain.' })),
+    network: Type.Optional(oneOf(NETWORKS, { description: 'Only assets on this network.' })),
   }),
-  response: { 200: successOf(assetPageSchema, 'One page.') },
+  response: { 200: successOf(assetPageSchema, 'A page of assets.') },
 }
 
 const register = {
   tags,
+  operationId: 'registerAsset',
   summary: 'Register a token',
   description:
-    'Makes an ERC-20 token known to you by its symbol. Symbol and decimals are read on chain, within bounds: 500,000 gas and ' +
-    '1,024 bytes for each call, a symbol of at most 64 bytes, at most 77 decimals. One that is known already is answered as it is.',
+    'Registers an ERC-20 token, so that you can name it by its symbol. The symbol and the decimals are read on chain, within limits: ' +
+    '500,000 gas and 1,024 bytes for each call, a symbol of at most 64 bytes, and at most 77 decimals. A token that is already known is ' +
+    'returned unchanged.',
   body: closedObject({
     network: networkSchema,
     environment: Type.Optional(environmentSchema),
-    contract_address: { ...addressSchema, examples: [TOKEN] },
+    contract_address: {
+      ...addressSchema,
+      description: `The ERC-20 contract. ${addressSchema.description}`,
+      examples: [TOKEN],
+    },
   }),
   response: {
-    200: successOf(assetSchema, 'The token was known already.'),
+    200: successOf(assetSchema, 'The token was already known.'),
     201: successOf(assetSchema, 'The token is registered.'),
   },
 }
 
 const remove = {
   tags,
-  summary: 'Remove an asset',
   operationId: 'removeAsset',
+  summary: 'Remove an asset',
   description:
-    'Removes a token that you registered: it cannot be named any more, and its balances are not read for you. Nothing happens on ' +
-    'chain, and its transactions stay readable. Removing it again gives the same answer; registering it again undoes it.',
+    'Removes a token that you registered. It can no longer be named, and its balances are no longer read for you. Nothing happens ' +
+    'on chain, and its transactions can still be read. Removing it again returns the same response. Registering it again undoes it.',
   params: closedObject({
     asset_id: Type.String({
-      description: 'The id as `GET /v1/assets` lists it, percent-encoded because it has a slash.',
+      description: 'The id of the asset as `GET /v1/assets` lists it. Percent-encode it, because it contains a slash.',
       examples: [`eip155:1/erc20:${TOKEN}`],
       maxLength: 128,
     }),
   }),
-  response: { 200: successOf(assetSchema, 'The asset, with `removed_at`.') },
+  response: { 200: successOf(assetSchema, 'The removed asset, with `removed_at`.') },
 }
 
 export function assetRoutes(ports: AssetRoutePorts): Routes {
@@ -160,7 +170,7 @@ export function assetRoutes(ports: AssetRoutePorts): Routes {
           scope: 'assets:write',
           idempotent: true,
           quotas: ['assets'],
-          refusals: { 503: 'No node of the network answers.' },
+          refusals: { 503: 'No node of the network is available.' },
         },
       },
       async (request, reply) => {
@@ -178,7 +188,7 @@ export function assetRoutes(ports: AssetRoutePorts): Routes {
       },
     )
 
-    const removeRefusals = { 409: 'The asset is not one that you registered, or transactions of it are pending.' }
+    const removeRefusals = { 409: 'You did not register the asset, or transactions of it are pending.' }
     app.delete(
       '/v1/assets/:asset_id',
       { schema: remove, config: { scope: 'assets:write', refusals: removeRefusals } },
@@ -202,7 +212,7 @@ function placeAfter(all: readonly PricedAsset[], cursor: string): number {
   throw ValidationFailed.field(
     'cursor',
     'invalid_cursor',
-    'cursor is of a list of other networks, or its asset was removed: leave it out to start anew.',
+    'cursor belongs to a list of other networks, or its asset was removed: omit it to start again.',
   )
 }
 

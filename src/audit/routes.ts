@@ -1,4 +1,4 @@
-/** The audit over HTTP: a tenant's own events, the newest checkpoint, and the proof of an event. */
+/** The audit over HTTP: the events of the tenant, the newest checkpoint, and the proof of an event. */
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
@@ -21,31 +21,34 @@ const config = { scope: 'audit:read' } as const
 
 const events = {
   tags,
-  summary: 'Read your events',
+  operationId: 'listAuditEvents',
+  summary: 'List your events',
   description:
-    'Every event of the tenant in the environment of the API key, in the order of the log, oldest first. Events of other tenants and of the other ' +
-    'environment are never shown. `data` is null where the key lacks the scope that guards it, which `needs_scope` names. Ask again with `after` ' +
-    'to go on; no event of yours is ever left out.',
+    'Lists every event of your tenant in the environment of the API key, in the order of the log, oldest first. Events of other ' +
+    'tenants and of the other environment are never included. `data` is null if the API key does not have the scope that ' +
+    '`needs_scope` names. Pass `next_after` as `after` to continue. No event of yours is skipped.',
   querystring: eventsQuery,
   response: { 200: successOf(eventPageSchema, 'A page of events.') },
 }
 
 const checkpoint = {
   tags,
-  summary: 'Read the newest checkpoint',
+  operationId: 'getAuditCheckpoint',
+  summary: 'Get the newest checkpoint',
   description:
-    'The newest signed head of the Merkle tree over the whole log. Keep the notes: of two of them anybody can later tell whether one history ' +
-    'continues the other.',
+    'Returns the newest signed head of the Merkle tree over the whole log. Keep the notes: with two of them anybody can verify that ' +
+    'the later log continues the earlier one.',
   response: { 200: successOf(checkpointSchema, 'The checkpoint.') },
 }
 
 const proof = {
   tags,
-  summary: 'Prove an event',
+  operationId: 'getAuditProof',
+  summary: 'Get the proof of an event',
   description:
-    'The proof that an event of yours stands in the log that the newest checkpoint signs. It holds the whole event, so the API key needs the scope that ' +
-    'guards its data. `data`, written with two spaces and a line feed at its ' +
-    'end (`jq .data`), is the file that `audit check` verifies offline.',
+    'Returns the proof that one of your events is in the log that the newest checkpoint signs. The proof contains the whole event, so ' +
+    'the API key needs the scope that guards its data. `data`, formatted with an indentation of two spaces and a final line feed ' +
+    '(`jq .data`), is the file that `audit check` verifies offline.',
   params: proofParams,
   response: { 200: successOf(proofSchema, 'The proof.') },
 }
@@ -57,7 +60,7 @@ export function auditRoutes({ readEvents, findEvent, checkpoints, proveEvent }: 
     if (found === undefined) throw new NotFound('event')
     const scope = missingScope(reader, found)
     if (scope === null) return
-    const message = `The proof holds the data of the event, which the scope ${scope} guards: use an API key that has it.`
+    const message = `The proof contains the data of the event, which requires the scope ${scope}: use an API key that has it.`
     throw new PermissionDenied('insufficient_scope', message)
   }
 
@@ -69,7 +72,7 @@ export function auditRoutes({ readEvents, findEvent, checkpoints, proveEvent }: 
     app.get('/v1/audit/checkpoint', { schema: checkpoint, config }, async () => {
       const newest = await checkpoints.newest()
       if (newest === null)
-        throw new NotFound('checkpoint', 'checkpoint_not_found', 'Nothing was signed yet: ask again in a while.')
+        throw new NotFound('checkpoint', 'checkpoint_not_found', 'No checkpoint has been signed yet: try again later.')
       const { size, root, note, takenAt } = newest
       return success({
         origin: note.slice(0, note.indexOf('\n')),

@@ -1,6 +1,6 @@
-/** What requests and answers about the audit look like on the wire. */
+/** Schemas of the requests and responses about the audit. */
 import { Type } from '@sinclair/typebox'
-import { closedObject, instantSchema, nullable } from '../http/schemas.ts'
+import { closedObject, instant, nullable } from '../http/schemas.ts'
 import type { EventPage } from './event-page.ts'
 import { PROOF_FORMAT, type Proof } from './proof/proof-file.ts'
 
@@ -8,7 +8,7 @@ const STREAM = 'wallet-wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 const HASH = '9f2b7f0c5d1e4a3b8c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3'
 
 const eventIdSchema = Type.String({
-  description: 'The id of an event: its stream and its version there. It survives an export and an import.',
+  description: 'The id of the event: its stream and its version in it. An export and import of the log keeps it.',
   pattern: '^evt_[a-z]+-[^\\s]+\\.[1-9][0-9]{0,9}$',
   maxLength: 300,
   examples: [`evt_${STREAM}.1`],
@@ -19,27 +19,42 @@ const eventIdSchema = Type.String({
 export const eventsQuery = closedObject({
   after: Type.Optional({
     ...eventIdSchema,
-    description: 'The `next_after` of the page before; without it the oldest event comes first.',
+    description: 'The `next_after` of the previous page. Omit it to start with the oldest event.',
   }),
   stream: Type.Optional(
-    Type.String({ maxLength: 300, description: 'Events of one stream alone.', examples: [STREAM] }),
+    Type.String({ maxLength: 300, description: 'Only events of this stream.', examples: [STREAM] }),
   ),
   type: Type.Optional(
-    Type.String({ maxLength: 100, description: 'Events of one type alone.', examples: ['WalletCreated'] }),
+    Type.String({ maxLength: 100, description: 'Only events of this type.', examples: ['WalletCreated'] }),
   ),
-  limit: Type.Integer({ minimum: 1, maximum: 1_000, default: 100, description: 'How many to return: 1 to 1,000.' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 1_000,
+    default: 100,
+    description: 'Maximum number of events to return, from 1 to 1,000.',
+  }),
 })
 
 const anyObject = (description: string, example: object) =>
   Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, description, examples: [example] })
 
-const streamVersion = Type.Integer({ description: 'Its place in its stream, from 1.', examples: [1] })
-const metadata = anyObject('Who did it and why.', { tenantId: 'acme', actor: 'apikey:key_01977b3e' })
-const data = anyObject('As it was recorded, in the schema of `schema_version`.', { type: 'hd', network: 'ethereum' })
+const streamVersion = Type.Integer({ description: 'The position of the event in its stream, from 1.', examples: [1] })
+const metadata = anyObject('Who caused the event, and by which request.', {
+  tenantId: 'acme',
+  actor: 'apikey:key_01977b3e',
+})
+const data = anyObject('The data as it was recorded, in the schema of `schema_version`.', {
+  type: 'hd',
+  network: 'ethereum',
+})
+const recorded_at = instant('When the event was recorded.')
 const hex = (description: string) => Type.String({ description, examples: [HASH] })
-const streamId = Type.String({ description: 'What it happened to.', examples: [STREAM] })
-const type = Type.String({ description: 'What happened.', examples: ['WalletRequested'] })
-const schemaVersion = Type.Integer({ description: 'Version of the schema of `data`.', examples: [2] })
+const streamId = Type.String({
+  description: 'The stream of the event: the resource that it belongs to.',
+  examples: [STREAM],
+})
+const type = Type.String({ description: 'The type of the event.', examples: ['WalletRequested'] })
+const schemaVersion = Type.Integer({ description: 'The version of the schema of `data`.', examples: [2] })
 
 export const eventPageSchema = Type.Unsafe<EventPage>(
   Type.Object({
@@ -53,61 +68,70 @@ export const eventPageSchema = Type.Unsafe<EventPage>(
         data: nullable(data),
         needs_scope: nullable(
           Type.String({
-            description: 'The scope that the API key lacks to see `data`; null where it is shown.',
+            description:
+              'The scope that is required to see `data`, if the API key does not have it. Null if `data` is included.',
             examples: [null],
           }),
         ),
         metadata,
-        recorded_at: instantSchema,
+        recorded_at,
         hash: hex(
-          'SHA-256 over the hash of the event before it in its stream, a line feed, and the canonical JSON of the event.',
+          'SHA-256 over the hash of the previous event of its stream, a line feed, and the canonical JSON of the event.',
         ),
       }),
+      { description: 'The events of this page, oldest first.' },
     ),
-    next_after: nullable(Type.String({ description: 'Ask for what comes after it.', examples: [`evt_${STREAM}.1`] })),
-    has_more: Type.Boolean({ description: 'Whether there is more now.', examples: [false] }),
+    next_after: nullable(
+      Type.String({ description: 'Pass it as `after` to get the next page.', examples: [`evt_${STREAM}.1`] }),
+    ),
+    has_more: Type.Boolean({ description: 'Whether there are more events now.', examples: [false] }),
   }),
 )
 
 const NOTE = `example.com/bursar\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n— example.com/bursar Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n`
 const note = Type.String({
-  description: 'The signed note: C2SP tlog-checkpoint, Ed25519. Keep it as it is.',
+  description: 'The signed note: C2SP tlog-checkpoint, Ed25519. Keep it unchanged.',
   examples: [NOTE],
 })
 
 export const checkpointSchema = Type.Object({
   origin: Type.String({
-    description: 'The name of the log, which is that of its key.',
+    description: 'The name of the log, which is the name of its key.',
     examples: ['example.com/bursar'],
   }),
-  size: Type.Integer({ description: 'How many events of the log it covers.', examples: [20_852_163] }),
+  size: Type.Integer({ description: 'How many events of the log the checkpoint covers.', examples: [20_852_163] }),
   root: Type.String({
-    description: 'Root of the Merkle tree over them (RFC 6962), base64.',
+    description: 'The root of the Merkle tree over these events (RFC 6962), in base64.',
     examples: ['CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I='],
   }),
   note,
-  taken_at: instantSchema,
+  taken_at: instant('When the checkpoint was taken.'),
 })
 
 export const proofParams = closedObject({ event_id: eventIdSchema })
 
-/** Its fields stand in the order of the file: what `audit check` reads is this object, written with two spaces. */
+/** The fields are in the order of the file: `audit check` reads this object, indented by two spaces. */
 export const proofSchema = Type.Unsafe<Proof>(
   Type.Object({
     format: Type.String({ description: 'The format of the proof.', examples: [PROOF_FORMAT] }),
     event_id: eventIdSchema,
-    event: Type.Object({
-      stream_id: streamId,
-      stream_version: streamVersion,
-      type,
-      schema_version: schemaVersion,
-      data,
-      metadata,
-      recorded_at: instantSchema,
+    event: Type.Object(
+      {
+        stream_id: streamId,
+        stream_version: streamVersion,
+        type,
+        schema_version: schemaVersion,
+        data,
+        metadata,
+        recorded_at,
+      },
+      { description: 'The event, without its hash.' },
+    ),
+    previous_hash: hex('The hash of the previous event of its stream. Empty for the first event.'),
+    leaf_index: Type.Integer({ description: 'The position of the event in the log, from 0.', examples: [4_711] }),
+    path: Type.Array(hex('The hash of a sibling on the path to the root.'), {
+      description: 'The hashes of the siblings on the path to the root, nearest first.',
     }),
-    previous_hash: hex('Hash of the event before it in its stream; empty for the first one.'),
-    leaf_index: Type.Integer({ description: 'Its place in the log, from 0.', examples: [4_711] }),
-    path: Type.Array(hex('A hash beside the way to the root.'), { description: 'The nearest sibling first.' }),
     checkpoint: note,
   }),
 )

@@ -1,38 +1,35 @@
-/** Reading balances: parse, call, reply. */
+/** Reads balances: parse, call, reply. */
 import { Type } from '@sinclair/typebox'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
-import { closedObject, idSchema, instantSchema, networkSchema, nullable, oneOf } from '../http/schemas.ts'
+import { closedObject, idSchema, instant, networkSchema, nullable, oneOf } from '../http/schemas.ts'
 import type { ReadBalance } from './read-balance.ts'
 
 const amountOut = (description: string, example: string) => Type.String({ description, examples: [example] })
 
 const balanceFields = {
-  balance: amountOut('What the address holds, in whole units of the asset.', '1.5'),
-  currency: Type.String({ description: 'Symbol of the asset.', examples: ['ETH'] }),
+  balance: amountOut('The balance of the address, in whole units of the asset.', '1.5'),
+  currency: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
   usd_value: nullable(
-    amountOut(
-      'US dollars and cents, rounded half up; null when no price is known or for a time that is past.',
-      '4518.52',
-    ),
+    amountOut('The value in US dollars, rounded half up to cents. Null if no price is known, or with `at`.', '4518.52'),
   ),
   updated_at: Type.String({
-    description: 'When the balance was last seen to change.',
+    description: 'When the last change of the balance was observed.',
     examples: ['2026-01-31T12:00:00.000Z'],
   }),
   network: networkSchema,
-  decimals: Type.Integer({ examples: [18] }),
-  contract_address: nullable(Type.String({ description: 'Null for the native currency.' })),
+  decimals: Type.Integer({ description: 'How many decimals the asset has.', examples: [18] }),
+  contract_address: nullable(Type.String({ description: 'The token contract. Null for the native currency.' })),
   available: nullable(
-    amountOut('The balance less what pending transactions hold back; null for a time that is past.', '1.4'),
+    amountOut('The balance minus the amount that pending transactions reserve. Null with `at`.', '1.4'),
   ),
   pending_out: nullable(
-    amountOut('What pending transactions hold back, gas included; null for a time that is past.', '0.1'),
+    amountOut('The amount that pending transactions reserve, including gas. Null with `at`.', '0.1'),
   ),
-  block_number: Type.Integer({ description: 'The block in which the balance was seen.', examples: [19000000] }),
+  block_number: Type.Integer({ description: 'The block in which the balance was observed.', examples: [19000000] }),
   stale_since: Type.Optional(
     Type.String({
-      description: 'Only when the contract of the token cannot be read: the balance may be out of date since then.',
+      description: 'Present only if the token contract cannot be read: the balance may be out of date since this time.',
       examples: ['2026-01-31T12:00:00.000Z'],
     }),
   ),
@@ -40,37 +37,43 @@ const balanceFields = {
 
 const balance = {
   tags: ['Wallets'],
-  summary: 'Read a balance',
+  operationId: 'getWalletBalance',
+  summary: 'Get a balance',
   description:
-    'What a wallet holds, as of the newest block that changed it: deposits show without any action. An archived wallet is told like ' +
-    'any other. With `at`, the balance as it was known at that time; before the first observation there is none (404 ' +
-    '`balance_not_observed`).',
-  params: closedObject({ wallet_id: idSchema('wallet', 'The wallet.') }),
+    'Returns the balance of a wallet as of the newest block that changed it. Deposits are included without any action. Archived ' +
+    'wallets are included too. With `at`, returns the balance that was known at that time; for a time before the first observation ' +
+    'the response is 404 `balance_not_observed`.',
+  params: closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') }),
   querystring: closedObject({
     asset: Type.Optional(
       Type.String({
-        description: 'A symbol, a contract address or an asset id. The native currency unless it is given.',
+        description: 'A symbol, a contract address or an asset id. The default is the native currency.',
         minLength: 1,
         maxLength: 128,
         examples: ['USDC'],
       }),
     ),
     include: Type.Optional(
-      oneOf(['tokens'], { description: '`tokens`: tell every asset that you may name, in `assets`.' }),
+      oneOf(['tokens'], { description: '`tokens`: also return every asset that you can name, in `assets`.' }),
     ),
-    at: Type.Optional({ ...instantSchema, description: 'A time in the past.' }),
+    at: Type.Optional(instant('A time in the past.')),
   }),
   response: {
     200: successOf(
-      Type.Object({ ...balanceFields, assets: Type.Optional(Type.Array(Type.Object(balanceFields))) }),
+      Type.Object({
+        ...balanceFields,
+        assets: Type.Optional(
+          Type.Array(Type.Object(balanceFields), { description: 'Every asset, with `include=tokens`.' }),
+        ),
+      }),
       'The balance.',
     ),
   },
 }
 
 const refusals = {
-  409: 'The symbol names several assets, or the wallet has no address yet.',
-  503: 'The first look at the wallet is still to come, and no node answers.',
+  409: 'Several assets have the symbol, or the wallet has no address yet.',
+  503: 'The wallet has not been observed yet, and no node is available.',
 }
 
 export function balanceRoutes({ readBalance }: { readonly readBalance: ReadBalance }): Routes {

@@ -131,7 +131,7 @@ async function settle(batch: readonly Pending[], error: DatabaseError): Promise<
     const tries = Math.max(...batch.map((pending) => pending.tries)) + 1
     for (const pending of batch) pending.tries = tries
     if (tries > MAX_TRIES) {
-      const message = 'The database does not answer: try again.'
+      const message = 'The database is not available: try again.'
       rejectAll(batch, new Unavailable('database_unavailable', message, { cause: error }))
       return []
     }

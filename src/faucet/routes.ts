@@ -1,4 +1,4 @@
-/** `POST /v1/sandbox/faucet`: play money for the local chains. The route exists in the sandbox only. */
+/** `POST /v1/sandbox/faucet`: test funds for the local chains. The route exists in the sandbox only. */
 import { Type } from '@sinclair/typebox'
 import type { Pool } from 'pg'
 import { parseRecipient } from '../chain/address.ts'
@@ -19,14 +19,20 @@ const DEFAULT_AMOUNT = '10'
 
 const faucet = {
   tags: ['Sandbox'],
-  summary: 'Get play money',
+  operationId: 'requestFaucetFunds',
+  summary: 'Request test funds',
   description:
-    'Pays an address on a local chain and answers once the payment is in a block, so that the balance shows it.',
+    'Sends test funds to an address on a local chain. The response is sent when the payment is in a block, so that the balance ' +
+    'includes it. Available in the sandbox only.',
   body: closedObject({
     address: addressSchema,
     network: networkSchema,
     asset: Type.Optional(
-      Type.String({ description: 'The native currency unless it is named.', maxLength: 64, examples: ['ETH'] }),
+      Type.String({
+        description: 'The symbol or contract address of the asset. The default is the native currency.',
+        maxLength: 64,
+        examples: ['ETH'],
+      }),
     ),
     amount: Type.Optional({ ...amountSchema, default: DEFAULT_AMOUNT, examples: [DEFAULT_AMOUNT] }),
   }),
@@ -35,12 +41,15 @@ const faucet = {
       Type.Object({
         transaction_id: idSchema(
           'transaction',
-          'The payment. It belongs to the faucet, so only its hash can be looked up.',
+          'The id of the payment. It belongs to the faucet: look it up by its hash.',
         ),
-        hash: Type.String({ examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'] }),
+        hash: Type.String({
+          description: 'The hash of the transaction.',
+          examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
+        }),
         address: addressSchema,
         network: networkSchema,
-        asset: Type.String({ examples: ['ETH'] }),
+        asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
         amount: amountSchema,
       }),
       'The payment is in a block.',
@@ -80,7 +89,7 @@ export function faucetRoutes({ pool, requestTransfer, reads }: FaucetPorts): Rou
         if (hash === null || !['mined', 'confirmed'].includes(state)) {
           throw new Unavailable(
             'faucet_slow',
-            `The payment ${transactionId} is not in a block yet: it goes on, look at the balance.`,
+            `The payment ${transactionId} is not in a block yet. It continues: check the balance later.`,
           )
         }
         return reply.code(201).send(

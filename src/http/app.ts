@@ -18,6 +18,7 @@ import { readJsonBody } from './json-body.ts'
 import type { Metrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
 import { addOperations } from './operations.ts'
+import { MAX_PARAM_LENGTH } from './path-limits.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import type { App, Routes } from './request.ts'
@@ -110,7 +111,7 @@ function serverOptions({ settings, logger, newId }: AppParts): FastifyHttpOption
     ...connectionOptions(settings.connections),
     // While the process stops, requests on open connections are still answered; the connections close after them.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 256 },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: (error, request, reply) => replyWithError(error, request, reply),
     clientErrorHandler: clientErrorHandler(newId),
   }

@@ -31,7 +31,7 @@ export function environmentOf(caller: Caller, requested: Environment | undefined
   if (requested !== undefined && requested !== caller.environment) {
     throw new PermissionDenied(
       'environment_mismatch',
-      `This API key is for ${caller.environment} and the request names ${requested}: use a key for ${requested}.`,
+      `The API key is for ${caller.environment} but the request names ${requested}: use a key for ${requested}.`,
     )
   }
   return caller.environment

@@ -1,4 +1,4 @@
-/** Answers what is too broken to become a request: bytes that are not HTTP, headers without end, a client too slow. */
+/** Answers connections that never become a request: bytes that are not HTTP, headers that are too large, a client that is too slow. */
 
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,10 +8,10 @@ import { errorBody } from './envelope.ts'
 import { statusOf } from './error-status.ts'
 
 const REFUSALS: Readonly<Record<string, { readonly code: string; readonly message: string }>> = {
-  HPE_HEADER_OVERFLOW: { code: 'headers_too_large', message: 'The headers are larger than this service takes.' },
-  ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', message: 'The request did not arrive in time.' },
+  HPE_HEADER_OVERFLOW: { code: 'headers_too_large', message: 'The request headers are too large.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', message: 'The request timed out before it was complete.' },
 }
-const MALFORMED = { code: 'malformed_request', message: 'This is not a valid HTTP/1.1 request.' }
+const MALFORMED = { code: 'malformed_request', message: 'The request is not valid HTTP/1.1.' }
 
 export function clientErrorHandler(newId: NewId): (error: ConnectionError, socket: Socket) => void {
   return (error, socket) => {

@@ -1,4 +1,4 @@
-/** The two shapes that every answer has: a success with its data, or an error with all that is wrong. */
+/** The two shapes of a response body: a success with its data, or an error with every item that is wrong. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { ErrorItem } from '../core/errors.ts'
 
@@ -6,7 +6,7 @@ export type Success<Data> = { readonly status: 'success'; readonly data: Data }
 
 export type ErrorBody = {
   readonly status: 'error'
-  /** A summary; the items say it field by field. */
+  /** A summary of the items. */
   readonly message: string
   readonly errors: readonly ErrorItem[]
   readonly request_id: string
@@ -23,11 +23,12 @@ export function successOf<Data extends TSchema>(data: Data, description: string)
 
 /**
  * @param items at least one
- * @param summary said of several items; one item speaks for itself
+ * @param summary the message for several items; with one item, its own message is used
  */
 export function errorBody(items: readonly ErrorItem[], requestId: string, summary?: string): ErrorBody {
   const [first] = items
-  const several = summary ?? `${items.length} things are wrong with this request.`
+  const noun = items.every(({ field }) => field !== undefined) ? 'invalid fields' : 'errors'
+  const several = summary ?? `The request has ${items.length} ${noun}.`
   return {
     status: 'error',
     message: items.length === 1 && first ? first.message : several,

@@ -1,7 +1,7 @@
-/** Refusals that exist only because requests come over HTTP. Their statuses stand in error-status.ts. */
+/** Errors that exist only because requests arrive over HTTP. Their statuses are in error-status.ts. */
 import { BursarError, type ErrorItem } from '../core/errors.ts'
 
-/** The request cannot be read at all: it did not get as far as its fields. */
+/** The request cannot be read, so its fields were not checked. */
 export class RequestRefused extends BursarError {
   override readonly type = 'validation_error'
   override readonly code: string
@@ -12,17 +12,17 @@ export class RequestRefused extends BursarError {
   }
 }
 
-/** The path exists, the method on it does not. */
+/** The path exists, but not with this method. */
 export class MethodNotAllowed extends BursarError {
   override readonly type = 'not_found'
   override readonly code = 'method_not_allowed'
 
   constructor(method: string, allowed: readonly string[]) {
-    super(`${method} is not offered here: this path takes ${allowed.join(', ')}.`)
+    super(`The method ${method} is not allowed on this path: use ${allowed.join(', ')}.`)
   }
 }
 
-/** Nobody we know: no key, or one that is unknown, expired or revoked; which of these is not told. */
+/** There is no key, or it is unknown, expired or revoked. The response does not say which. */
 export class AuthenticationFailed extends BursarError {
   override readonly type = 'authentication_error'
   override readonly code: 'api_key_missing' | 'api_key_invalid'
@@ -30,8 +30,8 @@ export class AuthenticationFailed extends BursarError {
   constructor(code: 'api_key_missing' | 'api_key_invalid') {
     super(
       code === 'api_key_missing'
-        ? 'An API key is needed: send it as "Authorization: Bearer <API_KEY>".'
-        : 'This API key is not valid: it is unknown, expired or revoked.',
+        ? 'An API key is required: send it as "Authorization: Bearer <API_KEY>".'
+        : 'The API key is invalid: it is unknown, expired or revoked.',
     )
     this.code = code
   }
@@ -44,7 +44,7 @@ export class ScopeMissing extends BursarError {
   readonly scope: string
 
   constructor(scope: string) {
-    super(`This API key lacks the scope ${scope}: use a key that has it.`)
+    super(`The API key does not have the scope ${scope}: use a key that has it.`)
     this.scope = scope
   }
 }
@@ -62,7 +62,7 @@ export class RateLimited extends BursarError {
   }
 }
 
-/** Something that this process needs does not work now. */
+/** A dependency of this process is not working. */
 export class NotReady extends BursarError {
   override readonly type = 'unavailable'
   override readonly code = 'not_ready'

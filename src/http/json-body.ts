@@ -27,7 +27,8 @@ type Problem = { readonly code: string; readonly rule: string; readonly path: (s
  */
 export function readJsonBody(body: Buffer, maxValues: () => number = () => DEFAULT_BODY.values): unknown {
   if (body.length === 0) return undefined
-  if (!isUtf8(body)) throw new RequestRefused('malformed_json', 'The body is not valid UTF-8, as JSON must be.')
+  if (!isUtf8(body))
+    throw new RequestRefused('malformed_json', 'The body is not valid UTF-8: JSON must be encoded as UTF-8.')
   const { values, members } = shapeOf(body)
   if (values > DEFAULT_BODY.values) requireFewValues(values, maxValues())
   const text = body.toString('utf8')
@@ -45,7 +46,7 @@ export function readJsonBody(body: Buffer, maxValues: () => number = () => DEFAU
 
 function requireFewValues(values: number, most: number): void {
   if (values <= most) return
-  const message = `The body has ${values} values, and at most ${most} are taken here: send less in one request.`
+  const message = `The body has ${values} values and the limit is ${most}: send a smaller request.`
   throw new ValidationFailed([{ code: 'too_many_values', message }])
 }
 
@@ -65,7 +66,7 @@ function parse(text: string): unknown {
  */
 function namedTwice(): ValidationFailed {
   return new ValidationFailed([
-    { code: 'duplicate_field', message: 'The body has a field twice: send each field once.' },
+    { code: 'duplicate_field', message: 'The body contains the same field twice: send each field once.' },
   ])
 }
 
@@ -101,7 +102,7 @@ function inspectObject(members: object, depth: number, escapes: boolean): Proble
   for (const name of names) {
     const member: unknown = (members as Record<string, unknown>)[name]
     if (name === '__proto__' || (name === 'constructor' && isObject(member) && Object.hasOwn(member, 'prototype'))) {
-      return { code: 'unknown_field', rule: 'is not a name that a request may use.', path: [name] }
+      return { code: 'unknown_field', rule: 'is not an allowed field name.', path: [name] }
     }
     const problem = (escapes ? inspectText(name) : null) ?? inspect(member, depth + 1, escapes)
     if (problem !== null) return within(name, problem)

@@ -1,46 +1,46 @@
-/** What a reader of the reference needs once, before the calls. Markdown. */
+/** The introduction of the API reference. Markdown. */
 export const REFERENCE_INTRODUCTION = `
 Wallets, transfers, balances and NFTs on Ethereum, Polygon and BNB Smart Chain. A request has at most one effect on chain,
-and nothing that was accepted is lost.
+and no accepted request is lost.
 
 ## Authentication
 
 Send an API key with every request: \`Authorization: Bearer <API_KEY>\`. A key belongs to one tenant and one environment
-and never sees what belongs to another.
+and cannot access the data of another.
 
-## Answers
+## Responses
 
-A success is \`{"status": "success", "data": …}\`. A refusal is \`{"status": "error", "message", "errors": […], "request_id"}\`;
-\`errors\` lists everything that is wrong, with the \`field\` and a stable \`code\`. Every answer carries \`X-Request-Id\`, which
-echoes yours if you send one.
+A success has the body \`{"status": "success", "data": …}\`. An error has the body
+\`{"status": "error", "message", "errors": […], "request_id"}\`. \`errors\` lists every error with its \`field\` and a stable \`code\`.
+Every response has the header \`X-Request-Id\`. If you send one, it is returned unchanged.
 
 ## Amounts, addresses, times
 
-Amounts are decimal strings in whole units of the asset, such as \`"1.5"\`; nothing is ever rounded. Addresses are answered with
+Amounts are decimal strings in whole units of the asset, such as \`"1.5"\`. They are never rounded. Addresses are returned with
 an EIP-55 checksum. Times are ISO 8601 in UTC with milliseconds.
 
-## Doing things once
+## Idempotent requests
 
-Send an \`Idempotency-Key\` with a POST that creates or spends, and repeat the request as often as the network makes you:
-it has one effect, and every repetition gives the same resource with \`Idempotency-Replayed: true\`.
+Send an \`Idempotency-Key\` with each request that creates or spends, and repeat the request after a timeout or a lost connection.
+It has one effect. Each repetition returns the same resource with \`Idempotency-Replayed: true\`. Keys never expire.
 
 ## Waiting
 
-Work on chain goes on after the answer. \`Prefer: wait=10\` asks to wait up to ten seconds for it (at most 60), and
-\`Prefer: respond-async\` not to wait; \`Preference-Applied\` says what was followed.
+Work on chain continues after the response. With \`Prefer: wait=10\` the response waits up to 10 seconds for it (at most 60). With
+\`Prefer: respond-async\` it does not wait. \`Preference-Applied\` says which preference was applied.
 
 ## Lists
 
-Newest first. \`limit\` takes 1 to 100; pass \`next_cursor\` back as \`cursor\` while \`has_more\` is true. A cursor stays valid while
-rows are added.
+Lists are sorted from newest to oldest. \`limit\` is 1 to 100. While \`has_more\` is true, pass \`next_cursor\` as \`cursor\` to get the
+next page. A cursor stays valid while rows are added.
 
 ## Limits
 
-A body may have 64 KiB and 2,048 values (objects, lists, texts, numbers, at every depth); routes that take more say so. A larger
-one is answered with 413 \`body_too_large\` or 422 \`too_many_values\`.
+A body may have 64 KiB and 2,048 values (objects, arrays, strings, numbers, booleans and nulls, at every depth). Operations with
+other limits say so. A larger body is refused with 413 \`body_too_large\` or 422 \`too_many_values\`.
 
-\`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` tell where your key stands, or your address where no key
-is needed; a 429 carries \`Retry-After\` where waiting helps. A tenant has quotas besides: a 429 with a code such as
-\`quota_wallets\` has the limit, what is used and what remains in its \`details\`, and the three headers speak of that quota.
-\`GET /v1/quotas\` lists them all. Nothing was recorded.
+\`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` report the rate limit of your API key, or of your IP address where
+no key is needed. A 429 has \`Retry-After\` where waiting helps. A tenant also has quotas. A 429 with a code such as \`quota_wallets\`
+has the limit, the usage and the rest in its \`details\`, and the three headers report that quota. \`GET /v1/quotas\` lists all
+quotas. A request that is refused with 429 has no effect.
 `.trim()

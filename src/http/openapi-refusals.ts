@@ -1,4 +1,4 @@
-/** How each refusal looks in the reference: one shared response for each status, with an example of ours. */
+/** The error responses in the API reference: one shared response for each status, with an example. */
 import type { ErrorItem } from '../core/errors.ts'
 import { errorBody } from './envelope.ts'
 import { ERROR_TYPES, statusOf } from './error-status.ts'
@@ -8,75 +8,87 @@ const text = (description: string, examples: string[]) => ({ type: 'string', des
 export const COMPONENT_SCHEMAS = {
   Error: {
     type: 'object',
-    description: 'The shape of every refusal.',
+    description: 'The body of every error response.',
     required: ['status', 'message', 'errors', 'request_id'],
     properties: {
-      status: { type: 'string', const: 'error' },
-      message: text('A summary.', ['network must be one of ethereum, polygon, binance.']),
+      status: { type: 'string', const: 'error', description: 'Always `error`.' },
+      message: text('A summary of the errors.', ['network must be one of ethereum, polygon, binance.']),
       errors: {
         type: 'array',
-        description: 'All that is wrong, not only the first thing.',
+        description: 'Every error that was found, not only the first one.',
         items: { $ref: '#/components/schemas/ErrorItem' },
       },
-      request_id: text('Quote it when you ask about this request.', ['req_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11']),
+      request_id: text('The id of the request. Quote it when you report a problem.', [
+        'req_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11',
+      ]),
     },
   },
   ErrorItem: {
     type: 'object',
     required: ['type', 'message'],
     properties: {
-      type: { type: 'string', enum: ERROR_TYPES, description: 'The kind of refusal.' },
-      message: text('What is wrong and what the rule is.', ['network must be one of ethereum, polygon, binance.']),
-      field: text('The request field at fault.', ['network', 'metadata.image', 'items[2].to']),
-      code: text('Finer than the type, and as stable.', ['not_allowed']),
-      details: { type: 'object', description: 'Figures that belong to the refusal.', additionalProperties: true },
+      type: { type: 'string', enum: ERROR_TYPES, description: 'The kind of error.' },
+      message: text('What is wrong and how to fix it. For people: do not parse it.', [
+        'network must be one of ethereum, polygon, binance.',
+      ]),
+      field: text('The request field that caused the error.', ['network', 'metadata.image', 'items[2].to']),
+      code: text('A stable code, more specific than `type`. Branch on it.', ['not_allowed']),
+      details: {
+        type: 'object',
+        description: 'More data about the error, such as amounts or limits.',
+        additionalProperties: true,
+      },
     },
   },
 } as const
 
 const SHARED: readonly { readonly description: string; readonly item: ErrorItem }[] = [
   {
-    description: 'The request cannot be read: the body is not JSON.',
+    description: 'The request cannot be read, for example because the body is not JSON.',
     item: { type: 'validation_error', code: 'malformed_json', message: 'The body is not valid JSON, at position 17.' },
   },
   {
-    description: 'No API key, or one that is unknown, expired or revoked.',
+    description: 'The API key is missing, unknown, expired or revoked.',
     item: {
       type: 'authentication_error',
       code: 'api_key_invalid',
-      message: 'This API key is not valid: it is unknown, expired or revoked.',
+      message: 'The API key is invalid: it is unknown, expired or revoked.',
     },
   },
   {
-    description: 'The key lacks the scope, or is for the other environment.',
+    description: 'The API key does not have the required scope, or is for the other environment.',
     item: {
       type: 'permission_error',
       code: 'environment_mismatch',
-      message: 'This API key is for testnet and the request names mainnet: use a key for mainnet.',
+      message: 'The API key is for testnet but the request names mainnet: use a key for mainnet.',
     },
   },
   {
-    description: 'There is no such thing here, or it belongs to somebody else.',
+    description: 'The resource does not exist, or belongs to another tenant.',
     item: { type: 'not_found', code: 'wallet_not_found', message: 'No such wallet.' },
   },
   {
-    description: 'The resource is in a state that does not allow this.',
-    item: { type: 'conflict', code: 'conflict', message: 'The state of the resource does not allow this.' },
+    description: 'The state of the resource does not allow the request.',
+    item: { type: 'conflict', code: 'conflict', message: 'The state of the resource does not allow the request.' },
   },
   {
-    description: 'It was here, and is gone for good.',
-    item: { type: 'not_found', code: 'export_expired', message: 'The exported key was kept for an hour and is gone.' },
-  },
-  {
-    description: 'The body has more bytes than the route takes.',
+    description: 'The resource existed and is permanently deleted.',
     item: {
-      type: 'validation_error',
-      code: 'body_too_large',
-      message: 'The body is larger than the 65536 bytes that are taken here: send less in one request.',
+      type: 'not_found',
+      code: 'export_expired',
+      message: 'The file of the export was deleted after an hour: request a new export.',
     },
   },
   {
-    description: 'The body is not JSON by its content type.',
+    description: 'The body is larger than the limit of the operation.',
+    item: {
+      type: 'validation_error',
+      code: 'body_too_large',
+      message: 'The body is larger than the limit of 65536 bytes: send a smaller request.',
+    },
+  },
+  {
+    description: 'The content type of the body is not JSON.',
     item: {
       type: 'validation_error',
       code: 'unsupported_media_type',
@@ -84,7 +96,7 @@ const SHARED: readonly { readonly description: string; readonly item: ErrorItem 
     },
   },
   {
-    description: 'Fields that break a rule, all of them listed.',
+    description: 'One or more fields are invalid. `errors` lists all of them.',
     item: {
       type: 'validation_error',
       code: 'not_allowed',
@@ -93,16 +105,21 @@ const SHARED: readonly { readonly description: string; readonly item: ErrorItem 
     },
   },
   {
-    description: 'Too many requests: `Retry-After` says when to come back.',
+    description:
+      'Too many requests, or a quota is used up. `Retry-After` says how many seconds to wait, where waiting helps.',
     item: { type: 'rate_limit_error', code: 'rate_limit_exceeded', message: 'Too many requests: try again in 1 s.' },
   },
   {
-    description: 'Something failed on our side.',
-    item: { type: 'internal_error', code: 'internal_error', message: 'Something failed on our side.' },
+    description: 'An internal error occurred. You can safely retry with the same Idempotency-Key.',
+    item: {
+      type: 'internal_error',
+      code: 'internal_error',
+      message: 'An internal error occurred. You can safely retry the request with the same Idempotency-Key.',
+    },
   },
   {
-    description: 'Something that this needs is down. Nothing happened; try again.',
-    item: { type: 'unavailable', code: 'database_unavailable', message: 'The database does not answer: try again.' },
+    description: 'A dependency is not available. The request had no effect: try again.',
+    item: { type: 'unavailable', code: 'database_unavailable', message: 'The database is not available: try again.' },
   },
 ]
 
@@ -122,7 +139,7 @@ export const COMPONENT_RESPONSES: Readonly<Record<string, { description: string;
     ]),
   )
 
-/** The statuses that a route can refuse with; a text where the route says more than the shared description. */
+/** The error statuses of a route; a text where the route adds to the shared description. */
 export function refusalStatuses(route: {
   readonly authenticated: boolean
   readonly limited: boolean

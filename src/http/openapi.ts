@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the schemas that the routes validate and serialise with, so that it cannot drift.
- * Adds what routes need not repeat: security, the common headers, the refusals of each status, whole examples.
+ * The OpenAPI 3.1 document, made from the schemas that validate requests and serialise responses, so that it cannot drift.
+ * Adds what routes need not repeat: security, common headers, the error responses of each status, complete examples.
  */
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
@@ -26,27 +26,30 @@ type Description = {
   paths?: Record<string, Partial<Record<(typeof OPERATION_METHODS)[number], Operation>>>
 }
 
-/** In the order in which a reader needs them. Groups that are not named here follow. */
+/** In the order in which a reader needs them. */
 const TAGS = [
-  { name: 'Wallets', description: 'Keys that we hold, and addresses that we watch.' },
-  { name: 'Transactions', description: 'Sending, and what became of it.' },
-  { name: 'Signing', description: 'Messages and typed data, signed with the key of a wallet.' },
-  { name: 'Assets', description: 'What transfers and balances can name.' },
-  { name: 'NFT', description: 'Collections, tokens and what they stand for.' },
-  { name: 'Recovery', description: 'The shares of mpc wallets: refreshed, and repaired when one is lost.' },
-  { name: 'Quotas', description: 'How much a tenant may have, and what is left.' },
-  { name: 'Sandbox', description: 'Play money for the local chains. Only there.' },
-  { name: 'Operations', description: 'For those who run the service. No key is needed.' },
+  { name: 'Wallets', description: 'Create wallets, watch addresses and read balances.' },
+  { name: 'Transactions', description: 'Send transfers and follow transactions.' },
+  { name: 'Signing', description: 'Sign messages and typed data with the key of a wallet.' },
+  { name: 'Assets', description: 'The currencies and tokens that transfers and balances can name.' },
+  { name: 'NFT', description: 'Create collections, mint tokens and transfer them.' },
+  { name: 'Recovery', description: 'Export keys of hd wallets, and refresh or recover the key shares of mpc wallets.' },
+  { name: 'Audit', description: 'Read your events in the event log and prove them.' },
+  { name: 'Quotas', description: 'The limits of your tenant and what is in use.' },
+  { name: 'Sandbox', description: 'Test funds for the local chains. Available in the sandbox only.' },
+  { name: 'Operations', description: 'Health checks and metrics for operators. No API key is needed.' },
 ]
 
-// Headers have no examples: the try-it form would send them, and a second try would meet the key of the first.
+// No examples: the try-it form would send them, and a second attempt would reuse the key of the first.
 const IDEMPOTENCY_KEY = Type.String({
   description:
-    'Any 1 to 255 visible ASCII characters of your own, such as `invoice-2026-0042`. The same key with the same body ' +
-    'always gives the same resource, with `Idempotency-Replayed: true`; with another body it is refused.',
+    'A unique key of 1 to 255 visible ASCII characters, such as `invoice-2026-0042`. A repeated request with the same key and ' +
+    'the same body returns the same resource with `Idempotency-Replayed: true`. The same key with another body is refused ' +
+    'with 422 `idempotency_key_reused`. Keys never expire.',
 })
 
-const PREFER = '`wait=10` waits up to ten seconds, at most 60; `respond-async` does not wait (RFC 7240).'
+const PREFER =
+  'How long to wait for the result (RFC 7240): `wait=10` waits up to 10 seconds, at most 60; `respond-async` does not wait.'
 
 /** Adds the document at `/openapi.json`. Has to be called before the routes are added. */
 export async function addOpenApi(
@@ -65,7 +68,9 @@ export async function addOpenApi(
       servers: [{ url: '/', description: 'This server' }],
       tags: TAGS,
       components: {
-        securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+        securitySchemes: {
+          apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, sent as a bearer token.' },
+        },
       },
     },
     convertConstToEnum: false,
@@ -86,13 +91,13 @@ export async function addOpenApi(
   })
 }
 
-/** What a route's settings mean, said in the terms of its schema. */
+/** Adds what a route's settings mean to its schema. */
 function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   if (schema.hide) return schema
   const { scope = 'public', limited = false, idempotent = false, waits, body, refusals = {} } = route.config ?? {}
-  const waiting = waits === undefined ? undefined : `Waits ${waits}; \`Prefer\` asks for more or less.`
-  const room = body === undefined ? undefined : `The body may have ${sizeOf(body)} and ${body.values} values.`
-  const notes = [schema.description, waiting, room, scope === 'public' ? undefined : `Needs the scope \`${scope}\`.`]
+  const waiting = waits === undefined ? undefined : `Waits ${waits}. Use \`Prefer\` to change this.`
+  const room = body === undefined ? undefined : `The limit of the body is ${sizeOf(body)} and ${body.values} values.`
+  const notes = [schema.description, waiting, room, scope === 'public' ? undefined : `Requires the scope \`${scope}\`.`]
   const headers = {
     ...(idempotent ? { 'Idempotency-Key': Type.Optional(IDEMPOTENCY_KEY) } : {}),
     ...(waits === undefined ? {} : { Prefer: Type.Optional(Type.String({ description: PREFER })) }),
@@ -100,7 +105,6 @@ function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   return {
     ...schema,
     ...(schema.querystring === undefined ? {} : { querystring: asSent(schema.querystring) }),
-    operationId: schema.operationId ?? camelCase(schema.summary ?? ''),
     description: notes.filter((note) => note !== undefined).join('\n\n'),
     ...(Object.keys(headers).length === 0 ? {} : { headers: Type.Object(headers) }),
     security: scope === 'public' ? [] : [{ apiKey: [] }],
@@ -118,11 +122,11 @@ function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
 
 function sizeOf({ bytes }: BodyLimits): string {
   return bytes === Number.POSITIVE_INFINITY
-    ? 'as many bytes as the service takes (1 MiB unless it is set)'
+    ? 'the size that `BODY_LIMIT_BYTES` sets (1 MiB by default)'
     : `${bytes / 1_024} KiB`
 }
 
-/** To a sender, what has a default is optional; to the route, which reads after defaults are filled in, it is always there. */
+/** A parameter with a default is optional for the caller, but always present for the route, which reads after defaults are filled in. */
 function asSent(schema: unknown): unknown {
   const {
     required = [],
@@ -169,11 +173,4 @@ function addExample(media: Media): void {
   if (media.example !== undefined || media.examples !== undefined || media.schema === undefined) return
   const example = exampleOf(media.schema)
   if (example !== undefined) media.example = example
-}
-
-function camelCase(words: string): string {
-  return words
-    .replace(/[^A-Za-z0-9 ]/g, '')
-    .toLowerCase()
-    .replace(/ +([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase())
 }

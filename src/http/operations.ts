@@ -16,48 +16,59 @@ const config = { scope: 'public' } as const
 
 const alive = {
   tags,
-  summary: 'Is the process alive?',
-  description: 'Answers as long as the process can answer anything; looks at nothing else.',
-  response: { 200: successOf(Type.Object({ alive: Type.Literal(true) }), 'The process lives.') },
+  operationId: 'getHealth',
+  summary: 'Get liveness',
+  description: 'Returns 200 while the process can answer requests. Checks nothing else.',
+  response: {
+    200: successOf(
+      Type.Object({ alive: Type.Literal(true, { description: 'Always true.' }) }),
+      'The process is alive.',
+    ),
+  },
 }
 
 const ready = {
   tags,
-  summary: 'Can the process do its work?',
+  operationId: 'getReadiness',
+  summary: 'Get readiness',
   description:
-    'Checks what the process needs, each within two seconds. 503 lists what does not work and why. A `warning` needs an operator and not ' +
-    'another process: requests are still answered, so it comes with 200 and `degraded`. `log_readers` has one while a database ' +
-    'transaction, in any database of the server, has been open for more than 30 s: what was accepted since is taken up late.',
+    'Checks each dependency of the process, each within two seconds. A 503 lists the checks that failed and why. A `warning` needs ' +
+    'the attention of an operator, but requests are still answered, so the response is 200 with `degraded: true`. The check ' +
+    '`log_readers` has a warning while a database transaction, in any database of the server, has been open for more than 30 s: ' +
+    'requests that were accepted since then are processed late.',
   response: {
     200: successOf(
       Type.Object({
-        ready: Type.Literal(true),
-        degraded: Type.Boolean({ description: 'Whether any check has a warning.' }),
+        ready: Type.Literal(true, { description: 'Always true: a failed check is answered with 503.' }),
+        degraded: Type.Boolean({ description: 'Whether a check has a warning.' }),
         checks: Type.Array(
           Type.Object({
-            name: Type.String({ examples: ['database'] }),
-            ok: Type.Literal(true),
+            name: Type.String({ description: 'The dependency.', examples: ['database'] }),
+            ok: Type.Literal(true, { description: 'The check passed.' }),
             warning: Type.Optional(
               Type.String({
+                description: 'What an operator should look at. Present only if there is something.',
                 examples: [
                   'pid 4711 has had a transaction open for 95 s (user reporting, database warehouse, application psql, idle in transaction: UPDATE facts SET …)',
                 ],
               }),
             ),
           }),
+          { description: 'The checks that were made.' },
         ),
       }),
-      'Everything that the process needs works.',
+      'Every dependency works.',
     ),
   },
 }
 
 const metricsText = {
   tags,
-  summary: 'Metrics',
-  description: 'What the process counts, as Prometheus reads it.',
+  operationId: 'getMetrics',
+  summary: 'Get metrics',
+  description: 'The metrics of the process in the Prometheus text format.',
   produces: ['text/plain'],
-  response: { 200: Type.String({ description: 'The text format 0.0.4.' }) },
+  response: { 200: Type.String({ description: 'Prometheus text format 0.0.4.' }) },
 }
 
 export type OperationsParts = {

@@ -12,8 +12,18 @@ const CHECKSUM_LENGTH = 8
 
 /** The query parameters of every list; a route adds its filters: `closedObject({ ...pageQuery, network: … })`. */
 export const pageQuery = {
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How many to return: 1 to 100.' }),
-  cursor: Type.Optional(Type.String({ maxLength: 512, description: 'The `next_cursor` of the page before.' })),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 20,
+    description: 'Maximum number of items to return, from 1 to 100.',
+  }),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 512,
+      description: 'The `next_cursor` of the previous page. Omit it to get the first page.',
+    }),
+  ),
 }
 
 /** The columns that order a list, of one row: text, so that no precision is lost. */
@@ -26,9 +36,14 @@ export function pageSchema<Plural extends string, Row extends TSchema>(
 ): TUnsafe<Page<Plural, Static<Row>>> {
   return Type.Unsafe(
     Type.Object({
-      [plural]: Type.Array(row),
-      next_cursor: nullable(Type.String({ description: 'Null on the last page.', examples: [null] })),
-      has_more: Type.Boolean({ examples: [false] }),
+      [plural]: Type.Array(row, { description: 'The items of this page, newest first.' }),
+      next_cursor: nullable(
+        Type.String({
+          description: 'Pass it as `cursor` to get the next page. Null on the last page.',
+          examples: [null],
+        }),
+      ),
+      has_more: Type.Boolean({ description: 'Whether there is another page.', examples: [false] }),
     }),
   )
 }
@@ -95,7 +110,7 @@ export function decodeCursor(list: string, columns: number, cursor: string): Row
   const key = intact ? parseKey(content) : []
   if (key.length !== columns) {
     const rule =
-      'cursor must be the next_cursor of a page of this list, unaltered: leave it out to start at the newest.'
+      'cursor must be the unchanged next_cursor of a page of this list: omit it to start with the newest items.'
     throw ValidationFailed.field('cursor', 'invalid_cursor', rule)
   }
   return key

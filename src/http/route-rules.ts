@@ -1,6 +1,6 @@
 /**
- * What every route has to state, checked when it is added: who may call it, and that its request objects are closed.
- * A route that forgets is a start that fails, not a door that stands open.
+ * Checks what every route must declare when it is added: its operation id and texts, who may call it, and closed request objects.
+ * A route without one of them fails the start of the process.
  */
 import type { onRequestHookHandler, preValidationHookHandler, RouteOptions } from 'fastify'
 import { ValidationFailed } from '../core/errors.ts'
@@ -14,7 +14,7 @@ const MAX_FIELDS_TOLD = 100
 
 /** Stands in `config` of every route. */
 export type RouteAccess = {
-  /** What a key must be allowed to do; `public` for a route that needs no key. */
+  /** The scope that an API key must have; `public` for a route that needs no key. */
   scope?: Scope | 'public'
   /** Counts the requests of each client address: for a public route that reads the database. */
   limited?: boolean
@@ -22,9 +22,9 @@ export type RouteAccess = {
   body?: BodyLimits
   /** Takes an `Idempotency-Key`: every POST that creates or spends. */
   idempotent?: boolean
-  /** What the answer waits for, as it goes on after `Waits`: `for the hash, 2 seconds at most`. The route follows `Prefer`. */
+  /** What the response waits for, as the rest of a sentence that begins with `Waits`: `up to 2 seconds for the hash`. The route follows `Prefer`. */
   waits?: string
-  /** Refusals beyond those of every route, for the reference: `{ 409: 'The wallet has pending transactions.' }`. */
+  /** Error responses beyond those of every route, for the reference: `{ 409: 'The wallet has pending transactions.' }`. */
   refusals?: Readonly<Record<number, string>>
 }
 
@@ -38,9 +38,9 @@ export function enforceRouteRules(gate: Gate, bodyLimitBytes: number): (route: R
     const name = `${String(route.method)} ${route.url}`
     const { scope, limited, idempotent, body = DEFAULT_BODY } = route.config ?? {}
     if (scope === undefined) throw new Error(`${name} must state config.scope: a scope, or 'public'`)
-    for (const part of ['summary', 'description', 'tags'] as const) {
+    for (const part of ['operationId', 'summary', 'description', 'tags'] as const) {
       if (!route.schema?.[part]?.length)
-        throw new Error(`${name} must state schema.${part}: it is what the reference shows`)
+        throw new Error(`${name} must state schema.${part}: the API reference shows it`)
     }
     requireClosed(route.schema?.body, `${name}: body`)
     requireClosed(route.schema?.querystring, `${name}: querystring`)
@@ -53,7 +53,7 @@ export function enforceRouteRules(gate: Gate, bodyLimitBytes: number): (route: R
   }
 }
 
-/** A route without a body schema takes an empty body or none: a field that it would ignore is refused like any unknown one. */
+/** A route without a body schema accepts no body or an empty one. A field in it is refused like any unknown field. */
 const refuseFields: preValidationHookHandler = (request, _reply, done) => {
   const names = typeof request.body === 'object' && request.body !== null ? Object.keys(request.body) : []
   if (names.length === 0) done()
@@ -62,14 +62,14 @@ const refuseFields: preValidationHookHandler = (request, _reply, done) => {
 
 function notAField(name: string) {
   const field = fieldPath([name])
-  return { field, code: 'unknown_field', message: `${field} is not a field of this request: it takes none.` }
+  return { field, code: 'unknown_field', message: `${field} is not a field of this request: it has no body fields.` }
 }
 
 function before<Hook extends onRequestHookHandler | preValidationHookHandler>(hook: Hook, hooks: unknown): Hook[] {
   return [hook, ...[(hooks as Hook | Hook[] | undefined) ?? []].flat()] as Hook[]
 }
 
-/** An object schema that says nothing of unknown fields would take them silently. */
+/** An object schema that does not mention unknown fields would accept them silently. */
 function requireClosed(schema: unknown, place: string): void {
   if (typeof schema !== 'object' || schema === null) return
   const { type, properties, additionalProperties, patternProperties } = schema as Record<string, unknown>

@@ -1,6 +1,6 @@
 /**
- * Schemas of the fields that many routes share, each with its rule in words: what a pattern wants is said to the caller
- * and in the reference. Objects in requests are closed: an unknown field is refused, never ignored.
+ * Schemas of the fields that many routes share. Each has a rule in words, for error messages and for the reference.
+ * Objects in requests are closed: an unknown field is refused, never ignored.
  */
 import {
   type ObjectOptions,
@@ -92,20 +92,21 @@ function freeText(
 }
 
 export const labelSchema = text(128, {
-  description: 'A name of your own, at most 128 characters.',
+  description: 'A name for your own use, at most 128 characters.',
   examples: ['Treasury 🏦'],
 })
 
-export const networkSchema = oneOf(NETWORKS, { description: 'The chain.', examples: ['ethereum'] })
+export const networkSchema = oneOf(NETWORKS, { description: 'The blockchain network.', examples: ['ethereum'] })
 
 export const environmentSchema = oneOf(ENVIRONMENTS, {
-  description: 'An API key is made for one environment; a request that names the other one is refused.',
+  description:
+    'The environment. An API key belongs to one environment, which is the default. A request that names the other one is refused.',
   examples: ['mainnet'],
 })
 
 /** Its decimals are checked against the asset by `parseAmount`. 78 digits hold 2^256; as many may follow the point. */
 export const amountSchema = Type.String({
-  description: 'A decimal amount as text, in whole units of the asset. Nothing is ever rounded.',
+  description: 'A decimal string in whole units of the asset, such as `"1.5"`. Amounts are never rounded.',
   examples: ['1.5'],
   pattern: AMOUNT_PATTERN,
   maxLength: 157,
@@ -115,15 +116,43 @@ export const amountSchema = Type.String({
 
 /** Its checksum is verified where it is used. */
 export const addressSchema = Type.String({
-  description: 'An address. In mixed case it must carry a right EIP-55 checksum.',
+  description: 'A blockchain address. If it has upper- and lower-case letters, its EIP-55 checksum must be correct.',
   examples: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],
   pattern: '^0x[0-9a-fA-F]{40}$',
   'x-rule': 'must be an address: 0x and 40 hexadecimal digits',
   'x-code': 'invalid_address',
 })
 
-/** ISO 8601 with a time zone, on the way in; UTC with milliseconds, on the way out. */
-export const instantSchema = Type.String({ format: 'date-time', examples: ['2026-01-31T12:00:00.000Z'] })
+/** A time. Requests may use any time zone; responses use UTC with milliseconds. */
+export function instant(description: string) {
+  return Type.String({ format: 'date-time', description, examples: ['2026-01-31T12:00:00.000Z'] })
+}
+
+/** Why something failed. @param example an error code of this kind, and its message */
+export function failure(description: string, example: { readonly code: string; readonly message: string }) {
+  return Type.Object(
+    {
+      code: Type.String({ description: 'A stable error code.', examples: [example.code] }),
+      message: Type.String({ description: 'The reason, for people.', examples: [example.message] }),
+    },
+    { description },
+  )
+}
+
+/** What the caller may not have intended. It does not stop the request. @param field whether a warning names a request field */
+export function warnings(
+  description: string,
+  example: { readonly code: string; readonly message: string; readonly field: string },
+) {
+  return Type.Array(
+    Type.Object({
+      code: Type.String({ description: 'A stable code.', examples: [example.code] }),
+      message: Type.String({ description: 'The warning, for people.', examples: [example.message] }),
+      field: Type.String({ description: 'The request field that it is about.', examples: [example.field] }),
+    }),
+    { description },
+  )
+}
 
 /** An id of ours. As a path parameter: what does not look like one is answered with 404. */
 export function idSchema(kind: IdKind, description: string) {

@@ -29,7 +29,8 @@ export function createPathBook(): PathBook {
     },
     reply(request, reply) {
       const allowed = methodsOf(request.url.split('?')[0] ?? '')
-      if (allowed.length === 0) throw new NotFound('route', 'route_not_found', 'No such path: /docs lists all of them.')
+      if (allowed.length === 0)
+        throw new NotFound('route', 'route_not_found', 'This path does not exist: /docs lists all paths.')
       reply.header('allow', allowed.join(', '))
       if (request.method !== 'OPTIONS') throw new MethodNotAllowed(request.method, allowed)
       reply.code(204).send()

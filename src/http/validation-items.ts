@@ -110,7 +110,7 @@ const PHRASES: Readonly<Record<string, (error: ErrorObject) => Phrase>> = {
   maxLength: ({ params }) => ({ code: 'too_long', rule: `must have at most ${count(params.limit, 'character')}` }),
   minItems: ({ params }) => ({ code: 'too_few', rule: `must have at least ${count(params.limit, 'item')}` }),
   maxItems: ({ params }) => ({ code: 'too_many', rule: `must have at most ${count(params.limit, 'item')}` }),
-  uniqueItems: () => ({ code: 'duplicate', rule: 'must not name the same item twice' }),
+  uniqueItems: () => ({ code: 'duplicate', rule: 'must not contain the same item twice' }),
   minProperties: ({ params }) => ({ code: 'too_few', rule: `must have at least ${count(params.limit, 'field')}` }),
   maxProperties: ({ params }) => ({ code: 'too_many', rule: `must have at most ${count(params.limit, 'field')}` }),
   minimum: ({ params }) => ({ code: 'too_small', rule: `must be at least ${params.limit}` }),
@@ -155,7 +155,7 @@ function alternatives({ schema }: ErrorObject): Phrase {
       undefined,
     )
   }
-  return { code: 'invalid', rule: 'must have one of the forms that the reference shows' }
+  return { code: 'invalid', rule: 'must match one of the forms in the API reference' }
 }
 
 /** Why each branch of an alternative failed says less than that none fits: those errors are dropped. */

@@ -87,7 +87,9 @@ function withoutBody(validate: ValidateFunction): Verdict {
   const value = {}
   if (validate(value)) return { value }
   return {
-    error: new ValidationFailed([{ code: 'body_required', message: 'This request needs a JSON object as its body.' }]),
+    error: new ValidationFailed([
+      { code: 'body_required', message: 'The request requires a JSON object as its body.' },
+    ]),
   }
 }
 

@@ -1,4 +1,4 @@
-/** The shares of mpc wallets: reading of them, making them anew, repairing a lost one: parse, call, reply. */
+/** Reads, refreshes and recovers the key shares of mpc wallets: parse, call, reply. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { success, successOf } from '../http/envelope.ts'
 import { markReplayed } from '../http/idempotency.ts'
@@ -25,33 +25,39 @@ const params = walletParams
 
 const read = {
   tags,
-  summary: 'Read the state of the shares',
-  description: 'How the key of an mpc wallet is divided, how old its shares are, and whether they are being made anew.',
+  operationId: 'getWalletShares',
+  summary: 'Get the state of the key shares',
+  description:
+    'Returns how the key of an mpc wallet is divided, how old its shares are, and whether a refresh is in progress.',
   params,
-  response: { 200: successOf(sharesSchema, 'The state of the shares.') },
+  response: { 200: successOf(sharesSchema, 'The state of the key shares.') },
 }
 
 const answers = {
-  200: successOf(refreshSchema, 'It has ended: `status` tells how.'),
-  202: successOf(refreshSchema, 'It is accepted and under way.'),
+  200: successOf(refreshSchema, 'The refresh has ended. `status` has the outcome.'),
+  202: successOf(refreshSchema, 'The refresh is accepted and in progress.'),
 }
 
 const refresh = {
   tags,
-  summary: 'Refresh the shares',
+  operationId: 'refreshWalletShares',
+  summary: 'Refresh the key shares',
   description:
-    'Makes new shares of the same key at all parties; the address stays. From then on the old shares are useless, in backups and in ' +
-    'the hands of a thief too, and parties that were banned may sign again. While a party is down it waits, and after five minutes it fails.',
+    'Creates new shares of the same key at all parties. The address does not change. The old shares become useless, including ' +
+    'stolen shares and those in backups, and banned parties can sign again. If a party is down, the refresh waits for it and fails ' +
+    'after five minutes.',
   params,
   response: answers,
 }
 
 const recover = {
   tags,
-  summary: 'Recover a lost share',
+  operationId: 'recoverWalletShare',
+  summary: 'Recover a lost key share',
   description:
-    "Repairs the share of a party that lost it, from those of the others and without putting the key together, and refreshes everybody's " +
-    'in the same ceremony. The address stays. While a party is down it waits, and after five minutes it fails.',
+    'Restores the share of a party that lost it from the shares of the other parties, without reconstructing the key, and refreshes ' +
+    'all shares in the same ceremony. The address does not change. If a party is down, the recovery waits for it and fails after ' +
+    'five minutes.',
   params,
   body: recoverBody,
   response: answers,
@@ -61,10 +67,10 @@ const changing = {
   scope: 'recovery:write',
   idempotent: true,
   quotas: ['ceremonies'],
-  waits: 'for the new shares, 10 seconds at most',
+  waits: 'up to 10 seconds for the new shares',
   refusals: {
-    409: 'The shares are being made anew already, or the wallet has no key yet.',
-    422: 'The wallet is not an mpc wallet, or has no such party.',
+    409: 'A refresh is already in progress, or the wallet has no key yet.',
+    422: 'The wallet is not an mpc wallet, or does not have this party.',
   },
 } as const
 

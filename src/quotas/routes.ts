@@ -1,4 +1,4 @@
-/** What a tenant has of each quota, over HTTP. */
+/** Lists the quotas of a tenant: parse, call, reply. */
 import { Type } from '@sinclair/typebox'
 import { COUNTED_QUOTAS, type CountedQuota, type LimitsOf, QUOTAS } from '../core/quotas.ts'
 import { success, successOf } from '../http/envelope.ts'
@@ -9,21 +9,21 @@ const count = (description: string, example: number) =>
   nullable(Type.Integer({ description, minimum: 0, examples: [example] }))
 
 const quotaSchema = Type.Object({
-  quota: oneOf(QUOTAS, { description: 'What is limited.', examples: ['wallets'] }),
-  limit: count('How much the tenant may have; null for no limit.', 100_000),
-  used: count(
-    'How much of it is in use, at most a few seconds old; null for what each API process counts for itself.',
-    1_200,
-  ),
-  remaining: count('How much is left; null where that is not known, or there is no limit.', 98_800),
+  quota: oneOf(QUOTAS, { description: 'The name of the quota.', examples: ['wallets'] }),
+  limit: count('The limit. Null for no limit.', 100_000),
+  used: count('The usage, at most a few seconds old. Null for a quota that each API process counts separately.', 1_200),
+  remaining: count('The limit minus the usage. Null if the usage is not known or there is no limit.', 98_800),
 })
 
 const list = {
   tags: ['Quotas'],
+  operationId: 'listQuotas',
   summary: 'List quotas',
   description:
-    'How much your tenant may have, and what is in use. A request that would go beyond a quota is refused with 429, and nothing is recorded.',
-  response: { 200: successOf(Type.Object({ quotas: Type.Array(quotaSchema) }), 'The quotas.') },
+    'Lists the limits of your tenant and their usage. A request that would exceed a quota is refused with 429 and has no effect.',
+  response: {
+    200: successOf(Type.Object({ quotas: Type.Array(quotaSchema, { description: 'All quotas.' }) }), 'The quotas.'),
+  },
 }
 
 export type QuotaRoutePorts = {

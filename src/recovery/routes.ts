@@ -1,4 +1,4 @@
-/** Exporting a wallet's key: parse, call, reply. */
+/** Exports the key of a wallet: parse, call, reply. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
 import { success, successOf } from '../http/envelope.ts'
@@ -18,36 +18,38 @@ export type RecoveryRoutePorts = {
   readonly reads: ExportReads
 }
 
-/** A signer that is busy with transfers answers by then. */
+/** A signer that is busy with transfers is ready by then. */
 const EXPORT_WAIT_MS = 10_000
 
 const tags = ['Recovery']
 
 const exportKey = {
   tags,
+  operationId: 'exportWalletKey',
   summary: 'Export the key of a wallet',
   description:
-    'Seals the private key of an hd wallet to an age recipient of yours, in the signer: neither this API nor the log ever has it in ' +
-    'clear. Whoever opens the file can spend without this service, for ever, and nothing can undo that. The wallet goes on working. ' +
-    'The key of an mpc wallet exists nowhere and cannot be exported. An API key has this scope only if it was issued with its name: ' +
-    '`*` does not hold it.',
+    'Encrypts the private key of an hd wallet to your age recipient. The signer encrypts it, so neither this API nor the log ever has ' +
+    'the plain key. Whoever can decrypt the file can permanently spend without this service, and this cannot be undone. The wallet ' +
+    'continues to work. The key of an mpc wallet does not exist in one place and cannot be exported. An API key has this scope only ' +
+    'if it was issued with this scope by name: `*` does not include it.',
   params: exportParams,
   body: exportBody,
   response: {
-    201: successOf(exportSchema, 'The key, sealed.'),
-    202: successOf(exportSchema, 'The export is accepted; read it in a moment.'),
+    201: successOf(exportSchema, 'The encrypted key.'),
+    202: successOf(exportSchema, 'The export is accepted. Poll it for the result.'),
   },
 }
 
 const detail = {
   tags,
-  summary: 'Read an export',
-  description: 'An export and its file, until the file expires an hour after it was made.',
+  operationId: 'getWalletExport',
+  summary: 'Get an export',
+  description: 'Returns an export and its file. The file is deleted an hour after it was created.',
   params: exportDetailParams,
   response: { 200: successOf(exportSchema, 'The export.') },
 }
 
-const gone = { 410: 'The file of an export is kept for an hour: request a new one.' }
+const gone = { 410: 'The file was deleted an hour after it was created: request a new export.' }
 
 export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
   const { findWallet, findReplay, requestExport, reads } = ports
@@ -60,7 +62,7 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
           scope: 'recovery:export',
           idempotent: true,
           quotas: ['ceremonies'],
-          waits: 'for the file, 10 seconds at most',
+          waits: 'up to 10 seconds for the file',
           refusals: {
             ...gone,
             403: 'The scope is missing, or EXPORT_RECIPIENTS does not name the recipient: `export_not_configured`, `recipient_not_allowed`.',

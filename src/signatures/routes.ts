@@ -1,4 +1,4 @@
-/** Asking for signatures over messages and typed data, and reading them: parse, call, reply. */
+/** Signs messages and typed data, and reads signatures: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
@@ -24,16 +24,17 @@ export type SignatureRoutePorts = {
 
 const tags = ['Signing']
 const asked = {
-  201: successOf(signatureSchema, 'The signature is made.'),
-  202: successOf(signatureSchema, 'The wish is accepted; reading the signature shows it later.'),
+  201: successOf(signatureSchema, 'The signature.'),
+  202: successOf(signatureSchema, 'The request is accepted. Poll the signature for the result.'),
 }
 
 const message = {
   tags,
+  operationId: 'signMessage',
   summary: 'Sign a message',
   description:
-    'Signs a message with the key of an hd or mpc wallet as wallets do (`personal_sign`, EIP-191 version 0x45). The prefix that is ' +
-    'signed with it keeps it from being a transaction.',
+    'Signs a message with the key of an hd or mpc wallet, as `personal_sign` does (EIP-191 version 0x45). The message is signed ' +
+    'with a prefix, so that the signature cannot be used for a transaction.',
   params: walletParams,
   body: messageBody,
   response: asked,
@@ -41,11 +42,12 @@ const message = {
 
 const typedData = {
   tags,
+  operationId: 'signTypedData',
   summary: 'Sign typed data',
   description:
-    'Signs typed structured data (EIP-712) with the key of an hd or mpc wallet. The body is what wallets take (`eth_signTypedData_v4`). ' +
-    'All of it is checked first; a `domain.chainId` that is not the chain of the wallet is refused. Such a signature can move ' +
-    'tokens (permits, orders): sign what you understand.',
+    'Signs typed structured data (EIP-712) with the key of an hd or mpc wallet. The body has the format of `eth_signTypedData_v4`. ' +
+    'All of it is validated first. A `domain.chainId` other than the chain of the wallet is refused. Such a signature can move ' +
+    'tokens (permits, orders): sign only what you understand.',
   params: walletParams,
   body: typedDataBody,
   response: asked,
@@ -53,8 +55,9 @@ const typedData = {
 
 const detail = {
   tags,
-  summary: 'Read a signature',
-  description: 'What became of the wish for a signature.',
+  operationId: 'getSignature',
+  summary: 'Get a signature',
+  description: 'Returns a signature request with its status and, once it is signed, the signature.',
   params: signatureParams,
   response: { 200: successOf(signatureSchema, 'The signature.') },
 }
@@ -64,7 +67,7 @@ const config = {
   idempotent: true,
   quotas: ['ceremonies'],
   body: SIGNED_BODY,
-  waits: 'for the signature, 10 seconds at most',
+  waits: 'up to 10 seconds for the signature',
   refusals: { 409: 'The wallet is archived, or has no address yet.' },
 } as const
 

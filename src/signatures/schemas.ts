@@ -1,13 +1,13 @@
-/** What requests and answers about signatures look like on the wire. */
+/** Schemas of the requests and responses about signatures. */
 import { Type } from '@sinclair/typebox'
-import { addressSchema, closedObject, idSchema, instantSchema, nullable, oneOf } from '../http/schemas.ts'
+import { addressSchema, closedObject, idSchema, instant, nullable, oneOf } from '../http/schemas.ts'
 import { SIGNATURE_TYPES } from './events.ts'
 import { ENCODINGS, MAX_MESSAGE_BYTES } from './read-message.ts'
 import { MAX_TYPED_DATA_BYTES } from './read-typed-data.ts'
 import { type SignatureView, STATUSES } from './view.ts'
 
-const walletIdSchema = idSchema('wallet', 'The wallet.')
-const signatureIdSchema = idSchema('signature', 'The signature.')
+const walletIdSchema = idSchema('wallet', 'The id of the wallet.')
+const signatureIdSchema = idSchema('signature', 'The id of the signature.')
 
 export const walletParams = closedObject({ wallet_id: walletIdSchema })
 export const signatureParams = closedObject({ wallet_id: walletIdSchema, signature_id: signatureIdSchema })
@@ -15,12 +15,12 @@ export const signatureParams = closedObject({ wallet_id: walletIdSchema, signatu
 export const messageBody = closedObject({
   message: Type.String({
     description:
-      `What is signed, at most ${MAX_MESSAGE_BYTES} bytes: the text itself, even where it looks like hex; with the encoding hex the ` +
-      'bytes that it writes.',
+      `The message, at most ${MAX_MESSAGE_BYTES} bytes. With the encoding \`utf8\` the text is signed, even if it looks like hex. With ` +
+      'the encoding `hex` the decoded bytes are signed.',
     examples: ['Sign in to example.com\n\nNonce: 7h2k9'],
   }),
   encoding: Type.Optional(
-    oneOf(ENCODINGS, { description: 'How `message` writes its bytes: utf8 unless it is given.', examples: ['utf8'] }),
+    oneOf(ENCODINGS, { description: 'The encoding of `message`. The default is `utf8`.', examples: ['utf8'] }),
   ),
 })
 
@@ -34,34 +34,37 @@ const typeName = (description: string, example: string) =>
 
 const declarationsSchema = Type.Array(
   closedObject({
-    name: typeName('Name of the field.', 'wallet'),
-    type: typeName('A type of EIP-712, or one that `types` declares; `[]` and `[2]` make an array of it.', 'address'),
+    name: typeName('The name of the field.', 'wallet'),
+    type: typeName(
+      'The type of the field: an EIP-712 type or one from `types`. `[]` and `[2]` make an array.',
+      'address',
+    ),
   }),
 )
 
 const domainSchema = closedObject(
   {
-    name: Type.Optional(Type.String({ description: 'Of the application.', examples: ['Ether Mail'] })),
-    version: Type.Optional(Type.String({ description: 'Of the application.', examples: ['1'] })),
+    name: Type.Optional(Type.String({ description: 'The name of the application.', examples: ['Ether Mail'] })),
+    version: Type.Optional(Type.String({ description: 'The version of the application.', examples: ['1'] })),
     chainId: Type.Optional(
       Type.Unsafe<number | string>({
         type: ['integer', 'string'],
-        description: "The wallet's own chain: data for another one is refused.",
+        description: 'The chain id. It must be the chain of the wallet.',
         examples: [1],
       }),
     ),
     verifyingContract: Type.Optional({
       ...addressSchema,
-      description: 'The contract that will look at the signature.',
+      description: 'The contract that verifies the signature.',
     }),
     salt: Type.Optional(
       Type.String({
-        description: '32 bytes in hex, for what the others do not tell apart.',
+        description: '32 bytes in hex that separate domains whose other fields are equal.',
         examples: [`0x${'5a'.repeat(32)}`],
       }),
     ),
   },
-  { description: 'Where the signature holds: at least one of these.', minProperties: 1 },
+  { description: 'The domain of the signature. It needs at least one of these fields.', minProperties: 1 },
 )
 
 export const typedDataBody = closedObject(
@@ -70,19 +73,22 @@ export const typedDataBody = closedObject(
     types: Type.Unsafe<Record<string, { name: string; type: string }[]>>({
       type: 'object',
       description:
-        'The primary type and what it refers to, by name. `EIP712Domain` may stand among them, and must then be the type of `domain`.',
+        'The primary type and the types that it refers to, by name. `EIP712Domain` is optional. If present, it must match `domain`.',
       additionalProperties: declarationsSchema,
       minProperties: 1,
     }),
     primary_type: Type.Optional(
-      typeName('It follows from `types`: the one that no other refers to. If it is sent, it must be that.', 'Mail'),
+      typeName(
+        'The primary type. By default it is the type that no other type refers to. If sent, it must be that type.',
+        'Mail',
+      ),
     ),
-    primaryType: Type.Optional(typeName('The same, as wallets write it.', 'Mail')),
+    primaryType: Type.Optional(typeName('The same as `primary_type`, as `eth_signTypedData_v4` writes it.', 'Mail')),
     message: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       description:
-        'A value of the primary type: every field of it and no other. Numbers are best sent as decimal strings. Together with types ' +
-        `and domain at most ${MAX_TYPED_DATA_BYTES} bytes of JSON.`,
+        'A value of the primary type, with all of its fields and no others. Send numbers as decimal strings. The message, the types ' +
+        `and the domain have at most ${MAX_TYPED_DATA_BYTES} bytes of JSON together.`,
       additionalProperties: true,
     }),
   },
@@ -120,20 +126,22 @@ export const signatureSchema = Type.Unsafe<SignatureView>(
     signature_id: signatureIdSchema,
     wallet_id: walletIdSchema,
     address: Type.String({
-      description: 'Of the wallet: who is recovered from the signature.',
+      description: 'The address of the wallet. It is the address that is recovered from the signature.',
       examples: ['0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826'],
     }),
-    type: oneOf(SIGNATURE_TYPES, { description: 'What is signed.', examples: ['typed_data'] }),
-    status: oneOf(STATUSES, { description: '`pending` until a signer has signed.', examples: ['signed'] }),
+    type: oneOf(SIGNATURE_TYPES, { description: 'What is signed: a message or typed data.', examples: ['typed_data'] }),
+    status: oneOf(STATUSES, { description: '`pending` until it is signed.', examples: ['signed'] }),
     digest: hex(
-      'The 32 bytes that are signed: the Keccak-256 that EIP-191 or EIP-712 names.',
+      'The 32 bytes that are signed: the Keccak-256 digest of EIP-191 or EIP-712.',
       'be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2',
     ),
-    signature: nullable(hex('65 bytes: r, s and v. Null until it is signed, like the three.', `${R}${S}1c`)),
-    r: nullable(hex('32 bytes.', R)),
-    s: nullable(hex('32 bytes, in the lower half of the order (EIP-2).', S)),
-    v: nullable(Type.Integer({ description: '27 or 28.', examples: [28] })),
-    created_at: instantSchema,
-    signed_at: nullable(instantSchema),
+    signature: nullable(hex('The signature, 65 bytes: r, s and v. Null until it is signed.', `${R}${S}1c`)),
+    r: nullable(hex('The r value, 32 bytes. Null until it is signed.', R)),
+    s: nullable(
+      hex('The s value, 32 bytes, in the lower half of the curve order (EIP-2). Null until it is signed.', S),
+    ),
+    v: nullable(Type.Integer({ description: 'The v value, 27 or 28. Null until it is signed.', examples: [28] })),
+    created_at: instant('When the signature was requested.'),
+    signed_at: nullable(instant('When it was signed. Null until then.')),
   }),
 )

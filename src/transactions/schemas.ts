@@ -1,12 +1,13 @@
-/** What requests and answers about transactions look like on the wire. */
+/** Schemas of the requests and responses about transactions. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { type Page, pageSchema } from '../http/paging.ts'
 import {
   addressSchema,
   amountSchema,
   closedObject,
+  failure,
   idSchema,
-  instantSchema,
+  instant,
   networkSchema,
   nullable,
   oneOf,
@@ -22,23 +23,23 @@ const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
 const TYPES = [...Object.values(TRANSACTION_TYPES), 'SWAP', 'CONTRACT'] as const
 
 const gasPrioritySchema = oneOf(['low', 'medium', 'high'] as const, {
-  description: 'How much of the recent tips to outbid.',
+  description: 'How high the tip is compared with recent blocks. A higher priority is mined sooner and costs more.',
   default: 'medium',
   examples: ['medium'],
 })
 
-export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The wallet that sends.') })
+export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet that sends.') })
 
 export const transactionParams = closedObject({
-  wallet_id: idSchema('wallet', 'The wallet that sends.'),
-  transaction_id: idSchema('transaction', 'The transaction.'),
+  wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
+  transaction_id: idSchema('transaction', 'The id of the transaction.'),
 })
 
 export const transferBody = closedObject({
-  to: addressSchema,
-  amount: amountSchema,
+  to: { ...addressSchema, description: `The recipient. ${addressSchema.description}` },
+  amount: { ...amountSchema, description: `The amount to send. ${amountSchema.description}` },
   asset: Type.String({
-    description: 'A symbol such as ETH or USDC, or the address of an ERC-20 contract.',
+    description: 'The asset to send: a symbol such as ETH or USDC, or the address of an ERC-20 contract.',
     minLength: 1,
     maxLength: 64,
     examples: ['ETH'],
@@ -47,17 +48,17 @@ export const transferBody = closedObject({
   reference_id: Type.Optional(
     text(128, {
       minLength: 1,
-      description: 'Your own reference; transactions can be listed by it.',
+      description: 'Your own reference. You can list transactions by it.',
       examples: ['invoice-1042'],
     }),
   ),
   memo: Type.Optional(
-    text(256, { description: 'A note that stays here and never goes on chain.', examples: ['March rent'] }),
+    text(256, { description: 'A note for your own use. It is not sent to the chain.', examples: ['March rent'] }),
   ),
   valid_until: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'Not signed after this time: it fails as `expired` instead.',
+      description: 'The transaction is not signed after this time. It fails with the code `expired` instead.',
       examples: ['2030-01-31T12:00:00.000Z'],
     }),
   ),
@@ -67,96 +68,118 @@ export const speedUpBody = closedObject({
   gas_priority: Type.Optional({ ...gasPrioritySchema, default: 'high', examples: ['high'] }),
 })
 
-const hashSchema = Type.String({ examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'] })
-const decimalSchema = Type.String({ examples: ['0.000042'] })
-const statusSchema = oneOf(STATUSES, { examples: ['pending'] })
-const stateSchema = oneOf(STATES, { examples: ['signed'] })
+const hashSchema = Type.String({
+  description: 'The hash of the transaction.',
+  examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
+})
+const statusSchema = oneOf(STATUSES, {
+  description: '`pending` until the outcome is final. `state` has more detail.',
+  examples: ['pending'],
+})
+const stateSchema = oneOf(STATES, { description: 'The detailed state of the transaction.', examples: ['signed'] })
+const currencySchema = Type.String({ description: 'The symbol of the native currency.', examples: ['ETH'] })
+const completionSchema = instant('When the transaction is expected to be final.')
 
-/** What the contract shows on creation, and the finer state. */
+/** The fields of the contract on creation, and the detailed state. */
 export const acceptedSchema = Type.Object({
-  transaction_id: idSchema('transaction', 'Names the transaction for ever.'),
+  transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
   status: statusSchema,
-  hash: nullable(hashSchema),
-  estimated_completion_time: instantSchema,
+  hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
+  estimated_completion_time: completionSchema,
   state: stateSchema,
 })
 
 export const transactionSchema = Type.Unsafe<TransactionView>(
   Type.Object({
-    transaction_id: idSchema('transaction', 'Names the transaction for ever.'),
+    transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
     status: statusSchema,
-    hash: nullable(hashSchema),
-    block_number: nullable(Type.Integer({ examples: [19000042] })),
-    confirmations: Type.Integer({ description: 'Blocks on top of it, its own included.', examples: [12] }),
-    wallet_id: idSchema('wallet', 'The wallet that sends.'),
+    hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
+    block_number: nullable(
+      Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
+    ),
+    confirmations: Type.Integer({ description: 'The number of blocks from its own to the newest.', examples: [12] }),
+    wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
     network: networkSchema,
-    type: oneOf(TYPES, { examples: ['TRANSFER'] }),
+    type: oneOf(TYPES, { description: 'What the transaction does.', examples: ['TRANSFER'] }),
     state: stateSchema,
-    from: addressSchema,
+    from: { ...addressSchema, description: 'The address of the wallet that sends.' },
     to: {
       ...addressSchema,
-      description: `${addressSchema.description} Of an NFT transaction it is the contract that is called.`,
+      description: 'The recipient. For an NFT transaction, the contract that is called.',
     },
     amount: amountSchema,
     amount_moved: nullable(
       Type.String({
         description:
-          'Of a token: what its Transfer logs show from the wallet to the recipient, once the transaction is in a block. Tokens that charge on transfer move less than `amount`.',
+          'For a token: the amount that its Transfer logs show from the wallet to the recipient. Null until the transaction is in a block. ' +
+          'A token that charges a fee on transfer moves less than `amount`.',
         examples: ['0.99'],
       }),
     ),
-    asset: Type.String({ examples: ['ETH'] }),
-    asset_id: Type.String({ description: 'CAIP-19.', examples: ['eip155:1/slip44:60'] }),
+    asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
+    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: ['eip155:1/slip44:60'] }),
     gas_priority: gasPrioritySchema,
-    nonce: nullable(Type.Integer({ examples: [7] })),
+    nonce: nullable(Type.Integer({ description: 'The nonce. Null until it is signed.', examples: [7] })),
     hashes: Type.Array(hashSchema, {
-      description: 'Every version that was signed, oldest first; at most one is ever mined.',
+      description: 'The hash of every version that was signed, oldest first. At most one of them is mined.',
     }),
-    required_confirmations: Type.Integer({ description: 'Confirmations that make it final.', examples: [32] }),
-    fee: Type.Object({
-      estimated: decimalSchema,
-      actual: nullable(decimalSchema),
-      currency: Type.String({ examples: ['ETH'] }),
-    }),
+    required_confirmations: Type.Integer({ description: 'How many confirmations make it final.', examples: [32] }),
+    fee: Type.Object(
+      {
+        estimated: Type.String({ description: 'The highest fee that it can cost.', examples: ['0.000042'] }),
+        actual: nullable(
+          Type.String({ description: 'The fee that was paid. Null until it is mined.', examples: ['0.000042'] }),
+        ),
+        currency: currencySchema,
+      },
+      { description: 'The transaction fee, in the native currency.' },
+    ),
     failure: nullable(
-      Type.Object({
-        code: Type.String({ examples: ['execution_reverted'] }),
-        message: Type.String({ examples: ['ERC20InsufficientBalance'] }),
+      failure('Why the transaction failed. Null unless it did.', {
+        code: 'execution_reverted',
+        message: 'ERC20InsufficientBalance',
       }),
     ),
     history: Type.Array(
       Type.Object({
         state: stateSchema,
-        at: instantSchema,
+        at: instant('When the transaction entered this state.'),
         revoked: Type.Optional(
           Type.Object(
-            { state: stateSchema, confirmations: Type.Integer({ examples: [34] }) },
             {
-              description:
-                'Only where a reorganisation took back what had been told: that state, and how many confirmations its block had by then.',
+              state: { ...stateSchema, description: 'The state that was revoked.' },
+              confirmations: Type.Integer({
+                description: 'How many confirmations its block had when it was revoked.',
+                examples: [34],
+              }),
             },
+            { description: 'Only where a chain reorganisation revoked a final state.' },
           ),
         ),
       }),
+      { description: 'Every state that the transaction entered, oldest first.' },
     ),
     depends_on: nullable(
-      idSchema('transaction', 'The transaction that must have succeeded in a block before this one is signed.'),
+      idSchema('transaction', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
     ),
     subject: nullable(
       Type.Object(
         {
-          type: oneOf(SUBJECT_TYPES, { examples: ['mint'] }),
-          id: Type.String({ examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'] }),
+          type: oneOf(SUBJECT_TYPES, { description: 'The type of the resource.', examples: ['mint'] }),
+          id: Type.String({
+            description: 'The id of the resource.',
+            examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
+          }),
         },
-        { description: 'What it serves, such as a mint.' },
+        { description: 'The resource that the transaction belongs to, such as a mint. Null for a transfer.' },
       ),
     ),
-    reference_id: nullable(Type.String({ examples: ['invoice-1042'] })),
-    memo: nullable(Type.String({ examples: ['March rent'] })),
-    valid_until: nullable(instantSchema),
-    estimated_completion_time: instantSchema,
-    created_at: instantSchema,
-    updated_at: instantSchema,
+    reference_id: nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] })),
+    memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
+    valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
+    estimated_completion_time: completionSchema,
+    created_at: instant('When the transaction was requested.'),
+    updated_at: instant('When the transaction last changed.'),
   }),
 )
 
@@ -164,33 +187,68 @@ export const transactionPageSchema = Type.Unsafe<Page<'transactions', Transactio
   pageSchema('transactions', transactionSchema as TSchema),
 )
 
-const feeLevel = Type.Object({
-  native: Type.String({ description: 'The most that gas can cost, in the native currency.', examples: ['0.00042'] }),
-  usd: nullable(Type.String({ examples: ['1.26'] })),
-  max_fee_per_gas_wei: Type.String({ examples: ['20000000000'] }),
-  max_priority_fee_per_gas_wei: Type.String({ examples: ['1000000000'] }),
-})
+const feeLevel = (priority: string) =>
+  Type.Object(
+    {
+      native: Type.String({ description: 'The highest fee, in the native currency.', examples: ['0.00042'] }),
+      usd: nullable(
+        Type.String({ description: 'The same in US dollars. Null if no price is known.', examples: ['1.26'] }),
+      ),
+      max_fee_per_gas_wei: Type.String({
+        description: 'The highest fee for each unit of gas, in wei (EIP-1559).',
+        examples: ['20000000000'],
+      }),
+      max_priority_fee_per_gas_wei: Type.String({
+        description: 'The highest tip for each unit of gas, in wei (EIP-1559).',
+        examples: ['1000000000'],
+      }),
+    },
+    { description: `The fee with gas_priority \`${priority}\`.` },
+  )
 
 export const previewSchema = Type.Object({
-  would_succeed: Type.Boolean(),
-  reason: nullable(Type.String({ description: 'Why it would not succeed.', examples: ['insufficient_funds'] })),
-  gas_limit: nullable(Type.String({ examples: ['21000'] })),
-  fee: Type.Object({ currency: Type.String({ examples: ['ETH'] }), low: feeLevel, medium: feeLevel, high: feeLevel }),
+  would_succeed: Type.Boolean({ description: 'Whether the transfer would succeed now.' }),
+  reason: nullable(
+    Type.String({
+      description: 'Why the transfer would not succeed, such as `insufficient_funds`. Null if it would.',
+      examples: ['insufficient_funds'],
+    }),
+  ),
+  gas_limit: nullable(
+    Type.String({
+      description: 'The estimated gas limit. Null if the transfer cannot be executed.',
+      examples: ['21000'],
+    }),
+  ),
+  fee: Type.Object(
+    { currency: currencySchema, low: feeLevel('low'), medium: feeLevel('medium'), high: feeLevel('high') },
+    { description: 'The fee for each gas_priority.' },
+  ),
   balance_after: nullable(
-    Type.String({ description: 'What would be available of the asset, at the most gas.', examples: ['0.49'] }),
+    Type.String({
+      description:
+        'The available balance of the asset after the transfer, at the highest fee. Null if the balance is too low.',
+      examples: ['0.49'],
+    }),
   ),
   warnings: Type.Array(
     Type.Object({
-      code: Type.String({ examples: ['first_transfer_to_recipient'] }),
-      message: Type.String({ examples: ['This wallet has never sent to this address: check it once more.'] }),
+      code: Type.String({ description: 'A stable code.', examples: ['first_transfer_to_recipient'] }),
+      message: Type.String({
+        description: 'The warning, for people.',
+        examples: ['This wallet has never sent to this address: check it once more.'],
+      }),
     }),
+    { description: 'Possible mistakes. They do not prevent the transfer.' },
   ),
 })
 
 export const listQuery = {
-  type: Type.Optional(oneOf(TYPES, { description: 'Only this type.' })),
-  status: Type.Optional(oneOf(STATUSES, { description: 'Only this status.' })),
-  state: Type.Optional(oneOf(STATES, { description: 'Only this state.' })),
-  asset: Type.Optional(searchText(64, { description: 'Only this asset: a symbol or a contract address.' })),
-  reference_id: Type.Optional(searchText(128, { description: 'Only what was sent with this reference.' })),
+  type: Type.Optional(oneOf(TYPES, { description: 'Only transactions of this type.' })),
+  status: Type.Optional(oneOf(STATUSES, { description: 'Only transactions with this status.' })),
+  state: Type.Optional(oneOf(STATES, { description: 'Only transactions in this state.' })),
+  asset: Type.Optional(
+    searchText(64, { description: 'Only transactions of this asset: a symbol or a contract address.' }),
+  ),
+  reference_id: Type.Optional(searchText(128, { description: 'Only transactions with this reference.' })),
 }

@@ -1,11 +1,11 @@
-/** Reading transactions, and asking for their cancellation or for more speed: parse, call, reply. */
+/** Reads, cancels and speeds up transactions: parse, call, reply. */
 import { Type } from '@sinclair/typebox'
 import { success, successOf } from '../http/envelope.ts'
 import { markReplayed } from '../http/idempotency.ts'
 import { decodeCursor, pageOf, pageQuery, pageThatEnds } from '../http/paging.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import { closedObject, instantSchema } from '../http/schemas.ts'
+import { closedObject, instant } from '../http/schemas.ts'
 import type { ChangeTransaction } from './change-transaction.ts'
 import type { FindSender } from './prepare-transaction.ts'
 import type { TransactionReads } from './read-transactions.ts'
@@ -28,17 +28,18 @@ export type TransactionRoutePorts = {
 
 const tags = ['Transactions']
 const found = { 200: successOf(transactionSchema, 'The transaction.') }
-const atQuery = { at: Type.Optional({ ...instantSchema, description: 'A time in the past.' }) }
+const atQuery = { at: Type.Optional(instant('A time in the past. Returns the state that was known then.')) }
 
-const asked = { 202: successOf(transactionSchema, 'The lane acts on it.') }
+const asked = { 202: successOf(transactionSchema, 'The request is accepted. Poll the transaction for the result.') }
 
 const detail = {
   tags,
-  summary: 'Read a transaction',
+  operationId: 'getTransaction',
+  summary: 'Get a transaction',
   description:
-    'Its status, where it is on chain, and everything that happened to it. Reading is cheap: poll as you like. With `at`, as it was ' +
-    'at that time, its confirmations as far as they had been recorded; before it was asked for there is none (404 ' +
-    '`transaction_not_requested_yet`).',
+    'Returns the status of a transaction, its place on chain and its history. Reading is cheap, so you can poll it. With `at`, ' +
+    'returns the transaction as it was at that time, with the confirmations that were recorded by then. For a time before it was ' +
+    'requested the response is 404 `transaction_not_requested_yet`.',
   params: transactionParams,
   querystring: closedObject(atQuery),
   response: found,
@@ -46,29 +47,34 @@ const detail = {
 
 const list = {
   tags,
+  operationId: 'listTransactions',
   summary: 'List transactions',
   description:
-    'The transactions of a wallet, newest first. With `at`, those that had been asked for by that time, as they were then; with a ' +
-    '`status` or a `state` beside it a page may hold fewer than `limit`: go on while `has_more`.',
+    'Lists the transactions of a wallet, newest first. With `at`, lists those that had been requested by that time, as they were ' +
+    'then. If `at` is combined with `status` or `state`, a page may have fewer items than `limit`: continue while `has_more` is true.',
   params: walletParams,
   querystring: closedObject({ ...pageQuery, ...listQuery, ...atQuery }),
-  response: { 200: successOf(transactionPageSchema, 'One page.') },
+  response: { 200: successOf(transactionPageSchema, 'A page of transactions.') },
 }
 
 const cancel = {
   tags,
+  operationId: 'cancelTransaction',
   summary: 'Cancel a transaction',
   description:
-    'Asks for the cancellation. One that is not signed yet is cancelled at once; otherwise its nonce is taken by a transfer of ' +
-    'nothing to the wallet itself, and it is said to be `cancelled` only once that is mined. Whichever is mined first wins.',
+    'Requests the cancellation of a transaction. A transaction that is not signed yet is cancelled immediately. Otherwise its nonce ' +
+    'is used for a transfer of zero to the wallet itself, and the status becomes `cancelled` only when that is mined. The ' +
+    'transaction that is mined first wins.',
   params: transactionParams,
   response: asked,
 }
 
 const speedUp = {
   tags,
+  operationId: 'speedUpTransaction',
   summary: 'Speed up a transaction',
-  description: 'Signs it again with the same nonce and higher fees (at least 12.5 % more), so that it is mined sooner.',
+  description:
+    'Signs the transaction again with the same nonce and higher fees (at least 12.5 % more), so that it is mined sooner.',
   params: transactionParams,
   body: speedUpBody,
   response: asked,
@@ -116,7 +122,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
       },
     )
 
-    const refusals = { 409: 'It is in a block already, or has ended.' }
+    const refusals = { 409: 'The transaction is already in a block or has ended.' }
     app.post(
       '/v1/wallets/:wallet_id/transactions/:transaction_id/cancel',
       {

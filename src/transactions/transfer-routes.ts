@@ -1,4 +1,4 @@
-/** Sending, and seeing what sending would do: parse, call, reply. */
+/** Sends and previews transfers: parse, call, reply. */
 
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
@@ -27,22 +27,24 @@ const tags = ['Transactions']
 
 const transfer = {
   tags,
-  summary: 'Send a transfer',
+  operationId: 'createTransfer',
+  summary: 'Create a transfer',
   description:
-    'Accepts a transfer of the native currency or of a token. Once this has answered, the transfer is recorded for ever and ' +
-    'is sent at most once, whatever happens. The answer waits a moment for the hash; poll the transaction for what follows.',
+    'Sends the native currency or a token. Once the response is sent, the transfer is recorded permanently and is sent at most ' +
+    'once, even if processes or nodes fail. The response waits a moment for the hash. Poll the transaction for its result.',
   params: walletParams,
   body: transferBody,
-  response: { 202: successOf(acceptedSchema, 'The transfer was accepted.') },
+  response: { 202: successOf(acceptedSchema, 'The transfer is accepted.') },
 }
 
 const preview = {
   tags,
+  operationId: 'previewTransfer',
   summary: 'Preview a transfer',
-  description: 'What the transfer would cost and whether it would succeed. Sends and records nothing.',
+  description: 'Returns what a transfer would cost and whether it would succeed. Nothing is sent or recorded.',
   params: walletParams,
   body: transferBody,
-  response: { 200: successOf(previewSchema, 'What would happen.') },
+  response: { 200: successOf(previewSchema, 'The preview.') },
 }
 
 export function transferRoutes(ports: TransferRoutePorts): Routes {
@@ -56,10 +58,10 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
           scope: 'transactions:write',
           idempotent: true,
           quotas: ['transactions_waiting'],
-          waits: 'for the hash, 2 seconds at most',
+          waits: 'up to 2 seconds for the hash',
           refusals: {
             409: 'The wallet is archived.',
-            503: 'No node has told its fees lately, or gas costs more than the cap.',
+            503: 'No node has reported its fees recently, or gas costs more than the cap.',
           },
         },
       },

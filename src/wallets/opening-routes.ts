@@ -1,4 +1,4 @@
-/** Making wallets and watching addresses: parse, call, reply. */
+/** Creates wallets and watches addresses: parse, call, reply. */
 import { parseAddress } from '../chain/address.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { environmentOf } from '../http/caller.ts'
@@ -27,23 +27,26 @@ const tags = ['Wallets']
 
 const create = {
   tags,
+  operationId: 'createWallet',
   summary: 'Create a wallet',
   description:
-    'Makes a wallet with a key of its own. The key of an mpc wallet never exists in one place: each of several parties holds a ' +
-    'share of it, and some of them sign together. Should that take longer than the answer waits, it is a 202 with ' +
-    '`address: null` and status `requested`, and reading the wallet shows the address later.',
+    'Creates a wallet with its own key. The key of an `mpc` wallet never exists in one place: several parties hold a share each, ' +
+    'and a threshold of them sign together. If the key is not ready in time, the response is 202 with `address: null` and status ' +
+    '`requested`; read the wallet later to get its address.',
   body: createBody,
   response: {
-    201: successOf(createdSchema, 'The wallet is there.'),
-    202: successOf(createdSchema, 'The wallet is accepted; its address follows.'),
+    201: successOf(createdSchema, 'The wallet is created.'),
+    202: successOf(createdSchema, 'The wallet is accepted. Its address is not known yet.'),
   },
 }
 
 const watch = {
   tags,
+  operationId: 'watchAddress',
   summary: 'Watch an address',
   description:
-    'Follows the balance and the deposits of an address whose key is elsewhere. Nothing can be sent from it.',
+    'Creates a watch-only wallet, which follows the balance and the deposits of an address whose key is held elsewhere. ' +
+    'It cannot send.',
   body: watchBody,
   response: { 201: successOf(watchedSchema, 'The address is watched.') },
 }
@@ -59,10 +62,10 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
           scope: 'wallets:write',
           idempotent: true,
           quotas: ['wallets', 'ceremonies'],
-          waits: 'for the address, 10 seconds at most, 30 for an mpc wallet',
+          waits: 'up to 10 seconds for the address, 30 for an mpc wallet',
           refusals: {
-            409: 'The external_id names another wallet.',
-            503: 'No signer of this type is running, or too few mpc parties.',
+            409: 'Another wallet has this external_id.',
+            503: 'No signer of this wallet type is running, or too few mpc parties are.',
           },
         },
       },
@@ -90,7 +93,7 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
           scope: 'wallets:write',
           idempotent: true,
           quotas: ['watched_addresses'],
-          refusals: { 409: 'The address is watched on this network already, or is that of a wallet of yours.' },
+          refusals: { 409: 'You already watch this address on this network, or it belongs to one of your wallets.' },
         },
       },
       async (request, reply) => {

@@ -1,4 +1,4 @@
-/** Reading and changing wallets: parse, call, reply. */
+/** Reads, updates, archives and restores wallets: parse, call, reply. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { parseAddress } from '../chain/address.ts'
@@ -29,27 +29,30 @@ const answer = { 200: successOf(walletSchema, 'The wallet.') }
 
 const list = {
   tags,
+  operationId: 'listWallets',
   summary: 'List wallets',
-  description: 'Your wallets, newest first. Archived ones are left out unless `status=archived` asks for them.',
+  description: 'Lists your wallets, newest first. Archived wallets are listed only with `status=archived`.',
   querystring: closedObject({ ...pageQuery, ...listQuery }),
-  response: { 200: successOf(walletPageSchema, 'One page.') },
+  response: { 200: successOf(walletPageSchema, 'A page of wallets.') },
 }
 
 const detail = {
   tags,
-  summary: 'Read a wallet',
-  description: 'One wallet. An archived one is found with `include=archived` only.',
+  operationId: 'getWallet',
+  summary: 'Get a wallet',
+  description: 'Returns one wallet. An archived wallet is returned only with `include=archived`.',
   params: walletParams,
   querystring: closedObject({
-    include: Type.Optional(oneOf(['archived'], { description: 'Read the wallet even if it is archived.' })),
+    include: Type.Optional(oneOf(['archived'], { description: 'Return the wallet even if it is archived.' })),
   }),
   response: answer,
 }
 
 const revise = {
   tags,
-  summary: 'Change a wallet',
-  description: 'Changes the label, or what a watch wallet tells of. What is left out stays as it is.',
+  operationId: 'updateWallet',
+  summary: 'Update a wallet',
+  description: 'Updates the label, or the notification settings of a watch wallet. Omitted fields keep their values.',
   params: walletParams,
   body: reviseBody,
   response: answer,
@@ -57,21 +60,23 @@ const revise = {
 
 const archive = {
   tags,
+  operationId: 'deleteWallet',
   summary: 'Delete a wallet',
   description:
-    'Archives the wallet: it is out of the list and sends nothing any more. Its key is never destroyed, its transactions stay ' +
-    'readable, deposits to it still show, and restoring undoes it. A watch wallet goes whatever its balance.',
+    'Archives the wallet: it is no longer listed and cannot send. Its key is never destroyed, its transactions can still be read, ' +
+    'and deposits to it are still recorded. Restoring the wallet undoes it. A watch wallet is archived whatever its balance.',
   params: walletParams,
   querystring: closedObject({
-    force: Type.Boolean({ default: false, description: 'Archive although assets are left on the account.' }),
+    force: Type.Boolean({ default: false, description: 'Archive the wallet even if it has a balance.' }),
   }),
   response: answer,
 }
 
 const restore = {
   tags,
+  operationId: 'restoreWallet',
   summary: 'Restore a wallet',
-  description: 'Takes an archived wallet back into use, as it was.',
+  description: 'Makes an archived wallet active again, with its previous settings.',
   params: walletParams,
   response: answer,
 }
@@ -120,7 +125,7 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
       },
     )
 
-    const archiveRefusals = { 409: 'The wallet has pending transactions, or a balance.' }
+    const archiveRefusals = { 409: 'The wallet has pending transactions or a balance.' }
     app.delete(
       '/v1/wallets/:wallet_id',
       { schema: archive, config: { scope: 'wallets:write', refusals: archiveRefusals } },
@@ -131,7 +136,7 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
       },
     )
 
-    const restoreRefusals = { 409: 'Another wallet with its address is in use.' }
+    const restoreRefusals = { 409: 'Another active wallet has its address.' }
     app.post(
       '/v1/wallets/:wallet_id/restore',
       { schema: restore, config: { scope: 'wallets:write', refusals: restoreRefusals } },

@@ -1,4 +1,4 @@
-/** What requests and answers about wallets look like on the wire. */
+/** Schemas of the requests and responses about wallets. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { AMOUNT_PATTERN } from '../core/money.ts'
 import { type Page, pageSchema } from '../http/paging.ts'
@@ -7,7 +7,7 @@ import {
   closedObject,
   environmentSchema,
   idSchema,
-  instantSchema,
+  instant,
   labelSchema,
   networkSchema,
   nullable,
@@ -24,20 +24,26 @@ const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 /** More digits than all the money in the world has cents. */
 const MAX_USD_LENGTH = 30
 
-const walletIdSchema = idSchema('wallet', 'Names the wallet for ever.')
-const typeSchema = oneOf(WALLET_TYPES, { description: 'Who holds the key: we, or somebody else.', examples: ['hd'] })
-const ownAddressSchema = Type.String({ description: 'With its EIP-55 checksum.', examples: [ADDRESS] })
+const walletIdSchema = idSchema('wallet', 'The id of the wallet. It never changes.')
+const typeSchema = oneOf(WALLET_TYPES, {
+  description: '`mpc` and `hd` wallets have a key here; a `watch` wallet only follows an address.',
+  examples: ['hd'],
+})
+const ownAddressSchema = Type.String({
+  description: 'The address of the wallet, with its EIP-55 checksum. Null until its key is created.',
+  examples: [ADDRESS],
+})
 const externalIdSchema = text(64, {
-  description: 'Your own id for the wallet, unique among your wallets for ever, archived ones included.',
+  description: 'Your own id for the wallet. It is permanently unique among your wallets, including archived ones.',
   minLength: 1,
   examples: ['customer-42'],
 })
 const statusSchema = oneOf(WALLET_STATUSES, {
-  description: '`requested` until its key is made, which takes a moment.',
+  description: '`requested` until its key is created, then `active`; `archived` after it was deleted.',
   examples: ['active'],
 })
 
-export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The wallet.') })
+export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') })
 
 /** No installation has more parties. */
 const MAX_PARTIES = 20
@@ -45,22 +51,22 @@ const mpcFields = {
   threshold: Type.Integer({
     minimum: LEAST_SIGNERS,
     maximum: MAX_PARTIES,
-    description: 'How many parties sign together: more than half of them.',
+    description: 'How many parties sign together. It is more than half of `parties`.',
     examples: [2],
   }),
   parties: Type.Integer({
     minimum: LEAST_SIGNERS,
     maximum: MAX_PARTIES,
-    description: 'How many parties hold a share.',
+    description: 'How many parties hold a share of the key.',
     examples: [3],
   }),
 }
 const shownMpcFields = {
-  mpc: Type.Optional(Type.Object(mpcFields, { description: 'Who holds its key. Mpc wallets only.' })),
+  mpc: Type.Optional(Type.Object(mpcFields, { description: 'How the key is divided. Only for mpc wallets.' })),
   public_key: Type.Optional(
     nullable(
       Type.String({
-        description: 'Its public key, compressed, 33 bytes in hex. Mpc wallets only; null until the key is made.',
+        description: 'The compressed public key, 33 bytes in hex. Only for mpc wallets; null until the key is created.',
         examples: ['0x038318535b54105d4a7aae60c08fc45f9687181b4fdfc625bd1a753fa7397fed75'],
       }),
     ),
@@ -70,7 +76,7 @@ const shownMpcFields = {
 export const createBody = closedObject(
   {
     type: oneOf(KEYED_TYPES, {
-      description: '`mpc`: shares of it lie with several parties; `hd`: it is derived from a seed.',
+      description: '`mpc`: several parties hold a share of the key each. `hd`: the key is derived from a seed.',
       examples: ['hd'],
     }),
     network: networkSchema,
@@ -78,17 +84,22 @@ export const createBody = closedObject(
     environment: Type.Optional(environmentSchema),
     external_id: Type.Optional(externalIdSchema),
     mpc: Type.Optional(
-      closedObject(mpcFields, { description: 'For mpc wallets: other terms than those of the installation.' }),
+      closedObject(mpcFields, {
+        description: 'Only for mpc wallets: how to divide the key, if not as the installation is configured.',
+      }),
     ),
   },
   { examples: [{ type: 'hd', network: 'ethereum', label: 'Treasury 🏦', external_id: 'customer-42' }] },
 )
 
 const notificationFields = {
-  large_transfers: Type.Boolean({ description: 'Tell of transfers of the threshold or more.', examples: [true] }),
-  incoming_transactions: Type.Boolean({ description: 'Tell of everything that comes in.', examples: [true] }),
+  large_transfers: Type.Boolean({
+    description: 'Notify about transfers of `large_transfer_threshold_usd` or more.',
+    examples: [true],
+  }),
+  incoming_transactions: Type.Boolean({ description: 'Notify about every incoming transaction.', examples: [true] }),
   large_transfer_threshold_usd: Type.String({
-    description: 'From how many US dollars on a transfer is large: 10000 unless it is given.',
+    description: 'From how many US dollars on a transfer is large. The default is 10000.',
     pattern: AMOUNT_PATTERN,
     maxLength: MAX_USD_LENGTH,
     examples: ['10000'],
@@ -97,11 +108,14 @@ const notificationFields = {
   }),
 }
 
-const notificationsBody = closedObject({
-  large_transfers: Type.Optional(notificationFields.large_transfers),
-  incoming_transactions: Type.Optional(notificationFields.incoming_transactions),
-  large_transfer_threshold_usd: Type.Optional(notificationFields.large_transfer_threshold_usd),
-})
+const notificationsBody = closedObject(
+  {
+    large_transfers: Type.Optional(notificationFields.large_transfers),
+    incoming_transactions: Type.Optional(notificationFields.incoming_transactions),
+    large_transfer_threshold_usd: Type.Optional(notificationFields.large_transfer_threshold_usd),
+  },
+  { description: 'The notification settings of a watch wallet.' },
+)
 
 export const watchBody = closedObject({
   address: addressSchema,
@@ -117,13 +131,17 @@ export const reviseBody = closedObject(
 )
 
 export const listQuery = {
-  type: Type.Optional(oneOf(WALLET_TYPES, { description: 'Only this type.' })),
-  network: Type.Optional(oneOf(networkSchema.enum, { description: 'Only on this chain.' })),
-  label: Type.Optional(searchText(128, { description: 'Only with exactly this label.' })),
-  address: Type.Optional(Type.String({ maxLength: 64, description: 'Only with this address, in any case.' })),
-  external_id: Type.Optional(searchText(64, { description: 'Only the one with this id of yours.' })),
+  type: Type.Optional(oneOf(WALLET_TYPES, { description: 'Only wallets of this type.' })),
+  network: Type.Optional(oneOf(networkSchema.enum, { description: 'Only wallets on this network.' })),
+  label: Type.Optional(searchText(128, { description: 'Only wallets with exactly this label.' })),
+  address: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Only wallets with this address. Upper and lower case are equal.' }),
+  ),
+  external_id: Type.Optional(searchText(64, { description: 'Only the wallet with this `external_id`.' })),
   status: Type.Optional(
-    oneOf(WALLET_STATUSES, { description: 'Only this status; archived ones are left out otherwise.' }),
+    oneOf(WALLET_STATUSES, {
+      description: 'Only wallets with this status. Archived wallets are listed only with `archived`.',
+    }),
   ),
 }
 
@@ -134,7 +152,7 @@ export const createdSchema = Type.Unsafe<CreatedView>(
     type: typeSchema,
     network: networkSchema,
     label: labelSchema,
-    created_at: instantSchema,
+    created_at: instant('When the wallet was created.'),
     environment: environmentSchema,
     external_id: nullable(externalIdSchema),
     status: statusSchema,
@@ -146,7 +164,7 @@ export const watchedSchema = Type.Unsafe<WatchedView>(
   Type.Object({
     wallet_id: walletIdSchema,
     address: ownAddressSchema,
-    type: oneOf(WALLET_TYPES, { examples: ['watch'] }),
+    type: oneOf(WALLET_TYPES, { description: 'Always `watch`.', examples: ['watch'] }),
     network: networkSchema,
     label: labelSchema,
   }),
@@ -159,14 +177,20 @@ export const walletSchema = Type.Unsafe<WalletView>(
     type: typeSchema,
     network: networkSchema,
     label: labelSchema,
-    created_at: instantSchema,
+    created_at: instant('When the wallet was created.'),
     environment: environmentSchema,
     external_id: nullable(externalIdSchema),
     status: statusSchema,
-    archived_at: nullable(Type.String({ format: 'date-time', examples: [null] })),
+    archived_at: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'When the wallet was archived. Null unless it is.',
+        examples: [null],
+      }),
+    ),
     ...shownMpcFields,
     notifications: Type.Optional(
-      Type.Object(notificationFields, { description: 'What is told of a watched address. Watch wallets only.' }),
+      Type.Object(notificationFields, { description: 'The notification settings. Only for watch wallets.' }),
     ),
   }),
 )

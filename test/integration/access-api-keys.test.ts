@@ -186,7 +186,7 @@ t.test('what goes wrong is one line and its own exit code', async (t) => {
     },
   }
   t.equal(await keysCommand(['list'], io), 3)
-  t.equal(said, 'keys: The database does not answer: try again.\n')
+  t.equal(said, 'keys: The database is not available: try again.\n')
   const authenticator = createAuthenticator({ keys, clock: Date.now })
   await t.rejects(authenticator.verify(`bsk_mainnet_${'0'.repeat(64)}`), {
     code: 'database_unavailable',

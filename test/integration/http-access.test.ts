@@ -220,13 +220,14 @@ t.test('a preference that is followed is said', async (t) => {
 t.test(
   'a route that forgets to say who may call it, leaves an object open or lacks its words fails the start',
   async (t) => {
-    const words = { summary: 'A', description: 'A.', tags: ['T'] }
+    const words = { operationId: 'a', summary: 'A', description: 'A.', tags: ['T'] }
     const add = (schema: object, config: object) => (app: App) =>
       void app.post('/v1/things', { schema, config }, async () => ({}))
     const start = (schema: object, config: object = { scope: 'wallets:read' }) =>
       startTestApp({ routes: add(schema, config) })
     await t.rejects(start(words, {}), { message: /POST \/v1\/things must state config\.scope/ })
-    await t.rejects(start({ tags: ['T'], summary: 'A' }), { message: /must state schema\.description/ })
+    await t.rejects(start({ ...words, description: '' }), { message: /must state schema\.description/ })
+    await t.rejects(start({ ...words, operationId: undefined }), { message: /must state schema\.operationId/ })
     const open = { type: 'object', properties: { a: { type: 'object', properties: {} } }, additionalProperties: false }
     await t.rejects(start({ ...words, body: open }), { message: /body\.a must state additionalProperties/ })
     const items = {

@@ -74,7 +74,7 @@ t.test('every failing field is listed, nested ones by their path', async (t) => 
     'to required',
     'valid_until invalid_format',
   ])
-  t.equal(answer.body.message, '15 things are wrong with this request.')
+  t.equal(answer.body.message, 'The request has 15 invalid fields.')
   for (const { message, field = '' } of answer.body.errors ?? []) {
     t.ok(message.startsWith(field) && message.length > field.length + 10, message)
     t.notMatch(message, /\^|\\|must match|NOT|schema/, 'in words, not in patterns')

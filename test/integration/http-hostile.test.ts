@@ -17,6 +17,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const routes: Routes = (app) => {
   transferRoutes(app)
   const schema = {
+    operationId: 'importRows',
     summary: 'Import',
     description: 'Takes much.',
     tags: ['Test'],
@@ -25,6 +26,7 @@ const routes: Routes = (app) => {
   const body = { bytes: 131_072, values: 3_002 }
   app.post('/v1/imports', { schema, config: { scope: 'wallets:write', body } }, async () => ({}))
   const search = {
+    operationId: 'search',
     summary: 'Search',
     description: 'Finds by any text.',
     tags: ['Test'],
@@ -46,7 +48,7 @@ t.test('a body has the bytes that its route takes and no more, and the refusal n
   t.equal((await post(sized(65_536))).status, 202)
   const answer = await post(sized(65_537))
   t.strictSame([answer.status, ...told(answer)], [413, '- body_too_large'])
-  t.match(answer.body.message, 'larger than the 65536 bytes that are taken here')
+  t.match(answer.body.message, 'larger than the limit of 65536 bytes')
   const importTo = (to: typeof send, bytes: number) =>
     to({
       method: 'POST',
@@ -69,7 +71,7 @@ t.test('a body has the values that its route takes and no more, whatever they ar
     t.notMatch(told(taken), ['- too_many_values'], `2048 values: ${value}`)
     const answer = await many(2_047, value)
     t.strictSame([answer.status, ...told(answer)], [422, '- too_many_values'], value)
-    t.match(answer.body.message, 'The body has 2049 values, and at most 2048 are taken here')
+    t.match(answer.body.message, 'The body has 2049 values and the limit is 2048')
   }
   const rows = (count: number) => ({ rows: Array(count).fill('a') })
   const importTo = (payload: object) => send({ method: 'POST', url: '/v1/imports', payload })

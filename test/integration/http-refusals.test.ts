@@ -9,14 +9,14 @@ const FAILURES: Readonly<Record<string, () => Error>> = {
   conflict: () => new Conflict('wallet_has_balance', 'The wallet has a balance.', { balances: [{ asset: 'ETH' }] }),
   funds: () => new InsufficientFunds({ asset: 'ETH', available: '0.5', needed: '1.500021' }),
   missing: () => new NotFound('wallet'),
-  down: () => new Unavailable('database_unavailable', 'The database does not answer: try again.'),
+  down: () => new Unavailable('database_unavailable', 'The database is not available: try again.'),
   denied: () => new PermissionDenied('environment_mismatch', 'This API key is for testnet.'),
   defect: () => new TypeError('cannot read secrets of undefined'),
 }
 
 const routes: Routes = (app) => {
   transferRoutes(app)
-  const schema = { summary: 'Fail', description: 'Fails.', tags: ['Test'] }
+  const schema = { operationId: 'fail', summary: 'Fail', description: 'Fails.', tags: ['Test'] }
   app.get('/v1/fail/:how', { config: { scope: 'wallets:read' }, schema }, async (request) => {
     throw FAILURES[(request.params as { how: string }).how]?.() ?? new Error('unknown')
   })

@@ -15,7 +15,12 @@ const ADDRESSES = [
   '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
 ]
 const NOW = '2026-01-01T00:00:00.000Z'
-const THING = { tags: ['Things'], summary: 'Make a thing', description: 'Makes a thing.' }
+const THING = {
+  tags: ['Things'],
+  operationId: 'createThing',
+  summary: 'Create a thing',
+  description: 'Creates a thing.',
+}
 /** One of each kind for acme that is not finished, one that is, and some of globex. */
 const OPEN_CEREMONIES = `
   INSERT INTO signatures (signature_id, tenant_id, wallet_id, network, environment, chain_id, type, address, digest, signature, created_at, version)

@@ -8,7 +8,7 @@ const [graceMs = '0', answerMs = '0'] = process.argv.slice(2)
 
 const { app } = await startTestApp({
   routes: (app) => {
-    const schema = { summary: 'Wait', description: 'Waits.', tags: ['Test'] }
+    const schema = { operationId: 'wait', summary: 'Wait', description: 'Waits.', tags: ['Test'] }
     app.get('/v1/slow', { config: { scope: 'public' }, schema }, async () => {
       process.stdout.write('begun\n')
       await delay(Number(answerMs))

@@ -11,7 +11,7 @@ import {
   amountSchema,
   closedObject,
   idSchema,
-  instantSchema,
+  instant,
   labelSchema,
   networkSchema,
   nullable,
@@ -33,7 +33,7 @@ const transferBody = closedObject({
   gas_priority: Type.Optional(oneOf(['low', 'medium', 'high'], { default: 'medium' })),
   label: Type.Optional(labelSchema),
   royalty: Type.Optional(Type.Number({ minimum: 0, maximum: 50, multipleOf: 0.01 })),
-  valid_until: Type.Optional(instantSchema),
+  valid_until: Type.Optional(instant('Until when it may be signed.')),
   metadata: Type.Optional(closedObject({ image: Type.String({ format: 'uri' }), name: Type.String({ minLength: 1 }) })),
   items: Type.Optional(Type.Array(closedObject({ to: addressSchema }), { minItems: 1, maxItems: 100 })),
   abi: Type.Optional(Type.Array(Type.Unknown(), { maxItems: 1_000 })),
@@ -57,14 +57,25 @@ const noData = successOf(Type.Object({}), 'Done.')
 
 const params = Type.Object({ wallet_id: idSchema('wallet', 'The wallet.') })
 
+const nudge = {
+  operationId: 'nudgeWallet',
+  summary: 'Nudge',
+  description: 'All optional.',
+  tags,
+  params,
+  body: nudgeBody,
+  response: { 200: successOf(nudgeBody, 'Ok.') },
+}
+
 /** `POST …/transfer` answers with what it received and the metadata that the log would record. */
 export const transferRoutes: Routes = (app) => {
   app.post(
     '/v1/wallets/:wallet_id/transfer',
     {
-      config: { scope: 'transactions:write', idempotent: true, quotas: [], waits: 'for the hash, 2 seconds at most' },
+      config: { scope: 'transactions:write', idempotent: true, quotas: [], waits: 'up to 2 seconds for the hash' },
       schema: {
-        summary: 'Send a transfer',
+        operationId: 'createTransfer',
+        summary: 'Create a transfer',
         description: 'Sends currency.',
         tags,
         params,
@@ -84,6 +95,7 @@ export const transferRoutes: Routes = (app) => {
     {
       config: { scope: 'wallets:read' },
       schema: {
+        operationId: 'listWallets',
         summary: 'List wallets',
         description: 'Newest first.',
         tags,
@@ -103,7 +115,14 @@ export const transferRoutes: Routes = (app) => {
     '/v1/wallets/:wallet_id/restore',
     {
       config: { scope: 'wallets:write' },
-      schema: { summary: 'Restore', description: 'Takes no body.', tags, params, response: { 200: noData } },
+      schema: {
+        operationId: 'restoreWallet',
+        summary: 'Restore',
+        description: 'Takes no body.',
+        tags,
+        params,
+        response: { 200: noData },
+      },
     },
     async () => success({}),
   )
@@ -112,14 +131,7 @@ export const transferRoutes: Routes = (app) => {
     '/v1/wallets/:wallet_id/nudge',
     {
       config: { scope: 'wallets:write' },
-      schema: {
-        summary: 'Nudge',
-        description: 'All optional.',
-        tags,
-        params,
-        body: nudgeBody,
-        response: { 200: successOf(nudgeBody, 'Ok.') },
-      },
+      schema: nudge,
     },
     async ({ body }) => success(body),
   )
@@ -129,6 +141,7 @@ export const transferRoutes: Routes = (app) => {
     {
       config: { scope: 'wallets:read' },
       schema: {
+        operationId: 'listNotes',
         summary: 'Read notes',
         description: 'Who asks.',
         tags,

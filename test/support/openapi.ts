@@ -1,4 +1,4 @@
-/** What an OpenAPI document of ours has to have, said as a list of what is missing. */
+/** What our OpenAPI document must have, as a list of what is missing. */
 
 type Node = { readonly [name: string]: unknown }
 
@@ -19,6 +19,8 @@ export function openapiProblems(document: Node): string[] {
     ),
     ...ids.filter((id, index) => ids.indexOf(id) < index).map((id) => `operationId ${String(id)} stands twice`),
     ...danglingReferences(document, document),
+    ...undescribedFields(document.components, 'components'),
+    ...undescribedFields(document.paths, 'paths'),
   ]
 }
 
@@ -36,6 +38,7 @@ function operationProblems(operation: Node): string[] {
     ...missing.map((name) => `no ${name}`),
     ...(operation.requestBody ? mediaProblems(operation.requestBody as Node, 'body') : []),
     ...responses.filter(([status]) => status < '300').flatMap(([status, response]) => mediaProblems(response, status)),
+    ...(/^[A-Z][^.?]*$/.test(String(operation.summary)) ? [] : ['the summary is not one imperative phrase']),
     ...responses
       .filter(([, response]) => !response.description && !response.$ref)
       .map(([status]) => `${status} is not described`),
@@ -65,4 +68,24 @@ function danglingReferences(part: unknown, document: Node): string[] {
 function lookUp(reference: string, document: Node): unknown {
   const steps = reference.replace(/^#\//, '').split('/')
   return steps.reduce<unknown>((at, step) => (at as Node | undefined)?.[step], document)
+}
+
+/** `status` and `data` of the envelope explain themselves, and a reference is described where it leads. */
+function undescribedFields(part: unknown, place: string): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { properties, ...rest } = part as { readonly properties?: Readonly<Record<string, Node>> }
+  const isSchema = 'type' in rest
+  const fields = Object.entries((isSchema && properties) || {})
+  const isEnvelope = isSchema && properties !== undefined && 'status' in properties && 'data' in properties
+  return [
+    ...fields
+      .filter(
+        ([name, field]) => !field.description && !field.$ref && !(isEnvelope && ['status', 'data'].includes(name)),
+      )
+      .map(([name]) => `${place}: the field ${name} is not described`),
+    ...fields.flatMap(([name, field]) => undescribedFields(field, `${place}.${name}`)),
+    ...Object.entries(isSchema ? rest : part)
+      .filter(([name]) => name !== 'example' && name !== 'examples')
+      .flatMap(([name, inner]) => undescribedFields(inner, `${place}/${name}`)),
+  ]
 }

@@ -36,10 +36,12 @@ t.test('every error type has its status, and a few codes refine it', async (t) =
   t.equal(statusOf({ type: 'idempotency_error', code: 'idempotency_key_reused' }), 422)
 })
 
-t.test('the message of an error with one item is that item; with more it counts them', async (t) => {
+t.test('the message of an error with one item is that item; with several it counts them', async (t) => {
   const item = { type: 'validation_error' as const, message: 'to is required.', field: 'to' }
   t.equal(errorBody([item], 'req_1').message, 'to is required.')
-  t.equal(errorBody([item, item], 'req_1').message, '2 things are wrong with this request.')
+  t.equal(errorBody([item, item], 'req_1').message, 'The request has 2 invalid fields.')
+  const general = { type: 'validation_error' as const, message: 'The body must be an object.' }
+  t.equal(errorBody([item, general], 'req_1').message, 'The request has 2 errors.')
 })
 
 t.test('a place in a body is written as a caller writes it', async (t) => {

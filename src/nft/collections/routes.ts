@@ -1,4 +1,4 @@
-/** Making collections and reading them: parse, call, reply. */
+/** Creates and reads collections: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type FindReplay, replayInsteadOf } from '../../event-log/find-replay.ts'
@@ -24,37 +24,40 @@ export type CollectionRoutePorts = {
   readonly untilMined: TransactionReads['untilMined']
 }
 
-/** How long an answer waits for the block unless the caller says otherwise. */
+/** How long a response waits for the block by default. */
 export const MINED_WAIT_MS = 15_000
 
 const tags = ['NFT']
 
 const create = {
   tags,
+  operationId: 'createNftCollection',
   summary: 'Create a collection',
   description:
-    'Deploys a contract of your own. Its address is known at once; `status` says whether it stands there yet, and mints may be ' +
-    'requested meanwhile. Without `wallet_id` your issuer wallet owns it, an hd wallet that is made on first use and needs a ' +
-    'balance for gas (in the sandbox it is given one).',
+    'Deploys a contract that you own. Its address is known immediately; `status` says whether it is deployed, and you can already ' +
+    'request mints. Without `wallet_id` the owner is your issuer wallet, an hd wallet that is created on first use and needs a ' +
+    'balance for gas (the sandbox funds it).',
   body: createBody,
   response: {
     201: successOf(collectionSchema, 'The contract is deployed.'),
-    202: successOf(collectionSchema, 'The collection is accepted and its contract on the way.'),
+    202: successOf(collectionSchema, 'The collection is accepted. Its contract is not in a block yet.'),
   },
 }
 
 const list = {
   tags,
+  operationId: 'listNftCollections',
   summary: 'List collections',
-  description: 'Your collections, newest first.',
+  description: 'Lists your collections, newest first.',
   querystring: closedObject({ ...pageQuery, ...listQuery }),
-  response: { 200: successOf(collectionPageSchema, 'One page.') },
+  response: { 200: successOf(collectionPageSchema, 'A page of collections.') },
 }
 
 const detail = {
   tags,
-  summary: 'Read a collection',
-  description: 'One collection, with what became of its contract.',
+  operationId: 'getNftCollection',
+  summary: 'Get a collection',
+  description: 'Returns one collection with the status of its contract.',
   params: collectionParams,
   response: { 200: successOf(collectionSchema, 'The collection.') },
 }
@@ -70,10 +73,10 @@ export function collectionRoutes({ createCollection, findReplay, reads, untilMin
           idempotent: true,
           quotas: ['transactions_waiting'],
           body: METADATA_BODY,
-          waits: 'for the contract to be in a block, 15 seconds at most',
+          waits: 'up to 15 seconds for the contract to be in a block',
           refusals: {
             409: 'The wallet is archived.',
-            503: 'No signer is running, no node answers, gas costs more than the cap, or IPFS did not take the metadata.',
+            503: 'No signer is running, no node is available, gas costs more than the cap, or IPFS did not accept the metadata.',
           },
         },
       },

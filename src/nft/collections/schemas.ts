@@ -1,4 +1,4 @@
-/** What requests and answers about collections look like on the wire. */
+/** Schemas of the requests and responses about collections. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { MAX_SUPPLY_LIMIT } from '../../chain/nft-collection.ts'
 import { type Page, pageSchema } from '../../http/paging.ts'
@@ -6,8 +6,9 @@ import {
   addressSchema,
   closedObject,
   environmentSchema,
+  failure,
   idSchema,
-  instantSchema,
+  instant,
   multilineText,
   networkSchema,
   nullable,
@@ -19,22 +20,25 @@ import { COLLECTION_TYPES, STANDARDS } from './events.ts'
 import { COLLECTION_STATUSES, type CollectionView } from './view.ts'
 
 const nameSchema = text(128, { minLength: 1, description: 'The name of the collection.', examples: ['Lighthouses'] })
-const symbolSchema = text(32, { minLength: 1, description: 'Its short name.', examples: ['LIGHT'] })
-const descriptionSchema = multilineText(4_000, { description: 'What it is.', examples: ['Twelve lighthouses.'] })
+const symbolSchema = text(32, { minLength: 1, description: 'The symbol of the collection.', examples: ['LIGHT'] })
+const descriptionSchema = multilineText(4_000, {
+  description: 'A description of the collection.',
+  examples: ['Twelve lighthouses.'],
+})
 const standardSchema = oneOf(STANDARDS, {
-  description: 'ERC721: each token is unique. ERC1155: there may be many of a token.',
+  description: '`ERC721`: each token is unique. `ERC1155`: a token can have many units.',
   default: 'ERC721',
   examples: ['ERC721'],
 })
 const typeSchema = oneOf(COLLECTION_TYPES, {
   description:
-    'STANDARD: metadata never changes. SERIES: tokens are released in sequence and have edition numbers. DYNAMIC: metadata may ' +
-    'be changed until it is frozen.',
+    '`STANDARD`: metadata never changes. `SERIES`: tokens are released in sequence and have edition numbers. `DYNAMIC`: metadata ' +
+    'can be updated until it is frozen.',
   default: 'STANDARD',
   examples: ['STANDARD'],
 })
 const royaltySchema = Type.Number({
-  description: 'What a sale gives to the royalty recipient (ERC-2981): 0 to 50, with at most 2 decimals.',
+  description: 'The share of a sale for the royalty recipient in percent (ERC-2981): 0 to 50, with at most 2 decimals.',
   minimum: 0,
   maximum: 50,
   multipleOf: 0.01,
@@ -43,7 +47,7 @@ const royaltySchema = Type.Number({
   'x-code': 'invalid_royalty',
 })
 const maxSupplySchema = Type.Integer({
-  description: 'How many token ids may ever be minted. Without it there is no limit.',
+  description: 'How many token ids can be minted in total. There is no limit by default.',
   minimum: 1,
   maximum: MAX_SUPPLY_LIMIT,
   examples: [10_000],
@@ -59,22 +63,25 @@ export const createBody = closedObject(
     metadata: Type.Optional(collectionMetadataSchema),
     network: Type.Optional({
       ...networkSchema,
-      description: 'The chain; that of the wallet, where a wallet is named, and ethereum otherwise.',
+      description: 'The network. The default is the network of the wallet if `wallet_id` is sent, otherwise ethereum.',
     }),
     wallet_id: Type.Optional(
       idSchema(
         'wallet',
-        'The wallet that owns the contract and pays for it. Without it your issuer wallet, which is made on first use.',
+        'The wallet that owns the contract and pays for it. The default is your issuer wallet, which is created on first use.',
       ),
     ),
     collection_type: Type.Optional(typeSchema),
     max_supply: Type.Optional(maxSupplySchema),
     transferable: Type.Optional(
-      Type.Boolean({ description: 'False: tokens stay with who got them (ERC-5192).', default: true }),
+      Type.Boolean({
+        description: 'Whether tokens can be transferred after their mint. If false, they are locked (ERC-5192).',
+        default: true,
+      }),
     ),
     royalty_recipient: Type.Optional({
       ...addressSchema,
-      description: 'Who gets royalties; the owner unless it is named.',
+      description: 'The address that receives royalties. The default is the owner.',
     }),
   },
   {
@@ -94,57 +101,81 @@ export const createBody = closedObject(
   },
 )
 
-export const collectionParams = closedObject({ collection_id: idSchema('collection', 'The collection.') })
+export const collectionParams = closedObject({ collection_id: idSchema('collection', 'The id of the collection.') })
 
 export const listQuery = {
-  network: Type.Optional({ ...networkSchema, description: 'Those on this chain.' }),
-  standard: Type.Optional(oneOf(STANDARDS, { description: 'Those of this standard.', examples: ['ERC721'] })),
-  collection_type: Type.Optional(oneOf(COLLECTION_TYPES, { description: 'Those of this type.', examples: ['SERIES'] })),
-  wallet_id: Type.Optional(idSchema('wallet', 'Those that this wallet owns.')),
+  network: Type.Optional({ ...networkSchema, description: 'Only collections on this network.' }),
+  standard: Type.Optional(
+    oneOf(STANDARDS, { description: 'Only collections of this standard.', examples: ['ERC721'] }),
+  ),
+  collection_type: Type.Optional(
+    oneOf(COLLECTION_TYPES, { description: 'Only collections of this type.', examples: ['SERIES'] }),
+  ),
+  wallet_id: Type.Optional(idSchema('wallet', 'Only collections that this wallet owns.')),
 }
 
-const hashSchema = Type.String({ examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'] })
-const uriSchema = Type.String({ examples: ['https://example.com/lighthouses'] })
-
+const hashSchema = Type.String({
+  description: 'The hash of the transaction. Null until it is signed.',
+  examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
+})
 export const failureSchema = nullable(
-  Type.Object(
-    {
-      code: Type.String({ examples: ['execution_reverted'] }),
-      message: Type.String({ examples: ['MaxSupplyExceeded(total: 11, maxSupply: 10)'] }),
-    },
-    { description: 'Why the transaction failed.' },
-  ),
+  failure('Why the transaction failed. Null unless it did.', {
+    code: 'execution_reverted',
+    message: 'MaxSupplyExceeded(total: 11, maxSupply: 10)',
+  }),
 )
 
 export const collectionSchema = Type.Unsafe<CollectionView>(
   Type.Object({
-    collection_id: idSchema('collection', 'Names the collection for ever.'),
-    contract_address: { ...addressSchema, description: 'Where the contract stands, or will stand.' },
+    collection_id: idSchema('collection', 'The id of the collection. It never changes.'),
+    contract_address: {
+      ...addressSchema,
+      description: 'The address of the contract. It is known before the contract is deployed.',
+    },
     name: nameSchema,
     symbol: symbolSchema,
     standard: standardSchema,
     network: networkSchema,
-    created_at: instantSchema,
+    created_at: instant('When the collection was requested.'),
     status: oneOf(COLLECTION_STATUSES, {
-      description: 'A collection that is DEPLOYING takes mints already: they wait for it.',
+      description: 'The status of the contract. You can request mints while it is `DEPLOYING`: they wait for it.',
       examples: ['DEPLOYED'],
     }),
-    transaction_id: idSchema('transaction', 'The transaction that deploys the contract; a transaction of `wallet_id`.'),
+    transaction_id: idSchema('transaction', 'The transaction that deploys the contract, sent from `wallet_id`.'),
     transaction_hash: nullable(hashSchema),
     environment: environmentSchema,
     description: nullable(descriptionSchema),
-    metadata: Type.Object({ external_url: nullable(uriSchema), image: nullable(uriSchema) }),
+    metadata: Type.Object(
+      {
+        external_url: nullable(
+          Type.String({
+            description: 'A web page about the collection. Null for none.',
+            examples: ['https://example.com/lighthouses'],
+          }),
+        ),
+        image: nullable(
+          Type.String({
+            description: 'The image. Null for none.',
+            examples: ['https://example.com/lighthouses'],
+          }),
+        ),
+      },
+      { description: 'What marketplaces show about the collection.' },
+    ),
     metadata_uri: Type.String({
-      description: 'What the contract gives as its contractURI (ERC-7572).',
+      description: 'The URI of the metadata of the collection: the `contractURI` of the contract (ERC-7572).',
       examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
     }),
     collection_type: typeSchema,
     wallet_id: idSchema('wallet', 'The wallet that owns the contract. Every mint is sent from it.'),
-    owner: { ...addressSchema, description: 'Address of that wallet.' },
+    owner: { ...addressSchema, description: 'The address of the wallet that owns the contract.' },
     royalty_percentage: royaltySchema,
-    royalty_recipient: nullable(addressSchema),
+    royalty_recipient: nullable({
+      ...addressSchema,
+      description: 'The address that receives royalties. Null without royalties.',
+    }),
     max_supply: nullable(maxSupplySchema),
-    transferable: Type.Boolean(),
+    transferable: Type.Boolean({ description: 'Whether tokens can be transferred after their mint.' }),
     failure: failureSchema,
   }),
 )

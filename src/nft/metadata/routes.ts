@@ -1,4 +1,4 @@
-/** Published metadata for everybody: the very bytes that were hashed, cached for ever. */
+/** Serves published metadata to everybody: exactly the bytes that were hashed, cacheable permanently. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { NotFound, ValidationFailed } from '../../core/errors.ts'
@@ -8,8 +8,8 @@ import { canonicalCid } from './cid.ts'
 import type { ReadContent } from './read-content.ts'
 import { tokenMetadataSchema } from './schemas.ts'
 
-/** Content never changes under its hash: a year is what RFC 9111's readers take for ever. */
-const FOR_EVER = 'public, max-age=31536000, immutable'
+/** Content never changes under its hash. A year is the usual maximum of RFC 9111 caches. */
+const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const cidSchema = Type.String({
   description: 'The content identifier (CID) at the end of a `metadata_uri`.',
@@ -18,15 +18,23 @@ const cidSchema = Type.String({
 
 const readMetadata = {
   tags: ['NFT'],
-  summary: 'Read published metadata',
+  operationId: 'getNftMetadata',
+  summary: 'Get published metadata',
   description:
-    'The metadata of a token or a collection as it was published: canonical JSON whose SHA-256 is in the CID, without the usual ' +
-    'envelope. No key is needed, and pages of any origin may read it. It never changes: `ETag` is the CID.',
+    'Returns the metadata of a token or a collection as it was published: canonical JSON whose SHA-256 is in the CID, without the ' +
+    'usual envelope. No API key is needed, and web pages of any origin can read it. It never changes: `ETag` is the CID.',
   params: closedObject({ cid: cidSchema }),
   response: {
-    // Of a collection it has other fields.
-    200: Type.Unsafe<string>({ ...tokenMetadataSchema, additionalProperties: true, description: 'Byte for byte.' }),
-    304: Type.Unsafe<undefined>({ type: 'null', description: 'You have it already: `If-None-Match` names it.' }),
+    // The metadata of a collection has other fields.
+    200: Type.Unsafe<string>({
+      ...tokenMetadataSchema,
+      additionalProperties: true,
+      description: 'The metadata, byte for byte as it was published.',
+    }),
+    304: Type.Unsafe<undefined>({
+      type: 'null',
+      description: '`If-None-Match` names the CID, so the metadata is not sent again.',
+    }),
   },
 }
 
@@ -36,7 +44,7 @@ export function metadataRoutes({ readContent }: { readonly readContent: ReadCont
       '/v1/nft/metadata/:cid',
       {
         schema: readMetadata,
-        config: { scope: 'public', limited: true, refusals: { 422: 'What stands in the path is not a CID.' } },
+        config: { scope: 'public', limited: true, refusals: { 422: 'The path does not contain a CID.' } },
       },
       async (request, reply) => {
         reply.header('access-control-allow-origin', '*')
@@ -45,7 +53,7 @@ export function metadataRoutes({ readContent }: { readonly readContent: ReadCont
         const content = await readContent(cid)
         if (content === null) throw new NotFound('metadata')
         const etag = `"${cid}"`
-        reply.header('etag', etag).header('cache-control', FOR_EVER)
+        reply.header('etag', etag).header('cache-control', IMMUTABLE)
         if (hasAlready(request, etag)) return reply.code(304).send(undefined)
         return reply.header('content-type', 'application/json').send(content)
       },

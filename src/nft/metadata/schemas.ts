@@ -1,6 +1,5 @@
 /**
- * What metadata looks like in requests, with every rule that one field can break. What only the whole can break, its size,
- * is told by content.ts.
+ * Schemas of metadata in requests, with every rule for a single field. The limit of the total size is checked by content.ts.
  */
 import { Type } from '@sinclair/typebox'
 import { MAX_ADDRESS_LENGTH, MAX_DATA_URI_LENGTH } from '../../core/published-uris.ts'
@@ -9,7 +8,7 @@ import { closedObject, multilineText, text } from '../../http/schemas.ts'
 const MAX_ATTRIBUTES = 100
 
 const imageSchema = Type.String({
-  description: `The image: an address, or the image itself as a \`data:image/…\` URI of at most ${MAX_DATA_URI_LENGTH} characters.`,
+  description: `The image: a URL, or the image itself as a \`data:image/…\` URI of at most ${MAX_DATA_URI_LENGTH} characters.`,
   examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
   format: 'image-uri',
   'x-rule': `must be an http://, https:// or ipfs:// address of at most ${MAX_ADDRESS_LENGTH} characters without user name and password, or a data:image/ URI of at most ${MAX_DATA_URI_LENGTH}`,
@@ -17,8 +16,8 @@ const imageSchema = Type.String({
 })
 
 const attributeSchema = closedObject({
-  trait_type: text(128, { minLength: 1, description: 'What the trait is.', examples: ['Background'] }),
-  value: text(1_024, { description: 'What it is for this token. Numbers are text too.', examples: ['Blue'] }),
+  trait_type: text(128, { minLength: 1, description: 'The name of the trait.', examples: ['Background'] }),
+  value: text(1_024, { description: 'The value of the trait. Send numbers as strings too.', examples: ['Blue'] }),
 })
 
 /** Of a token, as ERC-721 and ERC-1155 name the fields. */
@@ -26,14 +25,17 @@ export const tokenMetadataSchema = closedObject(
   {
     name: text(256, { minLength: 1, description: 'The name of the token.', examples: ['Lighthouse #1'] }),
     description: Type.Optional(
-      multilineText(4_000, { description: 'What it is.', examples: ['The first of twelve lighthouses.'] }),
+      multilineText(4_000, {
+        description: 'A description of the token.',
+        examples: ['The first of twelve lighthouses.'],
+      }),
     ),
     image: Type.Optional(imageSchema),
     attributes: Type.Optional(
-      Type.Array(attributeSchema, { maxItems: MAX_ATTRIBUTES, description: 'Traits, as marketplaces show them.' }),
+      Type.Array(attributeSchema, { maxItems: MAX_ATTRIBUTES, description: 'The traits that marketplaces show.' }),
     ),
   },
-  { description: 'What the token stands for. It is published as canonical JSON under its hash, for ever.' },
+  { description: 'The metadata of the token. It is published permanently as canonical JSON under its hash.' },
 )
 
 /** Of a collection. */
@@ -41,7 +43,7 @@ export const collectionMetadataSchema = closedObject(
   {
     external_url: Type.Optional(
       Type.String({
-        description: 'A page about the collection.',
+        description: 'A web page about the collection.',
         examples: ['https://example.com/lighthouses'],
         format: 'web-address',
         'x-rule': `must be an http:// or https:// address of at most ${MAX_ADDRESS_LENGTH} characters without user name and password`,
@@ -50,5 +52,5 @@ export const collectionMetadataSchema = closedObject(
     ),
     image: Type.Optional(imageSchema),
   },
-  { description: 'What marketplaces show of the collection.' },
+  { description: 'What marketplaces show about the collection.' },
 )

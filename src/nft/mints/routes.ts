@@ -1,4 +1,4 @@
-/** Minting, and reading mints and tokens: parse, call, reply. */
+/** Mints tokens, and reads mints and tokens: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { ValidationFailed } from '../../core/errors.ts'
@@ -40,7 +40,7 @@ export type MintRoutePorts = {
   readonly collections: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
   readonly untilVoucherSigned: UntilVoucherSigned
-  /** How long an answer waits for a voucher's signature when the caller does not say. */
+  /** How long a response waits for the signature of a voucher by default. */
   readonly signWaitMs: number
   readonly warnOfRecipients: WarnOfRecipients
   readonly ownersOf: OwnersOf
@@ -50,40 +50,49 @@ const tags = ['NFT']
 
 const mint = {
   tags,
-  summary: 'Mint',
+  operationId: 'mintNft',
+  summary: 'Mint tokens',
   description:
-    'Mints into a collection of yours. The service gives each token its number. Once this has answered, the mint is recorded ' +
-    'for ever and each token is minted at most once, whatever happens. A BATCH is one transaction where its gas allows, and ' +
-    'several otherwise: `tokens` tells the fate of each. LAZY ' +
-    'sends nothing and costs no gas: the answer has a signed `voucher`. Of a BATCH, the fields of a token at the top are those of the first one.',
+    'Mints tokens into one of your collections. The service assigns the token ids. Once the response is sent, the mint is recorded ' +
+    'permanently and each token is minted at most once, even if processes or nodes fail. `minting_type` selects the fields:\n\n' +
+    '- `DIRECT` mints one token now.\n' +
+    '- `BATCH` mints up to 100 tokens, in one transaction if its gas allows, otherwise in several. `tokens` has the status of each. ' +
+    'The token fields at the top level are those of the first token.\n' +
+    '- `LAZY` sends no transaction and costs no gas. The response has a signed `voucher`, and the token is minted when it is redeemed.',
   body: mintBody,
   response: {
     201: successOf(acceptedMintSchema, 'The tokens are minted, or the voucher of a LAZY mint is signed.'),
-    202: successOf(acceptedMintSchema, 'The mint is accepted and on the way.'),
+    202: successOf(
+      acceptedMintSchema,
+      'The mint is accepted. Its tokens are not in a block yet, or its voucher is not signed yet.',
+    ),
   },
 }
 
 const read = {
   tags,
-  summary: 'Read a mint',
-  description: 'One mint, with what became of each of its tokens.',
+  operationId: 'getNftMint',
+  summary: 'Get a mint',
+  description: 'Returns a mint with the status of each token.',
   params: mintParams,
   response: { 200: successOf(mintSchema, 'The mint.') },
 }
 
 const tokens = {
   tags,
+  operationId: 'listNftTokens',
   summary: 'List tokens',
-  description: 'The tokens that were minted here into a collection, newest first, those that failed included.',
+  description: 'Lists the tokens that this service minted into a collection, newest first. Failed tokens are included.',
   params: collectionParams,
   querystring: closedObject(pageQuery),
-  response: { 200: successOf(tokenPageSchema, 'One page.') },
+  response: { 200: successOf(tokenPageSchema, 'A page of tokens.') },
 }
 
 const token = {
   tags,
-  summary: 'Read a token',
-  description: 'One token, with its metadata.',
+  operationId: 'getNftToken',
+  summary: 'Get a token',
+  description: 'Returns one token with its metadata and its owners.',
   params: tokenParams,
   response: { 200: successOf(tokenDetailSchema, 'The token.') },
 }
@@ -101,10 +110,10 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
           quotas: quotasOfMint,
           body: MINT_BODY,
           waits:
-            'for the tokens to be in a block, 15 seconds at most, or for the signature of a LAZY mint, 2 seconds at most',
+            'up to 15 seconds for the tokens to be in a block, or up to 2 seconds for the signature of a LAZY mint',
           refusals: {
-            409: "The collection is full or was not deployed, it is another edition's turn, or the wallet is archived.",
-            503: 'No node has told its fees lately, gas costs more than the cap, or IPFS did not take the metadata.',
+            409: 'The collection is full or was not deployed, the edition is not the next one, or the wallet is archived.',
+            503: 'No node has reported its fees recently, gas costs more than the cap, or IPFS did not accept the metadata.',
           },
         },
       },
@@ -159,7 +168,7 @@ function tokenIdIn(cursor: string): string {
   throw ValidationFailed.field(
     'cursor',
     'invalid_cursor',
-    'cursor must be the next_cursor of a page of this list, unaltered.',
+    'cursor must be the unchanged next_cursor of a page of this list.',
   )
 }
 

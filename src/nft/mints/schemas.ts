@@ -1,7 +1,7 @@
-/** What requests and answers about mints and tokens look like on the wire. */
+/** Schemas of the requests and responses about mints and tokens. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { type Page, pageSchema } from '../../http/paging.ts'
-import { addressSchema, closedObject, idSchema, instantSchema, nullable, oneOf } from '../../http/schemas.ts'
+import { addressSchema, closedObject, idSchema, instant, nullable, oneOf, warnings } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
 import { tokenMetadataSchema } from '../metadata/schemas.ts'
 import { updateFields } from '../tokens/schemas.ts'
@@ -14,17 +14,19 @@ const MAX_ITEMS = 100
 
 const recipientSchema = {
   ...addressSchema,
-  description: 'Who gets the token. A LAZY mint may leave it out: then whoever redeems the voucher says so.',
+  description:
+    'The address that receives the token. Optional for a LAZY mint: if omitted, the redeemer of the voucher chooses.',
 }
 const unitsSchema = Type.String({
-  description: 'How many of the token, in an ERC1155 collection: a whole number as text. 1 unless it is sent.',
+  description: 'How many units of the token, in an ERC1155 collection: a whole number as a string. The default is 1.',
   examples: ['1'],
   pattern: '^[1-9]\\d{0,77}$',
   'x-rule': 'must be a whole number as text, such as "25": at least 1',
   'x-code': 'invalid_amount',
 })
 const mintingTypeSchema = oneOf(MINTING_TYPES, {
-  description: 'DIRECT: one token now. BATCH: up to 100 at once. LAZY: a voucher now, the token when it is redeemed.',
+  description:
+    '`DIRECT`: one token now. `BATCH`: up to 100 tokens. `LAZY`: a voucher now, and the token when it is redeemed.',
   default: 'DIRECT',
   examples: ['DIRECT'],
 })
@@ -36,7 +38,7 @@ const itemSchema = closedObject({
   edition: Type.Optional(
     Type.Integer({
       description:
-        'The edition of a SERIES that the token must become. The mint is refused when it is not the next one. Left out: the ' +
+        'The edition number that the token must get in a SERIES. The mint is refused if it is not the next one. The default is the ' +
         'next one.',
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
@@ -49,20 +51,21 @@ const TOKEN = { name: 'Lighthouse #1', image: 'ipfs://bafkreicysg23kiwv34eg2d7qw
 
 export const mintBody = closedObject(
   {
-    collection_id: idSchema('collection', 'The collection. It may be DEPLOYING still.'),
+    collection_id: idSchema('collection', 'The id of the collection. It can still be `DEPLOYING`.'),
     minting_type: Type.Optional(mintingTypeSchema),
     recipient: Type.Optional(recipientSchema),
     metadata: Type.Optional(tokenMetadataSchema),
     amount: Type.Optional(unitsSchema),
-    valid_until: Type.Optional({
-      ...instantSchema,
-      description: 'LAZY: until when the voucher can be redeemed, to the second. Left out: for ever.',
-    }),
+    valid_until: Type.Optional(
+      instant(
+        'Only for LAZY: the voucher can be redeemed until this time, to the second. There is no limit by default.',
+      ),
+    ),
     items: Type.Optional(
       Type.Array(itemSchema, {
         minItems: 1,
         maxItems: MAX_ITEMS,
-        description: 'BATCH: the tokens, in the place of `recipient`, `metadata` and `amount`.',
+        description: 'Only for BATCH: the tokens, instead of `recipient`, `metadata` and `amount`.',
       }),
     ),
   },
@@ -82,33 +85,45 @@ export const mintBody = closedObject(
   },
 )
 
-export const mintParams = closedObject({ mint_id: idSchema('mint', 'The mint.') })
+export const mintParams = closedObject({ mint_id: idSchema('mint', 'The id of the mint.') })
 
 export const tokenParams = closedObject({
-  collection_id: idSchema('collection', 'The collection.'),
-  token_id: Type.String({ description: 'The token.', pattern: '^[1-9]\\d{0,77}$', examples: ['1'] }),
+  collection_id: idSchema('collection', 'The id of the collection.'),
+  token_id: Type.String({
+    description: 'The id of the token in its collection.',
+    pattern: '^[1-9]\\d{0,77}$',
+    examples: ['1'],
+  }),
 })
 
 const tokenFields = {
-  token_id: Type.String({ description: 'Its number in the collection.', examples: ['1'] }),
+  token_id: Type.String({ description: 'The id of the token in its collection.', examples: ['1'] }),
   transaction_hash: nullable(
     Type.String({
-      description: 'Null until the transaction is signed.',
+      description: 'The hash of the transaction. Null until it is signed.',
       examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
     }),
   ),
-  owner: nullable({ ...addressSchema, description: 'Who got it when it was minted.' }),
+  owner: nullable({
+    ...addressSchema,
+    description: 'The address that received the token when it was minted. Null if a voucher names no recipient.',
+  }),
   metadata_uri: Type.String({
-    description: 'What the contract gives as its tokenURI.',
+    description: 'The URI of the metadata: the `tokenURI` (ERC721) or `uri` (ERC1155) of the contract.',
     examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
   }),
-  status: oneOf(TOKEN_STATUSES, { examples: ['MINTED'] }),
-  amount: Type.String({ description: 'Units of the token; 1 in ERC721.', examples: ['1'] }),
-  edition: nullable(Type.Integer({ description: 'In a SERIES, its edition number.', examples: [1] })),
+  status: oneOf(TOKEN_STATUSES, { description: 'The status of the token.', examples: ['MINTED'] }),
+  amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
+  edition: nullable(
+    Type.Integer({
+      description: 'The edition number in a SERIES. Null for other collections and for a failed token.',
+      examples: [1],
+    }),
+  ),
   transaction_id: nullable(
     idSchema(
       'transaction',
-      "The transaction that mints it; one of the collection's wallet. Of a batch, several tokens have the same.",
+      "The transaction that mints the token, sent from the collection's wallet. Tokens of a batch can share one.",
     ),
   ),
   failure: failureSchema,
@@ -119,16 +134,17 @@ export const mintSchema = Type.Unsafe<MintView>(
   Type.Object({
     ...tokenFields,
     status: oneOf(TOKEN_STATUSES, {
-      description: 'Of the whole mint: PENDING until the fate of each token is known, FAILED when one of them failed.',
+      description:
+        'The status of the whole mint: `PENDING` until the outcome of each token is known, `FAILED` if one of them failed.',
       examples: ['MINTED'],
     }),
-    mint_id: idSchema('mint', 'Names the mint for ever.'),
-    collection_id: idSchema('collection', 'The collection.'),
+    mint_id: idSchema('mint', 'The id of the mint. It never changes.'),
+    collection_id: idSchema('collection', 'The id of the collection.'),
     minting_type: mintingTypeSchema,
     voucher: voucherSchema,
-    created_at: instantSchema,
+    created_at: instant('When the mint was requested.'),
     tokens: Type.Array(Type.Object(tokenFields), {
-      description: 'Each token with its fate, in the order of the request.',
+      description: 'Each token with its status, in the order of the request.',
     }),
   }),
 )
@@ -139,16 +155,11 @@ export type Warning = { readonly code: string; readonly message: string; readonl
 export const acceptedMintSchema = Type.Unsafe<AcceptedMintView>(
   Type.Object({
     ...(mintSchema as unknown as { properties: Record<string, TSchema> }).properties,
-    warnings: Type.Array(
-      Type.Object({
-        code: Type.String({ examples: ['recipient_cannot_receive'] }),
-        message: Type.String({
-          examples: ['recipient is a contract that does not say that it can handle such tokens.'],
-        }),
-        field: Type.String({ examples: ['recipient'] }),
-      }),
-      { description: 'What you may not have meant. The mint goes on.' },
-    ),
+    warnings: warnings('Possible mistakes. They do not stop the mint.', {
+      code: 'recipient_cannot_receive',
+      message: 'recipient is a contract that does not say that it can handle such tokens.',
+      field: 'recipient',
+    }),
   }),
 )
 
@@ -158,11 +169,11 @@ const tokenSchema = Type.Unsafe<TokenView>(
     owner: nullable({
       ...addressSchema,
       description:
-        'Of a minted token, who holds it now; null when it was burnt, or when several hold it. Before, who gets it.',
+        'The address that holds the token now. Null if it was burnt or if several addresses hold it. Before the mint, its recipient.',
     }),
-    collection_id: idSchema('collection', 'The collection.'),
-    mint_id: idSchema('mint', 'The mint that made it.'),
-    created_at: instantSchema,
+    collection_id: idSchema('collection', 'The id of the collection.'),
+    mint_id: idSchema('mint', 'The id of the mint that created the token.'),
+    created_at: instant('When the token was requested.'),
   }),
 )
 
@@ -173,10 +184,12 @@ export const tokenDetailSchema = Type.Unsafe<HeldToken>(
     metadata: tokenMetadataSchema,
     owners: Type.Array(
       Type.Object({
-        owner: addressSchema,
-        amount: Type.String({ description: 'Units of the token; 1 in ERC721.', examples: ['1'] }),
+        owner: { ...addressSchema, description: 'An address that holds the token.' },
+        amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
       }),
-      { description: 'Who holds it, as the newest block says: at most 100, whoever holds most first.' },
+      {
+        description: 'The addresses that hold the token as of the newest block: at most 100, the largest holder first.',
+      },
     ),
   }),
 )

@@ -1,4 +1,4 @@
-/** What a wallet holds of its tenant's collections: parse, call, reply. */
+/** Lists the tokens that a wallet holds of its tenant's collections: parse, call, reply. */
 import { Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'
 import { success, successOf } from '../../http/envelope.ts'
@@ -17,33 +17,37 @@ const LIST = 'nfts'
 const TOKEN_ID = /^\d{1,78}$/
 
 const tokenSchema = Type.Object({
-  collection_id: idSchema('collection', 'The collection.'),
-  contract_address: addressSchema,
-  token_id: Type.String({ examples: ['1'] }),
-  standard: oneOf(['ERC721', 'ERC1155'] as const, { examples: ['ERC721'] }),
-  amount: Type.String({ description: 'Units that the wallet holds; 1 in ERC-721.', examples: ['1'] }),
+  collection_id: idSchema('collection', 'The id of the collection.'),
+  contract_address: { ...addressSchema, description: 'The contract of the collection.' },
+  token_id: Type.String({ description: 'The id of the token in its collection.', examples: ['1'] }),
+  standard: oneOf(['ERC721', 'ERC1155'] as const, {
+    description: 'The standard of the contract.',
+    examples: ['ERC721'],
+  }),
+  amount: Type.String({ description: 'How many units the wallet holds. Always 1 for ERC721.', examples: ['1'] }),
   metadata_uri: nullable(
     Type.String({
-      description: 'Null for a token that was minted by somebody else.',
+      description: 'The URI of the metadata. Null for a token that was not minted by this service.',
       examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
     }),
   ),
-  name: nullable(Type.String({ description: 'As the metadata has it.', examples: ['Example #1'] })),
-  image: nullable(Type.String({ description: 'As the metadata has it.', examples: ['https://example.com/1.png'] })),
+  name: nullable(Type.String({ description: 'The name in the metadata.', examples: ['Example #1'] })),
+  image: nullable(Type.String({ description: 'The image in the metadata.', examples: ['https://example.com/1.png'] })),
 })
 
 const list = {
   tags: ['NFT'],
-  summary: 'List what a wallet holds',
+  operationId: 'listWalletNfts',
+  summary: 'List the NFTs of a wallet',
   description:
-    'The tokens of your collections that are in a wallet, as the newest block says: what came or went by any other way than this ' +
-    'API shows as well. Newest collection first, and in it the highest token id.',
-  params: closedObject({ wallet_id: idSchema('wallet', 'The wallet.') }),
+    'Lists the tokens of your collections that a wallet holds, as of the newest block. Tokens that were moved without this API are ' +
+    'included. The newest collection comes first, and in it the highest token id.',
+  params: closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') }),
   querystring: closedObject({
     ...pageQuery,
     collection_id: Type.Optional(idSchema('collection', 'Only tokens of this collection.')),
   }),
-  response: { 200: successOf(pageSchema(LIST, tokenSchema), 'Tokens.') },
+  response: { 200: successOf(pageSchema(LIST, tokenSchema), 'A page of tokens.') },
 }
 
 export function walletTokenRoutes({ findWallet, readTokens }: WalletTokenRoutePorts): Routes {
@@ -68,5 +72,9 @@ export function walletTokenRoutes({ findWallet, readTokens }: WalletTokenRoutePo
 function readCursor(cursor: string) {
   const [collectionId = '', tokenId = ''] = decodeCursor(LIST, 2, cursor)
   if (TOKEN_ID.test(tokenId)) return { collectionId, tokenId }
-  throw ValidationFailed.field('cursor', 'invalid_cursor', 'cursor must be the next_cursor of a page of this list.')
+  throw ValidationFailed.field(
+    'cursor',
+    'invalid_cursor',
+    'cursor must be the unchanged next_cursor of a page of this list.',
+  )
 }

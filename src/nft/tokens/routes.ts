@@ -1,4 +1,4 @@
-/** Changing and freezing a token's metadata: parse, call, reply. */
+/** Updates and freezes the metadata of a token: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'
 import { METADATA_BODY } from '../../http/body-limits.ts'
@@ -28,15 +28,16 @@ export type TokenRoutePorts = {
 
 const update = {
   tags: ['NFT'],
-  summary: 'Change or freeze metadata',
+  operationId: 'updateNftMetadata',
+  summary: 'Update or freeze metadata',
   description:
-    'Gives a token of a DYNAMIC collection other metadata, or freezes what it has for ever. `metadata_uri` changes once the ' +
-    'transaction is in a block; until then `pending_metadata_uri` says what it becomes.',
+    'Replaces the metadata of a token of a DYNAMIC collection, or freezes it permanently. `metadata_uri` changes when the ' +
+    'transaction is in a block; until then `pending_metadata_uri` has the new value.',
   params: tokenParams,
   body: updateBody,
   response: {
-    200: successOf(tokenDetailSchema, 'The change is in a block.'),
-    202: successOf(tokenDetailSchema, 'The change is accepted and on the way.'),
+    200: successOf(tokenDetailSchema, 'The update is in a block.'),
+    202: successOf(tokenDetailSchema, 'The update is accepted. Its transaction is not in a block yet.'),
   },
 }
 
@@ -52,10 +53,10 @@ export function tokenRoutes(ports: TokenRoutePorts): Routes {
           idempotent: true,
           quotas: ['transactions_waiting'],
           body: METADATA_BODY,
-          waits: 'for the change to be in a block, 15 seconds at most',
+          waits: 'up to 15 seconds for the update to be in a block',
           refusals: {
             409: 'The collection is not DYNAMIC, the token is not minted or is frozen, or the wallet is archived.',
-            503: 'No node has told its fees lately, gas costs more than the cap, or IPFS did not take the metadata.',
+            503: 'No node has reported its fees recently, gas costs more than the cap, or IPFS did not accept the metadata.',
           },
         },
       },
@@ -80,9 +81,9 @@ export function tokenRoutes(ports: TokenRoutePorts): Routes {
 function readBody({ metadata, freeze }: Static<typeof updateBody>): PublishedMetadata | null {
   if (freeze === undefined) {
     if (metadata !== undefined) return metadata
-    throw ValidationFailed.field('metadata', 'required', 'metadata is required, or freeze: true.')
+    throw ValidationFailed.field('metadata', 'required', 'metadata is required, or freeze: true instead.')
   }
   if (metadata === undefined) return null
-  const rule = 'freeze stands in the place of metadata: send the new metadata first, then freeze it.'
+  const rule = 'freeze cannot be combined with metadata: send the new metadata first, then freeze it.'
   throw ValidationFailed.field('freeze', 'not_allowed', rule)
 }

@@ -1,4 +1,4 @@
-/** What a change of a token looks like on the wire. */
+/** Schemas of the requests and responses about token updates. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { closedObject, idSchema, nullable, oneOf } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
@@ -10,8 +10,8 @@ export const updateBody = closedObject(
     metadata: Type.Optional(tokenMetadataSchema),
     freeze: Type.Optional(
       Type.Literal(true, {
-        description: 'Ends changes for ever, in the place of `metadata`.',
-        'x-rule': 'must be true: nothing is ever thawed',
+        description: 'Freezes the metadata permanently. Send it instead of `metadata`.',
+        'x-rule': 'must be true: metadata cannot be unfrozen',
         'x-code': 'not_allowed',
       }),
     ),
@@ -21,30 +21,33 @@ export const updateBody = closedObject(
   },
 )
 
-/** What a token of a DYNAMIC collection tells beside the rest. */
+/** The fields about updates, for tokens of DYNAMIC collections. */
 export const updateFields: Record<string, TSchema> = {
   pending_metadata_uri: nullable(
     Type.String({
-      description: 'What `metadata_uri` becomes once the change on its way is in a block.',
+      description: 'The new `metadata_uri`, while the transaction of an update is not in a block. Null for none.',
       examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
     }),
   ),
-  frozen: Type.Boolean({ description: 'Whether its metadata is frozen for ever.', examples: [false] }),
+  frozen: Type.Boolean({ description: 'Whether the metadata is permanently frozen.', examples: [false] }),
   last_update: nullable(
     Type.Object(
       {
-        type: oneOf(['METADATA', 'FREEZE'], { examples: ['METADATA'] }),
-        status: oneOf(UPDATE_STATUSES, { examples: ['PENDING'] }),
-        transaction_id: idSchema('transaction', "The transaction that does it; one of the collection's wallet."),
+        type: oneOf(['METADATA', 'FREEZE'], {
+          description: '`METADATA`: new metadata. `FREEZE`: the metadata was frozen.',
+          examples: ['METADATA'],
+        }),
+        status: oneOf(UPDATE_STATUSES, { description: 'The status of the update.', examples: ['PENDING'] }),
+        transaction_id: idSchema('transaction', "The transaction of the update, sent from the collection's wallet."),
         transaction_hash: nullable(
           Type.String({
-            description: 'Null until it is signed.',
+            description: 'The hash of the transaction. Null until it is signed.',
             examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
           }),
         ),
         failure: failureSchema,
       },
-      { description: 'The newest change that was asked for.' },
+      { description: 'The newest update that was requested. Null for none.' },
     ),
   ),
 }

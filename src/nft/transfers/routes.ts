@@ -1,4 +1,4 @@
-/** Moving tokens, and what became of it: parse, call, reply. */
+/** Transfers tokens and reads such transfers: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
@@ -29,19 +29,21 @@ const tags = ['NFT']
 
 const transfer = {
   tags,
+  operationId: 'transferNft',
   summary: 'Transfer tokens',
   description:
-    'Moves tokens from a wallet of yours. What is known to be impossible is refused at once: a token that the wallet does not ' +
-    'hold, or that another transfer is taking. A token that is still being minted for the wallet is moved once it is there. ' +
-    'The answer waits a moment for the hash; poll the transfer for what follows. With `Prefer: wait=N` it waits for the block.',
+    'Sends tokens from one of your wallets. A transfer that cannot succeed is refused immediately: the wallet does not hold the ' +
+    'token, or another transfer is sending it. A token that is still being minted for the wallet is sent when it is minted. The ' +
+    'response waits a moment for the hash. Poll the transfer for its result. With `Prefer: wait=N` the response waits for the block.',
   body: transferBody,
-  response: { 202: successOf(transferSchema, 'The transfer was accepted.') },
+  response: { 202: successOf(transferSchema, 'The transfer is accepted.') },
 }
 
 const read = {
   tags,
-  summary: 'Read a transfer of tokens',
-  description: 'What became of a transfer, token by token.',
+  operationId: 'getNftTransfer',
+  summary: 'Get a token transfer',
+  description: 'Returns a transfer with the status of each token.',
   params: transferParams,
   response: { 200: successOf(transferSchema, 'The transfer.') },
 }
@@ -57,11 +59,11 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
           scope: 'nft:write',
           idempotent: true,
           quotas: ['transactions_waiting'],
-          waits: 'for the hash, 2 seconds at most',
+          waits: 'up to 2 seconds for the hash',
           refusals: {
-            404: 'There is no such collection.',
-            409: 'Another transfer takes the token already.',
-            503: 'No node answers, or gas costs more than the cap.',
+            404: 'The collection does not exist.',
+            409: 'Another transfer is already sending the token.',
+            503: 'No node is available, or gas costs more than the cap.',
           },
         },
       },
@@ -112,16 +114,20 @@ function toRequest(body: Static<typeof transferBody>): NftTransferRequest {
   const single = { token_id, to, amount }
   const mistakes: Omit<ErrorItem, 'type'>[] = []
   const need = (field: string) =>
-    mistakes.push({ field, code: 'required', message: `${field} is required with ${type}.` })
+    mistakes.push({ field, code: 'required', message: `${field} is required with transfer_type ${type}.` })
   const refuse = (field: string, instead: string) =>
-    mistakes.push({ field, code: 'not_with_type', message: `${field} does not go with ${type}: ${instead}.` })
+    mistakes.push({
+      field,
+      code: 'not_with_type',
+      message: `${field} is not allowed with transfer_type ${type}: ${instead}.`,
+    })
   if (type === 'BATCH') {
     if (items === undefined) need('items')
     for (const [field, value] of Object.entries(single)) {
-      if (value !== undefined) refuse(field, 'name it in each of items')
+      if (value !== undefined) refuse(field, 'set it in each of items')
     }
   } else {
-    if (items !== undefined) refuse('items', 'set transfer_type to BATCH, or name one token_id and to')
+    if (items !== undefined) refuse('items', 'set transfer_type to BATCH, or send one token_id and to')
     if (token_id === undefined) need('token_id')
     if (to === undefined) need('to')
   }

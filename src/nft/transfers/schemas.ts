@@ -1,19 +1,21 @@
-/** What requests and answers about transfers of tokens look like on the wire. */
+/** Schemas of the requests and responses about token transfers. */
 import { Type } from '@sinclair/typebox'
 import {
   addressSchema,
   closedObject,
+  failure,
   idSchema,
-  instantSchema,
+  instant,
   networkSchema,
   nullable,
   oneOf,
+  warnings,
 } from '../../http/schemas.ts'
 import { TRANSFER_TYPES } from './events.ts'
 import { type NftTransferView, TRANSFER_STATUSES } from './view.ts'
 
 const tokenIdSchema = Type.String({
-  description: 'The number of the token in its collection.',
+  description: 'The id of the token in its collection.',
   examples: ['1'],
   pattern: '^(0|[1-9][0-9]{0,77})$',
   'x-rule': 'must be a token id: decimal digits as text, such as "1"',
@@ -22,7 +24,7 @@ const tokenIdSchema = Type.String({
 
 /** Its lower bound is checked where the standard is known. */
 const unitsSchema = Type.String({
-  description: 'How many units of a token of ERC-1155; 1 unless it is given. A token of ERC-721 is one.',
+  description: 'How many units of an ERC1155 token. The default is 1. Always 1 for ERC721.',
   examples: ['1'],
   pattern: '^(0|[1-9][0-9]{0,77})$',
   'x-rule': 'must be a whole number as text, such as "5"',
@@ -31,81 +33,88 @@ const unitsSchema = Type.String({
 
 const transferTypeSchema = oneOf(TRANSFER_TYPES, {
   description:
-    'STANDARD: one token, the receiver is not asked. SAFE: one token, and a contract that does not take it is refused before ' +
-    'anything is sent. BATCH: the tokens in `items`. ERC-1155 asks the receiver in each of them.',
+    '`STANDARD`: one token; the contract of the recipient is not called. `SAFE`: one token; refused before anything is sent if ' +
+    'the recipient is a contract that does not accept it. `BATCH`: the tokens in `items`. With ERC1155 the contract of the ' +
+    'recipient is always called.',
   default: 'STANDARD',
   examples: ['STANDARD'],
 })
 
+const recipientSchema = { ...addressSchema, description: `The recipient. ${addressSchema.description}` }
+
 export const transferBody = closedObject({
-  collection_id: idSchema('collection', 'The collection.'),
+  collection_id: idSchema('collection', 'The id of the collection.'),
   from: {
     ...addressSchema,
-    description: `The address of your wallet that holds the token: it sends, and pays the gas. ${addressSchema.description}`,
+    description: `The address of your wallet that holds the token. It sends the transaction and pays the gas. ${addressSchema.description}`,
     examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
   },
-  token_id: Type.Optional({ ...tokenIdSchema, description: 'The token; not with BATCH.' }),
-  to: Type.Optional({ ...addressSchema, description: `Who gets it; not with BATCH. ${addressSchema.description}` }),
+  token_id: Type.Optional({ ...tokenIdSchema, description: 'The id of the token. Not allowed with BATCH.' }),
+  to: Type.Optional({
+    ...addressSchema,
+    description: `The recipient. Not allowed with BATCH. ${addressSchema.description}`,
+  }),
   amount: Type.Optional(unitsSchema),
   transfer_type: Type.Optional(transferTypeSchema),
   items: Type.Optional(
-    Type.Array(closedObject({ token_id: tokenIdSchema, to: addressSchema, amount: Type.Optional(unitsSchema) }), {
-      description: 'With BATCH: up to 100 tokens, each named once.',
+    Type.Array(closedObject({ token_id: tokenIdSchema, to: recipientSchema, amount: Type.Optional(unitsSchema) }), {
+      description: 'Required with BATCH: up to 100 tokens, each at most once. Not allowed with the other types.',
       minItems: 1,
       maxItems: 100,
     }),
   ),
 })
 
-export const transferParams = closedObject({ transfer_id: idSchema('nftTransfer', 'The transfer.') })
+export const transferParams = closedObject({ transfer_id: idSchema('nftTransfer', 'The id of the transfer.') })
 
 const statusSchema = oneOf(TRANSFER_STATUSES, {
-  description: 'CONFIRMED once it is in a block; FAILED once no block can hold it any more.',
+  description: '`CONFIRMED` when it is in a block. `FAILED` when it has failed and no later block can change that.',
   examples: ['PENDING'],
 })
 const hashSchema = nullable(
-  Type.String({ examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'] }),
+  Type.String({
+    description: 'The hash of the transaction. Null until it is signed.',
+    examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
+  }),
 )
 
 export const transferSchema = Type.Unsafe<NftTransferView>(
   Type.Object({
-    transfer_id: idSchema('nftTransfer', 'Names the transfer for ever.'),
-    transaction_hash: { ...hashSchema, description: 'Of the first item; null until it is signed.' },
-    status: { ...statusSchema, description: 'PENDING as long as an item is; FAILED when any item failed.' },
-    estimated_completion: instantSchema,
-    collection_id: idSchema('collection', 'The collection.'),
-    contract_address: addressSchema,
+    transfer_id: idSchema('nftTransfer', 'The id of the transfer. It never changes.'),
+    transaction_hash: {
+      ...hashSchema,
+      description: 'The hash of the transaction of the first item. Null until it is signed.',
+    },
+    status: { ...statusSchema, description: '`PENDING` while any item is. `FAILED` if any item failed.' },
+    estimated_completion: instant('When the transfer is expected to be final.'),
+    collection_id: idSchema('collection', 'The id of the collection.'),
+    contract_address: { ...addressSchema, description: 'The contract of the collection.' },
     network: networkSchema,
-    wallet_id: idSchema('wallet', 'The wallet that sends.'),
-    from: addressSchema,
+    wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
+    from: { ...addressSchema, description: 'The address of the wallet that sends.' },
     transfer_type: transferTypeSchema,
     items: Type.Array(
       Type.Object({
         token_id: tokenIdSchema,
-        to: addressSchema,
+        to: { ...addressSchema, description: 'The recipient.' },
         amount: unitsSchema,
         status: statusSchema,
-        transaction_id: idSchema('transaction', 'The transaction that moves it; items may share one.'),
+        transaction_id: idSchema('transaction', 'The transaction that moves the token. Items can share one.'),
         transaction_hash: hashSchema,
         failure: nullable(
-          Type.Object({
-            code: Type.String({ examples: ['execution_reverted'] }),
-            message: Type.String({ examples: ['ERC721IncorrectOwner'] }),
+          failure('Why the item failed. Null unless it did.', {
+            code: 'execution_reverted',
+            message: 'ERC721IncorrectOwner',
           }),
         ),
       }),
-      { description: 'What becomes of each token.' },
+      { description: 'Each token with its status.' },
     ),
-    warnings: Type.Array(
-      Type.Object({
-        code: Type.String({ examples: ['recipient_cannot_receive'] }),
-        message: Type.String({
-          examples: ['to is a contract that does not say that it can handle such tokens.'],
-        }),
-        field: Type.String({ examples: ['to'] }),
-      }),
-      { description: 'What you may not have meant. The transfer goes on.' },
-    ),
-    created_at: instantSchema,
+    warnings: warnings('Possible mistakes. They do not stop the transfer.', {
+      code: 'recipient_cannot_receive',
+      message: 'to is a contract that does not say that it can handle such tokens.',
+      field: 'to',
+    }),
+    created_at: instant('When the transfer was requested.'),
   }),
 )

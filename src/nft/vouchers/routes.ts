@@ -1,4 +1,4 @@
-/** Redeeming and revoking vouchers: parse, call, reply. */
+/** Redeems and revokes vouchers: parse, call, reply. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { success, successOf } from '../../http/envelope.ts'
 import { markReplayed } from '../../http/idempotency.ts'
@@ -22,33 +22,35 @@ const tags = ['NFT']
 
 const redeem = {
   tags,
+  operationId: 'redeemNftVoucher',
   summary: 'Redeem a voucher',
   description:
-    "Mints the token of a LAZY mint, by a transaction of the collection's wallet, which pays the gas. A voucher redeems once: the " +
-    'contract takes each token id once. When the transaction fails, the mint is LAZY again.',
+    "Mints the token of a LAZY mint with a transaction of the collection's wallet, which pays the gas. A voucher can be redeemed " +
+    'once, because the contract accepts each token id once. If the transaction fails, the mint is LAZY again.',
   params: mintParams,
   body: redeemBody,
   response: {
     200: successOf(mintSchema, 'The token is minted.'),
-    202: successOf(mintSchema, 'The redemption is accepted and on the way.'),
+    202: successOf(mintSchema, 'The redemption is accepted. Its transaction is not in a block yet.'),
   },
 }
 
 const revoke = {
   tags,
+  operationId: 'revokeNftVoucher',
   summary: 'Revoke a voucher',
   description:
-    "Ends the voucher of a LAZY mint on chain, by a transaction of the collection's wallet: its token can never be minted. Until that " +
-    'is in a block, somebody who holds the voucher may still redeem it; which came first, the chain says.',
+    "Revokes the voucher of a LAZY mint on chain with a transaction of the collection's wallet. Its token can then never be minted. " +
+    'Until the transaction is in a block, a holder of the voucher can still redeem it. The transaction that is mined first wins.',
   params: mintParams,
   response: {
     200: successOf(mintSchema, 'The voucher is revoked.'),
-    202: successOf(mintSchema, 'The revocation is accepted and on the way.'),
+    202: successOf(mintSchema, 'The revocation is accepted. Its transaction is not in a block yet.'),
   },
 }
 
-const unavailable = 'No node has told its fees lately, or gas costs more than the cap.'
-const waits = 'for the transaction to be in a block, 15 seconds at most'
+const unavailable = 'No node has reported its fees recently, or gas costs more than the cap.'
+const waits = 'up to 15 seconds for the transaction to be in a block'
 
 export function voucherRoutes(ports: VoucherRoutePorts): Routes {
   const { changeVoucher } = ports
@@ -85,7 +87,7 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
           quotas: ['transactions_waiting'],
           waits,
           refusals: {
-            409: 'The mint is not LAZY, its voucher was redeemed or revoked already, or the wallet is archived.',
+            409: 'The mint is not LAZY, its voucher was already redeemed or revoked, or the wallet is archived.',
             503: unavailable,
           },
         },

@@ -1,13 +1,14 @@
-/** What vouchers look like on the wire. */
+/** Schemas of the requests and responses about vouchers. */
 import { Type } from '@sinclair/typebox'
-import { addressSchema, closedObject, idSchema, instantSchema, nullable, oneOf } from '../../http/schemas.ts'
+import { addressSchema, closedObject, idSchema, instant, nullable, oneOf } from '../../http/schemas.ts'
 import { REVOCATION_STATUSES } from './view.ts'
 
 export const redeemBody = closedObject(
   {
     recipient: Type.Optional({
       ...addressSchema,
-      description: 'Who gets the token. Required where the voucher names nobody; otherwise the one that it names.',
+      description:
+        'The address that receives the token. Required if the voucher names no recipient. Otherwise it must be that recipient or omitted.',
     }),
   },
   { examples: [{ recipient: addressSchema.examples?.[0] }] },
@@ -15,12 +16,12 @@ export const redeemBody = closedObject(
 
 const DIGITS = { examples: ['1'] }
 const digestSchema = Type.String({
-  description: 'SHA-256 of the metadata, as the contract holds it.',
+  description: 'The SHA-256 digest of the metadata, as the contract stores it.',
   examples: ['0x2e4a6f0b9d0f0c5d2b7b6f5c9c3f7a1f0d9e8c7b6a5f4e3d2c1b0a9f8e7d6c5b'],
 })
 const hashSchema = nullable(
   Type.String({
-    description: 'Null until it is signed.',
+    description: 'The hash of the transaction. Null until it is signed.',
     examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
   }),
 )
@@ -28,14 +29,17 @@ const hashSchema = nullable(
 export const voucherSchema = nullable(
   Type.Object(
     {
-      token_id: Type.String({ description: 'The token that it mints.', ...DIGITS }),
-      recipient: nullable({ ...addressSchema, description: 'Who it names; null for whoever redeems it.' }),
-      amount: Type.String({ description: 'Units of the token; 1 in ERC721.', ...DIGITS }),
+      token_id: Type.String({ description: 'The id of the token that it mints.', ...DIGITS }),
+      recipient: nullable({
+        ...addressSchema,
+        description: 'The address that receives the token. Null if the redeemer chooses.',
+      }),
+      amount: Type.String({ description: 'How many units of the token are minted. Always 1 for ERC721.', ...DIGITS }),
       metadata_digest: digestSchema,
-      valid_until: nullable({ ...instantSchema, description: 'Null for no end.' }),
+      valid_until: nullable(instant('The voucher can be redeemed until this time. Null for no limit.')),
       signature: nullable(
         Type.String({
-          description: "65 bytes (r, s, v) of the owner wallet's key. Null until a signer has signed.",
+          description: "The signature of the owner wallet's key, 65 bytes (r, s, v). Null until it is signed.",
           examples: [
             '0x4355c47d63924e8a72e509b65029052eb6c299d53a04e167c5775fd466751c9d07299936d304c153f6443dfa05f40ff007d72911b6f72307f996231605b915621c',
           ],
@@ -43,37 +47,43 @@ export const voucherSchema = nullable(
       ),
       domain: Type.Object(
         {
-          name: Type.String({ examples: ['Bursar'] }),
-          version: Type.String({ examples: ['1'] }),
-          chainId: Type.Integer({ examples: [1] }),
-          verifyingContract: addressSchema,
+          name: Type.String({ description: 'The name of the domain.', examples: ['Bursar'] }),
+          version: Type.String({ description: 'The version of the domain.', examples: ['1'] }),
+          chainId: Type.Integer({ description: 'The chain of the collection.', examples: [1] }),
+          verifyingContract: { ...addressSchema, description: 'The contract of the collection.' },
         },
-        { description: 'Where it holds (EIP-712).' },
+        { description: 'The EIP-712 domain of the signature.' },
       ),
       message: Type.Object(
         {
-          tokenId: Type.String(DIGITS),
-          recipient: Type.String({ examples: addressSchema.examples as string[] }),
-          amount: Type.String(DIGITS),
+          tokenId: Type.String({ description: 'The token id.', ...DIGITS }),
+          recipient: Type.String({
+            description: 'The recipient. The zero address if the redeemer chooses.',
+            examples: addressSchema.examples as string[],
+          }),
+          amount: Type.String({ description: 'How many units.', ...DIGITS }),
           digest: digestSchema,
-          validUntil: Type.String({ description: 'Unix time in seconds; 0 for no end.', examples: ['0'] }),
+          validUntil: Type.String({ description: 'Unix time in seconds. 0 for no limit.', examples: ['0'] }),
         },
         {
           description:
-            'What is signed: the first argument of `redeem` of the contract, for those who redeem elsewhere.',
+            'The EIP-712 message that is signed. Pass it as the first argument of `redeem` to redeem without this API.',
         },
       ),
       revocation: nullable(
         Type.Object(
           {
-            status: oneOf(REVOCATION_STATUSES, { examples: ['PENDING'] }),
-            transaction_id: idSchema('transaction', "The transaction that revokes it; one of the collection's wallet."),
+            status: oneOf(REVOCATION_STATUSES, { description: 'The status of the revocation.', examples: ['PENDING'] }),
+            transaction_id: idSchema(
+              'transaction',
+              "The transaction that revokes it, sent from the collection's wallet.",
+            ),
             transaction_hash: hashSchema,
           },
-          { description: 'What became of the newest wish to revoke it.' },
+          { description: 'The newest request to revoke the voucher. Null for none.' },
         ),
       ),
     },
-    { description: 'Of a LAZY mint: the word of the owner that the token may be minted.' },
+    { description: 'The voucher of a LAZY mint: a signed permission to mint the token. Null for other mints.' },
   ),
 )

@@ -117,7 +117,7 @@ async function scopes(t: Test, sandbox: Sandbox, wallet: string, transaction: st
     t.strictSame([answer.status, ...told(answer)], expected, name)
   }
   const create = await reader.post('/v1/wallets/create', { type: 'hd', network: 'ethereum' })
-  t.match([create.status, create.body.message], [403, /lacks the scope wallets:write/])
+  t.match([create.status, create.body.message], [403, /does not have the scope wallets:write/])
 }
 
 async function environments(t: Test, sandbox: Sandbox, wallet: string, transaction: string): Promise<void> {

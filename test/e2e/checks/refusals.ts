@@ -30,7 +30,7 @@ const TRANSFERS: readonly Case[] = [
     'no amount and no asset',
     { amount: undefined, asset: undefined },
     ['amount required', 'asset required'],
-    /^2 things/,
+    /^The request has 2 invalid fields\.$/,
   ],
   ['a wrong checksum', { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79c8' }, 'to bad_checksum', 'EIP-55'],
   ['the zero address', { to: `0x${'0'.repeat(40)}` }, 'to zero_address', 'is lost'],
@@ -65,7 +65,7 @@ const TRANSFERS: readonly Case[] = [
     'all of it at once',
     { to: `0x${'0'.repeat(40)}`, amount: '0', valid_until: '2020-01-01T00:00:00Z' },
     ['to zero_address', 'amount amount_zero', 'valid_until expired'],
-    '3 things are wrong',
+    'The request has 3 invalid fields.',
   ],
 ]
 

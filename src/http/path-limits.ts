@@ -1,0 +1,4 @@
+/** How long a path may be, so that the router, the error message and the reference name one figure. */
+
+/** Characters of one path parameter, percent-decoded. Every id is shorter. */
+export const MAX_PARAM_LENGTH = 256
