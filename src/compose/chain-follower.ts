@@ -22,14 +22,13 @@ import { createWalkedBlocks } from '../follower/cursor.ts'
 import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
 import { observeOwnership, unwindOwnership } from '../nft/ownership/observe-blocks.ts'
 import { createBlockReads } from '../transactions/block-reads.ts'
-import { createForeignNonceRows, pruneForeignNonces } from '../transactions/foreign-nonces.ts'
+import { pruneForeignNonces } from '../transactions/foreign-nonces.ts'
 import {
   type ObservePorts,
   observeTransactions,
   settleTransactions,
   unwindTransactions,
 } from '../transactions/observe-blocks.ts'
-import { createOutsideRows } from '../transactions/outside.ts'
 import { createResolveNonces, type ResolveNonces, type ResolveNoncesPorts } from '../transactions/resolve-nonces.ts'
 import type { Kernel } from './kernel.ts'
 import { createReorgReport } from './reorg-report.ts'
@@ -178,11 +177,8 @@ function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balanc
   const chain = { chainId, network, environment }
   const report = createReorgReport({ network, logger, metrics })
   const balanceObserver = createBalanceObserver({ reads: createHolderReads(pool), ...balances })
-  const foreignNonces = createForeignNonceRows(ports.reads, chainId)
-  const outside = createOutsideRows(pool, chainId)
   const observers: BlockObserver[] = [
     {
-      rows: async (blocks) => [...(await foreignNonces(blocks)), ...(await outside(blocks))],
       observe: (blocks) => observeTransactions(ports, chainId, blocks),
       unwind: async (ancestor, head) => {
         const changes = await unwindTransactions(ports, chainId, { ancestor, head })
@@ -191,11 +187,13 @@ function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balanc
       },
     },
     {
-      observe: (blocks) => balanceObserver.observeBalances({ chain, blocks, now: log.now() }),
+      observe: async (blocks) => ({
+        changes: await balanceObserver.observeBalances({ chain, blocks, now: log.now() }),
+      }),
       unwind: (ancestorNumber) => balanceObserver.unwind({ chain, ancestorNumber, now: log.now() }),
     },
     {
-      observe: (blocks) => observeOwnership({ pool, log }, chainId, blocks),
+      observe: async (blocks) => ({ changes: await observeOwnership({ pool, log }, chainId, blocks) }),
       unwind: (ancestor) => unwindOwnership({ pool, log }, chainId, ancestor),
     },
   ]

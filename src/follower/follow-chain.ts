@@ -28,11 +28,12 @@ const TOUCH_INTERVAL_MS = 2_000
 /** Steps that mean something for what is recorded. */
 type Taken = Extract<FollowStep, { readonly type: 'advance' | 'reorg' }>
 
+/** Committed with the blocks that they are about; `rows` stand beside the log. */
+type Observed = { readonly changes: readonly Change[]; readonly rows?: readonly ReadModelRow[] }
+
 /** What a capability makes of blocks. Changes of all observers must be of different streams. */
 export type BlockObserver = {
-  /** Rows beside the log, committed with the blocks that they are about. */
-  readonly rows?: (blocks: readonly Block[]) => Promise<readonly ReadModelRow[]>
-  readonly observe: (blocks: readonly Block[]) => Promise<readonly Change[]>
+  readonly observe: (blocks: readonly Block[]) => Promise<Observed>
   /** All above the ancestor is no longer in the chain; `head` is the newest block of the branch that was left. */
   readonly unwind: (ancestor: number, head: number) => Promise<readonly Change[]>
 }
@@ -106,10 +107,9 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
       const observed = await Promise.all(ports.observers.map(({ observe }) => observe(step.blocks)))
       const passed = crosses(cursor.number, last.number, ADVANCED_EVERY_BLOCKS)
       const fact: ChainEvent = { type: 'FollowerAdvanced', data: { block: ref(last), advancedAt: log.now() } }
-      const changes = [...observed.flat(), ...(passed ? await chainChange(ports, fact) : [])]
-      const beside = await Promise.all(ports.observers.map(({ rows }) => rows?.(step.blocks) ?? []))
+      const changes = [...observed.flatMap((one) => one.changes), ...(passed ? await chainChange(ports, fact) : [])]
       const rows = [
-        ...beside.flat(),
+        ...observed.flatMap((one) => one.rows ?? []),
         ...step.blocks.map((block) => blockRow(chainId, block)),
         cursorRow(chainId, last, step.head.number, log.now()),
       ]

@@ -19,19 +19,22 @@ const BLOCKS_OF_PAGE = 64
 
 export type SentBy = { readonly address: string; readonly nonce: number }
 
+/** A transaction as a block has it. */
+type SentBytes = SentBy & { readonly hash: string }
+
 export type QuietTransaction = { readonly id: string; readonly address: string; readonly nonce: number }
 
-/** A nonce that was used in a block. */
-export type UsedNonce = SentBy & { readonly hash: string; readonly block: number }
+/** An address of wallets as recorded, and whether the service sends from it: false where it is only watched. */
+export type OwnSender = { readonly address: string; readonly signs: boolean }
 
 /** A transaction of ours whose nonce others are recorded to have used in a block. */
 export type ContestedNonce = QuietTransaction & { readonly block: number }
 
 export type BlockReads = {
-  /** Which of these addresses, in lower case, are wallets of ours: as recorded. */
-  readonly ownSenders: (chainId: number, addresses: readonly string[]) => Promise<string[]>
-  /** Transactions whose present nonce is one of these; `index` is the place of the sender and nonce in `sent`. */
-  readonly byNonce: (chainId: number, sent: readonly SentBy[]) => Promise<{ id: string; index: number }[]>
+  /** Which of these addresses, in lower case, are wallets of ours. */
+  readonly ownSenders: (chainId: number, addresses: readonly string[]) => Promise<OwnSender[]>
+  /** Transactions of ours whose bytes these are, whichever version of them; `index` is the place in `sent`. */
+  readonly byNonce: (chainId: number, sent: readonly SentBytes[]) => Promise<{ id: string; index: number }[]>
   /** Transactions in a block above this one, in the order in which they were accepted. */
   readonly inBlocksAbove: (chainId: number, block: number) => Promise<string[]>
   /** Transactions that are mined and not settled, in this block or below, the lowest blocks first, as many as one step settles. */
@@ -43,8 +46,6 @@ export type BlockReads = {
    * round looks at. The next call goes on behind the lane that this one ended with.
    */
   readonly quiet: (chainId: number, unchangedMs: number) => Promise<QuietTransaction[]>
-  /** Of these, what no bytes of ours did. */
-  readonly notOurs: <Used extends UsedNonce>(chainId: number, used: readonly Used[]) => Promise<Used[]>
   /**
    * Transactions that are in no block and whose nonce others are recorded to have used in this block or below, by id and
    * block, after a place in that order: as many as one round looks at, fewer only at the end.
@@ -66,21 +67,29 @@ export function createBlockReads(pool: Pool): BlockReads {
   }
   return {
     async ownSenders(chainId, addresses) {
-      const { rows } = await pool.query<{ address: string }>({
+      const { rows } = await pool.query<OwnSender>({
         name: 'own_senders',
-        text: 'SELECT DISTINCT address FROM wallets WHERE chain_id = $1 AND lower(address) = ANY ($2::text[])',
+        text: `SELECT address, bool_or(type <> 'watch') AS signs FROM wallets
+                WHERE chain_id = $1 AND lower(address) = ANY ($2::text[]) GROUP BY address`,
         values: [chainId, addresses],
       })
-      return rows.map(({ address }) => address)
+      return rows
     },
     async byNonce(chainId, sent) {
       // LATERAL with OFFSET: one index look-up for each, whatever the statistics of a fast growing table say.
       const { rows } = await pool.query<{ transaction_id: string; n: string }>({
         name: 'transactions_in_blocks',
-        text: `SELECT t.transaction_id, sent.n FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS sent(address, nonce, n)
-                CROSS JOIN LATERAL (SELECT transaction_id FROM transactions
-                  WHERE chain_id = $1 AND from_address = sent.address AND nonce = sent.nonce OFFSET 0) AS t`,
-        values: [chainId, sent.map(({ address }) => address), sent.map(({ nonce }) => nonce)],
+        text: `SELECT t.transaction_id, sent.n
+                 FROM unnest($2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY AS sent(address, nonce, hash, n)
+                CROSS JOIN LATERAL (SELECT transaction_id, hashes FROM transactions
+                  WHERE chain_id = $1 AND from_address = sent.address AND nonce = sent.nonce OFFSET 0) AS t
+                WHERE t.hashes::jsonb ? sent.hash`,
+        values: [
+          chainId,
+          sent.map(({ address }) => address),
+          sent.map(({ nonce }) => nonce),
+          sent.map(({ hash }) => hash),
+        ],
       })
       return rows.map(({ transaction_id, n }) => ({ id: transaction_id, index: Number(n) - 1 }))
     },
@@ -105,21 +114,6 @@ export function createBlockReads(pool: Pool): BlockReads {
         values: [chainId, upTo],
       })
       return rows.map((row) => ({ number: Number(row.block_number), hash: row.block_hash }))
-    },
-    async notOurs(chainId, used) {
-      const { rows } = await pool.query<{ n: string }>({
-        name: 'nonces_not_ours',
-        text: `SELECT used.n FROM unnest($2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY AS used(address, nonce, hash, n)
-                WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.chain_id = $1 AND t.from_address = used.address
-                  AND t.nonce = used.nonce AND t.hashes::jsonb ? used.hash OFFSET 0)`,
-        values: [
-          chainId,
-          used.map(({ address }) => address),
-          used.map(({ nonce }) => nonce),
-          used.map(({ hash }) => hash),
-        ],
-      })
-      return rows.flatMap(({ n }) => used[Number(n) - 1] ?? [])
     },
     async contested(chainId, upTo, after) {
       const { rows } = await pool.query<{ transaction_id: string; address: string; nonce: string; block: string }>({

@@ -5,15 +5,18 @@
 import type { Block, ChainLogEntry } from '../chain/blocks.ts'
 import { parseAnyTransferLog } from '../chain/erc20.ts'
 import { MAX_UINT256, smallest } from '../core/money.ts'
-import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { type Change, change, type Loaded, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { Inclusion, Intent } from './events.ts'
+import { foreignNonceRows } from './foreign-nonces.ts'
+import { outsideRows } from './outside.ts'
 import { transactionAggregate } from './projection.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
+import { readUsedNonces, type UsedNonce } from './used-nonces.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 export type ObservePorts = {
@@ -23,39 +26,31 @@ export type ObservePorts = {
   readonly revertReason: (chainId: number, transaction: Inclusion, rawTransaction: string) => Promise<string>
 }
 
-type Mined = {
-  readonly inclusion: Inclusion
-  readonly from: string
-  readonly nonce: number
-  readonly logs: readonly ChainLogEntry[]
-}
+/** What blocks mean for transactions, and what they leave beside the log: which nonces others used. */
+export type ObservedTransactions = { readonly changes: Change[]; readonly rows: ReadModelRow[] }
 
-/** Changes for the transactions of ours that are in these blocks. */
 export async function observeTransactions(
   { reads, log }: ObservePorts,
   chainId: number,
   blocks: readonly Block[],
-): Promise<Change[]> {
-  const mined = blocks.flatMap((block) => minedIn(block, log.now()))
-  if (mined.length === 0) return []
-  const ours = await ownAddresses(reads, chainId, mined)
-  const sent = mined.flatMap((one) => {
-    const address = ours.get(one.from)
-    return address === undefined ? [] : [{ ...one, address }]
-  })
-  if (sent.length === 0) return []
-  const found = await reads.byNonce(chainId, sent)
-  const included = new Map(found.map(({ id, index }) => [id, sent[index] as Mined]))
-  return commandEach(log, [...included.keys()], (loaded) => {
+): Promise<ObservedTransactions> {
+  const used = await readUsedNonces(reads, chainId, blocks)
+  const included = new Map(
+    used.flatMap((one) => (one.kind === 'sent' && one.ownId !== null ? [[one.ownId, one] as const] : [])),
+  )
+  const changes = await commandEach(log, [...included.keys()], (loaded) => {
     const one = included.get(loaded.id)
     const { state } = loaded
     if (one === undefined || state.state === 'unknown') return null
-    // A stranger's transaction took the nonce: nothing is decided before its block is final (see resolve-nonces.ts).
-    const attempt = state.attempts.find(({ hash }) => hash === one.inclusion.hash)
+    const { transaction } = one
+    // Bytes that were given up do not count: nothing is decided of them before their block is final (see resolve-nonces.ts).
+    const attempt = state.attempts.find(({ hash }) => hash === transaction.hash)
     if (attempt === undefined) return null
-    const moved = attempt.purpose === 'cancel' || !one.inclusion.succeeded ? {} : movedOf(state.intent, one.logs)
-    return { type: 'RecordInclusion', inclusion: { ...one.inclusion, ...moved } }
+    const inclusion = inclusionOf(one, log.now())
+    const moved = attempt.purpose === 'cancel' || !inclusion.succeeded ? {} : movedOf(state.intent, transaction.logs)
+    return { type: 'RecordInclusion', inclusion: { ...inclusion, ...moved } }
   })
+  return { changes, rows: [...foreignNonceRows(chainId, used), ...outsideRows(chainId, used)] }
 }
 
 /** What the token's own logs say that the transfer moved; nothing to say of what is no transfer of a token. */
@@ -70,12 +65,6 @@ function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion
   // Logs may say anything: a sum that no token can have would not fit into its column.
   const sum = moves.reduce((total, value) => total + value, 0n)
   return { moved: moves.length === 0 ? null : smallest(sum, MAX_UINT256).toString() }
-}
-
-/** Which senders are wallets of ours: their addresses as recorded, by lower case. */
-async function ownAddresses(reads: BlockReads, chainId: number, mined: readonly Mined[]): Promise<Map<string, string>> {
-  const addresses = await reads.ownSenders(chainId, [...new Set(mined.map(({ from }) => from))])
-  return new Map(addresses.map((address) => [address.toLowerCase(), address]))
 }
 
 /**
@@ -144,20 +133,15 @@ export function decideEach(
   })
 }
 
-function minedIn(block: Block, now: string): Mined[] {
-  return block.transactions.map((transaction) => ({
-    from: transaction.from,
-    nonce: transaction.nonce,
-    logs: transaction.logs,
-    inclusion: {
-      hash: transaction.hash,
-      blockNumber: block.number,
-      blockHash: block.hash,
-      succeeded: transaction.status === 'success',
-      gasUsed: transaction.gasUsed.toString(),
-      effectiveGasPrice: transaction.effectiveGasPrice.toString(),
-      blockTimestamp: new Date(block.timestamp * 1_000).toISOString(),
-      minedAt: now,
-    },
-  }))
+function inclusionOf({ block, transaction }: UsedNonce, now: string): Inclusion {
+  return {
+    hash: transaction.hash,
+    blockNumber: block.number,
+    blockHash: block.hash,
+    succeeded: transaction.status === 'success',
+    gasUsed: transaction.gasUsed.toString(),
+    effectiveGasPrice: transaction.effectiveGasPrice.toString(),
+    blockTimestamp: new Date(block.timestamp * 1_000).toISOString(),
+    minedAt: now,
+  }
 }

@@ -6,10 +6,10 @@
  * database has. All of them are walked anew, and none is missing here once the follower is past it.
  */
 import type { Pool } from 'pg'
-import type { Block } from '../chain/blocks.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import { contentOf } from './content.ts'
 import { IN_FLIGHT, type Lane } from './lanes.ts'
+import type { UsedNonce } from './used-nonces.ts'
 
 /** Clocks of chains and of databases differ: what was mined so much before a request was accepted does not pay for it. */
 const CLOCK_SLACK_MS = 600_000
@@ -53,33 +53,13 @@ export function outsideRow(
   return { table: 'outside_transactions', row }
 }
 
-/** Rows for what these blocks have of wallets' addresses beside what the log knows. */
-export function createOutsideRows(pool: Pool, chainId: number): (blocks: readonly Block[]) => Promise<ReadModelRow[]> {
-  return async (blocks) => {
-    const sent = blocks.flatMap((block) => block.transactions.map((transaction) => ({ block, transaction })))
-    if (sent.length === 0) return []
-    const { rows } = await pool.query<{ n: string; address: string }>({
-      name: 'outside_of_blocks',
-      text: `SELECT sent.n, w.address FROM unnest($2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY AS sent(sender, nonce, hash, n)
-              JOIN (SELECT DISTINCT address FROM wallets WHERE chain_id = $1 AND lower(address) = ANY ($2::text[]) AND type <> 'watch') AS w
-                ON lower(w.address) = sent.sender
-             WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.chain_id = $1 AND t.from_address = w.address
-                                  AND t.nonce = sent.nonce AND t.hashes::jsonb ? sent.hash OFFSET 0)
-             ORDER BY sent.n`,
-      values: [
-        chainId,
-        sent.map(({ transaction }) => transaction.from),
-        sent.map(({ transaction }) => transaction.nonce),
-        sent.map(({ transaction }) => transaction.hash),
-      ],
-    })
-    return rows.flatMap(({ n, address }) => {
-      const found = sent[Number(n) - 1]
-      if (found === undefined) return []
-      const { nonce, hash, to, value, input } = found.transaction
-      return outsideRow(chainId, address, { nonce, hash, content: contentOf({ to, value, data: input }) }, found.block)
-    })
-  }
+/** Rows for what the addresses of our wallets sent beside what the log knows. */
+export function outsideRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow[] {
+  return used.flatMap(({ kind, address, signs, ownId, block, transaction }) => {
+    if (kind !== 'sent' || !signs || ownId !== null) return []
+    const { nonce, hash, to, value, input } = transaction
+    return [outsideRow(chainId, address, { nonce, hash, content: contentOf({ to, value, data: input }) }, block)]
+  })
 }
 
 export function createOutsideReads(pool: Pool): OutsideReads {

@@ -179,7 +179,7 @@ async function settle(
       if ([null, blockHash].includes(await ports.walkedHash(chainId, blockNumber))) walked.add(id)
     const lost = strangersOf(log, loaded, consumers, walked, finalized)
     const standing = blocks.filter(({ hash }) => [...walked].some((id) => consumers.get(id)?.blockHash === hash))
-    const found = await observeTransactions(ports, chainId, standing)
+    const { changes: found } = await observeTransactions(ports, chainId, standing)
     const changes = [...lost, ...found]
     const rows = forgottenOf(chainId, loaded, consumers, walked)
     if (changes.length + rows.length > 0) await log.append({ changes, rows, guards: { fence: lease } })

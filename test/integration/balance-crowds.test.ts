@@ -14,6 +14,8 @@ const TOKEN = contractIn(compileSolidity('HostileToken.sol'), 'HostileToken')
 const WALLETS = 20_000
 const TOKENS = 20
 const GAS_LIMIT = 10n ** 12n
+/** As every process of the service has it. */
+const STATEMENT_TIMEOUT_MS = 30_000
 const HALF_OF_IT = '0x746a528800'
 /** The first and the last wallet of `insertWallets`. */
 const walletOf = (n: number) => `wal_${String(n).padStart(7, '0')}`
@@ -23,11 +25,7 @@ async function withCrowd(t: Test, count: number): Promise<FollowedChain> {
   const chain = await withFollowedChain(
     t,
     async (url) => ({ multicall3Address: (await setUpChain(url, 'ethereum')).multicall3 }),
-    { gasLimit: GAS_LIMIT },
-  )
-  // As every process of the service has it.
-  await chain.pool.query(
-    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = ''30s''', current_database()); END $$`,
+    { gasLimit: GAS_LIMIT, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
   )
   await insertWallets(chain.pool, { count })
   return chain
@@ -47,6 +45,8 @@ async function registerToken(chain: FollowedChain) {
 
 t.test('an airdrop to 20,000 of our wallets in one block is walked over, and all of it is found', async (t) => {
   const chain = await withCrowd(t, WALLETS)
+  const { rows } = await chain.pool.query('SHOW statement_timeout')
+  t.strictSame(rows, [{ statement_timeout: '30s' }], 'on the connections that the follower uses')
   const asset = await registerToken(chain)
   chain.follow()
   await untilWalked(chain)

@@ -101,7 +101,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await createAvailableOf(spy)('wal_0000001', 'eip155:1/slip44:60')
   const blocks = createBlockReads(spy)
   await blocks.ownSenders(TEST_CHAIN, [ADDRESS])
-  await blocks.byNonce(TEST_CHAIN, [{ address: ADDRESS, nonce: 0 }])
+  await blocks.byNonce(TEST_CHAIN, [{ address: ADDRESS, nonce: 0, hash: '0x' }])
   await blocks.inBlocksAbove(TEST_CHAIN, 1_990)
   await blocks.minedUpTo(TEST_CHAIN, 1_990)
   await blocks.recordedBlocks(TEST_CHAIN, 1_990)

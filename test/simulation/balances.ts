@@ -67,8 +67,9 @@ export function observeBalancesOf(world: World, ports: PortsOf): BlockObserver {
     readForRecord: (_chain, holdings, at) => read(holdings, at),
   })
   return {
-    observe: (blocks) =>
-      observer.observeBalances({ chain: CHAIN, blocks: blocks.map(seenBy(mutant)), now: ports.now() }),
+    observe: async (blocks) => ({
+      changes: await observer.observeBalances({ chain: CHAIN, blocks: blocks.map(seenBy(mutant)), now: ports.now() }),
+    }),
     unwind: async (ancestorNumber) =>
       mutant.keepsBalances ? [] : observer.unwind({ chain: CHAIN, ancestorNumber, now: ports.now() }),
   }

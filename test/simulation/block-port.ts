@@ -12,12 +12,16 @@ export function createBlockPort(ports: PortsOf, addresses: readonly string[]): B
   const all = () => [...store.transactions.values()]
   return {
     ownSenders: (_chainId, asked) =>
-      call('own senders', () => addresses.filter((address) => asked.includes(address.toLowerCase()))),
+      call('own senders', () =>
+        addresses
+          .filter((address) => asked.includes(address.toLowerCase()))
+          .map((address) => ({ address, signs: true })),
+      ),
     byNonce: (_chainId, sent) =>
       call('by nonce', () =>
-        sent.flatMap(({ address, nonce }, index) =>
+        sent.flatMap(({ address, nonce, hash }, index) =>
           all()
-            .filter((row) => row.from_address === address && row.nonce === nonce)
+            .filter((row) => row.from_address === address && row.nonce === nonce && row.hashes.includes(hash))
             .map((row) => ({ id: row.transaction_id, index })),
         ),
       ),
@@ -42,8 +46,6 @@ export function createBlockPort(ports: PortsOf, addresses: readonly string[]): B
           .slice(0, BLOCKS_OF_PAGE)
           .map(([number, hash]) => ({ number, hash }))
       }),
-    notOurs: (_chainId, used) =>
-      call('not ours', () => used.filter(({ hash }) => !all().some((row) => row.hashes.includes(hash)))),
     contested: (_chainId, upTo, after) =>
       call('contested', () =>
         [...store.foreign.values()]

@@ -3,7 +3,6 @@ import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createInTurn } from '../../src/core/in-turn.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
-import { createForeignNonceRows } from '../../src/transactions/foreign-nonces.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../../src/transactions/observe-blocks.ts'
 import { createResolveNonces } from '../../src/transactions/resolve-nonces.ts'
 import { lookAtAll, observeBalancesOf } from './balances.ts'
@@ -139,7 +138,6 @@ function partsOf(world: World, ports: PortsOf) {
     settings: SETTINGS,
     observers: [
       {
-        rows: createForeignNonceRows(observing.reads, CHAIN_ID),
         observe: (blocks: Parameters<typeof observeTransactions>[2]) =>
           observeTransactions(observing, CHAIN_ID, blocks),
         unwind: async (ancestor: number, head: number) =>

@@ -31,9 +31,9 @@ export type FollowedChain = Awaited<ReturnType<typeof withFollowedChain>>
 export async function withFollowedChain(
   t: Test,
   deploy: (url: string) => Promise<Partial<ChainSettings>> = async () => ({}),
-  options: TestChainOptions = {},
+  { statementTimeoutMs, ...options }: TestChainOptions & { readonly statementTimeoutMs?: number } = {},
 ) {
-  const database = await withLog(t)
+  const database = await withLog(t, statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs })
   const anvil = await withAnvil(t, { mining: 'each', ...options })
   const rpc = (method: string, params: unknown[] = []) => callRpc(anvil.url, method, params)
   const settings: ChainSettings = {
@@ -99,8 +99,9 @@ function follow(
     if (lease === null) throw new Error('nobody else follows')
     const observers = [
       {
-        observe: (blocks: Parameters<typeof observer.observeBalances>[0]['blocks']) =>
-          observer.observeBalances({ chain: settings, blocks, now: log.now() }),
+        observe: async (blocks: Parameters<typeof observer.observeBalances>[0]['blocks']) => ({
+          changes: await observer.observeBalances({ chain: settings, blocks, now: log.now() }),
+        }),
         unwind: (ancestorNumber: number) => observer.unwind({ chain: settings, ancestorNumber, now: log.now() }),
       },
     ]

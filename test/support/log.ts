@@ -14,8 +14,8 @@ export type TestLog = { readonly url: string; readonly pool: Pool; readonly log:
 export const TEST_CHAIN = 1000001
 export const NATIVE = nativeAsset('ethereum', TEST_CHAIN)
 
-export async function withLog(t: Test): Promise<TestLog> {
-  const { url, pool } = await withDatabase(t)
+export async function withLog(t: Test, settings?: Parameters<typeof withDatabase>[1]): Promise<TestLog> {
+  const { url, pool } = await withDatabase(t, settings)
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
   return { url, pool, wakeUps, log: createEventLog({ pool, wakeUps, clock: Date.now }) }

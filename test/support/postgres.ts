@@ -27,14 +27,21 @@ const TEMPLATE_LOCK = 4_117_002
 type Server = { readonly url: string; readonly template: string }
 let server: Promise<Server> | undefined
 
-/** A database with every migration applied and no rows; dropped after the test, whoever is still connected. */
-export async function withDatabase(t: Test): Promise<TestDatabase> {
+/**
+ * A database with every migration applied and no rows; dropped after the test, whoever is still connected.
+ *
+ * @param settings of the pool's connections
+ */
+export async function withDatabase(
+  t: Test,
+  settings: Pick<pg.PoolConfig, 'statement_timeout'> = {},
+): Promise<TestDatabase> {
   server ??= prepareServer()
   const { url: serverUrl, template } = await server
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await administer(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   const url = withName(serverUrl, name)
-  const pool = new pg.Pool({ connectionString: url, max: 10 })
+  const pool = new pg.Pool({ connectionString: url, max: 10, ...settings })
   pool.on('error', () => undefined) // A test that kills connections must not end by it.
   t.after(async () => {
     await pool.end()
