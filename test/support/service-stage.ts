@@ -22,6 +22,7 @@ export type View = {
   readonly hash: string | null
   readonly hashes: readonly string[]
   readonly nonce: number | null
+  readonly block_number: number | null
   readonly history: readonly { readonly state: string }[]
   readonly failure: { readonly code: string; readonly message: string } | null
 }
