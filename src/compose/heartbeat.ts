@@ -1,17 +1,22 @@
-/** Says every few seconds that this process lives: readiness and wallet creation look for signers here. */
+/**
+ * Records every few seconds that this process lives, and what stands in its way: readiness and wallet creation look for signers here,
+ * operators for problems.
+ */
 import type { Kernel } from './kernel.ts'
 
 const BEAT_MS = 3_000
 
-export function startHeartbeat({ pool, processName, instance, logger }: Kernel): {
-  readonly stop: () => Promise<void>
-} {
+/** @param problem what a process that lives cannot do, `null` for nothing */
+export function startHeartbeat(
+  { pool, processName, instance, logger }: Kernel,
+  problem: () => string | null = () => null,
+): { readonly stop: () => Promise<void> } {
   const beat = () =>
     pool
       .query({
         name: 'heartbeat',
-        text: 'SELECT record_heartbeat($1, $2)',
-        values: [processName, instance],
+        text: 'SELECT record_heartbeat($1, $2, $3)',
+        values: [processName, instance, problem()],
       })
       .catch((error) => logger.warn({ err: error }, 'a heartbeat was not written'))
   void beat()

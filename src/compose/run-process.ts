@@ -15,7 +15,12 @@ import { composeKernel, type Kernel } from './kernel.ts'
 export type ProcessName = string | ((config: Config) => string)
 
 /** The work of a process. `drain` stops taking new work and resolves when what was begun has ended. */
-export type Work = { readonly drain: () => Promise<void>; readonly checks?: readonly ReadinessCheck[] }
+export type Work = {
+  readonly drain: () => Promise<void>
+  readonly checks?: readonly ReadinessCheck[]
+  /** What the process cannot do at the moment, for its heartbeat; `null` for nothing. */
+  readonly problem?: () => string | null
+}
 
 /**
  * Starts a process, which then runs until it is told to stop.
@@ -43,7 +48,7 @@ export async function runProcess(
     await refuseOwner(kernel, stop.signal, exitWith)
     return start(kernel, stop.signal)
   })
-  const heartbeat = startHeartbeat(kernel)
+  const heartbeat = startHeartbeat(kernel, work.problem)
   const metricsServer =
     config.metricsPort === null
       ? null

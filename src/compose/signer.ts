@@ -8,7 +8,7 @@ import { createHdSigner } from '../keys/hd.ts'
 import { senderOf } from '../keys/sender-of.ts'
 import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
-import { openTenantSeeds, type TenantSeeds } from '../keys/tenant-seeds.ts'
+import type { TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSignVoucher } from '../nft/vouchers/sign-voucher.ts'
 import { createSealExport } from '../recovery/seal-export.ts'
 import { createSignRecorded } from '../signatures/sign-recorded.ts'
@@ -26,6 +26,7 @@ import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
+import { openKnownSeeds } from './known-seeds.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
@@ -51,11 +52,11 @@ export async function startSigner(
 ): Promise<Work> {
   const { jobs, log } = kernel
   const keys = await openKeystore(kernel)
-  const seeds = await openTenantSeeds(keys)
+  const factsOf = createRecordedWalletFacts(log)
+  const { seeds, problem } = await openKnownSeeds(kernel, keys, factsOf)
   const hd = createHdSigner({ seeds })
   const mpc = await coordinate(kernel, keys)
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
-  const factsOf = createRecordedWalletFacts(log)
   const walletOf = createSigningWalletOf(factsOf)
   const drainLane = composeLane(kernel, signer, walletOf)
   const signVoucher = createSignVoucher({ log, signer, walletOf })
@@ -83,6 +84,7 @@ export async function startSigner(
     jobs.process('mpc-signature', handlers.signature, { concurrency: MPC_SIGNATURES_AT_ONCE }),
   ]
   return {
+    problem,
     async drain() {
       await Promise.all([...workers.map((worker) => worker.close()), mpcKeys?.drain()])
       await mpc?.close()

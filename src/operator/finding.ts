@@ -7,6 +7,7 @@ export const FINDING_KINDS = {
   node_down: 'no node of a chain answers',
   process_missing: 'no process of a kind gives a sign of life',
   process_silent: 'one of several processes of a kind has fallen silent',
+  keystore_wrong: 'a signer does not have the seeds that made the wallets',
   nobody_leads: 'work that one process does at a time is done by none',
   transaction_open: 'a transaction, in any database of the server, is left open, and readers of the log wait for it',
   subscription_behind: 'events wait for the subscription that acts on them',

@@ -1,9 +1,7 @@
 /**
- * Somebody who writes to the database, or swaps the keystore, against the signer of hd wallets: it takes keys, senders and
- * amounts from the log, verified, and signs nothing else.
+ * Somebody who writes to the database against the signer of hd wallets: it takes keys, senders and amounts from the log, verified,
+ * and signs nothing else.
  */
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
@@ -132,17 +130,6 @@ t.test('a message that was edited is not signed', async (t) => {
   const { log } = service.workerOf('signer')
   await t.rejects(log.load(signatureAggregate, id), { code: 'broken_chain' })
   t.equal((await service.kernel.log.readStream(signatureAggregate, id)).length, 1)
-})
-
-t.test('a signer on another keystore does not sign for wallets that it did not make', async (t) => {
-  const id = await waiting(other, '0.3')
-  const keystore = join(String(service.env.DATA_DIR), 'keystore')
-  for (const name of await readdir(keystore)) if (name.includes('hd-seed')) await rm(join(keystore, name))
-  await service.startWorker('signer')
-  // The keystore has another seed of the tenant from here on.
-  await createWallet(service.api, 'ethereum', 'made-by-the-new-seed')
-  t.match((await refused(id))?.reason, /another address/)
-  t.match(await stage.read(other, id), { state: 'requested', hash: null }, 'it waits')
 })
 
 t.end()

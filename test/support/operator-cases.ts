@@ -64,16 +64,43 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /docker compose up --detach submitter/,
     ],
     [
-      () => service({ processes: [...without('api'), { process: 'api', instance: 'h:1', silentMs: 16_000 }] }),
+      () =>
+        service({
+          processes: [...without('api'), { process: 'api', instance: 'h:1', silentMs: 16_000, problem: null }],
+        }),
       'api',
       /h:1.*16\.0 s ago/,
       /--detach api/,
     ],
   ],
+  keystore_wrong: [
+    [
+      () =>
+        service({
+          processes: [
+            ...without('signer'),
+            {
+              process: 'signer',
+              instance: 'h:1',
+              silentMs: 1_000,
+              problem: 'The keystore has no seed of tenant acme.',
+            },
+          ],
+        }),
+      'signer h:1',
+      /no seed of tenant acme\. .*transfers and signatures wait/,
+      /KEYSTORE_DIR.*recovery -- restore/,
+    ],
+  ],
   process_silent: [
     [
       () =>
-        service({ processes: [...SERVICE.processes, { process: 'signer', instance: 'other:7', silentMs: 60_000 }] }),
+        service({
+          processes: [
+            ...SERVICE.processes,
+            { process: 'signer', instance: 'other:7', silentMs: 60_000, problem: null },
+          ],
+        }),
       'signer other:7',
       /others of its kind live/,
       /--detach signer/,

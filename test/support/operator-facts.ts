@@ -49,7 +49,7 @@ const PROCESS_NAMES = [
 ]
 
 export const SERVICE: ServiceFacts = {
-  processes: PROCESS_NAMES.map((process) => ({ process, instance: `${process}:7`, silentMs: 1_000 })),
+  processes: PROCESS_NAMES.map((process) => ({ process, instance: `${process}:7`, silentMs: 1_000, problem: null })),
   leaders: ['dispatcher', 'sweeper', 'follow-1'].map((name) => ({ name, holder: 'x@h:7', expiresInMs: 5_000 })),
   subscriptions: [{ name: 'dispatcher', lagMs: 100 }],
   openTransactions: { transactions: [], waitingMs: 5 },

@@ -181,7 +181,7 @@ export async function runWorker(
 ): Promise<RunningWorker> {
   const stopping = new AbortController()
   const work = await start(kernel, stopping.signal)
-  const heartbeat = startHeartbeat(kernel)
+  const heartbeat = startHeartbeat(kernel, work.problem)
   return {
     kernel,
     async stop() {

@@ -53,9 +53,12 @@ t.test('a healthy service has nothing stuck, busy or not', async (t) => {
   t.strictSame(lane({ signLease: lease(-60_000) }), [], 'a lease of a lane without work is nobody’s concern')
   const open = { ...IDLE_TRANSACTION, ageMs: 29_000 }
   t.strictSame(service({ openTransactions: { transactions: [open], waitingMs: 29_000 } }), [], 'it may end by itself')
-  const replaced = [...SERVICE.processes, { process: 'signer', instance: 'signer:3', silentMs: 60_000 }]
+  const replaced = [...SERVICE.processes, { process: 'signer', instance: 'signer:3', silentMs: 60_000, problem: 'x' }]
   t.strictSame(service({ processes: replaced }), [], 'another one lives in its place')
-  const forgotten = [...SERVICE.processes, { process: 'signer', instance: 'other:3', silentMs: 3_600_001 }]
+  const forgotten = [
+    ...SERVICE.processes,
+    { process: 'signer', instance: 'other:3', silentMs: 3_600_001, problem: null },
+  ]
   t.strictSame(service({ processes: forgotten }), [])
 })
 

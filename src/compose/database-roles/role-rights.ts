@@ -66,7 +66,7 @@ export function roleRights(): readonly RoleRights[] {
               'release_lease(text, bigint, boolean)',
             ]
           : []),
-        ...(processes.length > 0 ? ['record_heartbeat(text, text)', 'remove_heartbeat(text, text)'] : []),
+        ...(processes.length > 0 ? ['record_heartbeat(text, text, text)', 'remove_heartbeat(text, text)'] : []),
         ...(sessions ? ['open_transactions()'] : []),
       ],
     }

@@ -7,6 +7,7 @@ import type { ChainNow } from '../chain-now.ts'
 import { type Finding, step } from '../finding.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
+import { judgeKeystores } from './judge-keystores.ts'
 import { judgeAccusations, judgeBans } from './judge-shares.ts'
 import { judgeTransactions } from './judge-transactions.ts'
 import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
@@ -35,6 +36,7 @@ export function liveOf(processes: readonly ProcessNow[], name: string): number {
 export function judgeService(facts: ServiceFacts, context: ServiceContext): Finding[] {
   return [
     ...judgeProcesses(facts, context),
+    ...judgeKeystores(facts),
     ...judgeLeaders(facts, context),
     ...judgeTransactions(facts.openTransactions, context.limits),
     ...facts.subscriptions.flatMap(judgeSubscription),

@@ -3,7 +3,13 @@ import type { Pool } from 'pg'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import type { Job } from '../../jobs/queues.ts'
 
-export type ProcessNow = { readonly process: string; readonly instance: string; readonly silentMs: number }
+export type ProcessNow = {
+  readonly process: string
+  readonly instance: string
+  readonly silentMs: number
+  /** What it said with its last heartbeat that it cannot do. */
+  readonly problem: string | null
+}
 export type LeaderNow = { readonly name: string; readonly holder: string; readonly expiresInMs: number }
 export type SubscriptionNow = { readonly name: string; readonly lagMs: number }
 export type CursorNow = {
@@ -136,7 +142,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
 }
 
 export async function readProcesses(pool: Pool): Promise<ProcessNow[]> {
-  const text = `SELECT process, instance, ${age('beat_at')} AS "silentMs" FROM heartbeats ORDER BY process, instance`
+  const text = `SELECT process, instance, ${age('beat_at')} AS "silentMs", problem FROM heartbeats ORDER BY process, instance`
   return (await pool.query<ProcessNow>(text)).rows
 }
 

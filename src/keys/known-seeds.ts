@@ -1,0 +1,68 @@
+/**
+ * The seeds of a keystore, as far as they made the wallets that are recorded. A keystore may have been lost, or be another
+ * installation's: a seed that derives other addresses signs nothing, and no new one is made beside wallets whose seeds are missing,
+ * for its wallets would be lost when the right keystore is back.
+ */
+import { Unavailable } from '../core/errors.ts'
+import { childKey } from './hd-key.ts'
+import { hdAccount } from './hd-path.ts'
+import type { TenantSeeds } from './tenant-seeds.ts'
+
+export type KnownSeedsPorts = {
+  readonly seeds: TenantSeeds
+  /** Any wallet that a tenant's seed made, and its address; `null` for a tenant without one. */
+  readonly walletOf: (tenantId: string) => Promise<{ readonly index: number; readonly address: string } | null>
+  /** Whether the keystore has a seed of any tenant that has wallets; true as well where no tenant has any. */
+  readonly isOurs: () => Promise<boolean>
+  /** Told why a tenant's seed cannot be used, or `null` that it can. */
+  readonly onJudged: (tenantId: string, problem: string | null) => void
+}
+
+const ADVICE = 'put the keystore back that made them.'
+
+/** As the seeds of the keystore; both functions also throw Unavailable `seed_differs`, and creating one `keystore_not_ours`. */
+export function createKnownSeeds({ seeds, walletOf, isOurs, onJudged }: KnownSeedsPorts): TenantSeeds {
+  async function judged(tenantId: string, use: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    try {
+      const seed = await use()
+      onJudged(tenantId, null)
+      return seed
+    } catch (error) {
+      if (error instanceof Unavailable) onJudged(tenantId, error.message)
+      throw error
+    }
+  }
+
+  async function loadKnown(tenantId: string, wallet: Awaited<ReturnType<typeof walletOf>>): Promise<Uint8Array> {
+    const seed = await seeds.load(tenantId)
+    if (wallet === null || addressOf(seed, wallet.index) === wallet.address) return seed
+    seed.fill(0)
+    throw new Unavailable(
+      'seed_differs',
+      `The keystore has another seed of tenant ${tenantId} than the one that made its wallets: ${ADVICE}`,
+    )
+  }
+
+  return {
+    load: (tenantId) => judged(tenantId, async () => loadKnown(tenantId, await walletOf(tenantId))),
+    loadOrCreate: (tenantId) =>
+      judged(tenantId, async () => {
+        const wallet = await walletOf(tenantId)
+        if (wallet !== null) return loadKnown(tenantId, wallet)
+        if (await isOurs()) return seeds.loadOrCreate(tenantId)
+        throw new Unavailable(
+          'keystore_not_ours',
+          `The keystore has no seed of any tenant that has wallets, so none is made for tenant ${tenantId}: ${ADVICE}`,
+        )
+      }),
+  }
+}
+
+function addressOf(seed: Uint8Array, index: number): string {
+  const account = hdAccount(seed)
+  const key = childKey(account, index)
+  const { address } = key
+  key.wipe()
+  account.wipe()
+  return address
+}

@@ -1,0 +1,125 @@
+/**
+ * A signer that starts without the keystore that made the wallets: on an empty one, or on another installation's. Nothing is
+ * signed by another key, no wallet is made that the right keystore does not have, and all of it goes on when that one is back.
+ */
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
+import { composeOperator } from '../../src/compose/operator.ts'
+import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
+import { parseKek } from '../../src/keys/kek.ts'
+import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
+import { runCommandLine } from '../support/cli.ts'
+import type { LoadWallet } from '../support/load.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { type ApiClient, createApiClient } from '../support/service-api.ts'
+import { onChain, withStage } from '../support/service-stage.ts'
+
+const stage = await withStage(t, { env: { KEYSTORE: 'directory' } })
+const { service } = stage
+const [payer, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
+const keystore = join(String(service.env.DATA_DIR), 'keystore')
+const away = `${keystore}.away`
+
+/** The signer stops, and there is another directory in the place of its keystore when it starts. */
+async function loseKeystore(t: Test, prepare: () => Promise<unknown> = async () => undefined): Promise<void> {
+  await service.stopWorker('signer')
+  await rename(keystore, away)
+  await mkdir(keystore, { mode: 0o700 })
+  t.teardown(putBack)
+  await prepare()
+}
+
+/** Under a signer that runs. */
+async function putBack(): Promise<void> {
+  if (!(await readdir(join(keystore, '..'))).includes('keystore.away')) return
+  await rm(keystore, { recursive: true })
+  await rename(away, keystore)
+}
+
+async function request(api: ApiClient, key: string): Promise<string> {
+  const { status, body } = await api.insist({
+    method: 'POST',
+    path: '/v1/wallets/create',
+    key,
+    prefer: 'respond-async',
+    body: { network: 'ethereum', type: 'hd' },
+  })
+  if (status !== 202) throw new Error(JSON.stringify(body))
+  return body.data.wallet_id
+}
+
+const addressOf = async (api: ApiClient, id: string): Promise<string | null> =>
+  (await api.insist({ path: `/v1/wallets/${id}` })).body.data.address ?? null
+
+/** The next step that `stuck` names when it reports the keystore. */
+const reported = () =>
+  eventually(async () => {
+    const { out } = await runCommandLine(composeOperator(service.env), 'stuck --json')
+    const { findings } = JSON.parse(out) as { findings: { kind: string; problem: string }[] }
+    return findings.find(({ kind }) => kind === 'keystore_wrong')?.problem
+  })
+
+const logged = (pattern: RegExp) => eventually(() => service.lines.some(({ reason }) => pattern.test(String(reason))))
+
+t.test('on an empty keystore everything waits, no seed is made, and all goes on with the right one', async (t) => {
+  const { token } = await createIssueApiKey(service.kernel)(
+    { tenantId: 'globex', environment: 'mainnet' },
+    { actor: 'operator' },
+  )
+  const globex = createApiClient({ baseUrl: service.baseUrl, apiKey: token })
+  await loseKeystore(t)
+  const transfer = await stage.send(payer, '0.5')
+  await service.startWorker('signer')
+  const wallets = [
+    { api: service.api, id: await request(service.api, 'while-lost') },
+    { api: globex, id: await request(globex, 'first-of-its-tenant') },
+  ]
+  await logged(/no seed of tenant acme/)
+  await logged(/none is made for tenant globex/)
+  t.match(await reported(), /The keystore has no seed of tenant acme.*transfers and signatures wait/)
+  t.strictSame(
+    (await readdir(keystore)).filter((name) => name.includes('seed')),
+    [],
+    'no seed is made whose wallets the right keystore could not sign for',
+  )
+  t.match(await stage.read(payer, transfer), { state: 'requested', hash: null })
+  for (const { api, id } of wallets) t.equal(await addressOf(api, id), null, 'no address is given out')
+
+  await putBack()
+  await stage.until(payer, transfer, 'submitted')
+  await stage.settle()
+  t.match(await stage.read(payer, transfer), { state: 'confirmed' })
+  const addresses = [payer.address, other.address]
+  for (const { api, id } of wallets) addresses.push(await eventually(() => addressOf(api, id)))
+  t.equal(new Set(addresses).size, 4, 'each wallet has an address of its own')
+  await eventually(async () => {
+    const { out } = await runCommandLine(composeOperator(service.env), 'stuck --json')
+    return !out.includes('keystore_wrong')
+  })
+})
+
+t.test('the seed of another installation signs nothing and makes no wallet', async (t) => {
+  await loseKeystore(t, async () => {
+    const kek = parseKek(String(service.env.KEYSTORE_KEY))
+    const seeds = await openTenantSeeds({ keystore: await openDirectoryKeystore(keystore), kek })
+    await seeds.loadOrCreate('acme')
+  })
+  const before = (await onChain(stage, other)).length
+  const transfer = await stage.send(other, '0.25')
+  await service.startWorker('signer')
+  const wallet = await request(service.api, 'on-another-seed')
+  await logged(/another seed of tenant acme/)
+  t.match(await reported(), /another seed of tenant acme/)
+  t.match(await stage.read(other, transfer), { state: 'requested', hash: null })
+  t.equal(await addressOf(service.api, wallet), null)
+  await putBack()
+  await stage.until(other, transfer, 'submitted')
+  await stage.settle()
+  t.match(await stage.read(other, transfer), { state: 'confirmed' })
+  t.equal((await onChain(stage, other)).length, before + 1, 'it is paid once')
+  t.ok(await eventually(() => addressOf(service.api, wallet)))
+})
+
+t.end()

@@ -1,0 +1,47 @@
+/** What a lane takes from a signer: bytes of its own address, whatever key the signer has. */
+import t from 'tap'
+import { signUnder } from '../../src/transactions/sign-batch.ts'
+
+const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const OTHER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const LANE = { chainId: 1, address: ADDRESS }
+const ITEM = {
+  loaded: { id: 'tx_1' },
+  wallet: {
+    walletId: 'wal_1',
+    tenantId: 'acme',
+    type: 'hd',
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: 1,
+    address: ADDRESS,
+    key: { kind: 'hd', tenantId: 'acme', index: 0 },
+  },
+  call: { to: OTHER, value: 1n, data: '0x' },
+  fees: { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' },
+} as const
+
+async function sentBy(sender: string | null) {
+  const refused: string[][] = []
+  const signed = await signUnder(
+    {
+      signer: { signTransactions: async () => [{ hash: '0x1', rawTransaction: '0x02' }] },
+      senderOf: () => sender,
+      clock: () => 0,
+      onRefused: (id, reason) => refused.push([id, reason]),
+    },
+    LANE,
+    [ITEM],
+    [7],
+  )
+  return { nonces: signed.map(({ bytes }) => bytes.nonce), refused }
+}
+
+t.test('bytes of another address, or of nobody, are neither recorded nor sent', async (t) => {
+  t.strictSame(await sentBy(ADDRESS.toLowerCase()), { nonces: [7], refused: [] })
+  t.match(await sentBy(OTHER), {
+    nonces: [],
+    refused: [['tx_1', /another address .*is this the keystore that made it\?/]],
+  })
+  t.match(await sentBy(null), { nonces: [], refused: [['tx_1', /bytes that are not the transaction/]] })
+})
