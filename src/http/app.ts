@@ -80,8 +80,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   decorateRequests(app)
   addCommonHeaders(app, settings.sandbox)
   app.addHook('onRequest', refuseRepeatedHeaders)
-  // Before a body is read: what no route takes need not arrive.
-  app.addHook('onRequest', (request, reply, done) => (request.is404 ? pathBook.reply(request, reply) : done()))
+  app.addHook('onRequest', pathBook.refuseUndeclared)
   app.addHook('preValidation', refuseUnstorableUrl)
   limitConnections(app, settings.connections, { trustedProxies: settings.trustedProxies, metrics })
   limitRequests(app, settings.connections)

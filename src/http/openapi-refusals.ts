@@ -2,6 +2,7 @@
 import type { ErrorItem } from '../core/errors.ts'
 import { errorBody } from './envelope.ts'
 import { ERROR_TYPES, statusOf } from './error-status.ts'
+import { MAX_PARAM_LENGTH } from './path-limits.ts'
 
 const text = (description: string, examples: string[]) => ({ type: 'string', description, examples })
 
@@ -44,7 +45,8 @@ export const COMPONENT_SCHEMAS = {
 
 const SHARED: readonly { readonly description: string; readonly item: ErrorItem }[] = [
   {
-    description: 'The request cannot be read, for example because the body is not JSON.',
+    description:
+      'The request cannot be read: the body is not JSON, the path is not a valid URL, or a header is sent twice.',
     item: { type: 'validation_error', code: 'malformed_json', message: 'The body is not valid JSON, at position 17.' },
   },
   {
@@ -85,6 +87,14 @@ const SHARED: readonly { readonly description: string; readonly item: ErrorItem 
       type: 'validation_error',
       code: 'body_too_large',
       message: 'The body is larger than the limit of 65536 bytes: send a smaller request.',
+    },
+  },
+  {
+    description: `A path parameter has more than ${MAX_PARAM_LENGTH} characters.`,
+    item: {
+      type: 'validation_error',
+      code: 'url_too_long',
+      message: `A segment of the path is longer than ${MAX_PARAM_LENGTH} characters.`,
     },
   },
   {
@@ -143,19 +153,21 @@ export const COMPONENT_RESPONSES: Readonly<Record<string, { description: string;
 export function refusalStatuses(route: {
   readonly authenticated: boolean
   readonly limited: boolean
-  readonly body: boolean
+  /** Whether it may have a body: a body that it does not take is refused too. */
+  readonly writes: boolean
   readonly query: boolean
-  readonly idempotent: boolean
   readonly params: boolean
   readonly refusals: Readonly<Record<number, string>>
 }): Record<string, string | null> {
   const statuses = [
-    ...(route.body ? [400, 413, 415, 422] : []),
-    ...(route.query || route.idempotent ? [422] : []),
+    400,
+    ...(route.writes ? [413, 415, 422] : []),
+    ...(route.query ? [422] : []),
     ...(route.authenticated ? [401, 403] : []),
     ...(route.limited ? [429] : []),
-    ...(route.params ? [404] : []),
-    ...[500, 503],
+    ...(route.params ? [404, 414] : []),
+    500,
+    503,
   ]
   return { ...Object.fromEntries(statuses.map((status) => [status, null])), ...route.refusals }
 }

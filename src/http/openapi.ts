@@ -8,9 +8,11 @@ import type { FastifySchema, RouteOptions } from 'fastify'
 import { type Gate, limitByAddress } from './auth.ts'
 import type { BodyLimits } from './body-limits.ts'
 import { createDocument, type Document, sendDocument } from './document.ts'
+import { KEY_PATTERN, MAX_KEY_LENGTH } from './idempotency.ts'
 import { exampleOf } from './openapi-examples.ts'
 import { REFERENCE_INTRODUCTION } from './openapi-introduction.ts'
 import { COMPONENT_RESPONSES, COMPONENT_SCHEMAS, refusalStatuses } from './openapi-refusals.ts'
+import { MAX_PARAM_LENGTH } from './path-limits.ts'
 import type { App } from './request.ts'
 
 const OPERATION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
@@ -42,10 +44,13 @@ const TAGS = [
 
 // No examples: the try-it form would send them, and a second attempt would reuse the key of the first.
 const IDEMPOTENCY_KEY = Type.String({
+  minLength: 1,
+  maxLength: MAX_KEY_LENGTH,
+  pattern: KEY_PATTERN,
   description:
     'A unique key of 1 to 255 visible ASCII characters, such as `invoice-2026-0042`. A repeated request with the same key and ' +
     'the same body returns the same resource with `Idempotency-Replayed: true`. The same key with another body is refused ' +
-    'with 422 `idempotency_key_reused`. Keys never expire.',
+    'with 422 `idempotency_key_reused`. Keys never expire. Send the header once.',
 })
 
 const PREFER =
@@ -105,15 +110,15 @@ function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   return {
     ...schema,
     ...(schema.querystring === undefined ? {} : { querystring: asSent(schema.querystring) }),
+    ...(schema.params === undefined ? {} : { params: asRouted(schema.params) }),
     description: notes.filter((note) => note !== undefined).join('\n\n'),
     ...(Object.keys(headers).length === 0 ? {} : { headers: Type.Object(headers) }),
     security: scope === 'public' ? [] : [{ apiKey: [] }],
     'x-refusals': refusalStatuses({
       authenticated: scope !== 'public',
       limited: limited || scope !== 'public',
-      body: schema.body !== undefined,
+      writes: !['GET', 'HEAD'].includes(String(route.method)),
       query: schema.querystring !== undefined,
-      idempotent,
       params: route.url.includes('/:'),
       refusals,
     }),
@@ -137,6 +142,18 @@ function asSent(schema: unknown): unknown {
     readonly properties?: Readonly<Record<string, { readonly default?: unknown }>>
   }
   return { ...rest, properties, required: required.filter((name) => properties[name]?.default === undefined) }
+}
+
+/** The router takes no longer parameter, whatever its schema says. */
+function asRouted(schema: unknown): unknown {
+  const { properties = {}, ...rest } = schema as {
+    readonly properties?: Readonly<Record<string, { maxLength?: number }>>
+  }
+  const bounded = Object.entries(properties).map(([name, parameter]) => [
+    name,
+    { ...parameter, maxLength: Math.min(parameter.maxLength ?? MAX_PARAM_LENGTH, MAX_PARAM_LENGTH) },
+  ])
+  return { ...rest, properties: Object.fromEntries(bounded) }
 }
 
 function complete(document: Description): void {

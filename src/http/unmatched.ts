@@ -1,5 +1,10 @@
-/** Requests that no route takes: 405 with `Allow` where the path exists, 204 for OPTIONS there, 404 elsewhere. */
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+/**
+ * Requests that no route declares: 405 with `Allow` where the path exists, 204 for OPTIONS there, 404 elsewhere.
+ *
+ * A path without parameters is itself before it is an id: `/v1/wallets/create` offers what is declared for it, not what is
+ * declared for `/v1/wallets/:wallet_id`. Only reading it takes it for an id, and no id is called `create`: that is a 404.
+ */
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import { NotFound } from '../core/errors.ts'
 import { MethodNotAllowed } from './http-errors.ts'
 
@@ -8,16 +13,35 @@ export type PathBook = {
   readonly note: (route: RouteOptions) => void
   /** The handler of everything unmatched. */
   readonly reply: (request: FastifyRequest, reply: FastifyReply) => void
+  /** An `onRequest` hook: it answers before authentication and before the body is read. */
+  readonly refuseUndeclared: onRequestHookHandler
 }
+
+type Methods = ReadonlySet<string>
 
 export function createPathBook(): PathBook {
   const methodsByUrl = new Map<string, Set<string>>()
-  let patterns: readonly { readonly pattern: RegExp; readonly methods: ReadonlySet<string> }[] | null = null
+  let index: ReturnType<typeof indexOf> | null = null
 
-  function methodsOf(path: string): readonly string[] {
-    patterns ??= [...methodsByUrl].map(([url, methods]) => ({ pattern: patternOf(url), methods }))
-    const found = patterns.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => [...methods])
-    return [...new Set([...found, ...(found.length > 0 ? ['OPTIONS'] : [])])].sort()
+  function pathsOf(): ReturnType<typeof indexOf> {
+    index ??= indexOf(methodsByUrl)
+    return index
+  }
+
+  function allowedOn(path: string): readonly string[] {
+    const own = methodsByUrl.get(path)
+    const found = own === undefined ? pathsOf().templates.find(({ pattern }) => pattern.test(path))?.methods : own
+    return found === undefined ? [] : [...found, 'OPTIONS'].sort()
+  }
+
+  function reply(request: FastifyRequest, reply: FastifyReply): void {
+    const allowed = allowedOn(pathOf(request))
+    if (allowed.length === 0) {
+      throw new NotFound('route', 'route_not_found', 'This path does not exist: /docs lists all paths.')
+    }
+    reply.header('allow', allowed.join(', '))
+    if (request.method !== 'OPTIONS') throw new MethodNotAllowed(request.method, allowed)
+    reply.code(204).send()
   }
 
   return {
@@ -25,17 +49,34 @@ export function createPathBook(): PathBook {
       const methods = methodsByUrl.get(route.url) ?? new Set()
       for (const method of [route.method].flat()) methods.add(method)
       methodsByUrl.set(route.url, methods)
-      patterns = null
+      index = null
     },
-    reply(request, reply) {
-      const allowed = methodsOf(request.url.split('?')[0] ?? '')
-      if (allowed.length === 0)
-        throw new NotFound('route', 'route_not_found', 'This path does not exist: /docs lists all paths.')
-      reply.header('allow', allowed.join(', '))
-      if (request.method !== 'OPTIONS') throw new MethodNotAllowed(request.method, allowed)
-      reply.code(204).send()
+    reply,
+    refuseUndeclared(request, answer, done) {
+      if (request.is404) return reply(request, answer)
+      const declared = pathsOf().likeIds.get(pathOf(request))
+      const { method } = request
+      if (declared === undefined || declared.has(method) || method === 'GET' || method === 'HEAD') done()
+      else reply(request, answer)
     },
   }
+}
+
+/** Templates as patterns, and the paths without parameters that a template matches too. */
+function indexOf(methodsByUrl: ReadonlyMap<string, Methods>) {
+  const urls = [...methodsByUrl]
+  const templates = urls
+    .filter(([url]) => url.includes(':'))
+    .map(([url, methods]) => ({ pattern: patternOf(url), methods }))
+  const likeIds = new Map<string, Methods>(
+    urls.filter(([url]) => !url.includes(':') && templates.some(({ pattern }) => pattern.test(url))),
+  )
+  return { templates, likeIds }
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  const query = url.indexOf('?')
+  return query === -1 ? url : url.slice(0, query)
 }
 
 /** `/v1/wallets/:wallet_id` as a pattern in which a parameter is anything but a slash. */

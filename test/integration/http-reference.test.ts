@@ -63,6 +63,7 @@ t.test('an operation says what its route settings mean', async (t) => {
     '403',
     '404',
     '413',
+    '414',
     '415',
     '422',
     '429',

@@ -17,6 +17,11 @@ export async function checkAccess(t: Test, sandbox: Sandbox): Promise<void> {
   await t.test('what another tenant owns looks like what does not exist', async (t) =>
     foreign(t, await sandbox.tenant('strangers'), wallet.path, transaction),
   )
+  await t.test('every response to a key reports its rate limit', async (t) => {
+    const { headers } = await client.get(wallet.path)
+    for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'])
+      t.match(headers[name], /^\d+$/, name)
+  })
   await t.test('a key does what its scopes say', (t) => scopes(t, sandbox, wallet.path, transaction))
   await t.test('a key speaks for its environment alone', (t) => environments(t, sandbox, wallet.path, transaction))
 }

@@ -1,18 +1,22 @@
-/** The OpenAPI document of the whole API, the sandbox routes included, made without a database and without a chain. */
+/** The whole API, the sandbox routes included, without a database and without a chain: enough to read its document. */
 import { loadConfig } from '../config.ts'
+import type { App } from '../http/request.ts'
 import { composeApi } from './api.ts'
 import { composeKernel } from './kernel.ts'
 
-/** Nothing listens there, and no route is called. */
+/** Nothing listens there. */
 const NO_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 
 /** @param version as package.json has it */
-export async function composeApiDocument(version: string): Promise<object> {
+export async function composeOfflineApi(version: string): Promise<{ app: App; close: () => Promise<void> }> {
   const config = loadConfig({ DATABASE_URL: NO_DATABASE, LOG_LEVEL: 'fatal' })
   const kernel = composeKernel({ ...config, sandbox: true }, 'api')
   const app = await composeApi(kernel, version)
-  const document = app.swagger()
-  await app.close()
-  await kernel.close()
-  return document
+  return {
+    app,
+    async close() {
+      await app.close()
+      await kernel.close()
+    },
+  }
 }
