@@ -1,18 +1,46 @@
-/** What a signer, and the command that does the same at once, compare a lane with. */
+/** What a signer, and the command that does the same at once, compare a lane with; and whether a signer may start at all. */
 import { createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
-import { createRefuseShortLog } from '../audit/checkpoints/refuse-short-log.ts'
-import { type CompareLane, createCompareLane } from '../transactions/compare-lane.ts'
+import { createRefuseShortLog, type RefuseShortLog } from '../audit/checkpoints/refuse-short-log.ts'
+import { Conflict } from '../core/errors.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
+import { type CompareLane, type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
 import type { Kernel } from './kernel.ts'
 
-export function composeCompareLane(kernel: Kernel): CompareLane {
-  const { config, pool, log, chainOf, logger, metrics } = kernel
-  const fields = (chainId: number, address: string) => ({ network: chainOf(chainId).settings.network, address })
+function composeRefuseShortLog({ config, pool }: Kernel): RefuseShortLog {
+  return createRefuseShortLog(pool, createCheckpointFile(config.audit.checkpointFile))
+}
+
+/**
+ * For the start of a signer. A database that does not answer yet is no reason: lanes ask again before they sign.
+ *
+ * @throws Conflict `log_too_short`
+ */
+export async function requireWholeLog(kernel: Kernel): Promise<void> {
+  const refusal = await composeRefuseShortLog(kernel)('start').catch((error: unknown) => {
+    if (!isConnectionFailure(error)) throw error
+    return null
+  })
+  if (refusal !== null) throw new Conflict('log_too_short', `The signer does not start: ${refusal}.`)
+}
+
+type Told = Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>
+
+/** @param told what a signer logs and counts, unless it is named */
+export function composeCompareLane(kernel: Kernel, told: Told = telling(kernel)): CompareLane {
+  const { pool, log, chainOf } = kernel
   return createCompareLane({
     log,
     outside: createOutsideReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
-    refusal: createRefuseShortLog(pool, createCheckpointFile(config.audit.checkpointFile)),
+    refusal: composeRefuseShortLog(kernel),
+    ...told,
+  })
+}
+
+function telling({ chainOf, logger, metrics }: Kernel): Told {
+  const fields = (chainId: number, address: string) => ({ network: chainOf(chainId).settings.network, address })
+  return {
     onHeld({ chainId, address }, reason) {
       metrics.countHeldLane(chainOf(chainId).settings.network)
       logger.error(
@@ -27,5 +55,5 @@ export function composeCompareLane(kernel: Kernel): CompareLane {
         'a signed transaction that the log had forgotten was found on chain',
       )
     },
-  })
+  }
 }

@@ -24,7 +24,7 @@ import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
-import { composeCompareLane } from './compare-lane.ts'
+import { composeCompareLane, requireWholeLog } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
 import { openCoordinator } from './mpc-channel.ts'
@@ -51,6 +51,7 @@ export async function startSigner(
   coordinate: typeof openCoordinator = openCoordinator,
 ): Promise<Work> {
   const { jobs, log } = kernel
+  await requireWholeLog(kernel)
   const keys = await openKeystore(kernel)
   const factsOf = createRecordedWalletFacts(log)
   const { seeds, problem } = await openKnownSeeds(kernel, keys, factsOf)

@@ -118,7 +118,14 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   async function startWorker(name: WorkerName): Promise<void> {
     const kernel = { ...composeKernel({ ...config, databaseUrl: urlAs(roleOf(name)) }, name), logger }
     onKernel(kernel)
-    running.set(name, await runWorker(kernel, WORKERS[name]))
+    const starting = runWorker(kernel, WORKERS[name])
+    running.set(
+      name,
+      await starting.catch(async (error: unknown) => {
+        await kernel.close()
+        throw error
+      }),
+    )
   }
   async function stopWorker(name: WorkerName): Promise<void> {
     const worker = running.get(name)
