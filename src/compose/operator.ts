@@ -6,22 +6,49 @@ import { findOpenRefreshes } from '../mpc-keys/jobs.ts'
 import { findUnsignedVouchers } from '../nft/vouchers/jobs.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
+import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
 import { createFindUnsound } from '../operator/stuck/find-unsound.ts'
 import { findWaitingExports } from '../recovery/jobs.ts'
 import { findPendingSignatures } from '../signatures/jobs.ts'
+import { createLaneReads } from '../transactions/lanes.ts'
+import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
 import { findRequestedWallets } from '../wallets/jobs.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
+import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
 
 export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
-  return operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel))))
+  return [
+    ...operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel)))),
+    reconcileCommand((task) => withKernel(env, (kernel) => task(reconcilePorts(kernel)))),
+  ]
+}
+
+function reconcilePorts(kernel: Kernel): ReconcilePorts {
+  const { pool, leases } = kernel
+  const lanes = createReconcileLanes({
+    pool,
+    leases,
+    lanes: createLaneReads(pool),
+    compareWith: (told) => composeCompareLane(kernel, told),
+  })
+  return { ...lanes, chains: operatorChains(kernel) }
+}
+
+function operatorChains({ chains }: Kernel): OperatorPorts['chains'] {
+  return chains.all.map(({ settings, client }) => ({
+    settings,
+    client,
+    capSetting: `${settingPrefix(settings)}MAX_FEE_PER_GAS_WEI`,
+    urlsSetting: `${settingPrefix(settings)}RPC_URLS`,
+  }))
 }
 
 function operatorPorts(kernel: Kernel): OperatorPorts {
-  const { config, pool, log, jobs, chains, clock } = kernel
+  const { config, pool, log, jobs, clock } = kernel
   const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
   const parties = config.mpc === null || config.mpc.addresses === null ? [] : [...config.mpc.addresses.keys()]
   return {
@@ -30,12 +57,7 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
     jobs,
     clock,
     queueBackend: config.redisUrl === null ? 'PostgreSQL' : 'Redis',
-    chains: chains.all.map(({ settings, client }) => ({
-      settings,
-      client,
-      capSetting: `${settingPrefix(settings)}MAX_FEE_PER_GAS_WEI`,
-      urlsSetting: `${settingPrefix(settings)}RPC_URLS`,
-    })),
+    chains: operatorChains(kernel),
     sources: [
       { name: 'wallets', find: (before, limit) => findRequestedWallets(pool, before, limit) },
       { name: 'shares', find: (before, limit) => findOpenRefreshes(pool, before, limit) },

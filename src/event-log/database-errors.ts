@@ -39,6 +39,11 @@ export function isDataError(error: unknown): boolean {
   return /^22...$/.test(saying(error).code ?? '')
 }
 
+/** Whether the database user may not do this (42501). */
+export function isForbidden(error: unknown): boolean {
+  return saying(error).code === '42501'
+}
+
 type Saying = { readonly code?: string | undefined; readonly message?: string | undefined }
 type PrismaError = {
   readonly meta?: {

@@ -51,7 +51,7 @@ function messageOf(error: unknown): string {
 }
 
 /** Tells a database that does not answer in so many words: its driver's own do not say what they are about. */
-export function tellingOutages(within: Within<OperatorPorts>): Within<OperatorPorts> {
+export function tellingOutages<Ports>(within: Within<Ports>): Within<Ports> {
   return (task) =>
     within(task).catch((error: unknown) => {
       if (!isConnectionFailure(error)) throw error

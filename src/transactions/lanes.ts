@@ -55,7 +55,8 @@ const MAX_GAPS = 16
 
 /** States with signed bytes in no block, as a list of SQL. */
 export const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
-const UNMINED = `('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
+/** Those, and what waits for its first signature. */
+export const UNMINED = `('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
 const UNSENT = `('signed', 'replaced', 'reorged', 'awaiting_funds')`
 
 /**

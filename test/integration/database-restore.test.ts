@@ -2,7 +2,13 @@
  * A database that was put back to an earlier state while its processes live: signed transactions that it has forgotten are on
  * chain, or in the pools of nodes. Each transfer is paid once all the same.
  */
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { composeTakeCheckpoint } from '../../src/compose/auditor.ts'
+import type { DatabaseRole } from '../../src/compose/database-roles/roles.ts'
+import { composeOperator } from '../../src/compose/operator.ts'
+import { type CliRun, runCommandLine } from '../support/cli.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { type MpcWallet, withMpcStage } from '../support/mpc-stage.ts'
@@ -44,6 +50,21 @@ async function waiting(): Promise<Sent[]> {
   for (const wallet of [payer, payer, payer, other, joint, joint, joint]) all.push(await sendFrom(wallet))
   return all
 }
+
+/** `npm run bursar -- reconcile`, as a database user with this role. */
+function reconcile(role: DatabaseRole, words: string): Promise<CliRun> {
+  const commands = composeOperator({ ...service.env, DATABASE_URL: service.urlAs(role) })
+  return runCommandLine(commands, `reconcile ${words}`)
+}
+
+const held = ({ address }: LoadWallet) => ({
+  network: 'ethereum',
+  address,
+  outcome: 'held',
+  reason: /^nodes show transactions of this address up to nonce \d+/,
+  recovered: [],
+  next: [{ say: String }],
+})
 
 async function paidOnce(t: Test, all: readonly Sent[]): Promise<void> {
   await stage.settle()
@@ -122,5 +143,80 @@ t.test('a signature of a request that was forgotten, and that nobody has, keeps 
   await service.startWorker('submitter')
   await paidOnce(t, [await sendFrom(payer), await sendFrom(joint)])
 })
+
+t.test('reconcile records what the chain has while no signer runs, and names what holds a lane', async (t) => {
+  const all = await waiting()
+  const copy = await server.copy()
+  await service.startWorker('signer')
+  for (const { wallet, id } of all) await stage.until(wallet, id, 'submitted')
+  await stage.mine()
+  for (const { wallet, id } of all) await stage.until(wallet, id, 'mined')
+  for (const name of ['signer', 'chain-follower'] as const) await service.stopWorker(name)
+  await putBack(copy)
+  const before = await reconcile('signer', '--json')
+  t.equal(before.code, 1, before.err)
+  const lanes = [payer, other, joint].toSorted((a, b) => (a.address < b.address ? -1 : 1))
+  t.match(JSON.parse(before.out).lanes, lanes.map(held))
+  const one = await reconcile('signer', `ethereum ${payer.address.toLowerCase()}`)
+  t.match(one, { code: 1, out: /held · ethereum 0x.*, 3 requests to be signed\n {3}nodes show .*\n {3}→ /i })
+  await service.startWorker('chain-follower')
+  const found = new Map<string, string>()
+  await eventually(async () => {
+    const { code, out } = await reconcile('signer', '--json')
+    for (const { recovered } of JSON.parse(out).lanes)
+      for (const { transaction_id, hash } of recovered) found.set(transaction_id, hash)
+    return code === 0
+  })
+  t.strictSame([...found.keys()].sort(), all.map(({ id }) => id).sort())
+  for (const { wallet, id } of all) t.strictSame((await stage.read(wallet, id)).hashes, [found.get(id)])
+  t.match(await reconcile('signer', ''), { code: 0, out: /0 transactions found on chain and recorded\.\n$/ })
+  await service.startWorker('signer')
+  await paidOnce(t, all)
+})
+
+t.test('reconcile needs the database user of a signer, and a network with an address', async (t) => {
+  await service.stopWorker('signer')
+  const { id } = await sendFrom(payer)
+  t.match(await reconcile('operator', ''), {
+    code: 1,
+    out: '',
+    err: /^The user of DATABASE_URL may not hold lanes: .*\n$/,
+  })
+  t.match(await reconcile('signer', 'ethereum'), { code: 2 })
+  t.match(await reconcile('signer', `goerli ${payer.address}`), { code: 2, err: /goerli is not a configured network/ })
+  await service.startWorker('signer')
+  await stage.settle()
+  t.match(await stage.read(payer, id), { state: 'confirmed' })
+})
+
+t.test(
+  'on a log that is shorter than what the auditor signed no signer starts, and none that runs signs',
+  async (t) => {
+    const file = join(service.env.DATA_DIR ?? '', 'audit', 'checkpoints')
+    await service.stopWorker('signer')
+    const one = await sendFrom(payer)
+    const copy = await server.copy()
+    await service.startWorker('signer')
+    await stage.until(payer, one.id, 'submitted')
+    await (await composeTakeCheckpoint(service.kernel))()
+    await service.stopWorker('signer')
+    await service.startWorker('signer')
+    await putBack(copy)
+    const why =
+      /log has \d+ events and the auditor has signed \d+: .* AUDIT_CHECKPOINT_FILE .*"Backup, restore, failover"/
+    await eventually(() =>
+      service.lines.some(({ msg, reason }) => /^a lane is held/.test(msg) && why.test(String(reason))),
+    )
+    await service.stopWorker('signer')
+    await t.rejects(service.startWorker('signer'), { code: 'log_too_short', message: why })
+    const { code, out } = await reconcile('signer', '')
+    t.equal(code, 1)
+    t.match(out, why)
+    t.equal((await stage.read(payer, one.id)).state, 'requested')
+    await rename(file, `${file}.evidence`)
+    await service.startWorker('signer')
+    await paidOnce(t, [one])
+  },
+)
 
 t.end()

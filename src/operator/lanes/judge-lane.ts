@@ -57,8 +57,8 @@ function judgeKnowledge(lane: LaneNow, context: LaneContext, add: Add): void {
     `On chain the account is at nonce ${chainNonce}, and the log knows of nonces below ${nextOf(lane)}: another program sends from this address, ` +
       'or the database has gone back to an earlier state and forgotten what it signed.',
     step(
-      'Read why it is held: the signer names what it waits for.',
-      `docker compose logs --since 10m signer | grep ${lane.lane.address}`,
+      'Compare it with the chain now, and read what it waits for (as the database user of the signers).',
+      bursar(`reconcile ${laneSubject(lane, context.chain)}`),
     ),
     step(
       'See that the follower catches up: what it finds on chain is recorded, and the lane goes on by itself.',

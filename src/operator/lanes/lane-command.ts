@@ -38,7 +38,8 @@ JSON: {"lane": as in lanes, "pending_nonce", "base_fee_per_gas_wei", "gaps", "le
   }
 }
 
-function findChain(chains: readonly OperatorChain[], network: string): OperatorChain {
+/** @throws BadInput for a network that is not configured */
+export function findChain(chains: readonly OperatorChain[], network: string): OperatorChain {
   const found = chains.find(({ settings }) => chainName(settings) === network)
   if (found !== undefined) return found
   const names = chains.map(({ settings }) => chainName(settings)).join(', ')

@@ -1,0 +1,131 @@
+/** `reconcile [network] [address]`: compares lanes with their chains after the database went back, and records what it finds. */
+import { parseAddress } from '../chain/address.ts'
+import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
+import type { ReconciledLane, ReconcileLanes } from '../transactions/reconcile-lanes.ts'
+import type { OperatorChain } from './chain-now.ts'
+import { type NextStep, step } from './finding.ts'
+import { findChain } from './lanes/lane-command.ts'
+import { tellingOutages } from './ports.ts'
+import { bursar, chainName, count } from './words.ts'
+
+export type ReconcilePorts = ReconcileLanes & { readonly chains: readonly OperatorChain[] }
+
+export function reconcileCommand(within: Within<ReconcilePorts>): CliCommand {
+  return {
+    name: 'reconcile',
+    summary: 'compare lanes with their chains after a restore or a failover, and record what is found',
+    details: `Does at once what a signer does before it signs in a lane for the first time after a start of the database: where nodes show more
+transactions of a wallet than the log knows, and one of them does what a request waits for, it is recorded as that request's own. Signs
+nothing and sends nothing. Looks at lanes with transactions that are in no block; signers may run meanwhile. Needs the follower, which
+reads the blocks.
+
+Run it with the settings of the signers, as their database user: docker compose run --rm signer node dist/bin/bursar.js reconcile
+
+Exit code 0: every lane is compared, and may be signed in; 1: one is held, or a signer works on it; 3: no node answered for one.
+
+JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, busy or unanswered, "reason", "waiting", "recovered":
+[{"transaction_id", "nonce", "hash"}], "next": [{"say", "run"}]}]}.`,
+    arguments: [
+      { name: '[network]', description: 'with an address: the lane of one wallet, as `lane` names it' },
+      { name: '[address]', description: 'of the wallet, in any case' },
+    ],
+    run: ({ arguments: [network, address] }, io) =>
+      tellingOutages(within)(async (ports) => {
+        if (network !== undefined && address === undefined)
+          throw new BadInput('reconcile takes a network and an address, or neither for every lane.')
+        const only =
+          network === undefined || address === undefined
+            ? null
+            : {
+                chainId: findChain(ports.chains, network).settings.chainId,
+                address: parseAddress(address, 'address'),
+              }
+        return show(ports.chains, await reconcileAll(ports, await ports.find(only), io), io)
+      }),
+  }
+}
+
+async function reconcileAll(
+  { reconcile }: ReconcilePorts,
+  lanes: Awaited<ReturnType<ReconcileLanes['find']>>,
+  io: CliIo,
+): Promise<readonly ReconciledLane[]> {
+  const progress = io.progress({ unit: 'lanes', total: lanes.length })
+  const done: ReconciledLane[] = []
+  try {
+    for (const lane of lanes) {
+      done.push(await reconcile(lane))
+      progress.at(done.length)
+    }
+    return done
+  } finally {
+    progress.end()
+  }
+}
+
+function show(chains: readonly OperatorChain[], lanes: readonly ReconciledLane[], io: CliIo): ExitCode {
+  const told = lanes.map((lane) => {
+    const chain = chains.find(({ settings }) => settings.chainId === lane.lane.chainId) ?? null
+    const name = chain === null ? `chain-${lane.lane.chainId}` : chainName(chain.settings)
+    return { lane, name, next: nextSteps(lane, `${name} ${lane.lane.address}`, chain) }
+  })
+  const json = told.map(({ lane: { lane, outcome, reason, waiting, recovered }, name, next }) => ({
+    network: name,
+    chain_id: lane.chainId,
+    address: lane.address,
+    outcome,
+    reason,
+    waiting,
+    recovered: recovered.map(({ transactionId, nonce, hash }) => ({ transaction_id: transactionId, nonce, hash })),
+    next,
+  }))
+  const ended = (outcome: ReconciledLane['outcome']) => lanes.filter((lane) => lane.outcome === outcome).length
+  const found = lanes.reduce((sum, { recovered }) => sum + recovered.length, 0)
+  const summary =
+    `${count(lanes.length, 'lane')}: ${ended('compared')} compared, ${ended('held')} held, ${ended('busy')} busy, ` +
+    `${ended('unanswered')} unanswered. ${count(found, 'transaction')} found on chain and recorded.\n`
+  const parts = told.filter(({ lane }) => lane.outcome !== 'compared' || lane.recovered.length > 0)
+  io.print({ lanes: json }, [...parts.map(({ lane, name, next }) => toText(lane, name, next, io)), summary].join('\n'))
+  if (ended('unanswered') > 0) return 3
+  return ended('compared') === lanes.length ? 0 : 1
+}
+
+function nextSteps({ outcome }: ReconciledLane, subject: string, chain: OperatorChain | null): NextStep[] {
+  const again = bursar(`reconcile ${subject}`)
+  switch (outcome) {
+    case 'compared':
+      return []
+    case 'held':
+      return [
+        step('See that the follower catches up: what it walks is compared.', bursar('stuck')),
+        step('Then compare again.', again),
+        step('If it stays held: docs/operations.md, "A lane that stays held", has what to do for each reason.'),
+      ]
+    case 'busy':
+      return [step('A signer works on it, and compares it itself: look again.', again)]
+    default:
+      return [
+        step(
+          chain === null
+            ? 'Set the RPC URLs of this chain again.'
+            : `Name a node that answers in ${chain.urlsSetting}.`,
+        ),
+        step('Then compare again.', again),
+      ]
+  }
+}
+
+function toText(
+  { lane, outcome, reason, waiting, recovered }: ReconciledLane,
+  name: string,
+  next: readonly NextStep[],
+  { paint }: CliIo,
+): string {
+  const head = `${outcome === 'compared' ? paint.green(outcome) : paint.yellow(outcome)} · ${name} ${lane.address}, ${count(waiting, 'request')} to be signed`
+  return `${[
+    head,
+    ...(reason === null ? [] : [`   ${reason}`]),
+    ...recovered.map(({ transactionId, nonce, hash }) => `   recorded ${transactionId}: nonce ${nonce}, ${hash}`),
+    ...next.flatMap(({ say, run }) => [`   → ${say}`, ...(run === null ? [] : [`     ${paint.bold(run)}`])]),
+  ].join('\n')}\n`
+}

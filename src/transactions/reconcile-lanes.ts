@@ -1,0 +1,116 @@
+/**
+ * Compares lanes with their chains at once, by the recipe by which signers compare them: what the chain has of a request that waits, or
+ * of one that was signed, is recorded as its own. Signs nothing.
+ *
+ * Invariant: a lane is compared under its lease, so no signer works on it meanwhile.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { ChainRefused, Conflict, Unavailable } from '../core/errors.ts'
+import { isForbidden } from '../event-log/database-errors.ts'
+import type { Lease, Leases } from '../event-log/leases.ts'
+import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
+import { type Lane, type LaneReads, laneName, UNMINED } from './lanes.ts'
+
+/** Requests that are compared at once. */
+const PAGE = 256
+/** A signer gives a lane back when nothing waits in it: seconds, where it does not hang. */
+const LEASE_TRIES = 40
+const LEASE_PAUSE_MS = 250
+
+export type Recovered = { readonly transactionId: string; readonly nonce: number; readonly hash: string }
+
+export type ReconciledLane = {
+  readonly lane: Lane
+  /** `busy`: a signer works on it all the while, and compares it itself. `unanswered`: no node says what is to be known. */
+  readonly outcome: 'compared' | 'held' | 'busy' | 'unanswered'
+  /** Why it is held or unanswered, in words. */
+  readonly reason: string | null
+  /** Requests that wait for their first signature now. */
+  readonly waiting: number
+  /** What was recorded as found on chain. */
+  readonly recovered: readonly Recovered[]
+}
+
+export type ReconcileLanesPorts = {
+  readonly pool: Pool
+  readonly leases: Leases
+  readonly lanes: Pick<LaneReads, 'waiting'>
+  readonly compareWith: (told: Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>) => CompareLane
+}
+
+export type ReconcileLanes = {
+  /** Lanes with transactions that are in no block, or the one of them that is named, in any case. */
+  readonly find: (only: Lane | null) => Promise<readonly Lane[]>
+  /** @throws Conflict `signer_required` for a database user that may not hold lanes */
+  readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
+}
+
+export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes {
+  return {
+    async find(only) {
+      const { rows } = await ports.pool.query<{ chain_id: number; from_address: string }>(
+        `SELECT DISTINCT chain_id, from_address FROM transactions WHERE state IN ${UNMINED}
+            AND ($1::integer IS NULL OR (chain_id = $1 AND lower(from_address) = lower($2))) ORDER BY 1, 2`,
+        [only?.chainId ?? null, only?.address ?? null],
+      )
+      return rows.map((row) => ({ chainId: row.chain_id, address: row.from_address }))
+    },
+    async reconcile(lane) {
+      const recovered: Recovered[] = []
+      const compare = ports.compareWith({
+        onHeld: () => undefined, // It is in the outcome.
+        onRecovered: (_lane, transactionId, { nonce, hash }) => recovered.push({ transactionId, nonce, hash }),
+      })
+      const lease = await take(ports.leases, lane)
+      if (lease === null) return { lane, outcome: 'busy', reason: null, waiting: 0, recovered }
+      try {
+        const compared = await compareAll(ports, compare, lane, lease)
+        return { lane, ...compared, recovered }
+      } finally {
+        await lease.release({ force: true })
+      }
+    },
+  }
+}
+
+async function take(leases: Leases, lane: Lane): Promise<Lease | null> {
+  for (let tries = 1; ; tries += 1) {
+    const lease = await leases.acquire(`sign-${laneName(lane)}`).catch((error: unknown) => {
+      if (!isForbidden(error)) throw error
+      throw new Conflict('signer_required', 'The user of DATABASE_URL may not hold lanes: connect as a signer does.')
+    })
+    if (lease !== null || tries === LEASE_TRIES) return lease
+    await delay(LEASE_PAUSE_MS)
+  }
+}
+
+type Compared = Pick<ReconciledLane, 'outcome' | 'reason' | 'waiting'>
+
+async function compareAll(
+  { lanes }: Pick<ReconcileLanesPorts, 'lanes'>,
+  compare: CompareLane,
+  lane: Lane,
+  lease: Lease,
+): Promise<Compared> {
+  const seen: string[] = []
+  for (;;) {
+    const ids = await lanes.waiting(lane, PAGE, seen)
+    seen.push(...ids)
+    const held = await compareOnce(compare, lane, lease, ids)
+    if (held === null && ids.length === PAGE && (await lease.renew())) continue
+    const waiting = (await lanes.waiting(lane, seen.length + PAGE)).length
+    return { ...(held ?? { outcome: 'compared', reason: null }), waiting }
+  }
+}
+
+async function compareOnce(compare: CompareLane, lane: Lane, lease: Lease, ids: readonly string[]) {
+  try {
+    const reason = await lease.during(() => compare(lane, lease, ids))
+    return reason === null ? null : ({ outcome: 'held', reason } as const)
+  } catch (error) {
+    if (!(error instanceof Unavailable || error instanceof ChainRefused)) throw error
+    if (error instanceof Unavailable && error.code.startsWith('database')) throw error
+    return { outcome: 'unanswered', reason: error.message } as const
+  }
+}
