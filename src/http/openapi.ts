@@ -50,7 +50,8 @@ const IDEMPOTENCY_KEY = Type.String({
   description:
     'A unique key of 1 to 255 visible ASCII characters, such as `invoice-2026-0042`. A repeated request with the same key and ' +
     'the same body returns the same resource with `Idempotency-Replayed: true`. The same key with another body is refused ' +
-    'with 422 `idempotency_key_reused`. Keys never expire. Send the header once.',
+    'with 422 `idempotency_key_reused`. A key belongs to the tenant, in mainnet and testnet together. A refused request does not use ' +
+    'its key up. Keys never expire. Send the header once.',
 })
 
 const PREFER =
