@@ -6,6 +6,7 @@
  * until it is committed.
  */
 import type { Pool } from 'pg'
+import { DATABASE_EPOCH } from './database-epoch.ts'
 import { pause } from './lead.ts'
 import type { WakeUps } from './wake-ups.ts'
 
@@ -83,16 +84,39 @@ export async function loadCheckpoint(pool: Pool, name: string): Promise<Checkpoi
 /**
  * Remembers how far a subscription has come; never goes back. Does not wait for the disk: after a crash of the database the
  * last batches come again, as a subscriber must bear anyway.
+ *
+ * @param epoch under which it was read: a database that went back since does not take it
  */
-export async function saveCheckpoint(pool: Pool, name: string, checkpoint: Checkpoint): Promise<void> {
+export async function saveCheckpoint(
+  pool: Pool,
+  name: string,
+  checkpoint: Checkpoint,
+  epoch: string | null = null,
+): Promise<void> {
   await pool.query({
     name: 'save_checkpoint',
     text: `WITH hint AS (SELECT set_config('synchronous_commit', 'off', true))
            INSERT INTO checkpoints (name, transaction_id, position) SELECT $1, $2::xid8, $3 FROM hint
+            WHERE $4::text IS NULL OR $4 = ${DATABASE_EPOCH}
            ON CONFLICT (name) DO UPDATE SET transaction_id = excluded.transaction_id, position = excluded.position, updated_at = now()
             WHERE (checkpoints.transaction_id, checkpoints.position) < (excluded.transaction_id, excluded.position)`,
-    values: [name, checkpoint.transactionId.toString(), checkpoint.position.toString()],
+    values: [name, checkpoint.transactionId.toString(), checkpoint.position.toString(), epoch],
   })
+}
+
+type Place = { readonly checkpoint: Checkpoint; readonly epoch: string }
+
+async function loadPlace(pool: Pool, name: string): Promise<Place> {
+  const epoch = await readEpoch(pool)
+  return { checkpoint: await loadCheckpoint(pool, name), epoch }
+}
+
+async function readEpoch(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ epoch: string }>({
+    name: 'database_epoch',
+    text: `SELECT ${DATABASE_EPOCH} AS epoch`,
+  })
+  return rows[0]?.epoch ?? ''
 }
 
 /**
@@ -110,16 +134,22 @@ export async function* subscribe(settings: {
   const { pool, wakeUps, name, signal, dataOf } = settings
   const watch = wakeUps.watch()
   try {
-    let checkpoint = await loadCheckpoint(pool, name)
+    let place = await loadPlace(pool, name)
     while (!signal.aborted) {
-      const batch = await readAfter(pool, checkpoint, BATCH_SIZE, dataOf)
+      const batch = await readAfter(pool, place.checkpoint, BATCH_SIZE, dataOf)
+      // A database that went back gives numbers again that were read before: what is behind the place may be new.
+      if ((await readEpoch(pool)) !== place.epoch) {
+        place = await loadPlace(pool, name)
+        continue
+      }
       if (batch.events.length === 0) {
         await watch.wait(POLL_MS, signal)
         continue
       }
       const startedAt = performance.now()
-      yield { ...batch, commit: () => saveCheckpoint(pool, name, batch.checkpoint) }
-      checkpoint = batch.checkpoint
+      const { epoch } = place
+      yield { ...batch, commit: () => saveCheckpoint(pool, name, batch.checkpoint, epoch) }
+      place = { checkpoint: batch.checkpoint, epoch }
       if (batch.events.length < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (performance.now() - startedAt), signal)
     }
   } finally {

@@ -7,6 +7,7 @@
  */
 import type { Pool } from 'pg'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
+import { DATABASE_EPOCH } from '../event-log/database-epoch.ts'
 import { contentOf } from './content.ts'
 import { IN_FLIGHT, type Lane } from './lanes.ts'
 import type { UsedNonce } from './used-nonces.ts'
@@ -74,7 +75,7 @@ export function createOutsideReads(pool: Pool): OutsideReads {
         name: 'lane_knowledge',
         text: `SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = $1 AND from_address = $2) AS highest,
                       (SELECT number FROM chain_cursors WHERE chain_id = $1) AS cursor,
-                      concat_ws(' ', pg_postmaster_start_time(), 'events'::regclass::oid) AS epoch,
+                      ${DATABASE_EPOCH} AS epoch,
                       EXISTS (SELECT FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside`,
         values: [chainId, address],
       })

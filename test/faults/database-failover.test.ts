@@ -5,10 +5,12 @@
  * `BURSAR_FAILOVERS=10 BURSAR_FAILOVER_TRANSFERS=1000` before `npx tap run` makes more of it: each round kills the primary once, and
  * makes a new standby of the server that took its place.
  */
-import t from 'tap'
+import { setTimeout } from 'node:timers/promises'
+import t, { type Test } from 'tap'
 import { startAuditor } from '../../src/compose/auditor.ts'
 import { composeKernel } from '../../src/compose/kernel.ts'
 import { loadConfig } from '../../src/config.ts'
+import { subscribe } from '../../src/event-log/subscription.ts'
 import { auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, replayTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
@@ -40,6 +42,27 @@ const answers: Answered[] = []
 function startAuditing() {
   const kernel = composeKernel(loadConfig({ ...service.env, DATABASE_URL: service.urlAs('auditor') }), 'auditor')
   return runWorker(kernel, startAuditor)
+}
+
+/** The streams of which a subscription of the test has heard, which starts again when it fails, as the dispatcher's does. */
+function subscribeBeside(t: Test): ReadonlySet<string> {
+  const heard = new Set<string>()
+  const stop = new AbortController()
+  const { pool, wakeUps } = service.kernel
+  const read = async () => {
+    for await (const batch of subscribe({ pool, wakeUps, name: 'beside', signal: stop.signal })) {
+      for (const { streamId } of batch.events) heard.add(streamId)
+      await batch.commit()
+    }
+  }
+  const reading = (async () => {
+    while (!stop.signal.aborted) await read().catch(() => setTimeout(100))
+  })()
+  t.after(async () => {
+    stop.abort()
+    await reading
+  })
+  return heard
 }
 
 /** Transfers from all wallets; the primary is lost after one of the answers. */
@@ -89,6 +112,7 @@ t.test('a primary with a synchronous standby is killed in the middle of transfer
 t.test('a standby that lagged is promoted: what it has not heard of is found on chain, and paid once', async (t) => {
   const [payer, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
   await servers.addStandby('asynchronous')
+  const heard = subscribeBeside(t)
   await service.stopWorker('signer')
   const sent: { wallet: LoadWallet; id: string; wei: bigint }[] = []
   for (const [index, wallet] of [payer, payer, other].entries())
@@ -100,6 +124,8 @@ t.test('a standby that lagged is promoted: what it has not heard of is found on 
   await stage.mine()
   for (const { wallet, id } of sent) await stage.until(wallet, id, 'mined')
   await servers.failOver(true)
+  const later = await stage.send(other, '0.00007')
+  await eventually(() => heard.has(`transaction-${later}`))
   await stage.settle()
   for (const { wallet, id, wei } of sent) {
     const payments = (await onChain(stage, wallet)).filter(({ amount }) => amount === wei)
