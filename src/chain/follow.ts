@@ -55,10 +55,21 @@ export type StoredHashes = (
   to: number,
 ) => ReadonlyMap<number, string> | Promise<ReadonlyMap<number, string>>
 
+/**
+ * The most blocks that the next step reads. A step that no node answered in time is halved, and again, until one passes: a
+ * node that is too slow for a hundred full blocks is not too slow for one. Kept while followers of a chain come and go.
+ */
+export type Pace = { blocks: number }
+
+export function createPace(): Pace {
+  return { blocks: MAX_BLOCKS }
+}
+
 export type FollowerOptions = {
   readonly client: RpcReader
   readonly storedHashes: StoredHashes
   readonly maxBlocks?: number
+  readonly pace?: Pace
 }
 
 export type Follower = {
@@ -71,7 +82,7 @@ export type Follower = {
 }
 
 export function createFollower(options: FollowerOptions): Follower {
-  const maxBlocks = options.maxBlocks ?? MAX_BLOCKS
+  const { maxBlocks = MAX_BLOCKS, pace = createPace() } = options
   let blockReceipts = true
 
   async function nextStep(cursor: BlockRef): Promise<FollowStep> {
@@ -81,8 +92,13 @@ export function createFollower(options: FollowerOptions): Follower {
     if (head.number === cursor.number && head.hash === cursor.hash) return { type: 'idle', head }
     if (head.number <= cursor.number) return rewind(options, cursor, head)
     const from = cursor.number + 1
-    const to = await fitting(options.client, from, Math.min(head.number, cursor.number + maxBlocks))
-    const read = await readBlocks(options.client, { from, to, blockReceipts })
+    const most = Math.min(maxBlocks, pace.blocks)
+    const to = await fitting(options.client, from, Math.min(head.number, cursor.number + most))
+    const read = await readBlocks(options.client, { from, to, blockReceipts }).catch((error: unknown) => {
+      if (error instanceof Unavailable) pace.blocks = Math.ceil((to - cursor.number) / 2)
+      throw error
+    })
+    pace.blocks = Math.min(MAX_BLOCKS, 2 * pace.blocks)
     if (read.lacksBlockReceipts) blockReceipts = false
     const [first] = read.blocks
     if (first === undefined && read.tornAt !== null) throw torn(read.tornAt)

@@ -15,6 +15,7 @@ import { createRetryTokens } from '../balances/retry-tokens.ts'
 import { createUnreadTokens } from '../balances/unread-tokens.ts'
 import type { ChainClient } from '../chain/client-set.ts'
 import { explainRevert, type FailedInclusion } from '../chain/explain-revert.ts'
+import { createPace, type Pace } from '../chain/follow.ts'
 import { createInTurn } from '../core/in-turn.ts'
 import { lead } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
@@ -49,10 +50,11 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
   const balances = composeBalances(kernel)
   const leaders = chains.all.map((chain) => {
     const { chainId, network } = chain.settings
+    const pace = createPace()
     const onError = (error: unknown) =>
       logger.warn({ err: error, network }, 'following a chain failed, it goes on from its cursor')
     return lead({ leases, leaseMs: config.leaseMs, signal, onError, name: `follow-${chainId}` }, (lease, stop) =>
-      followAndTend(kernel, chain, balances, lease, stop),
+      followAndTend(kernel, { ...chain, pace }, balances, lease, stop),
     )
   })
   const observe = createObserveJob({
@@ -82,13 +84,13 @@ type Balances = ReturnType<typeof composeBalances>
 /** All of a chain's work ends together: when one part fails, the leader starts all of it again. */
 async function followAndTend(
   kernel: Kernel,
-  chain: ChainClient,
+  chain: ChainClient & { readonly pace: Pace },
   balances: Balances,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
   const { config, pool, log, clock, logger } = kernel
-  const { settings, client } = chain
+  const { settings, client, pace } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
   const ports = observePorts(kernel)
@@ -122,7 +124,7 @@ async function followAndTend(
   const recordedBlocks = (upTo: number) => ports.reads.recordedBlocks(chainId, upTo)
   const observing = observersOf(kernel, chain, balances, ports)
   try {
-    await followChain({ walked, recordedBlocks, inTurn, log, client, settings, ...observing }, lease, both)
+    await followChain({ walked, recordedBlocks, inTurn, log, client, pace, settings, ...observing }, lease, both)
   } finally {
     stop.abort()
     await Promise.all(tending)

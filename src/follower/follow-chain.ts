@@ -5,7 +5,7 @@
  * Invariant: what a block meant and the step of the cursor over it are one commit, so no block counts twice or never.
  */
 import type { Block, BlockRef } from '../chain/blocks.ts'
-import { createFollower, type FollowStep } from '../chain/follow.ts'
+import { createFollower, type FollowStep, type Pace } from '../chain/follow.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { type Change, change, type ReadModelRow } from '../event-log/aggregate.ts'
@@ -42,6 +42,8 @@ export type FollowPorts = {
   readonly walked: WalkedBlocks
   readonly log: EventLog
   readonly client: RpcReader
+  /** Outlives a run, which a node that does not answer ends. */
+  readonly pace: Pace
   /** Blocks of which anything is recorded, at a height or below, newest first: a page, empty where there are no more. */
   readonly recordedBlocks: (upTo: number) => Promise<readonly BlockRef[]>
   /** Runs alone: no step is committed while what others work out from walked blocks is. */
@@ -58,9 +60,9 @@ export type FollowPorts = {
 
 /** Runs until the signal aborts. @throws when the node or the database stays away: the leader starts it again */
 export async function followChain(ports: FollowPorts, lease: Lease, signal: AbortSignal): Promise<void> {
-  const { walked, client, settings } = ports
+  const { walked, client, pace, settings } = ports
   const { chainId, pollIntervalMs } = settings
-  const follower = createFollower({ client, storedHashes: (from, to) => walked.hashes(chainId, from, to) })
+  const follower = createFollower({ client, pace, storedHashes: (from, to) => walked.hashes(chainId, from, to) })
   let cursor = (await walked.cursor(chainId)) ?? (await begin(ports, lease))
   let settledAt: number | null = null
   let touchedAt = Number.NEGATIVE_INFINITY

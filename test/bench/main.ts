@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|nft|mpc|recovery|replay|audit|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
+ * `npm run bench [-- accept|status|end-to-end|follow|nft|mpc|recovery|replay|audit|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
  * the same run. Without names, all of them but `audit` and `growth`, which
  * make a log of a million events.
  */
@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchAudit } from './audit.ts'
 import { benchEndToEnd } from './end-to-end.ts'
+import { benchFollow } from './follow.ts'
 import { growLog } from './grow.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
@@ -20,11 +21,17 @@ const GROWN_EVENTS = 1_000_000
 /** Benches that make a long log. */
 const GROWING: readonly string[] = ['audit', 'growth']
 const MEMORY_LIMIT_MB = 250
+/** Benches with a sandbox of their own, and its settings: mpc has parties, follow leaves 50,000 wallets behind. */
+const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  follow: {},
+  mpc: { MPC_PARTIES: '3' },
+}
 
 const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>> = {
   accept: (subject) => benchAccept(subject),
   status: benchStatus,
   'end-to-end': benchEndToEnd,
+  follow: benchFollow,
   nft: benchNft,
   mpc: benchMpc,
   replay: benchReplay,
@@ -53,11 +60,9 @@ if (unknown !== undefined) {
   process.exit(2)
 }
 const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !GROWING.includes(name))
-const withParties = names.filter((name) => name === 'mpc')
-const figures = [
-  ...(await measure(names.filter((name) => name !== 'mpc'))),
-  ...(await measure(withParties, { MPC_PARTIES: '3' })),
-]
+const together = names.filter((name) => !(name in ALONE))
+const figures = await measure(together)
+for (const name of names) if (name in ALONE) figures.push(...(await measure([name], ALONE[name])))
 const report = makeReport(figures)
 process.stdout.write(`${toTable(report)}\n`)
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report, null, 2)}\n`)

@@ -191,6 +191,19 @@ t.test(
   },
 )
 
+t.test('a token with a name of 10 kB is registered and listed with a short one', async (t: Test) => {
+  const assets = await withAssets(t)
+  for (const bytes of [65, 5_000, 10_240]) {
+    const symbol = `LONG${bytes}`
+    const contract_address = await assets.deploy(symbol, 18, 'N'.repeat(bytes))
+    const answer = await assets.register({ network: 'ethereum', contract_address })
+    t.match(answer, { status: 201, body: { data: { symbol, decimals: 18 } } })
+    const { length } = String(answer.body.data?.name)
+    t.ok(length > 0 && length <= 64, `a name of ${length}`)
+  }
+  t.ok((await assets.list()).text.length < 4_000)
+})
+
 t.test('an asset is removed, as often as one asks, and registering it again undoes it', async (t: Test) => {
   const assets = await withAssets(t)
   const contract_address = await assets.deploy('WBTC', 8)

@@ -1,6 +1,9 @@
 /** Many wallets at once: an airdrop to all of them in a block, and money that no block names, among ten thousand. */
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { AbiCoder } from 'ethers/abi'
 import t, { type Test } from 'tap'
+import { blockAt } from '../../src/balances/read-holdings.ts'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import { setUpChain } from '../../src/sandbox/chain-setup.ts'
@@ -14,6 +17,9 @@ const TOKEN = contractIn(compileSolidity('HostileToken.sol'), 'HostileToken')
 const WALLETS = 20_000
 const TOKENS = 20
 const GAS_LIMIT = 10n ** 12n
+/** The defaults of RPC_BATCH_MAX_CALLS and RPC_BATCH_MAX_BYTES. */
+const MAX_CALLS = 100
+const MAX_BYTES = 500_000
 /** As every process of the service has it. */
 const STATEMENT_TIMEOUT_MS = 30_000
 const HALF_OF_IT = '0x746a528800'
@@ -21,10 +27,17 @@ const HALF_OF_IT = '0x746a528800'
 const walletOf = (n: number) => `wal_${String(n).padStart(7, '0')}`
 const addressOf = (n: number) => `0x1${n.toString(16).padStart(39, '0')}`
 
-async function withCrowd(t: Test, count: number): Promise<FollowedChain> {
+async function withCrowd(
+  t: Test,
+  count: number,
+  nodeBefore: (url: string) => Promise<string> = async (url) => url,
+): Promise<FollowedChain> {
   const chain = await withFollowedChain(
     t,
-    async (url) => ({ multicall3Address: (await setUpChain(url, 'ethereum')).multicall3 }),
+    async (url) => ({
+      multicall3Address: (await setUpChain(url, 'ethereum')).multicall3,
+      rpcUrls: [await nodeBefore(url)],
+    }),
     { gasLimit: GAS_LIMIT, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
   )
   await insertWallets(chain.pool, { count })
@@ -79,3 +92,57 @@ t.test('one run finds money that left no log among 10,000 wallets and 20 tokens'
   t.match(await chain.reconcile(TEST_CHAIN), { wallets: WALLETS / 2 })
   t.equal(await balanceOf(chain, walletOf(WALLETS / 2)), '9')
 })
+
+type Body = { readonly bytes: number; readonly calls: number }
+
+/** Passes everything on to a node, and notes how large it was. */
+async function noteBodies(t: Test, url: string, bodies: Body[]): Promise<string> {
+  const server = http.createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const parsed: unknown = JSON.parse(body.toString('utf8'))
+    bodies.push({ bytes: body.length, calls: Array.isArray(parsed) ? parsed.length : 1 })
+    const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    response.end(await answer.text())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test(
+  '20 tokens of 250 wallets are reconciled, and read at once, in bodies that nodes and proxies take',
+  async (t) => {
+    const bodies: Body[] = []
+    const chain = await withCrowd(t, 250, (url) => noteBodies(t, url, bodies))
+    const assets: Awaited<ReturnType<typeof registerToken>>[] = []
+    for (let n = 0; n < TOKENS; n += 1) assets.push(await registerToken(chain))
+    const { chainOf, readForRecord, client, head } = chain
+    chain.follow()
+    await untilWalked(chain)
+    await chain.reconcile(TEST_CHAIN)
+    const at = await blockAt(chainOf(TEST_CHAIN), await head())
+    const holdings = Array.from({ length: 250 }, (_, i) =>
+      assets.map((asset) => ({
+        walletId: walletOf(i + 1),
+        tenantId: 'tenant_0',
+        address: addressOf(i + 1),
+        asset,
+        orphaned: null,
+      })),
+    ).flat()
+    const before = bodies.length
+    t.equal((await readForRecord(chainOf(TEST_CHAIN), holdings, at)).length, 250 * TOKENS)
+    t.ok(bodies.length - before > 1, 'more than one body holds')
+    await client.client.batch(
+      holdings.map(({ address }) => ({ method: 'eth_getBalance', params: [address, 'latest'] })),
+    )
+    t.equal(Math.max(...bodies.map(({ calls }) => calls)), MAX_CALLS)
+    const largest = Math.max(...bodies.map(({ bytes }) => bytes))
+    t.ok(largest <= MAX_BYTES, `${largest} bytes`)
+  },
+)

@@ -1,4 +1,5 @@
 /** A chain follower as production composes it, without tokens: it leads, walks, settles, reconciles balances and looks for lost nonces. */
+import { createPace } from '../../src/chain/follow.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createInTurn } from '../../src/core/in-turn.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
@@ -135,6 +136,7 @@ function partsOf(world: World, ports: PortsOf) {
     recordedBlocks: (upTo: number) => observing.reads.recordedBlocks(CHAIN_ID, upTo),
     log: observing.log,
     client: nodeOf(world, ports),
+    pace: createPace(),
     settings: SETTINGS,
     observers: [
       {

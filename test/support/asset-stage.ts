@@ -83,7 +83,8 @@ export async function withAssets(t: Test) {
     log,
     ethereum,
     another: compose,
-    deploy: (symbol: string, decimals: number) => deploy(anvil.url, symbol, decimals),
+    deploy: (symbol: string, decimals: number, name = `${symbol} Coin`) =>
+      deploy(anvil.url, { name, symbol, decimals }),
     register: (body: object, headers = {}) => send({ method: 'POST', url: '/v1/assets', payload: body, headers }),
     /** What a hostile token does: in its balances, in what it says of itself. */
     hostile: async (reads: number, describes: number) => {
@@ -105,12 +106,14 @@ export async function withAssets(t: Test) {
   }
 }
 
-async function deploy(url: string, symbol: string, decimals: number): Promise<string> {
+type Told = { readonly name: string; readonly symbol: string; readonly decimals: number }
+
+async function deploy(url: string, { name, symbol, decimals }: Told): Promise<string> {
   const file = new URL('../../src/contracts/artifacts/DemoToken.json', import.meta.url)
   const { bytecode } = JSON.parse(await readFile(file, 'utf8')) as { bytecode: string }
   const args = AbiCoder.defaultAbiCoder().encode(
     ['string', 'string', 'uint8', 'address'],
-    [`${symbol} Coin`, symbol, decimals, RICH],
+    [name, symbol, decimals, RICH],
   )
   const { contractAddress } = await sendMined(url, { from: RICH, data: bytecode + args.slice(2) })
   return toChecksumAddress(contractAddress ?? '')

@@ -12,6 +12,7 @@ import { createReconcile } from '../../src/balances/reconcile.ts'
 import { createRetryTokens } from '../../src/balances/retry-tokens.ts'
 import { createUnreadTokens } from '../../src/balances/unread-tokens.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
+import { createPace } from '../../src/chain/follow.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createWalkedBlocks } from '../../src/follower/cursor.ts'
@@ -115,6 +116,7 @@ function follow(
       walked,
       log,
       client,
+      pace: createPace(),
       settings,
       observers,
       settle: async () => [],

@@ -9,8 +9,15 @@ const NATIVE = nativeAsset('ethereum', TEST_CHAIN)
 /** In SQL: the address of a number, in a row from 0x1000…0001 on, as recorded. */
 const addressOf = (n: string) => `'0x1' || lpad(to_hex(${n}), 39, '0')`
 
+/** The same, of a wallet. */
+export function walletAddress(n: number): string {
+  return `0x1${n.toString(16).padStart(39, '0')}`
+}
+
 type ManyWallets = {
   readonly count: number
+  /** The number of the first. */
+  readonly first?: number
   readonly tenants?: number
   readonly chainId?: number
 }
@@ -18,13 +25,13 @@ type ManyWallets = {
 /** Wallets `wal_0000001` and so on, of the tenants `tenant_0` and so on in turn. */
 export async function insertWallets(
   pool: Pool,
-  { count, tenants = 1, chainId = TEST_CHAIN }: ManyWallets,
+  { count, first = 1, tenants = 1, chainId = TEST_CHAIN }: ManyWallets,
 ): Promise<void> {
   await pool.query(
     `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version)
      SELECT 'wal_' || lpad(n::text, 7, '0'), 'tenant_' || n % $3, 'hd', 'ethereum', 'mainnet', $2, ${addressOf('n')}, '', 'active', now(), 1
-       FROM generate_series(1, $1::integer) AS n`,
-    [count, chainId, tenants],
+       FROM generate_series($4::integer, $4::integer + $1::integer - 1) AS n`,
+    [count, chainId, tenants, first],
   )
 }
 
