@@ -1,8 +1,10 @@
 /** Lists, registers and removes assets: parse, call, reply. */
+
 import { type TSchema, Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../core/errors.ts'
 import { type ChainKey, type Environment, NETWORKS } from '../core/networks.ts'
 import { environmentOf } from '../http/caller.ts'
+import { named } from '../http/components.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { markReplayed } from '../http/idempotency.ts'
 import { decodeCursor, type Page, pageOf, pageQuery, pageSchema } from '../http/paging.ts'
@@ -50,49 +52,55 @@ type AssetView = {
   readonly removed_at?: string
 }
 
-const assetSchema = Type.Unsafe<AssetView>(
-  Type.Object({
-    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: [`eip155:1/erc20:${TOKEN}`] }),
-    symbol: Type.String({ description: 'The symbol of the asset.', examples: ['USDC'] }),
-    name: Type.String({ description: 'The name of the asset.', examples: ['USD Coin'] }),
-    decimals: Type.Integer({
-      description: 'How many digits an amount may have after the decimal point.',
-      examples: [6],
-    }),
-    contract_address: nullable(
-      Type.String({ description: 'The token contract. Null for the native currency.', examples: [TOKEN] }),
-    ),
-    network: networkSchema,
-    environment: environmentSchema,
-    price_usd: nullable(
-      Type.String({
-        description: 'The price of one unit in US dollars, read on chain. Null if no price is known.',
-        examples: ['0.9998'],
+const assetSchema = named(
+  'Asset',
+  Type.Unsafe<AssetView>(
+    Type.Object({
+      asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: [`eip155:1/erc20:${TOKEN}`] }),
+      symbol: Type.String({ description: 'The symbol of the asset.', examples: ['USDC'] }),
+      name: Type.String({ description: 'The name of the asset.', examples: ['USD Coin'] }),
+      decimals: Type.Integer({
+        description: 'How many digits an amount may have after the decimal point.',
+        examples: [6],
       }),
-    ),
-    price_at: nullable(instant('When the price was set. Null if no price is known.')),
-    unreadable: Type.Optional(
-      Type.Object(
-        {
-          since: instant('When reading first failed.'),
-          reason: oneOf(UNREADABLE_REASONS, {
-            description:
-              'What `balanceOf` did. `gas`: it used up its gas. `size`: it returned too much data. `none`: it reverted or ' +
-              'returned no number. `timeout`: the nodes did not respond in time.',
-          }),
-          retry_at: instant('When reading is tried again.'),
-        },
-        {
-          description:
-            'Present only if the contract cannot be read. Its balances may be out of date, and transfers of it are refused.',
-        },
+      contract_address: nullable(
+        Type.String({ description: 'The token contract. Null for the native currency.', examples: [TOKEN] }),
       ),
-    ),
-    removed_at: Type.Optional(instant('When the asset was removed. Present only if it was.')),
-  }),
+      network: networkSchema,
+      environment: environmentSchema,
+      price_usd: nullable(
+        Type.String({
+          description: 'The price of one unit in US dollars, read on chain. Null if no price is known.',
+          examples: ['0.9998'],
+        }),
+      ),
+      price_at: nullable(instant('When the price was set. Null if no price is known.')),
+      unreadable: Type.Optional(
+        Type.Object(
+          {
+            since: instant('When reading first failed.'),
+            reason: oneOf(UNREADABLE_REASONS, {
+              description:
+                'What `balanceOf` did. `gas`: it used up its gas. `size`: it returned too much data. `none`: it reverted or ' +
+                'returned no number. `timeout`: the nodes did not respond in time.',
+            }),
+            retry_at: instant('When reading is tried again.'),
+          },
+          {
+            description:
+              'Present only if the contract cannot be read. Its balances may be out of date, and transfers of it are refused.',
+          },
+        ),
+      ),
+      removed_at: Type.Optional(instant('When the asset was removed. Present only if it was.')),
+    }),
+  ),
 )
 
-const assetPageSchema = Type.Unsafe<Page<'assets', AssetView>>(pageSchema('assets', assetSchema as TSchema))
+const assetPageSchema = named(
+  'AssetPage',
+  Type.Unsafe<Page<'assets', AssetView>>(pageSchema('assets', assetSchema as TSchema)),
+)
 
 const list = {
   tags,

@@ -1,5 +1,7 @@
 /** Schemas of the requests and responses about the audit. */
+
 import { Type } from '@sinclair/typebox'
+import { named } from '../http/components.ts'
 import { closedObject, instant, nullable } from '../http/schemas.ts'
 import type { EventPage } from './event-page.ts'
 import { PROOF_FORMAT, type Proof } from './proof/proof-file.ts'
@@ -56,36 +58,39 @@ const streamId = Type.String({
 const type = Type.String({ description: 'The type of the event.', examples: ['WalletRequested'] })
 const schemaVersion = Type.Integer({ description: 'The version of the schema of `data`.', examples: [2] })
 
-export const eventPageSchema = Type.Unsafe<EventPage>(
-  Type.Object({
-    events: Type.Array(
-      Type.Object({
-        event_id: eventIdSchema,
-        stream_id: streamId,
-        stream_version: streamVersion,
-        type,
-        schema_version: schemaVersion,
-        data: nullable(data),
-        needs_scope: nullable(
-          Type.String({
-            description:
-              'The scope that is required to see `data`, if the API key does not have it. Null if `data` is included.',
-            examples: [null],
-          }),
-        ),
-        metadata,
-        recorded_at,
-        hash: hex(
-          'SHA-256 over the hash of the previous event of its stream, a line feed, and the canonical JSON of the event.',
-        ),
-      }),
-      { description: 'The events of this page, oldest first.' },
-    ),
-    next_after: nullable(
-      Type.String({ description: 'Pass it as `after` to get the next page.', examples: [`evt_${STREAM}.1`] }),
-    ),
-    has_more: Type.Boolean({ description: 'Whether there are more events now.', examples: [false] }),
-  }),
+export const eventPageSchema = named(
+  'AuditEventPage',
+  Type.Unsafe<EventPage>(
+    Type.Object({
+      events: Type.Array(
+        Type.Object({
+          event_id: eventIdSchema,
+          stream_id: streamId,
+          stream_version: streamVersion,
+          type,
+          schema_version: schemaVersion,
+          data: nullable(data),
+          needs_scope: nullable(
+            Type.String({
+              description:
+                'The scope that is required to see `data`, if the API key does not have it. Null if `data` is included.',
+              examples: [null],
+            }),
+          ),
+          metadata,
+          recorded_at,
+          hash: hex(
+            'SHA-256 over the hash of the previous event of its stream, a line feed, and the canonical JSON of the event.',
+          ),
+        }),
+        { description: 'The events of this page, oldest first.' },
+      ),
+      next_after: nullable(
+        Type.String({ description: 'Pass it as `after` to get the next page.', examples: [`evt_${STREAM}.1`] }),
+      ),
+      has_more: Type.Boolean({ description: 'Whether there are more events now.', examples: [false] }),
+    }),
+  ),
 )
 
 const NOTE = `example.com/bursar\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n— example.com/bursar Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n`
@@ -94,44 +99,50 @@ const note = Type.String({
   examples: [NOTE],
 })
 
-export const checkpointSchema = Type.Object({
-  origin: Type.String({
-    description: 'The name of the log, which is the name of its key.',
-    examples: ['example.com/bursar'],
+export const checkpointSchema = named(
+  'AuditCheckpoint',
+  Type.Object({
+    origin: Type.String({
+      description: 'The name of the log, which is the name of its key.',
+      examples: ['example.com/bursar'],
+    }),
+    size: Type.Integer({ description: 'How many events of the log the checkpoint covers.', examples: [20_852_163] }),
+    root: Type.String({
+      description: 'The root of the Merkle tree over these events (RFC 6962), in base64.',
+      examples: ['CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I='],
+    }),
+    note,
+    taken_at: instant('When the checkpoint was taken.'),
   }),
-  size: Type.Integer({ description: 'How many events of the log the checkpoint covers.', examples: [20_852_163] }),
-  root: Type.String({
-    description: 'The root of the Merkle tree over these events (RFC 6962), in base64.',
-    examples: ['CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I='],
-  }),
-  note,
-  taken_at: instant('When the checkpoint was taken.'),
-})
+)
 
 export const proofParams = closedObject({ event_id: eventIdSchema })
 
 /** The fields are in the order of the file: `audit check` reads this object, indented by two spaces. */
-export const proofSchema = Type.Unsafe<Proof>(
-  Type.Object({
-    format: Type.String({ description: 'The format of the proof.', examples: [PROOF_FORMAT] }),
-    event_id: eventIdSchema,
-    event: Type.Object(
-      {
-        stream_id: streamId,
-        stream_version: streamVersion,
-        type,
-        schema_version: schemaVersion,
-        data,
-        metadata,
-        recorded_at,
-      },
-      { description: 'The event, without its hash.' },
-    ),
-    previous_hash: hex('The hash of the previous event of its stream. Empty for the first event.'),
-    leaf_index: Type.Integer({ description: 'The position of the event in the log, from 0.', examples: [4_711] }),
-    path: Type.Array(hex('The hash of a sibling on the path to the root.'), {
-      description: 'The hashes of the siblings on the path to the root, nearest first.',
+export const proofSchema = named(
+  'AuditProof',
+  Type.Unsafe<Proof>(
+    Type.Object({
+      format: Type.String({ description: 'The format of the proof.', examples: [PROOF_FORMAT] }),
+      event_id: eventIdSchema,
+      event: Type.Object(
+        {
+          stream_id: streamId,
+          stream_version: streamVersion,
+          type,
+          schema_version: schemaVersion,
+          data,
+          metadata,
+          recorded_at,
+        },
+        { description: 'The event, without its hash.' },
+      ),
+      previous_hash: hex('The hash of the previous event of its stream. Empty for the first event.'),
+      leaf_index: Type.Integer({ description: 'The position of the event in the log, from 0.', examples: [4_711] }),
+      path: Type.Array(hex('The hash of a sibling on the path to the root.'), {
+        description: 'The hashes of the siblings on the path to the root, nearest first.',
+      }),
+      checkpoint: note,
     }),
-    checkpoint: note,
-  }),
+  ),
 )

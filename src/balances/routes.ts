@@ -1,5 +1,7 @@
 /** Reads balances: parse, call, reply. */
+
 import { Type } from '@sinclair/typebox'
+import { named } from '../http/components.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
 import { closedObject, idSchema, instant, networkSchema, nullable, oneOf } from '../http/schemas.ts'
@@ -35,6 +37,11 @@ const balanceFields = {
   ),
 }
 
+const assetBalanceSchema = named(
+  'AssetBalance',
+  Type.Object(balanceFields, { description: 'The balance of one asset.' }),
+)
+
 const balance = {
   tags: ['Wallets'],
   operationId: 'getWalletBalance',
@@ -60,12 +67,13 @@ const balance = {
   }),
   response: {
     200: successOf(
-      Type.Object({
-        ...balanceFields,
-        assets: Type.Optional(
-          Type.Array(Type.Object(balanceFields), { description: 'Every asset, with `include=tokens`.' }),
-        ),
-      }),
+      named(
+        'WalletBalance',
+        Type.Object({
+          ...balanceFields,
+          assets: Type.Optional(Type.Array(assetBalanceSchema, { description: 'Every asset, with `include=tokens`.' })),
+        }),
+      ),
       'The balance.',
     ),
   },

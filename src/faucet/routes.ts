@@ -5,6 +5,7 @@ import { parseRecipient } from '../chain/address.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { NATIVE_SYMBOL } from '../core/networks.ts'
+import { named } from '../http/components.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { markReplayed } from '../http/idempotency.ts'
 import type { Routes } from '../http/request.ts'
@@ -38,20 +39,23 @@ const faucet = {
   }),
   response: {
     201: successOf(
-      Type.Object({
-        transaction_id: idSchema(
-          'transaction',
-          'The id of the payment. It belongs to the faucet: look it up by its hash.',
-        ),
-        hash: Type.String({
-          description: 'The hash of the transaction.',
-          examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
+      named(
+        'FaucetPayment',
+        Type.Object({
+          transaction_id: idSchema(
+            'transaction',
+            'The id of the payment. It belongs to the faucet: look it up by its hash.',
+          ),
+          hash: Type.String({
+            description: 'The hash of the transaction.',
+            examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
+          }),
+          address: addressSchema,
+          network: networkSchema,
+          asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
+          amount: amountSchema,
         }),
-        address: addressSchema,
-        network: networkSchema,
-        asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
-        amount: amountSchema,
-      }),
+      ),
       'The payment is in a block.',
     ),
   },

@@ -1,6 +1,7 @@
 /** The error responses in the API reference: one shared response for each status, with an example. */
 import type { ErrorItem } from '../core/errors.ts'
 import { errorBody } from './envelope.ts'
+import { ERROR_CODES } from './error-codes.ts'
 import { ERROR_TYPES, statusOf } from './error-status.ts'
 import { MAX_PARAM_LENGTH } from './path-limits.ts'
 
@@ -33,7 +34,12 @@ export const COMPONENT_SCHEMAS = {
         'network must be one of ethereum, polygon, binance.',
       ]),
       field: text('The request field that caused the error.', ['network', 'metadata.image', 'items[2].to']),
-      code: text('A stable code, more specific than `type`. Branch on it.', ['not_allowed']),
+      code: {
+        type: 'string',
+        enum: [...new Set(ERROR_CODES.map(({ code }) => code))],
+        description: 'A stable code, more specific than `type`. Branch on it. Later versions add codes.',
+        examples: ['not_allowed'],
+      },
       details: {
         type: 'object',
         description: 'More data about the error, such as amounts or limits.',
@@ -71,7 +77,7 @@ const SHARED: readonly { readonly description: string; readonly item: ErrorItem 
   },
   {
     description: 'The state of the resource does not allow the request.',
-    item: { type: 'conflict', code: 'conflict', message: 'The state of the resource does not allow the request.' },
+    item: { type: 'conflict', code: 'wallet_archived', message: 'The wallet is archived: restore it first.' },
   },
   {
     description: 'The resource existed and is permanently deleted.',

@@ -9,6 +9,7 @@ import { type Gate, limitByAddress } from './auth.ts'
 import type { BodyLimits } from './body-limits.ts'
 import { createDocument, type Document, sendDocument } from './document.ts'
 import { KEY_PATTERN, MAX_KEY_LENGTH } from './idempotency.ts'
+import { type Components, createComponents, namedAfter } from './openapi-components.ts'
 import { exampleOf } from './openapi-examples.ts'
 import { REFERENCE_INTRODUCTION } from './openapi-introduction.ts'
 import { COMPONENT_RESPONSES, COMPONENT_SCHEMAS, refusalStatuses } from './openapi-refusals.ts'
@@ -19,6 +20,7 @@ const OPERATION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 
 type Media = { schema?: Record<string, unknown>; example?: unknown; examples?: unknown }
 type Operation = {
+  readonly operationId: string
   responses: Record<string, { description?: string; content?: Record<string, Media> } | { $ref: string }>
   requestBody?: { required?: boolean; content: Record<string, Media> }
   'x-refusals'?: Record<string, string | null>
@@ -158,16 +160,18 @@ function asRouted(schema: unknown): unknown {
 }
 
 function complete(document: Description): void {
-  document.components = { ...document.components, schemas: COMPONENT_SCHEMAS, responses: COMPONENT_RESPONSES }
+  const components = createComponents()
   for (const path of Object.values(document.paths ?? {})) {
     for (const method of OPERATION_METHODS) {
       const operation = path[method]
-      if (operation !== undefined) completeOperation(operation)
+      if (operation !== undefined) completeOperation(operation, components)
     }
   }
+  const schemas = { ...COMPONENT_SCHEMAS, ...components.schemas() }
+  document.components = { ...document.components, schemas, responses: COMPONENT_RESPONSES }
 }
 
-function completeOperation(operation: Operation): void {
+function completeOperation(operation: Operation, components: Components): void {
   const answers = Object.values(operation.responses).map((response) =>
     'content' in response ? response.content : undefined,
   )
@@ -177,6 +181,7 @@ function completeOperation(operation: Operation): void {
   const body = operation.requestBody
   if (body !== undefined)
     body.required = Object.values(body.content).some(({ schema }) => schema?.required !== undefined)
+  moveBodies(operation, components)
   for (const [status, description] of Object.entries(operation['x-refusals'] ?? {})) {
     const shared = COMPONENT_RESPONSES[status]
     operation.responses[status] ??=
@@ -185,6 +190,19 @@ function completeOperation(operation: Operation): void {
         : { ...shared, description: `${shared.description} ${description}` }
   }
   delete operation['x-refusals']
+}
+
+/** Bodies of requests and of successes become references to components. */
+function moveBodies({ operationId, requestBody, responses }: Operation, { moveOut }: Components): void {
+  const move = (content: Record<string, Media> | undefined, suffix: string) => {
+    const media = content?.['application/json']
+    if (media?.schema !== undefined) media.schema = moveOut(namedAfter(operationId, media.schema, suffix))
+  }
+  move(requestBody?.content, 'Request')
+  for (const response of Object.values(responses)) {
+    if ('content' in response && response.content?.['application/json']?.schema?.type !== 'null')
+      move(response.content, 'Response')
+  }
 }
 
 function addExample(media: Media): void {

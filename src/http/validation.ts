@@ -8,11 +8,12 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { ValidationFailed } from '../core/errors.ts'
 import { unfitIn } from '../core/plain-text.ts'
 import { isImageUri, isWebAddress } from '../core/published-uris.ts'
+import { COMPONENT, SHAPES } from './components.ts'
 import { notFoundById } from './storable-url.ts'
 import { itemsOf } from './validation-items.ts'
 
-/** Keywords of ours on a schema: `x-rule` says a pattern in words, `x-code` is the code of an item that fails it. */
-const ANNOTATIONS = ['x-rule', 'x-code', 'example']
+/** Our own keywords: `x-rule` states a pattern in words, `x-code` is the error code of a value that fails it. The document reads the rest. */
+const ANNOTATIONS = ['x-rule', 'x-code', 'example', COMPONENT, SHAPES]
 
 /** With more values than this a body is told its first mistake only, so that listing mistakes stays cheap. */
 const MAX_VALUES_EXPLAINED = 20_000

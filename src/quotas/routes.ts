@@ -1,6 +1,8 @@
 /** Lists the quotas of a tenant: parse, call, reply. */
+
 import { Type } from '@sinclair/typebox'
 import { COUNTED_QUOTAS, type CountedQuota, type LimitsOf, QUOTAS } from '../core/quotas.ts'
+import { named } from '../http/components.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
 import { nullable, oneOf } from '../http/schemas.ts'
@@ -8,12 +10,18 @@ import { nullable, oneOf } from '../http/schemas.ts'
 const count = (description: string, example: number) =>
   nullable(Type.Integer({ description, minimum: 0, examples: [example] }))
 
-const quotaSchema = Type.Object({
-  quota: oneOf(QUOTAS, { description: 'The name of the quota.', examples: ['wallets'] }),
-  limit: count('The limit. Null for no limit.', 100_000),
-  used: count('The usage, at most a few seconds old. Null for a quota that each API process counts separately.', 1_200),
-  remaining: count('The limit minus the usage. Null if the usage is not known or there is no limit.', 98_800),
-})
+const quotaSchema = named(
+  'Quota',
+  Type.Object({
+    quota: oneOf(QUOTAS, { description: 'The name of the quota.', examples: ['wallets'] }),
+    limit: count('The limit. Null for no limit.', 100_000),
+    used: count(
+      'The usage, at most a few seconds old. Null for a quota that each API process counts separately.',
+      1_200,
+    ),
+    remaining: count('The limit minus the usage. Null if the usage is not known or there is no limit.', 98_800),
+  }),
+)
 
 const list = {
   tags: ['Quotas'],
@@ -22,7 +30,10 @@ const list = {
   description:
     'Lists the limits of your tenant and their usage. A request that would exceed a quota is refused with 429 and has no effect.',
   response: {
-    200: successOf(Type.Object({ quotas: Type.Array(quotaSchema, { description: 'All quotas.' }) }), 'The quotas.'),
+    200: successOf(
+      named('QuotaList', Type.Object({ quotas: Type.Array(quotaSchema, { description: 'All quotas.' }) })),
+      'The quotas.',
+    ),
   },
 }
 

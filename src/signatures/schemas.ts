@@ -1,5 +1,7 @@
 /** Schemas of the requests and responses about signatures. */
+
 import { Type } from '@sinclair/typebox'
+import { named } from '../http/components.ts'
 import { addressSchema, closedObject, idSchema, instant, nullable, oneOf } from '../http/schemas.ts'
 import { SIGNATURE_TYPES } from './events.ts'
 import { ENCODINGS, MAX_MESSAGE_BYTES } from './read-message.ts'
@@ -121,27 +123,33 @@ const S = '07299936d304c153f6443dfa05f40ff007d72911b6f72307f996231605b91562'
 
 const hex = (description: string, example: string) => Type.String({ description, examples: [`0x${example}`] })
 
-export const signatureSchema = Type.Unsafe<SignatureView>(
-  Type.Object({
-    signature_id: signatureIdSchema,
-    wallet_id: walletIdSchema,
-    address: Type.String({
-      description: 'The address of the wallet. It is the address that is recovered from the signature.',
-      examples: ['0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826'],
+export const signatureSchema = named(
+  'Signature',
+  Type.Unsafe<SignatureView>(
+    Type.Object({
+      signature_id: signatureIdSchema,
+      wallet_id: walletIdSchema,
+      address: Type.String({
+        description: 'The address of the wallet. It is the address that is recovered from the signature.',
+        examples: ['0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826'],
+      }),
+      type: oneOf(SIGNATURE_TYPES, {
+        description: 'What is signed: a message or typed data.',
+        examples: ['typed_data'],
+      }),
+      status: oneOf(STATUSES, { description: '`pending` until it is signed.', examples: ['signed'] }),
+      digest: hex(
+        'The 32 bytes that are signed: the Keccak-256 digest of EIP-191 or EIP-712.',
+        'be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2',
+      ),
+      signature: nullable(hex('The signature, 65 bytes: r, s and v. Null until it is signed.', `${R}${S}1c`)),
+      r: nullable(hex('The r value, 32 bytes. Null until it is signed.', R)),
+      s: nullable(
+        hex('The s value, 32 bytes, in the lower half of the curve order (EIP-2). Null until it is signed.', S),
+      ),
+      v: nullable(Type.Integer({ description: 'The v value, 27 or 28. Null until it is signed.', examples: [28] })),
+      created_at: instant('When the signature was requested.'),
+      signed_at: nullable(instant('When it was signed. Null until then.')),
     }),
-    type: oneOf(SIGNATURE_TYPES, { description: 'What is signed: a message or typed data.', examples: ['typed_data'] }),
-    status: oneOf(STATUSES, { description: '`pending` until it is signed.', examples: ['signed'] }),
-    digest: hex(
-      'The 32 bytes that are signed: the Keccak-256 digest of EIP-191 or EIP-712.',
-      'be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2',
-    ),
-    signature: nullable(hex('The signature, 65 bytes: r, s and v. Null until it is signed.', `${R}${S}1c`)),
-    r: nullable(hex('The r value, 32 bytes. Null until it is signed.', R)),
-    s: nullable(
-      hex('The s value, 32 bytes, in the lower half of the curve order (EIP-2). Null until it is signed.', S),
-    ),
-    v: nullable(Type.Integer({ description: 'The v value, 27 or 28. Null until it is signed.', examples: [28] })),
-    created_at: instant('When the signature was requested.'),
-    signed_at: nullable(instant('When it was signed. Null until then.')),
-  }),
+  ),
 )

@@ -1,5 +1,7 @@
 /** Schemas of the requests and responses about transactions. */
+
 import { type TSchema, Type } from '@sinclair/typebox'
+import { named } from '../http/components.ts'
 import { type Page, pageSchema } from '../http/paging.ts'
 import {
   addressSchema,
@@ -81,110 +83,120 @@ const currencySchema = Type.String({ description: 'The symbol of the native curr
 const completionSchema = instant('When the transaction is expected to be final.')
 
 /** The fields of the contract on creation, and the detailed state. */
-export const acceptedSchema = Type.Object({
-  transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
-  status: statusSchema,
-  hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
-  estimated_completion_time: completionSchema,
-  state: stateSchema,
-})
-
-export const transactionSchema = Type.Unsafe<TransactionView>(
+export const acceptedSchema = named(
+  'AcceptedTransfer',
   Type.Object({
     transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
     status: statusSchema,
     hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
-    block_number: nullable(
-      Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
-    ),
-    confirmations: Type.Integer({ description: 'The number of blocks from its own to the newest.', examples: [12] }),
-    wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
-    network: networkSchema,
-    type: oneOf(TYPES, { description: 'What the transaction does.', examples: ['TRANSFER'] }),
-    state: stateSchema,
-    from: { ...addressSchema, description: 'The address of the wallet that sends.' },
-    to: {
-      ...addressSchema,
-      description: 'The recipient. For an NFT transaction, the contract that is called.',
-    },
-    amount: amountSchema,
-    amount_moved: nullable(
-      Type.String({
-        description:
-          'For a token: the amount that its Transfer logs show from the wallet to the recipient. Null until the transaction is in a block. ' +
-          'A token that charges a fee on transfer moves less than `amount`.',
-        examples: ['0.99'],
-      }),
-    ),
-    asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
-    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: ['eip155:1/slip44:60'] }),
-    gas_priority: gasPrioritySchema,
-    nonce: nullable(Type.Integer({ description: 'The nonce. Null until it is signed.', examples: [7] })),
-    hashes: Type.Array(hashSchema, {
-      description: 'The hash of every version that was signed, oldest first. At most one of them is mined.',
-    }),
-    required_confirmations: Type.Integer({ description: 'How many confirmations make it final.', examples: [32] }),
-    fee: Type.Object(
-      {
-        estimated: Type.String({ description: 'The highest fee that it can cost.', examples: ['0.000042'] }),
-        actual: nullable(
-          Type.String({ description: 'The fee that was paid. Null until it is mined.', examples: ['0.000042'] }),
-        ),
-        currency: currencySchema,
-      },
-      { description: 'The transaction fee, in the native currency.' },
-    ),
-    failure: nullable(
-      failure('Why the transaction failed. Null unless it did.', {
-        code: 'execution_reverted',
-        message: 'ERC20InsufficientBalance',
-      }),
-    ),
-    history: Type.Array(
-      Type.Object({
-        state: stateSchema,
-        at: instant('When the transaction entered this state.'),
-        revoked: Type.Optional(
-          Type.Object(
-            {
-              state: { ...stateSchema, description: 'The state that was revoked.' },
-              confirmations: Type.Integer({
-                description: 'How many confirmations its block had when it was revoked.',
-                examples: [34],
-              }),
-            },
-            { description: 'Only where a chain reorganisation revoked a final state.' },
-          ),
-        ),
-      }),
-      { description: 'Every state that the transaction entered, oldest first.' },
-    ),
-    depends_on: nullable(
-      idSchema('transaction', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
-    ),
-    subject: nullable(
-      Type.Object(
-        {
-          type: oneOf(SUBJECT_TYPES, { description: 'The type of the resource.', examples: ['mint'] }),
-          id: Type.String({
-            description: 'The id of the resource.',
-            examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
-          }),
-        },
-        { description: 'The resource that the transaction belongs to, such as a mint. Null for a transfer.' },
-      ),
-    ),
-    reference_id: nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] })),
-    memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
-    valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
     estimated_completion_time: completionSchema,
-    created_at: instant('When the transaction was requested.'),
-    updated_at: instant('When the transaction last changed.'),
+    state: stateSchema,
   }),
 )
 
-export const transactionPageSchema = Type.Unsafe<Page<'transactions', TransactionView>>(
-  pageSchema('transactions', transactionSchema as TSchema),
+export const transactionSchema = named(
+  'Transaction',
+  Type.Unsafe<TransactionView>(
+    Type.Object({
+      transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
+      status: statusSchema,
+      hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
+      block_number: nullable(
+        Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
+      ),
+      confirmations: Type.Integer({ description: 'The number of blocks from its own to the newest.', examples: [12] }),
+      wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
+      network: networkSchema,
+      type: oneOf(TYPES, { description: 'What the transaction does.', examples: ['TRANSFER'] }),
+      state: stateSchema,
+      from: { ...addressSchema, description: 'The address of the wallet that sends.' },
+      to: {
+        ...addressSchema,
+        description: 'The recipient. For an NFT transaction, the contract that is called.',
+      },
+      amount: amountSchema,
+      amount_moved: nullable(
+        Type.String({
+          description:
+            'For a token: the amount that its Transfer logs show from the wallet to the recipient. Null until the transaction is in a block. ' +
+            'A token that charges a fee on transfer moves less than `amount`.',
+          examples: ['0.99'],
+        }),
+      ),
+      asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
+      asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: ['eip155:1/slip44:60'] }),
+      gas_priority: gasPrioritySchema,
+      nonce: nullable(Type.Integer({ description: 'The nonce. Null until it is signed.', examples: [7] })),
+      hashes: Type.Array(hashSchema, {
+        description: 'The hash of every version that was signed, oldest first. At most one of them is mined.',
+      }),
+      required_confirmations: Type.Integer({ description: 'How many confirmations make it final.', examples: [32] }),
+      fee: Type.Object(
+        {
+          estimated: Type.String({ description: 'The highest fee that it can cost.', examples: ['0.000042'] }),
+          actual: nullable(
+            Type.String({ description: 'The fee that was paid. Null until it is mined.', examples: ['0.000042'] }),
+          ),
+          currency: currencySchema,
+        },
+        { description: 'The transaction fee, in the native currency.' },
+      ),
+      failure: nullable(
+        failure('Why the transaction failed. Null unless it did.', {
+          code: 'execution_reverted',
+          message: 'ERC20InsufficientBalance',
+        }),
+      ),
+      history: Type.Array(
+        Type.Object({
+          state: stateSchema,
+          at: instant('When the transaction entered this state.'),
+          revoked: Type.Optional(
+            Type.Object(
+              {
+                state: { ...stateSchema, description: 'The state that was revoked.' },
+                confirmations: Type.Integer({
+                  description: 'How many confirmations its block had when it was revoked.',
+                  examples: [34],
+                }),
+              },
+              { description: 'Only where a chain reorganisation revoked a final state.' },
+            ),
+          ),
+        }),
+        { description: 'Every state that the transaction entered, oldest first.' },
+      ),
+      depends_on: nullable(
+        idSchema(
+          'transaction',
+          'The transaction that must succeed in a block before this one is signed. Null for none.',
+        ),
+      ),
+      subject: nullable(
+        Type.Object(
+          {
+            type: oneOf(SUBJECT_TYPES, { description: 'The type of the resource.', examples: ['mint'] }),
+            id: Type.String({
+              description: 'The id of the resource.',
+              examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
+            }),
+          },
+          { description: 'The resource that the transaction belongs to, such as a mint. Null for a transfer.' },
+        ),
+      ),
+      reference_id: nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] })),
+      memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
+      valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
+      estimated_completion_time: completionSchema,
+      created_at: instant('When the transaction was requested.'),
+      updated_at: instant('When the transaction last changed.'),
+    }),
+  ),
+)
+
+export const transactionPageSchema = named(
+  'TransactionPage',
+  Type.Unsafe<Page<'transactions', TransactionView>>(pageSchema('transactions', transactionSchema as TSchema)),
 )
 
 const feeLevel = (priority: string) =>
@@ -206,42 +218,45 @@ const feeLevel = (priority: string) =>
     { description: `The fee with gas_priority \`${priority}\`.` },
   )
 
-export const previewSchema = Type.Object({
-  would_succeed: Type.Boolean({ description: 'Whether the transfer would succeed now.' }),
-  reason: nullable(
-    Type.String({
-      description: 'Why the transfer would not succeed, such as `insufficient_funds`. Null if it would.',
-      examples: ['insufficient_funds'],
-    }),
-  ),
-  gas_limit: nullable(
-    Type.String({
-      description: 'The estimated gas limit. Null if the transfer cannot be executed.',
-      examples: ['21000'],
-    }),
-  ),
-  fee: Type.Object(
-    { currency: currencySchema, low: feeLevel('low'), medium: feeLevel('medium'), high: feeLevel('high') },
-    { description: 'The fee for each gas_priority.' },
-  ),
-  balance_after: nullable(
-    Type.String({
-      description:
-        'The available balance of the asset after the transfer, at the highest fee. Null if the balance is too low.',
-      examples: ['0.49'],
-    }),
-  ),
-  warnings: Type.Array(
-    Type.Object({
-      code: Type.String({ description: 'A stable code.', examples: ['first_transfer_to_recipient'] }),
-      message: Type.String({
-        description: 'The warning, for people.',
-        examples: ['This wallet has never sent to this address: check it once more.'],
+export const previewSchema = named(
+  'TransferPreview',
+  Type.Object({
+    would_succeed: Type.Boolean({ description: 'Whether the transfer would succeed now.' }),
+    reason: nullable(
+      Type.String({
+        description: 'Why the transfer would not succeed, such as `insufficient_funds`. Null if it would.',
+        examples: ['insufficient_funds'],
       }),
-    }),
-    { description: 'Possible mistakes. They do not prevent the transfer.' },
-  ),
-})
+    ),
+    gas_limit: nullable(
+      Type.String({
+        description: 'The estimated gas limit. Null if the transfer cannot be executed.',
+        examples: ['21000'],
+      }),
+    ),
+    fee: Type.Object(
+      { currency: currencySchema, low: feeLevel('low'), medium: feeLevel('medium'), high: feeLevel('high') },
+      { description: 'The fee for each gas_priority.' },
+    ),
+    balance_after: nullable(
+      Type.String({
+        description:
+          'The available balance of the asset after the transfer, at the highest fee. Null if the balance is too low.',
+        examples: ['0.49'],
+      }),
+    ),
+    warnings: Type.Array(
+      Type.Object({
+        code: Type.String({ description: 'A stable code.', examples: ['first_transfer_to_recipient'] }),
+        message: Type.String({
+          description: 'The warning, for people.',
+          examples: ['This wallet has never sent to this address: check it once more.'],
+        }),
+      }),
+      { description: 'Possible mistakes. They do not prevent the transfer.' },
+    ),
+  }),
+)
 
 export const listQuery = {
   type: Type.Optional(oneOf(TYPES, { description: 'Only transactions of this type.' })),

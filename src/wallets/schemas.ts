@@ -1,6 +1,8 @@
 /** Schemas of the requests and responses about wallets. */
+
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { AMOUNT_PATTERN } from '../core/money.ts'
+import { named } from '../http/components.ts'
 import { type Page, pageSchema } from '../http/paging.ts'
 import {
   addressSchema,
@@ -108,13 +110,16 @@ const notificationFields = {
   }),
 }
 
-const notificationsBody = closedObject(
-  {
-    large_transfers: Type.Optional(notificationFields.large_transfers),
-    incoming_transactions: Type.Optional(notificationFields.incoming_transactions),
-    large_transfer_threshold_usd: Type.Optional(notificationFields.large_transfer_threshold_usd),
-  },
-  { description: 'The notification settings of a watch wallet.' },
+const notificationsBody = named(
+  'NotificationSettingsInput',
+  closedObject(
+    {
+      large_transfers: Type.Optional(notificationFields.large_transfers),
+      incoming_transactions: Type.Optional(notificationFields.incoming_transactions),
+      large_transfer_threshold_usd: Type.Optional(notificationFields.large_transfer_threshold_usd),
+    },
+    { description: 'The notification settings of a watch wallet.' },
+  ),
 )
 
 export const watchBody = closedObject({
@@ -145,57 +150,72 @@ export const listQuery = {
   ),
 }
 
-export const createdSchema = Type.Unsafe<CreatedView>(
-  Type.Object({
-    wallet_id: walletIdSchema,
-    address: nullable(ownAddressSchema),
-    type: typeSchema,
-    network: networkSchema,
-    label: labelSchema,
-    created_at: instant('When the wallet was created.'),
-    environment: environmentSchema,
-    external_id: nullable(externalIdSchema),
-    status: statusSchema,
-    ...shownMpcFields,
-  }),
+export const createdSchema = named(
+  'CreatedWallet',
+  Type.Unsafe<CreatedView>(
+    Type.Object({
+      wallet_id: walletIdSchema,
+      address: nullable(ownAddressSchema),
+      type: typeSchema,
+      network: networkSchema,
+      label: labelSchema,
+      created_at: instant('When the wallet was created.'),
+      environment: environmentSchema,
+      external_id: nullable(externalIdSchema),
+      status: statusSchema,
+      ...shownMpcFields,
+    }),
+  ),
 )
 
-export const watchedSchema = Type.Unsafe<WatchedView>(
-  Type.Object({
-    wallet_id: walletIdSchema,
-    address: ownAddressSchema,
-    type: oneOf(WALLET_TYPES, { description: 'Always `watch`.', examples: ['watch'] }),
-    network: networkSchema,
-    label: labelSchema,
-  }),
+export const watchedSchema = named(
+  'WatchedWallet',
+  Type.Unsafe<WatchedView>(
+    Type.Object({
+      wallet_id: walletIdSchema,
+      address: ownAddressSchema,
+      type: oneOf(WALLET_TYPES, { description: 'Always `watch`.', examples: ['watch'] }),
+      network: networkSchema,
+      label: labelSchema,
+    }),
+  ),
 )
 
-export const walletSchema = Type.Unsafe<WalletView>(
-  Type.Object({
-    wallet_id: walletIdSchema,
-    address: nullable(ownAddressSchema),
-    type: typeSchema,
-    network: networkSchema,
-    label: labelSchema,
-    created_at: instant('When the wallet was created.'),
-    environment: environmentSchema,
-    external_id: nullable(externalIdSchema),
-    status: statusSchema,
-    archived_at: nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'When the wallet was archived. Null unless it is.',
-        examples: [null],
-      }),
-    ),
-    ...shownMpcFields,
-    notifications: Type.Optional(
-      Type.Object(notificationFields, { description: 'The notification settings. Only for watch wallets.' }),
-    ),
-  }),
+export const walletSchema = named(
+  'Wallet',
+  Type.Unsafe<WalletView>(
+    Type.Object({
+      wallet_id: walletIdSchema,
+      address: nullable(ownAddressSchema),
+      type: typeSchema,
+      network: networkSchema,
+      label: labelSchema,
+      created_at: instant('When the wallet was created.'),
+      environment: environmentSchema,
+      external_id: nullable(externalIdSchema),
+      status: statusSchema,
+      archived_at: nullable(
+        Type.String({
+          format: 'date-time',
+          description: 'When the wallet was archived. Null unless it is.',
+          examples: [null],
+        }),
+      ),
+      ...shownMpcFields,
+      notifications: Type.Optional(
+        named(
+          'NotificationSettings',
+          Type.Object(notificationFields, { description: 'The notification settings. Only for watch wallets.' }),
+        ),
+      ),
+    }),
+  ),
 )
 
-export const walletPageSchema = Type.Unsafe<Page<'wallets', WalletView>>(pageSchema('wallets', walletSchema as TSchema))
+export const walletPageSchema = named(
+  'WalletPage',
+  Type.Unsafe<Page<'wallets', WalletView>>(pageSchema('wallets', walletSchema as TSchema)),
+)
 
 /** The settings that a request names, in the words of the domain; nothing for what it leaves out. */
 export function notificationsOf(body: Static<typeof notificationsBody>): Partial<Notifications> {

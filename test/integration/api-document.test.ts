@@ -1,20 +1,35 @@
 /** The OpenAPI document of the whole API: its operation ids are stable, every part is described, and it says what is served. */
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import t from 'tap'
 import { composeOfflineApi } from '../../src/compose/offline-api.ts'
+import { ValidationFailed } from '../../src/core/errors.ts'
+import { ERROR_CODES } from '../../src/http/error-codes.ts'
+import { readItems } from '../../src/nft/mints/read-items.ts'
+import { toTransferRequest } from '../../src/nft/transfers/routes.ts'
 import { API_OPERATIONS, operationsOf } from '../support/api-operations.ts'
 import type { Body } from '../support/http.ts'
 import { openapiProblems } from '../support/openapi.ts'
 
+type Media = { readonly content?: Readonly<Record<string, { readonly schema: object; readonly example?: object }>> }
+
 type Operation = {
+  readonly requestBody?: Media
   readonly parameters?: readonly {
     readonly name: string
     readonly in: string
     readonly schema: { readonly pattern?: string; readonly maxLength?: number; readonly minLength?: number }
   }[]
-  readonly responses: Readonly<Record<string, unknown>>
+  readonly responses: Readonly<Record<string, Media>>
 }
-type Document = { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
+type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: object
+}
 
+const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const COLLECTION = 'col_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 const { app, close } = await composeOfflineApi('0.0.0-test')
@@ -88,3 +103,89 @@ t.test('the Idempotency-Key header states the limits that are enforced', async (
     for (const refused of ['', 'a b', 'é', '\u007f']) t.notOk(pattern.test(refused), encodeURIComponent(refused))
   }
 })
+
+t.test('every body of a request and of a success is a named component', async (t) => {
+  let bodies = 0
+  for (const { path, method, operation } of operations) {
+    for (const media of [operation.requestBody, ...Object.values(operation.responses)]) {
+      const schema = media?.content?.['application/json']?.schema
+      if (schema === undefined || 'type' in schema === false) continue
+      t.fail(`${method} ${path} has an inline body: ${JSON.stringify(schema).slice(0, 100)}`)
+    }
+    bodies += operation.requestBody === undefined ? 1 : 2
+  }
+  t.ok(bodies > 57)
+})
+
+t.test('the shapes of a mint accept the fields that the service accepts, and no others', async (t) => {
+  const collection = { standard: 'ERC1155', collectionType: 'STANDARD' } as const
+  const fields = {
+    recipient: ADDRESS,
+    metadata: { name: 'Lighthouse #1' },
+    amount: '2',
+    valid_until: '2030-01-31T12:00:00.000Z',
+    items: [{ recipient: ADDRESS, metadata: { name: 'Lighthouse #1' } }],
+  }
+  const fits = validatorOf('MintNftRequest')
+  for (const minting_type of [undefined, 'DIRECT', 'BATCH', 'LAZY'] as const) {
+    for (const some of subsets(fields)) {
+      const { valid_until: validUntil, ...token } = some
+      const mintingType = minting_type ?? 'DIRECT'
+      const accepted = succeeds(() => readItems({ ...token, mintingType, validUntil }, collection))
+      const body = { collection_id: COLLECTION, ...(minting_type === undefined ? {} : { minting_type }), ...some }
+      t.equal(fits(body), accepted, JSON.stringify(body))
+    }
+  }
+})
+
+t.test('the shapes of a token transfer accept the fields that the service accepts, and no others', async (t) => {
+  const fields = { token_id: '1', to: ADDRESS, amount: '2', items: [{ token_id: '1', to: ADDRESS }] }
+  const fits = validatorOf('TransferNftRequest')
+  for (const transfer_type of [undefined, 'STANDARD', 'SAFE', 'BATCH'] as const) {
+    for (const some of subsets(fields)) {
+      const type = transfer_type === undefined ? {} : { transfer_type }
+      const body = { collection_id: COLLECTION, from: ADDRESS, ...type, ...some }
+      t.equal(
+        fits(body),
+        succeeds(() => toTransferRequest(body)),
+        JSON.stringify(body),
+      )
+    }
+  }
+})
+
+t.test('docs/openapi.json and docs/errors.md are those that npm run openapi writes', async (t) => {
+  const { openapiFile, errorsPage } = (await import('../../scripts/api-pages.mjs')) as {
+    openapiFile: (document: object) => string
+    errorsPage: (codes: typeof ERROR_CODES) => string
+  }
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  const ours = { ...document, info: { ...app.swagger().info, version } }
+  t.ok(readFileSync('docs/openapi.json', 'utf8') === openapiFile(ours), 'docs/openapi.json: run npm run openapi')
+  t.equal(readFileSync('docs/errors.md', 'utf8'), errorsPage(ERROR_CODES), 'docs/errors.md: run npm run openapi')
+})
+
+function validatorOf(component: string): (body: object) => boolean {
+  const ajv = new Ajv2020({ strict: false, logger: false })
+  addFormats.default(ajv)
+  ajv.addSchema({ $id: 'document', components: document.components })
+  const validate = ajv.compile({ $ref: `document#/components/schemas/${component}` })
+  return (body) => validate(body) === true
+}
+
+function subsets<Fields extends object>(fields: Fields): Partial<Fields>[] {
+  return Object.entries(fields).reduce<Partial<Fields>[]>(
+    (sets, [name, value]) => sets.flatMap((set) => [set, { ...set, [name]: value }]),
+    [{}],
+  )
+}
+
+function succeeds(act: () => unknown): boolean {
+  try {
+    act()
+    return true
+  } catch (error) {
+    if (error instanceof ValidationFailed) return false
+    throw error
+  }
+}

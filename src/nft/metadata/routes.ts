@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { NotFound, ValidationFailed } from '../../core/errors.ts'
+import { named } from '../../http/components.ts'
 import type { Routes } from '../../http/request.ts'
 import { closedObject } from '../../http/schemas.ts'
 import { canonicalCid } from './cid.ts'
@@ -27,7 +28,7 @@ const readMetadata = {
   response: {
     // The metadata of a collection has other fields.
     200: Type.Unsafe<string>({
-      ...tokenMetadataSchema,
+      ...named('PublishedMetadata', tokenMetadataSchema),
       additionalProperties: true,
       description: 'The metadata, byte for byte as it was published.',
     }),

@@ -1,5 +1,7 @@
 /** Schemas of the requests and responses about mints and tokens. */
+
 import { type TSchema, Type } from '@sinclair/typebox'
+import { named, withShapes } from '../../http/components.ts'
 import { type Page, pageSchema } from '../../http/paging.ts'
 import { addressSchema, closedObject, idSchema, instant, nullable, oneOf, warnings } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
@@ -31,25 +33,28 @@ const mintingTypeSchema = oneOf(MINTING_TYPES, {
   examples: ['DIRECT'],
 })
 
-const itemSchema = closedObject({
-  recipient: recipientSchema,
-  metadata: tokenMetadataSchema,
-  amount: Type.Optional(unitsSchema),
-  edition: Type.Optional(
-    Type.Integer({
-      description:
-        'The edition number that the token must get in a SERIES. The mint is refused if it is not the next one. The default is the ' +
-        'next one.',
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      examples: [1],
-    }),
-  ),
-})
+const itemSchema = named(
+  'NftMintItemInput',
+  closedObject({
+    recipient: recipientSchema,
+    metadata: tokenMetadataSchema,
+    amount: Type.Optional(unitsSchema),
+    edition: Type.Optional(
+      Type.Integer({
+        description:
+          'The edition number that the token must get in a SERIES. The mint is refused if it is not the next one. The default is the ' +
+          'next one.',
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        examples: [1],
+      }),
+    ),
+  }),
+)
 
 const TOKEN = { name: 'Lighthouse #1', image: 'ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am' }
 
-export const mintBody = closedObject(
+const mintFields = closedObject(
   {
     collection_id: idSchema('collection', 'The id of the collection. It can still be `DEPLOYING`.'),
     minting_type: Type.Optional(mintingTypeSchema),
@@ -84,6 +89,35 @@ export const mintBody = closedObject(
     ],
   },
 )
+
+/** `readItems` checks the shapes, because some of its rules depend on the collection. */
+export const mintBody = withShapes(named('MintNftRequest', mintFields), {
+  by: 'minting_type',
+  byDefault: 'DIRECT',
+  shapes: [
+    {
+      name: 'DirectMintRequest',
+      description: 'Mints one token now.',
+      value: 'DIRECT',
+      required: ['recipient', 'metadata'],
+      optional: ['amount'],
+    },
+    {
+      name: 'BatchMintRequest',
+      description: 'Mints up to 100 tokens.',
+      value: 'BATCH',
+      required: ['items'],
+      optional: [],
+    },
+    {
+      name: 'LazyMintRequest',
+      description: 'Signs a voucher, with which the token can be minted later.',
+      value: 'LAZY',
+      required: ['metadata'],
+      optional: ['recipient', 'amount', 'valid_until'],
+    },
+  ],
+})
 
 export const mintParams = closedObject({ mint_id: idSchema('mint', 'The id of the mint.') })
 
@@ -130,68 +164,84 @@ const tokenFields = {
 }
 
 /** The first token's fields, as the contract shows them, and the whole. */
-export const mintSchema = Type.Unsafe<MintView>(
-  Type.Object({
-    ...tokenFields,
-    status: oneOf(TOKEN_STATUSES, {
-      description:
-        'The status of the whole mint: `PENDING` until the outcome of each token is known, `FAILED` if one of them failed.',
-      examples: ['MINTED'],
+export const mintSchema = named(
+  'NftMint',
+  Type.Unsafe<MintView>(
+    Type.Object({
+      ...tokenFields,
+      status: oneOf(TOKEN_STATUSES, {
+        description:
+          'The status of the whole mint: `PENDING` until the outcome of each token is known, `FAILED` if one of them failed.',
+        examples: ['MINTED'],
+      }),
+      mint_id: idSchema('mint', 'The id of the mint. It never changes.'),
+      collection_id: idSchema('collection', 'The id of the collection.'),
+      minting_type: mintingTypeSchema,
+      voucher: voucherSchema,
+      created_at: instant('When the mint was requested.'),
+      tokens: Type.Array(Type.Object(tokenFields), {
+        description: 'Each token with its status, in the order of the request.',
+      }),
     }),
-    mint_id: idSchema('mint', 'The id of the mint. It never changes.'),
-    collection_id: idSchema('collection', 'The id of the collection.'),
-    minting_type: mintingTypeSchema,
-    voucher: voucherSchema,
-    created_at: instant('When the mint was requested.'),
-    tokens: Type.Array(Type.Object(tokenFields), {
-      description: 'Each token with its status, in the order of the request.',
-    }),
-  }),
+  ),
 )
 
 export type AcceptedMintView = MintView & { readonly warnings: readonly Warning[] }
 export type Warning = { readonly code: string; readonly message: string; readonly field: string }
 
-export const acceptedMintSchema = Type.Unsafe<AcceptedMintView>(
-  Type.Object({
-    ...(mintSchema as unknown as { properties: Record<string, TSchema> }).properties,
-    warnings: warnings('Possible mistakes. They do not stop the mint.', {
-      code: 'recipient_cannot_receive',
-      message: 'recipient is a contract that does not say that it can handle such tokens.',
-      field: 'recipient',
-    }),
-  }),
-)
-
-const tokenSchema = Type.Unsafe<TokenView>(
-  Type.Object({
-    ...tokenFields,
-    owner: nullable({
-      ...addressSchema,
-      description:
-        'The address that holds the token now. Null if it was burnt or if several addresses hold it. Before the mint, its recipient.',
-    }),
-    collection_id: idSchema('collection', 'The id of the collection.'),
-    mint_id: idSchema('mint', 'The id of the mint that created the token.'),
-    created_at: instant('When the token was requested.'),
-  }),
-)
-
-export const tokenDetailSchema = Type.Unsafe<HeldToken>(
-  Type.Object({
-    ...(tokenSchema as unknown as { properties: Record<string, TSchema> }).properties,
-    ...updateFields,
-    metadata: tokenMetadataSchema,
-    owners: Type.Array(
-      Type.Object({
-        owner: { ...addressSchema, description: 'An address that holds the token.' },
-        amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
+export const acceptedMintSchema = named(
+  'AcceptedNftMint',
+  Type.Unsafe<AcceptedMintView>(
+    Type.Object({
+      ...(mintSchema as unknown as { properties: Record<string, TSchema> }).properties,
+      warnings: warnings('Possible mistakes. They do not stop the mint.', {
+        code: 'recipient_cannot_receive',
+        message: 'recipient is a contract that does not say that it can handle such tokens.',
+        field: 'recipient',
       }),
-      {
-        description: 'The addresses that hold the token as of the newest block: at most 100, the largest holder first.',
-      },
-    ),
-  }),
+    }),
+  ),
 )
 
-export const tokenPageSchema = Type.Unsafe<Page<'tokens', TokenView>>(pageSchema('tokens', tokenSchema as TSchema))
+const tokenSchema = named(
+  'NftToken',
+  Type.Unsafe<TokenView>(
+    Type.Object({
+      ...tokenFields,
+      owner: nullable({
+        ...addressSchema,
+        description:
+          'The address that holds the token now. Null if it was burnt or if several addresses hold it. Before the mint, its recipient.',
+      }),
+      collection_id: idSchema('collection', 'The id of the collection.'),
+      mint_id: idSchema('mint', 'The id of the mint that created the token.'),
+      created_at: instant('When the token was requested.'),
+    }),
+  ),
+)
+
+export const tokenDetailSchema = named(
+  'NftTokenDetail',
+  Type.Unsafe<HeldToken>(
+    Type.Object({
+      ...(tokenSchema as unknown as { properties: Record<string, TSchema> }).properties,
+      ...updateFields,
+      metadata: tokenMetadataSchema,
+      owners: Type.Array(
+        Type.Object({
+          owner: { ...addressSchema, description: 'An address that holds the token.' },
+          amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
+        }),
+        {
+          description:
+            'The addresses that hold the token as of the newest block: at most 100, the largest holder first.',
+        },
+      ),
+    }),
+  ),
+)
+
+export const tokenPageSchema = named(
+  'NftTokenPage',
+  Type.Unsafe<Page<'tokens', TokenView>>(pageSchema('tokens', tokenSchema as TSchema)),
+)

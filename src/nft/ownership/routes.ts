@@ -1,6 +1,8 @@
 /** Lists the tokens that a wallet holds of its tenant's collections: parse, call, reply. */
+
 import { Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'
+import { named } from '../../http/components.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { decodeCursor, pageOf, pageQuery, pageSchema } from '../../http/paging.ts'
 import type { Routes } from '../../http/request.ts'
@@ -16,24 +18,29 @@ export type WalletTokenRoutePorts = {
 const LIST = 'nfts'
 const TOKEN_ID = /^\d{1,78}$/
 
-const tokenSchema = Type.Object({
-  collection_id: idSchema('collection', 'The id of the collection.'),
-  contract_address: { ...addressSchema, description: 'The contract of the collection.' },
-  token_id: Type.String({ description: 'The id of the token in its collection.', examples: ['1'] }),
-  standard: oneOf(['ERC721', 'ERC1155'] as const, {
-    description: 'The standard of the contract.',
-    examples: ['ERC721'],
-  }),
-  amount: Type.String({ description: 'How many units the wallet holds. Always 1 for ERC721.', examples: ['1'] }),
-  metadata_uri: nullable(
-    Type.String({
-      description: 'The URI of the metadata. Null for a token that was not minted by this service.',
-      examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
+const tokenSchema = named(
+  'WalletNft',
+  Type.Object({
+    collection_id: idSchema('collection', 'The id of the collection.'),
+    contract_address: { ...addressSchema, description: 'The contract of the collection.' },
+    token_id: Type.String({ description: 'The id of the token in its collection.', examples: ['1'] }),
+    standard: oneOf(['ERC721', 'ERC1155'] as const, {
+      description: 'The standard of the contract.',
+      examples: ['ERC721'],
     }),
-  ),
-  name: nullable(Type.String({ description: 'The name in the metadata.', examples: ['Example #1'] })),
-  image: nullable(Type.String({ description: 'The image in the metadata.', examples: ['https://example.com/1.png'] })),
-})
+    amount: Type.String({ description: 'How many units the wallet holds. Always 1 for ERC721.', examples: ['1'] }),
+    metadata_uri: nullable(
+      Type.String({
+        description: 'The URI of the metadata. Null for a token that was not minted by this service.',
+        examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
+      }),
+    ),
+    name: nullable(Type.String({ description: 'The name in the metadata.', examples: ['Example #1'] })),
+    image: nullable(
+      Type.String({ description: 'The image in the metadata.', examples: ['https://example.com/1.png'] }),
+    ),
+  }),
+)
 
 const list = {
   tags: ['NFT'],
@@ -47,7 +54,7 @@ const list = {
     ...pageQuery,
     collection_id: Type.Optional(idSchema('collection', 'Only tokens of this collection.')),
   }),
-  response: { 200: successOf(pageSchema(LIST, tokenSchema), 'A page of tokens.') },
+  response: { 200: successOf(named('WalletNftPage', pageSchema(LIST, tokenSchema)), 'A page of tokens.') },
 }
 
 export function walletTokenRoutes({ findWallet, readTokens }: WalletTokenRoutePorts): Routes {

@@ -69,9 +69,11 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
       },
       async (request, reply) => {
         const metadata = metadataOf(request)
-        const opened = await requestTransfer(toRequest(request.body), metadata, request.caller.environment).catch(
-          (error) => replayInsteadOf(error, findReplay, metadata),
-        )
+        const opened = await requestTransfer(
+          toTransferRequest(request.body),
+          metadata,
+          request.caller.environment,
+        ).catch((error) => replayInsteadOf(error, findReplay, metadata))
         if (opened.replayed) markReplayed(reply)
         const view = await reads.read(ownerOf(request), opened.id)
         const preference = preferenceOf(request)
@@ -109,7 +111,7 @@ function ownerOf({ caller }: FastifyRequest) {
 }
 
 /** Which fields belong together depends on the type. @throws ValidationFailed naming each that is missing or too much */
-function toRequest(body: Static<typeof transferBody>): NftTransferRequest {
+export function toTransferRequest(body: Static<typeof transferBody>): NftTransferRequest {
   const { collection_id: collectionId, from, token_id, to, amount, items, transfer_type: type = 'STANDARD' } = body
   const single = { token_id, to, amount }
   const mistakes: Omit<ErrorItem, 'type'>[] = []

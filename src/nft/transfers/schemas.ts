@@ -1,5 +1,7 @@
 /** Schemas of the requests and responses about token transfers. */
+
 import { Type } from '@sinclair/typebox'
+import { named, withShapes } from '../../http/components.ts'
 import {
   addressSchema,
   closedObject,
@@ -42,27 +44,69 @@ const transferTypeSchema = oneOf(TRANSFER_TYPES, {
 
 const recipientSchema = { ...addressSchema, description: `The recipient. ${addressSchema.description}` }
 
-export const transferBody = closedObject({
-  collection_id: idSchema('collection', 'The id of the collection.'),
-  from: {
-    ...addressSchema,
-    description: `The address of your wallet that holds the token. It sends the transaction and pays the gas. ${addressSchema.description}`,
-    examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
-  },
-  token_id: Type.Optional({ ...tokenIdSchema, description: 'The id of the token. Not allowed with BATCH.' }),
-  to: Type.Optional({
-    ...addressSchema,
-    description: `The recipient. Not allowed with BATCH. ${addressSchema.description}`,
-  }),
-  amount: Type.Optional(unitsSchema),
-  transfer_type: Type.Optional(transferTypeSchema),
-  items: Type.Optional(
-    Type.Array(closedObject({ token_id: tokenIdSchema, to: recipientSchema, amount: Type.Optional(unitsSchema) }), {
-      description: 'Required with BATCH: up to 100 tokens, each at most once. Not allowed with the other types.',
-      minItems: 1,
-      maxItems: 100,
+const transferFields = closedObject(
+  {
+    collection_id: idSchema('collection', 'The id of the collection.'),
+    from: {
+      ...addressSchema,
+      description: `The address of your wallet that holds the token. It sends the transaction and pays the gas. ${addressSchema.description}`,
+      examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
+    },
+    token_id: Type.Optional({ ...tokenIdSchema, description: 'The id of the token. Not allowed with BATCH.' }),
+    to: Type.Optional({
+      ...addressSchema,
+      description: `The recipient. Not allowed with BATCH. ${addressSchema.description}`,
     }),
-  ),
+    amount: Type.Optional(unitsSchema),
+    transfer_type: Type.Optional(transferTypeSchema),
+    items: Type.Optional(
+      Type.Array(closedObject({ token_id: tokenIdSchema, to: recipientSchema, amount: Type.Optional(unitsSchema) }), {
+        description: 'Required with BATCH: up to 100 tokens, each at most once. Not allowed with the other types.',
+        minItems: 1,
+        maxItems: 100,
+      }),
+    ),
+  },
+  {
+    examples: [
+      {
+        collection_id: 'col_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11',
+        from: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+        token_id: '1',
+        to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+        transfer_type: 'STANDARD',
+      },
+    ],
+  },
+)
+
+const single = { required: ['token_id', 'to'], optional: ['amount'] }
+
+/** The route checks the shapes, so that an error names the type with which a field is not allowed. */
+export const transferBody = withShapes(named('TransferNftRequest', transferFields), {
+  by: 'transfer_type',
+  byDefault: 'STANDARD',
+  shapes: [
+    {
+      name: 'StandardNftTransferRequest',
+      description: 'Transfers one token. With ERC721 the contract of the recipient is not called.',
+      value: 'STANDARD',
+      ...single,
+    },
+    {
+      name: 'SafeNftTransferRequest',
+      description: 'Transfers one token. Refused if the recipient is a contract that does not accept it.',
+      value: 'SAFE',
+      ...single,
+    },
+    {
+      name: 'BatchNftTransferRequest',
+      description: 'Transfers up to 100 tokens.',
+      value: 'BATCH',
+      required: ['items'],
+      optional: [],
+    },
+  ],
 })
 
 export const transferParams = closedObject({ transfer_id: idSchema('nftTransfer', 'The id of the transfer.') })
@@ -78,43 +122,46 @@ const hashSchema = nullable(
   }),
 )
 
-export const transferSchema = Type.Unsafe<NftTransferView>(
-  Type.Object({
-    transfer_id: idSchema('nftTransfer', 'The id of the transfer. It never changes.'),
-    transaction_hash: {
-      ...hashSchema,
-      description: 'The hash of the transaction of the first item. Null until it is signed.',
-    },
-    status: { ...statusSchema, description: '`PENDING` while any item is. `FAILED` if any item failed.' },
-    estimated_completion: instant('When the transfer is expected to be final.'),
-    collection_id: idSchema('collection', 'The id of the collection.'),
-    contract_address: { ...addressSchema, description: 'The contract of the collection.' },
-    network: networkSchema,
-    wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
-    from: { ...addressSchema, description: 'The address of the wallet that sends.' },
-    transfer_type: transferTypeSchema,
-    items: Type.Array(
-      Type.Object({
-        token_id: tokenIdSchema,
-        to: { ...addressSchema, description: 'The recipient.' },
-        amount: unitsSchema,
-        status: statusSchema,
-        transaction_id: idSchema('transaction', 'The transaction that moves the token. Items can share one.'),
-        transaction_hash: hashSchema,
-        failure: nullable(
-          failure('Why the item failed. Null unless it did.', {
-            code: 'execution_reverted',
-            message: 'ERC721IncorrectOwner',
-          }),
-        ),
+export const transferSchema = named(
+  'NftTransfer',
+  Type.Unsafe<NftTransferView>(
+    Type.Object({
+      transfer_id: idSchema('nftTransfer', 'The id of the transfer. It never changes.'),
+      transaction_hash: {
+        ...hashSchema,
+        description: 'The hash of the transaction of the first item. Null until it is signed.',
+      },
+      status: { ...statusSchema, description: '`PENDING` while any item is. `FAILED` if any item failed.' },
+      estimated_completion: instant('When the transfer is expected to be final.'),
+      collection_id: idSchema('collection', 'The id of the collection.'),
+      contract_address: { ...addressSchema, description: 'The contract of the collection.' },
+      network: networkSchema,
+      wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
+      from: { ...addressSchema, description: 'The address of the wallet that sends.' },
+      transfer_type: transferTypeSchema,
+      items: Type.Array(
+        Type.Object({
+          token_id: tokenIdSchema,
+          to: { ...addressSchema, description: 'The recipient.' },
+          amount: unitsSchema,
+          status: statusSchema,
+          transaction_id: idSchema('transaction', 'The transaction that moves the token. Items can share one.'),
+          transaction_hash: hashSchema,
+          failure: nullable(
+            failure('Why the item failed. Null unless it did.', {
+              code: 'execution_reverted',
+              message: 'ERC721IncorrectOwner',
+            }),
+          ),
+        }),
+        { description: 'Each token with its status.' },
+      ),
+      warnings: warnings('Possible mistakes. They do not stop the transfer.', {
+        code: 'recipient_cannot_receive',
+        message: 'to is a contract that does not say that it can handle such tokens.',
+        field: 'to',
       }),
-      { description: 'Each token with its status.' },
-    ),
-    warnings: warnings('Possible mistakes. They do not stop the transfer.', {
-      code: 'recipient_cannot_receive',
-      message: 'to is a contract that does not say that it can handle such tokens.',
-      field: 'to',
+      created_at: instant('When the transfer was requested.'),
     }),
-    created_at: instant('When the transfer was requested.'),
-  }),
+  ),
 )

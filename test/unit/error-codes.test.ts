@@ -1,0 +1,82 @@
+/** The reference of error codes is complete: every code in the sources is in it, or is known to be in no response. */
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { ERROR_CODES } from '../../src/http/error-codes.ts'
+
+/** What throws or builds an error item, up to its code. */
+const SOURCES = [
+  /new (?:Conflict|PermissionDenied|Unavailable|ChainRefused|RequestRefused)\(\s*'([a-z_0-9]+)'/g,
+  /new NotFound\(\s*'[a-z_0-9]+',\s*'([a-z_0-9]+)'/g,
+  /ValidationFailed\.field\(\s*[^,]+,\s*'([a-z_0-9]+)'/g,
+  /'x-code': '([a-z_0-9]+)'/g,
+  /\bcode: '([a-z_0-9]+)'/g,
+  /override readonly code\b[^=\n]*= '([a-z_0-9]+)'/g,
+  /\bmistakes\.note\([^;]{0,80}?, '([a-z_]+)', /g,
+]
+const NOT_FOUND = /new NotFound\(\s*'([a-z_0-9]+)'\s*\)/g
+
+/** Parts of which no code reaches a response of the API: commands, workers, signers and what they use. */
+const ELSEWHERE =
+  /^(access\/decider|audit\/(anchor|chain|checkpoints|commands|note|tree|verify)|cli|compose|event-log\/(?!group-commit)|follower|generated|jobs|key-rotation|keys|operator|replay|sandbox)/
+
+/** Codes of warnings, of the failure of a transaction or a refresh, and of states that the API turns into other codes. */
+const IN_NO_ERROR = new Set([
+  'could_not_simulate',
+  'execution_reverted',
+  'nonce_conflict_external',
+  'token_not_moved',
+  'first_transfer_to_recipient',
+  'recipient_cannot_receive',
+  'recipient_is_contract',
+  'recipient_is_sender',
+  'mpc_ceremony_failed',
+  'invalid_setting',
+  'invalid_transition',
+  'wallet_unfit',
+  'kit_refused',
+  'validation_failed',
+  // Ids are random: these say that one exists already.
+  'collection_exists',
+  'export_exists',
+  'mint_exists',
+  'mpc_key_assigned',
+  'mpc_key_exists',
+  'signature_exists',
+  'transfer_exists',
+  'wallet_exists',
+  // Of a signer, recorded as the refusal of an export.
+  'keystore_wrong',
+  // Of commands.
+  'signer_required',
+])
+
+t.test('every error code of the API is in the reference', async (t) => {
+  const known = new Set(ERROR_CODES.map(({ code }) => code))
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && !ELSEWHERE.test(path),
+  )
+  let found = 0
+  for (const file of files) {
+    const source = readFileSync(`src/${file}`, 'utf8')
+    const codes = [
+      ...SOURCES.flatMap((pattern) => [...source.matchAll(pattern)].map(([, code]) => code ?? '')),
+      ...[...source.matchAll(NOT_FOUND)].map(([, resource]) => `${resource}_not_found`),
+    ]
+    found += codes.length
+    const missing = codes.filter((code) => !known.has(code) && !IN_NO_ERROR.has(code))
+    t.strictSame(missing, [], `${file}: add the code to src/http/error-codes.ts and run npm run openapi`)
+  }
+  t.ok(found > 200, `${found} codes`)
+})
+
+t.test(
+  'a code has one status and one action for each of its types, and nothing is retryable by accident',
+  async (t) => {
+    const keys = ERROR_CODES.map(({ code, type }) => `${code} ${type}`)
+    t.equal(new Set(keys).size, keys.length)
+    for (const { code, action, retryable, status } of ERROR_CODES) {
+      t.match(action, /^[A-Z].*\.$/, code)
+      t.equal(retryable, [429, 500, 503].includes(status), code)
+    }
+  },
+)
