@@ -97,7 +97,7 @@ type Body = { readonly bytes: number; readonly calls: number }
 
 /** Passes everything on to a node, and notes how large it was. */
 async function noteBodies(t: Test, url: string, bodies: Body[]): Promise<string> {
-  const server = http.createServer(async (request, response) => {
+  const pass = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks)
@@ -105,6 +105,9 @@ async function noteBodies(t: Test, url: string, bodies: Body[]): Promise<string>
     bodies.push({ bytes: body.length, calls: Array.isArray(parsed) ? parsed.length : 1 })
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     response.end(await answer.text())
+  }
+  const server = http.createServer((request, response) => {
+    pass(request, response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
