@@ -5,6 +5,7 @@ import { checkAccess } from './checks/access.ts'
 import { checkContractRows } from './checks/contract-rows.ts'
 import { checkCrowd } from './checks/crowd.ts'
 import { checkHostile } from './checks/hostile.ts'
+import { checkIdempotentRoutes } from './checks/idempotent-routes.ts'
 import { checkMpc } from './checks/mpc.ts'
 import { checkNft } from './checks/nft.ts'
 import { checkVouchers } from './checks/nft-vouchers.ts'
@@ -25,6 +26,7 @@ t.test('mpc wallets', (t) => checkMpc(t, sandbox))
 t.test('collections and mints', (t) => checkNft(t, sandbox))
 t.test('vouchers, and tokens that change', (t) => checkVouchers(t, sandbox))
 t.test('idempotency', (t) => checkOnce(t, sandbox))
+t.test('every route that takes an Idempotency-Key', (t) => checkIdempotentRoutes(t, sandbox))
 t.test('access', (t) => checkAccess(t, sandbox))
 t.test('refusals', (t) => checkRefusals(t, sandbox))
 t.test('crowds', (t) => checkCrowd(t, sandbox))

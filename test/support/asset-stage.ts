@@ -1,5 +1,4 @@
 /** Assets over HTTP on a real PostgreSQL and a real chain, on which tokens are deployed, honest and hostile. */
-import { readFile } from 'node:fs/promises'
 import { AbiCoder } from 'ethers/abi'
 import type { Test } from 'tap'
 import { createAssetBooks } from '../../src/assets/asset-books.ts'
@@ -16,6 +15,7 @@ import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { sendMined, withAnvil } from './anvil.ts'
+import { deployToken } from './demo-token.ts'
 import { startTestApp } from './http.ts'
 import { withLog } from './log.ts'
 import { compileSolidity, contractIn } from './solidity.ts'
@@ -84,7 +84,7 @@ export async function withAssets(t: Test) {
     ethereum,
     another: compose,
     deploy: (symbol: string, decimals: number, name = `${symbol} Coin`) =>
-      deploy(anvil.url, { name, symbol, decimals }),
+      deployToken(anvil.url, { name, symbol, decimals }),
     register: (body: object, headers = {}) => send({ method: 'POST', url: '/v1/assets', payload: body, headers }),
     /** What a hostile token does: in its balances, in what it says of itself. */
     hostile: async (reads: number, describes: number) => {
@@ -104,17 +104,4 @@ export async function withAssets(t: Test) {
       send({ method: 'DELETE', url: `/v1/assets/${encodeURIComponent(id)}`, headers }),
     list: (query = '', headers = {}) => send({ method: 'GET', url: `/v1/assets${query}`, headers }),
   }
-}
-
-type Told = { readonly name: string; readonly symbol: string; readonly decimals: number }
-
-async function deploy(url: string, { name, symbol, decimals }: Told): Promise<string> {
-  const file = new URL('../../src/contracts/artifacts/DemoToken.json', import.meta.url)
-  const { bytecode } = JSON.parse(await readFile(file, 'utf8')) as { bytecode: string }
-  const args = AbiCoder.defaultAbiCoder().encode(
-    ['string', 'string', 'uint8', 'address'],
-    [name, symbol, decimals, RICH],
-  )
-  const { contractAddress } = await sendMined(url, { from: RICH, data: bytecode + args.slice(2) })
-  return toChecksumAddress(contractAddress ?? '')
 }

@@ -28,8 +28,8 @@ export type Sandbox = {
   readonly clientOf: (apiKey?: string) => Client
   /** Runs the operator's command; returns what it prints as JSON. */
   readonly keys: (...args: readonly string[]) => Promise<Record<string, string>>
-  /** A client of a new tenant with every scope. */
-  readonly tenant: (name: string) => Promise<Client>
+  /** A client of a new tenant. @param scopes as the operator's command takes them; every scope but `recovery:export` if left out */
+  readonly tenant: (name: string, scopes?: string) => Promise<Client>
   /** A new hd wallet; with money from the faucet when `amount` is given. */
   readonly wallet: (client: Client, network: Network, funds?: Readonly<Record<string, string>>) => Promise<Wallet>
   /** Reads a transaction until it is as wanted. */
@@ -94,7 +94,10 @@ export async function startSandbox(t: Test): Promise<Sandbox> {
     client: clientOf(state.api_key),
     clientOf,
     keys,
-    tenant: async (name) => clientOf((await keys('issue', '--tenant', name, '--environment', 'mainnet')).api_key),
+    async tenant(name, scopes = '*') {
+      const issued = await keys('issue', '--tenant', name, '--environment', 'mainnet', '--scopes', scopes)
+      return clientOf(issued.api_key)
+    },
     wallet,
     until,
     holdBlocks(t) {
