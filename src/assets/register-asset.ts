@@ -5,10 +5,8 @@ import { describeToken } from '../chain/token-metadata.ts'
 import { tokenAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
+import type { Accept, Accepted, AppendPrepared } from '../event-log/accept.ts'
 import { change } from '../event-log/aggregate.ts'
-import { appendOnce } from '../event-log/append-once.ts'
-import { StreamConflict } from '../event-log/commit.ts'
-import type { FindReplay } from '../event-log/find-replay.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
@@ -19,7 +17,7 @@ const FIELD = 'contract_address'
 
 export type RegisterAssetPorts = {
   readonly log: EventLog
-  readonly findReplay: FindReplay
+  readonly accept: Accept
   readonly books: AssetBooks
   /** Reads contracts of strangers, apart from what the service itself lives by. */
   readonly rpcOf: (chainId: number) => RpcReader
@@ -44,18 +42,18 @@ export type RegisterAsset = (
 ) => Promise<Registration>
 
 export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
-  const { books, findReplay, findRemoved } = ports
+  const { accept, books, findRemoved } = ports
   return async (chain, contractAddress, { metadata }) => {
     const contract = parseAddress(contractAddress, FIELD)
-    const replayed = (await findReplay(metadata)) !== null
-    const known = (await books.open(metadata.tenantId, chain, { fresh: true })).byContract(contract)
-    if (known !== undefined) return { asset: known, isNew: false, removedAt: null, replayed }
-    if (replayed) return replayOf(await findRemoved(metadata.tenantId, chain, contract))
-    await record(ports, chain, contract, metadata)
-    const index = await books.open(metadata.tenantId, chain, { fresh: true })
-    const asset = index.byContract(contract)
-    if (asset === undefined) throw new Error('a registered asset is in the read model')
-    return { asset, isNew: true, removedAt: null, replayed: false }
+    const find = async () => (await books.open(metadata.tenantId, chain, { fresh: true })).byContract(contract)
+    const known = await find()
+    const register = (append: AppendPrepared) => record(ports, { chain, contract, metadata }, append)
+    const nothingNew = async (): Promise<Accepted<boolean>> => ({ id: contract, replayed: false, made: false })
+    const accepted = await accept(metadata, known === undefined ? register : nothingNew, { replayFirst: true })
+    const asset = known ?? (await find())
+    if (asset !== undefined)
+      return { asset, isNew: accepted.made === true, removedAt: null, replayed: accepted.replayed }
+    return replayOf(await findRemoved(metadata.tenantId, chain, contract))
   }
 }
 
@@ -65,12 +63,13 @@ function replayOf(removed: RemovedAsset | null): Registration {
   return { ...removed, isNew: false, replayed: true }
 }
 
+/** @returns `made` is false when another request has registered it meanwhile */
 async function record(
   { log, rpcOf }: RegisterAssetPorts,
-  chain: AssetChain,
-  contract: string,
-  metadata: Metadata,
-): Promise<void> {
+  place: { readonly chain: AssetChain; readonly contract: string; readonly metadata: Metadata },
+  append: AppendPrepared,
+): Promise<Accepted<boolean>> {
+  const { chain, contract, metadata } = place
   const { network, environment, chainId } = chain
   const described = await describeToken(rpcOf(chainId), contract)
   if ('flaw' in described) {
@@ -83,9 +82,6 @@ async function record(
   const loaded = await log.load(assetAggregate, assetStreamId(metadata.tenantId, assetId))
   const asset = { assetId, network, environment, chainId, contractAddress: contract, ...token, registeredAt: now }
   const registered = change(assetAggregate, loaded, { type: 'RegisterAsset', asset }, { metadata, now })
-  if (registered === null) return
-  await appendOnce(log, { changes: [registered] }, { resourceId: assetId, metadata }).catch((error) => {
-    // Two requests at the same instant: the other one registered it.
-    if (!(error instanceof StreamConflict)) throw error
-  })
+  if (registered === null) return { id: assetId, replayed: false, made: false }
+  return append({ id: assetId, commit: { changes: [registered] }, made: true })
 }

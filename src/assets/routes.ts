@@ -6,8 +6,8 @@ import { type ChainKey, type Environment, NETWORKS } from '../core/networks.ts'
 import { environmentOf } from '../http/caller.ts'
 import { named } from '../http/components.ts'
 import { success, successOf } from '../http/envelope.ts'
-import { markReplayed } from '../http/idempotency.ts'
 import { decodeCursor, type Page, pageOf, pageQuery, pageSchema } from '../http/paging.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import {
@@ -181,18 +181,18 @@ export function assetRoutes(ports: AssetRoutePorts): Routes {
           refusals: { 503: 'No node of the network is available.' },
         },
       },
-      async (request, reply) => {
+      (request, reply) => {
         const { network, contract_address } = request.body
         const chain = chainOf({ network, environment: environmentOf(request.caller, request.body.environment) })
-        const metadata = metadataOf(request)
-        const { asset, isNew, removedAt, replayed } = await registerAsset(chain, contract_address, { metadata })
-        if (replayed) markReplayed(reply)
-        const priced = (await listAssets(metadata.tenantId, [chain])).find(
-          (known) => known.asset.assetId === asset.assetId,
-        )
-        return reply
-          .code(isNew || replayed ? 201 : 200)
-          .send(success(toAnswer(priced ?? { asset, chain, ...NOT_LISTED }, removedAt)))
+        return replyAccepted(request, reply, {
+          accept: (metadata) => registerAsset(chain, contract_address, { metadata }),
+          async answer({ asset, isNew, removedAt, replayed }) {
+            const listed = await listAssets(request.caller.tenantId, [chain])
+            const priced = listed.find((known) => known.asset.assetId === asset.assetId)
+            const view = toAnswer(priced ?? { asset, chain, ...NOT_LISTED }, removedAt)
+            return { code: isNew || replayed ? 201 : 200, view }
+          },
+        })
       },
     )
 

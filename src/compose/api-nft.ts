@@ -29,7 +29,7 @@ import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeNftRoutes(
   kernel: Kernel,
-  { findReplay, findWallet }: ApiParts,
+  { accept, findWallet }: ApiParts,
   transactions: TransactionParts,
   { pinMetadata, metadataUri }: MetadataParts,
 ): Routes[] {
@@ -39,7 +39,7 @@ export function composeNftRoutes(
   const collections = createCollectionReads(pool)
   const issuerWallet = createIssuerWallet({
     pool,
-    requestWallet: createRequestWallet({ log, findReplay, newId, hasSigner: createHasSigner(pool), mpcTerms: null }),
+    requestWallet: createRequestWallet({ log, accept, newId, hasSigner: createHasSigner(pool), mpcTerms: null }),
     waitForWallet: createWaitForWallet({ pool, wakeUps }),
     chainIdOf: (key) => chains.get(key).settings.chainId,
     fund: config.sandbox ? createFundIssuer(kernel, transactions) : null,
@@ -66,10 +66,9 @@ export function composeNftRoutes(
     nodeOf: (chainId) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
   })
   return [
-    collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
+    collectionRoutes({ createCollection, reads: collections, untilMined }),
     mintRoutes({
       mintTokens,
-      findReplay,
       reads: mints,
       collections,
       untilMined,
@@ -78,10 +77,9 @@ export function composeNftRoutes(
       warnOfRecipients,
       ownersOf,
     }),
-    ...composeTokenRoutes(kernel, { ...ports, findReplay, collections, mints, ownersOf, pinMetadata, untilMined }),
+    ...composeTokenRoutes(kernel, { ...ports, log, collections, mints, ownersOf, pinMetadata, untilMined }),
     nftTransferRoutes({
       requestTransfer,
-      findReplay,
       reads: createNftTransferReads(pool),
       untilSigned: reads.untilSigned,
       untilMined,

@@ -1,6 +1,7 @@
 /** What several capabilities of the API share. */
 import { PrismaPg } from '@prisma/adapter-pg'
 import { createAssetBooks } from '../assets/asset-books.ts'
+import { createAccept } from '../event-log/accept.ts'
 import { createFindReplay } from '../event-log/find-replay.ts'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { createFindWallet } from '../wallets/find-wallet.ts'
@@ -9,10 +10,12 @@ import type { Kernel } from './kernel.ts'
 
 export type ApiParts = ReturnType<typeof apiParts>
 
-export function apiParts({ pool }: Kernel) {
+export function apiParts({ log, pool }: Kernel) {
   return {
     books: createAssetBooks(pool),
     findReplay: createFindReplay(pool),
+    /** Every request of a client that makes something is accepted by it. */
+    accept: createAccept({ log, pool }),
     findWallet: createFindWallet(createWalletFacts(pool)),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }

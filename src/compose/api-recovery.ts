@@ -6,14 +6,14 @@ import { recoveryRoutes } from '../recovery/routes.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
 
-export function composeRecoveryRoutes(kernel: Kernel, { findReplay, findWallet }: ApiParts): Routes {
+export function composeRecoveryRoutes(kernel: Kernel, { accept, findWallet }: ApiParts): Routes {
   const { config, log, logger, metrics, newId } = kernel
   return recoveryRoutes({
     findWallet,
-    findReplay,
     reads: createExportReads(kernel),
     requestExport: createRequestExport({
       log,
+      accept,
       newId,
       allowedRecipients: config.exportRecipients,
       onRequested(exportId, { tenantId, walletId, recipient }, { actor }) {

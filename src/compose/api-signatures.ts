@@ -9,11 +9,10 @@ import type { Kernel } from './kernel.ts'
 
 export function composeSignatureRoutes(
   { log, pool, wakeUps, newId }: Pick<Kernel, 'log' | 'pool' | 'wakeUps' | 'newId'>,
-  { findReplay, findWallet }: Pick<ApiParts, 'findReplay' | 'findWallet'>,
+  { accept, findWallet }: Pick<ApiParts, 'accept' | 'findWallet'>,
 ): Routes {
   return signatureRoutes({
-    requestSignature: createRequestSignature({ log, newId, findWallet }),
-    findReplay,
+    requestSignature: createRequestSignature({ log, accept, newId, findWallet }),
     findWallet,
     reads: createSignatureReads(pool),
     waitForSignature: createWaitForSignature({ pool, wakeUps }),

@@ -18,12 +18,12 @@ import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeTransactionRoutes(
   kernel: Kernel,
-  { findReplay }: ApiParts,
+  { accept }: ApiParts,
   { ports, reads, requestTransfer }: TransactionParts,
   { availableOf }: BalanceReads,
 ): Routes[] {
   const { config, pool, log, chainOf } = kernel
-  const changeTransaction = createChangeTransaction({ log, reads, findReplay, newId: kernel.newId })
+  const changeTransaction = createChangeTransaction({ log, accept, reads, newId: kernel.newId })
   const previewTransfer = createPreviewTransfer({
     ...ports,
     availableOf,
@@ -51,7 +51,6 @@ export function composeTransactionRoutes(
     transferRoutes({
       requestTransfer,
       previewTransfer,
-      findReplay,
       reads,
       signWaitMs: config.signWaitMs,
     }),

@@ -18,7 +18,7 @@ import { createWatchWallet } from '../wallets/watch-wallet.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
 
-export function composeWalletRoutes(kernel: Kernel, { books, findReplay, findWallet, prisma }: ApiParts): Routes[] {
+export function composeWalletRoutes(kernel: Kernel, { accept, books, findWallet, prisma }: ApiParts): Routes[] {
   const { config, log, pool, wakeUps, newId, chains, chainOf } = kernel
   const reads = createWalletReads(prisma)
   const describe = createDescribeAsset(books)
@@ -27,12 +27,12 @@ export function composeWalletRoutes(kernel: Kernel, { books, findReplay, findWal
       chainIdOf: (key) => chains.get(key).settings.chainId,
       requestWallet: createRequestWallet({
         log,
-        findReplay,
+        accept,
         newId,
         hasSigner: createHasSigner(pool),
         mpcTerms: config.mpc,
       }),
-      watchWallet: createWatchWallet({ log, pool, newId }),
+      watchWallet: createWatchWallet({ log, accept, pool, newId }),
       waitForWallet: createWaitForWallet({ pool, wakeUps }),
       reads,
     }),
@@ -49,7 +49,7 @@ export function composeWalletRoutes(kernel: Kernel, { books, findReplay, findWal
     }),
     shareRoutes({
       findWallet,
-      requestRefresh: createRequestRefresh({ log, findReplay, newId }),
+      requestRefresh: createRequestRefresh({ log, accept, newId }),
       reads: createSharesReads(pool),
       untilRefreshed: createUntilRefreshed(pool, wakeUps),
     }),

@@ -60,7 +60,7 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
   })
 }
 
-function composeAssetRoutes({ chains, chainOf, pool, log }: Kernel, { books, findReplay }: ApiParts): Routes {
+function composeAssetRoutes({ chains, chainOf, pool, log }: Kernel, { accept, books }: ApiParts): Routes {
   const findRemoved = createFindRemoved(pool)
   const rpcOf = (chainId: number) => chainOf(chainId).foreign
   return assetRoutes({
@@ -68,7 +68,7 @@ function composeAssetRoutes({ chains, chainOf, pool, log }: Kernel, { books, fin
       chains.all.map(({ settings }) => settings).filter((settings) => settings.environment === environment),
     chainOf: (key) => chains.get(key).settings,
     listAssets: createListAssets({ pool, books }),
-    registerAsset: createRegisterAsset({ log, findReplay, findRemoved, books, rpcOf }),
+    registerAsset: createRegisterAsset({ log, accept, findRemoved, books, rpcOf }),
     removeAsset: createRemoveAsset({ pool, log, books, findRemoved }),
   })
 }

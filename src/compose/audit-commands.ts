@@ -56,5 +56,5 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
 
 function composeRequestAnchor(kernel: Kernel): RequestAnchor {
   const { ports } = transactionParts(kernel, apiParts(kernel))
-  return createRequestAnchor({ ...ports, log: kernel.log, factsOf: createWalletFacts(kernel.pool) })
+  return createRequestAnchor({ ...ports, factsOf: createWalletFacts(kernel.pool) })
 }

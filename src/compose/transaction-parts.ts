@@ -29,12 +29,16 @@ export function transactionParts(kernel: Kernel, parts: ApiParts): TransactionPa
   }
 }
 
-function transferPorts({ config, pool, log, newId, chainOf }: Kernel, { books, findWallet }: ApiParts): TransferPorts {
+function transferPorts(
+  { config, pool, log, newId, chainOf }: Kernel,
+  { accept, books, findWallet }: ApiParts,
+): TransferPorts {
   const resolve = createResolveAsset(books)
   const requireReadable = createRequireReadable(pool)
   const findSender: FindSender = async (owner, walletId) => withAddress(await findWallet(owner, walletId))
   return {
     log,
+    accept,
     newId,
     findSender,
     async resolveAsset(asset, sender, tenantId) {

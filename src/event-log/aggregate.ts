@@ -153,6 +153,36 @@ export function change<State, Command, Evt extends Event>(
   }
 }
 
+/** An aggregate without events. */
+export function unopened<State>(
+  { initialState }: Pick<Aggregate<State, never, never>, 'initialState'>,
+  id: string,
+): Loaded<State> {
+  return { id, state: initialState, version: 0, hash: '' }
+}
+
+/** `change` of a command that is never fulfilled already: each has an event of its own. @throws what `change` throws */
+export function certainChange<State, Command extends { readonly type: string }, Evt extends Event>(
+  aggregate: Aggregate<State, Command, Evt>,
+  loaded: Loaded<State>,
+  command: Command,
+  context: { readonly metadata: Metadata; readonly now: string },
+): Change<State> {
+  const decided = change(aggregate, loaded, command, context)
+  if (decided === null) throw new Error(`${command.type} produced no event of ${aggregate.category}-${loaded.id}`)
+  return decided
+}
+
+/** The first change of a new stream. @throws what `change` throws */
+export function opened<State, Command extends { readonly type: string }, Evt extends Event>(
+  aggregate: Aggregate<State, Command, Evt>,
+  id: string,
+  command: Command,
+  context: { readonly metadata: Metadata; readonly now: string },
+): Change<State> {
+  return certainChange(aggregate, unopened(aggregate, id), command, context)
+}
+
 /** Reads stored data of any schema version as the newest one. Throws when the type or the version is not known. */
 export function upcast<Evt extends Event>(
   schemas: EventSchemas<Evt['type']>,

@@ -5,7 +5,6 @@
 import type { Pool } from 'pg'
 import { IdempotencyKeyReused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { Opened } from './append-once.ts'
 
 /**
  * The id of the resource that this request made before, or `null`.
@@ -27,15 +26,4 @@ export function createFindReplay(pool: Pool): FindReplay {
     if (row.fingerprint !== idempotency.fingerprint) throw new IdempotencyKeyReused()
     return row.resource_id
   }
-}
-
-/**
- * What to answer where a request was refused: what its key made before.
- *
- * @throws the refusal, when its key made nothing; IdempotencyKeyReused
- */
-export async function replayInsteadOf(refusal: unknown, findReplay: FindReplay, metadata: Metadata): Promise<Opened> {
-  const id = await findReplay(metadata)
-  if (id === null) throw refusal
-  return { id, replayed: true }
 }

@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import type { Clock } from '../core/ids.ts'
 import { toInstant } from '../core/ids.ts'
 import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
-import { type Aggregate, type Change, change, type EventSchemas, type Loaded, upcast } from './aggregate.ts'
+import { type Aggregate, type Change, change, type EventSchemas, type Loaded, unopened, upcast } from './aggregate.ts'
 import { BrokenChain, createChainCheck } from './chain-check.ts'
 import { type Commit, type Guards, StreamConflict } from './commit.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
@@ -90,7 +90,7 @@ export function createEventLog(settings: {
       ids.map((id) => {
         const streamId = `${aggregate.category}-${id}`
         const known = recent.of(streamId) as Loaded<typeof aggregate.initialState> | undefined
-        return [streamId, { ...(known ?? { id, state: aggregate.initialState, version: 0, hash: '' }) }]
+        return [streamId, { ...(known ?? unopened(aggregate, id)) }]
       }),
     )
     const { rows } = await pool.query<LoadedRow>({
@@ -119,7 +119,7 @@ export function createEventLog(settings: {
 
   const load: EventLog['load'] = async (aggregate, id) => {
     const [loaded] = await loadMany(aggregate, [id])
-    return loaded ?? { id, state: aggregate.initialState, version: 0, hash: '' }
+    return loaded ?? unopened(aggregate, id)
   }
 
   const execute: EventLog['execute'] = async (aggregate, id, command, { metadata, guards }) => {

@@ -7,7 +7,7 @@ import { NotFound } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { Network } from '../core/networks.ts'
 import { SANDBOX_TENANT } from '../core/tenants.ts'
-import { createFindReplay } from '../event-log/find-replay.ts'
+import { createAccept } from '../event-log/accept.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { createRequestWallet } from '../wallets/request-wallet.ts'
@@ -54,7 +54,7 @@ export async function ensureFaucetWallet(
   const request = createRequestWallet({
     log,
     newId,
-    findReplay: createFindReplay(pool),
+    accept: createAccept({ log, pool }),
     hasSigner: createHasSigner(pool),
     mpcTerms: null,
   })

@@ -6,10 +6,9 @@ import { Unavailable } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { NATIVE_SYMBOL } from '../core/networks.ts'
 import { named } from '../http/components.ts'
-import { success, successOf } from '../http/envelope.ts'
-import { markReplayed } from '../http/idempotency.ts'
+import { successOf } from '../http/envelope.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { metadataOf } from '../http/request-metadata.ts'
 import { addressSchema, amountSchema, closedObject, idSchema, networkSchema } from '../http/schemas.ts'
 import type { TransactionReads } from '../transactions/read-transactions.ts'
 import type { RequestTransfer } from '../transactions/request-transfer.ts'
@@ -17,6 +16,8 @@ import { FAUCET_TENANT, findFaucetWallet } from './faucet-wallet.ts'
 
 const MINED_WAIT_MS = 15_000
 const DEFAULT_AMOUNT = '10'
+/** What a payment leaves to the defaults. */
+const PLAIN = { gasPriority: 'medium', referenceId: null, memo: null, validUntil: null } as const
 
 const faucet = {
   tags: ['Sandbox'],
@@ -72,40 +73,24 @@ export function faucetRoutes({ pool, requestTransfer, reads }: FaucetPorts): Rou
     app.post(
       '/v1/sandbox/faucet',
       { schema: faucet, config: { scope: 'transactions:write', idempotent: true, quotas: [] } },
-      async (request, reply) => {
+      (request, reply) => {
         const { address, network, asset = NATIVE_SYMBOL[network], amount = DEFAULT_AMOUNT } = request.body
-        const { walletId } = await findFaucetWallet(pool, network)
-        const transfer = {
-          walletId,
-          to: parseRecipient(address, 'address'),
-          amount,
-          asset,
-          gasPriority: 'medium' as const,
-          referenceId: null,
-          memo: null,
-          validUntil: null,
-        }
-        const { transactionId, view } = await requestTransfer(transfer, faucetMetadata(metadataOf(request)), 'mainnet')
-        if (view === null) markReplayed(reply)
-        await reads.untilMined(transactionId, MINED_WAIT_MS)
-        const paid = await reads.readById(FAUCET_TENANT, transactionId)
-        const { hash, state } = paid
-        if (hash === null || !['mined', 'confirmed'].includes(state)) {
-          throw new Unavailable(
-            'faucet_slow',
-            `The payment ${transactionId} is not in a block yet. It continues: check the balance later.`,
-          )
-        }
-        return reply.code(201).send(
-          success({
-            transaction_id: transactionId,
-            hash,
-            address: paid.to,
-            network,
-            asset: paid.asset,
-            amount: paid.amount,
-          }),
-        )
+        const wanted = { to: parseRecipient(address, 'address'), amount, asset }
+        return replyAccepted(request, reply, {
+          async accept(metadata) {
+            const { walletId } = await findFaucetWallet(pool, network)
+            return requestTransfer({ ...PLAIN, ...wanted, walletId }, faucetMetadata(metadata), 'mainnet')
+          },
+          async answer({ id }) {
+            await reads.untilMined(id, MINED_WAIT_MS)
+            const { hash, state, to, asset, amount } = await reads.readById(FAUCET_TENANT, id)
+            if (hash === null || !['mined', 'confirmed'].includes(state)) {
+              const rule = `The payment ${id} is not in a block yet. It continues: check the balance later.`
+              throw new Unavailable('faucet_slow', rule)
+            }
+            return { code: 201, view: { transaction_id: id, hash, address: to, network, asset, amount } }
+          },
+        })
       },
     )
   }

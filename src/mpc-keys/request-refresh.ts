@@ -1,16 +1,16 @@
 /** Accepts that the shares of a wallet's key are to be made anew. A signer process has it done; the address stays. */
 import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { Opened } from '../event-log/append-once.ts'
-import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { certainChange } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import { keyIdOf } from './key-of-wallet.ts'
 import { mpcKeyAggregate } from './projection.ts'
 
 export type RequestRefreshPorts = {
-  readonly log: EventLog
-  readonly findReplay: FindReplay
+  readonly log: Pick<EventLog, 'load' | 'now'>
+  readonly accept: Accept
   readonly newId: NewId
 }
 
@@ -24,22 +24,19 @@ export type RequestRefresh = (
   wallet: WalletFacts,
   lostBy: number | null,
   context: { readonly metadata: Metadata },
-) => Promise<Opened>
+) => Promise<Accepted>
 
-export function createRequestRefresh({ log, findReplay, newId }: RequestRefreshPorts): RequestRefresh {
+export function createRequestRefresh({ log, accept, newId }: RequestRefreshPorts): RequestRefresh {
   return async (wallet, lostBy, { metadata }) => {
     const keyId = keyIdOf(wallet)
-    const before = await findReplay(metadata)
-    if (before !== null) return { id: before, replayed: true }
-    const refreshId = newId('refresh')
-    const { tenantId, idempotency } = metadata
-    const guards = idempotency ? { idempotency: { tenantId, ...idempotency, resourceId: refreshId } } : {}
     const reason = lostBy === null ? 'requested' : 'recovery'
-    const command = { type: 'RequestRefresh', refreshId, reason, party: lostBy, now: log.now() } as const
-    return log.execute(mpcKeyAggregate, keyId, command, { metadata, guards }).then(
-      () => ({ id: refreshId, replayed: false }),
-      // Of two requests with one key at the same instant, the second finds a refresh under way: its own.
-      (refusal) => replayInsteadOf(refusal, findReplay, metadata),
-    )
+    return accept(metadata, async (append) => {
+      const loaded = await log.load(mpcKeyAggregate, keyId)
+      const refreshId = newId('refresh')
+      const now = log.now()
+      const command = { type: 'RequestRefresh', refreshId, reason, party: lostBy, now } as const
+      const changes = [certainChange(mpcKeyAggregate, loaded, command, { metadata, now })]
+      return append({ id: refreshId, commit: { changes }, made: null })
+    })
   }
 }

@@ -1,10 +1,8 @@
 /** Reads, refreshes and recovers the key shares of mpc wallets: parse, call, reply. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { success, successOf } from '../http/envelope.ts'
-import { markReplayed } from '../http/idempotency.ts'
-import { applyPreference, preferenceOf } from '../http/prefer.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { metadataOf } from '../http/request-metadata.ts'
 import type { FindWallet } from '../wallets/find-wallet.ts'
 import { walletParams } from '../wallets/schemas.ts'
 import { keyIdOf } from './key-of-wallet.ts'
@@ -110,12 +108,13 @@ async function begin(
   { walletId, lostBy }: { readonly walletId: string; readonly lostBy: number | null },
 ) {
   const wallet = await findWallet(request.caller, walletId)
-  const { id, replayed } = await requestRefresh(wallet, lostBy, { metadata: metadataOf(request) })
-  if (replayed) markReplayed(reply)
-  const preference = preferenceOf(request)
-  applyPreference(reply, preference)
-  const waitMs = preference.waitMs ?? DEFAULT_REFRESH_WAIT_MS
-  if (waitMs > 0) await untilRefreshed(id, waitMs)
-  const view = await reads.readRefresh(id)
-  return reply.code(view.status === 'pending' ? 202 : 200).send(success(view))
+  return replyAccepted(request, reply, {
+    accept: (metadata) => requestRefresh(wallet, lostBy, { metadata }),
+    async answer({ id }, waitMs) {
+      const limitMs = waitMs ?? DEFAULT_REFRESH_WAIT_MS
+      if (limitMs > 0) await untilRefreshed(id, limitMs)
+      const view = await reads.readRefresh(id)
+      return { code: view.status === 'pending' ? 202 : 200, view }
+    },
+  })
 }

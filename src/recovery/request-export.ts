@@ -5,10 +5,10 @@
 import { Conflict, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
-import { change } from '../event-log/aggregate.ts'
-import { appendOnce, type Opened } from '../event-log/append-once.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { opened } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/commit.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { withAddress } from '../wallets/find-wallet.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import { requireRecipient } from './age.ts'
@@ -17,7 +17,8 @@ import type { WalletExportRequested } from './events.ts'
 import { exportAggregate } from './projection.ts'
 
 export type RequestExportPorts = {
-  readonly log: EventLog
+  readonly log: Pick<EventLog, 'now'>
+  readonly accept: Accept
   readonly newId: NewId
   /** The recipients that the settings name: exports are off when there are none; `null` for any. */
   readonly allowedRecipients: readonly string[] | null
@@ -33,31 +34,31 @@ export type RequestExport = (
   wallet: WalletFacts,
   recipient: string,
   context: { readonly metadata: Metadata },
-) => Promise<Opened>
+) => Promise<Accepted>
 
 export function createRequestExport(ports: RequestExportPorts): RequestExport {
-  const { log, newId, allowedRecipients, onRequested } = ports
+  const { log, accept, newId, allowedRecipients, onRequested } = ports
   return async (wallet, recipient, { metadata }) => {
-    requireHd(wallet)
-    if (allowedRecipients?.length === 0) throw notConfigured()
-    await requireRecipient(recipient, 'recipient')
-    if (!isAllowed(recipient, allowedRecipients)) throw notAllowed()
-    const { walletId, tenantId, environment } = withAddress(wallet)
-    const exportId = newId('export')
-    const now = log.now()
-    const request = { tenantId, walletId, environment, recipient, requestedAt: now }
-    const unknown = { id: exportId, state: exportAggregate.initialState, version: 0, hash: '' }
-    const requested = change(exportAggregate, unknown, { type: 'RequestExport', request }, { metadata, now })
-    const commit = {
-      changes: decided([requested]),
-      guards: { wallet: { walletId, require: 'active' as const } },
-    }
-    const opened = await appendOnce(log, commit, { resourceId: exportId, metadata }).catch((error) => {
-      throw error instanceof WalletGuardRefused ? archived() : error
+    const accepted = await accept(metadata, async (append) => {
+      requireHd(wallet)
+      if (allowedRecipients?.length === 0) throw notConfigured()
+      await requireRecipient(recipient, 'recipient')
+      if (!isAllowed(recipient, allowedRecipients)) throw notAllowed()
+      const { walletId, tenantId, environment } = withAddress(wallet)
+      const id = newId('export')
+      const now = log.now()
+      const request = { tenantId, walletId, environment, recipient, requestedAt: now }
+      const changes = [opened(exportAggregate, id, { type: 'RequestExport', request }, { metadata, now })]
+      const guards = { wallet: { walletId, require: 'active' } } as const
+      return append({ id, commit: { changes, guards }, explain, made: request })
     })
-    if (!opened.replayed) onRequested(exportId, request, metadata)
-    return opened
+    if (!accepted.replayed) onRequested(accepted.id, accepted.made, metadata)
+    return accepted
   }
+}
+
+function explain(refusal: unknown): unknown {
+  return refusal instanceof WalletGuardRefused ? archived() : refusal
 }
 
 function requireHd({ type }: WalletFacts): void {

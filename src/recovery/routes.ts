@@ -1,11 +1,8 @@
 /** Exports the key of a wallet: parse, call, reply. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
+import type { FastifyRequest } from 'fastify'
 import { success, successOf } from '../http/envelope.ts'
-import { markReplayed } from '../http/idempotency.ts'
-import { applyPreference, preferenceOf } from '../http/prefer.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { metadataOf } from '../http/request-metadata.ts'
 import type { FindWallet, WalletOwner } from '../wallets/find-wallet.ts'
 import type { ExportReads } from './read-exports.ts'
 import type { RequestExport } from './request-export.ts'
@@ -13,7 +10,6 @@ import { exportBody, exportDetailParams, exportParams, exportSchema } from './sc
 
 export type RecoveryRoutePorts = {
   readonly findWallet: FindWallet
-  readonly findReplay: FindReplay
   readonly requestExport: RequestExport
   readonly reads: ExportReads
 }
@@ -52,7 +48,7 @@ const detail = {
 const gone = { 410: 'The file was deleted an hour after it was created: request a new export.' }
 
 export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
-  const { findWallet, findReplay, requestExport, reads } = ports
+  const { findWallet, requestExport, reads } = ports
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/export',
@@ -71,15 +67,17 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
         },
       },
       async (request, reply) => {
-        const metadata = metadataOf(request)
-        const wallet = await findWallet(ownerOf(request), request.params.wallet_id)
-        const opened = await requestExport(wallet, request.body.recipient, { metadata }).catch((error) =>
-          replayInsteadOf(error, findReplay, metadata),
-        )
-        if (opened.replayed) markReplayed(reply)
-        await wait(ports, opened.id, request, reply)
-        const view = await reads.read(ownerOf(request), wallet.walletId, opened.id)
-        return reply.code(view.status === 'exported' ? 201 : 202).send(success(view))
+        const owner = ownerOf(request)
+        const wallet = await findWallet(owner, request.params.wallet_id)
+        return replyAccepted(request, reply, {
+          accept: (metadata) => requestExport(wallet, request.body.recipient, { metadata }),
+          async answer({ id }, waitMs) {
+            const limitMs = waitMs ?? EXPORT_WAIT_MS
+            if (limitMs > 0) await reads.untilEnded(id, limitMs)
+            const view = await reads.read(owner, wallet.walletId, id)
+            return { code: view.status === 'exported' ? 201 : 202, view }
+          },
+        })
       },
     )
 
@@ -93,18 +91,6 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
       },
     )
   }
-}
-
-async function wait(
-  { reads }: RecoveryRoutePorts,
-  exportId: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const preference = preferenceOf(request)
-  applyPreference(reply, preference)
-  const waitMs = preference.waitMs ?? EXPORT_WAIT_MS
-  if (waitMs > 0) await reads.untilEnded(exportId, waitMs)
 }
 
 function ownerOf({ caller }: FastifyRequest): WalletOwner {

@@ -6,8 +6,8 @@ import { Conflict, ValidationFailed } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import { change } from '../event-log/aggregate.ts'
-import { appendOnce, type Opened } from '../event-log/append-once.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { opened } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { eip191Digest } from '../keys/eip191.ts'
@@ -29,7 +29,8 @@ export type SignatureRequest = {
 }
 
 export type RequestSignaturePorts = {
-  readonly log: EventLog
+  readonly log: Pick<EventLog, 'now'>
+  readonly accept: Accept
   readonly newId: NewId
   readonly findWallet: FindWallet
 }
@@ -38,30 +39,32 @@ export type RequestSignaturePorts = {
  * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and what is wrong with the message or the typed data),
  *   Conflict `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused
  */
-export type RequestSignature = (request: SignatureRequest, metadata: Metadata) => Promise<Opened>
+export type RequestSignature = (request: SignatureRequest, metadata: Metadata) => Promise<Accepted>
 
-export function createRequestSignature({ log, newId, findWallet }: RequestSignaturePorts): RequestSignature {
-  return async ({ environment, walletId, wanted }, metadata) => {
-    const { tenantId } = metadata
-    const found = await findWallet({ tenantId, environment }, walletId)
-    if (found.type === 'watch') {
-      const rule = 'A watch wallet has no key here: sign with an hd or mpc wallet.'
-      throw ValidationFailed.field('wallet_id', 'watch_only', rule)
-    }
-    const { network, chainId, address } = withAddress(found)
-    const now = log.now()
-    const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
-    const requested = readWanted(wanted, place)
-    const signatureId = newId('signature')
-    const unknown = { id: signatureId, state: signatureAggregate.initialState, version: 0, hash: '' }
-    const opened = change(signatureAggregate, unknown, { type: 'RequestSignature', requested }, { metadata, now })
-    if (opened === null) throw new Error('a new wish always decides something')
-    const guards = { wallet: { walletId, require: 'active' } } as const
-    return appendOnce(log, { changes: [opened], guards }, { resourceId: signatureId, metadata }).catch((error) => {
-      if (!(error instanceof WalletGuardRefused)) throw error
-      throw new Conflict('wallet_archived', 'The wallet is archived: restore it to sign with it.')
+export function createRequestSignature(ports: RequestSignaturePorts): RequestSignature {
+  const { log, accept, newId, findWallet } = ports
+  return ({ environment, walletId, wanted }, metadata) =>
+    accept(metadata, async (append) => {
+      const { tenantId } = metadata
+      const found = await findWallet({ tenantId, environment }, walletId)
+      if (found.type === 'watch') {
+        const rule = 'A watch wallet has no key here: sign with an hd or mpc wallet.'
+        throw ValidationFailed.field('wallet_id', 'watch_only', rule)
+      }
+      const { network, chainId, address } = withAddress(found)
+      const now = log.now()
+      const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
+      const command = { type: 'RequestSignature', requested: readWanted(wanted, place) } as const
+      const id = newId('signature')
+      const changes = [opened(signatureAggregate, id, command, { metadata, now })]
+      const guards = { wallet: { walletId, require: 'active' } } as const
+      return append({ id, commit: { changes, guards }, explain, made: null })
     })
-  }
+}
+
+function explain(refusal: unknown): unknown {
+  if (!(refusal instanceof WalletGuardRefused)) return refusal
+  return new Conflict('wallet_archived', 'The wallet is archived: restore it to sign with it.')
 }
 
 type Place = Omit<SignatureRequested['data'], 'digest' | 'message' | 'typedData'>

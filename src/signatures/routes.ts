@@ -1,13 +1,10 @@
 /** Signs messages and typed data, and reads signatures: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
 import { SIGNED_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
-import { markReplayed } from '../http/idempotency.ts'
-import { applyPreference, preferenceOf } from '../http/prefer.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { metadataOf } from '../http/request-metadata.ts'
 import type { FindWallet } from '../wallets/find-wallet.ts'
 import type { SignatureReads } from './read-signatures.ts'
 import type { RequestSignature, Wanted } from './request-signature.ts'
@@ -16,7 +13,6 @@ import { DEFAULT_SIGNATURE_WAIT_MS, type WaitForSignature } from './wait-for-sig
 
 export type SignatureRoutePorts = {
   readonly requestSignature: RequestSignature
-  readonly findReplay: FindReplay
   readonly findWallet: FindWallet
   readonly reads: SignatureReads
   readonly waitForSignature: WaitForSignature
@@ -100,23 +96,21 @@ function toTypedData({ domain, types, message, ...named }: Static<typeof typedDa
   return { type: 'typed_data', sent: { domain, types, message, primaryTypes: named } }
 }
 
-async function sign(
-  { requestSignature, findReplay, reads, waitForSignature }: SignatureRoutePorts,
+function sign(
+  { requestSignature, reads, waitForSignature }: SignatureRoutePorts,
   request: FastifyRequest,
   reply: FastifyReply,
   walletId: string,
   wanted: Wanted,
 ) {
-  const metadata = metadataOf(request)
   const { tenantId, environment } = request.caller
-  const { id, replayed } = await requestSignature({ environment, walletId, wanted }, metadata).catch((error) =>
-    replayInsteadOf(error, findReplay, metadata),
-  )
-  if (replayed) markReplayed(reply)
-  const preference = preferenceOf(request)
-  applyPreference(reply, preference)
-  const waitMs = preference.waitMs ?? DEFAULT_SIGNATURE_WAIT_MS
-  if (waitMs > 0) await waitForSignature(id, waitMs)
-  const view = await reads.read(tenantId, walletId, id)
-  return reply.code(view.status === 'signed' ? 201 : 202).send(success(view))
+  return replyAccepted(request, reply, {
+    accept: (metadata) => requestSignature({ environment, walletId, wanted }, metadata),
+    async answer({ id }, waitMs) {
+      const limitMs = waitMs ?? DEFAULT_SIGNATURE_WAIT_MS
+      if (limitMs > 0) await waitForSignature(id, limitMs)
+      const view = await reads.read(tenantId, walletId, id)
+      return { code: view.status === 'signed' ? 201 : 202, view }
+    },
+  })
 }

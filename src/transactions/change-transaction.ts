@@ -1,10 +1,9 @@
 /** What an owner may still ask of a transaction on its way: to cancel it, or to pay more for it. The lane does the rest. */
-import { IdempotencyKeyReused } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import { IdempotentReplay } from '../event-log/commit.ts'
-import type { FindReplay } from '../event-log/find-replay.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { change } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { GasPriority } from './events.ts'
@@ -35,7 +34,7 @@ export type ChangeTransaction = {
   readonly speedUp: (target: Target, gasPriority: GasPriority) => Promise<Changed>
 }
 
-type Target = {
+export type Target = {
   readonly environment: Environment
   readonly walletId: string
   readonly transactionId: string
@@ -43,9 +42,9 @@ type Target = {
 }
 
 export type ChangeTransactionPorts = {
-  readonly log: EventLog
+  readonly log: Pick<EventLog, 'load' | 'now'>
+  readonly accept: Accept
   readonly reads: TransactionReads
-  readonly findReplay: FindReplay
   readonly newId: NewId
 }
 
@@ -56,7 +55,7 @@ export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTr
     const { environment, walletId, transactionId, metadata } = target
     const owner = { tenantId: metadata.tenantId, environment }
     await reads.read(owner, walletId, transactionId)
-    const replayed = await executeOnce(ports, transactionId, command, metadata)
+    const { replayed } = await askOnce(ports, transactionId, command, metadata)
     return { view: await reads.read(owner, walletId, transactionId), replayed }
   }
 
@@ -66,26 +65,26 @@ export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTr
   }
 }
 
-/** True when the key of the request was used before: a second speed-up would pay more a second time. */
-async function executeOnce(
-  { log, findReplay, newId }: ChangeTransactionPorts,
+/** A key that was used before asks for nothing: a second speed-up would pay more a second time. */
+function askOnce(
+  { log, accept, newId }: ChangeTransactionPorts,
   transactionId: string,
   command: TransactionCommand,
   metadata: Metadata,
-): Promise<boolean> {
-  if ((await findReplay(metadata)) !== null) return true
-  const { tenantId, idempotency } = metadata
-  // What the key names is the asking, not the transaction: two that ask at the same instant must not both be the first.
-  const asking = idempotency && { ...idempotency, resourceId: newId('request') }
-  const guards = asking ? { idempotency: { tenantId, ...asking } } : {}
-  // In the event too: nothing else tells it when the table of keys is made again.
-  const recorded = asking ? { ...metadata, idempotency: asking } : metadata
-  try {
-    await log.execute(transactionAggregate, transactionId, command, { metadata: recorded, guards })
-    return false
-  } catch (error) {
-    if (!(error instanceof IdempotentReplay)) throw error
-    if (error.fingerprint !== idempotency?.fingerprint) throw new IdempotencyKeyReused()
-    return true
-  }
+): Promise<Accepted> {
+  return accept(
+    metadata,
+    async (append) => {
+      const { idempotency } = metadata
+      // The key names the request, not the transaction: of two at the same instant only one is the first.
+      const id = newId('request')
+      // The event holds the id too: the table of keys is made again from events.
+      const recorded = idempotency ? { ...metadata, idempotency: { ...idempotency, resourceId: id } } : metadata
+      const loaded = await log.load(transactionAggregate, transactionId)
+      const changed = change(transactionAggregate, loaded, command, { metadata: recorded, now: log.now() })
+      if (changed === null) return { id, replayed: false, made: null }
+      return append({ id, commit: { changes: [changed] }, made: null })
+    },
+    { replayFirst: true },
+  )
 }

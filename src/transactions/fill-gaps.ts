@@ -6,9 +6,9 @@
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import type { NewId } from '../core/ids.ts'
-import { change } from '../event-log/aggregate.ts'
+import { opened } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { PLAIN_TRANSFER_GAS } from './build-call.ts'
 import type { Intent, RecordedQuote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
@@ -54,14 +54,14 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
     const intent = fillerOf(state.intent, recordedQuote(quote, 'high'), log.now())
     const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
     const changes = unfilled.map(() =>
-      change(
+      opened(
         transactionAggregate,
-        { id: ports.newId('transaction'), state: transactionAggregate.initialState, version: 0, hash: '' },
+        ports.newId('transaction'),
         { type: 'RequestTransaction', opening: 'NonceFillRequested', intent },
         { metadata, now: log.now() },
       ),
     )
-    await log.append({ changes: decided(changes), guards: { fence: lease } })
+    await log.append({ changes, guards: { fence: lease } })
     ports.onFilled(lane, unfilled)
     return gaps.length
   }

@@ -9,7 +9,7 @@ import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Environment, Network } from '../core/networks.ts'
-import { type Change, change } from '../event-log/aggregate.ts'
+import { type Change, opened } from '../event-log/aggregate.ts'
 import { type Guards, HoldRefused, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Intent, Opening } from './events.ts'
@@ -113,13 +113,10 @@ export function openTransaction(
   metadata: Metadata,
 ): PreparedTransaction {
   const transactionId = newId('transaction')
-  const unknown = { id: transactionId, state: transactionAggregate.initialState, version: 0, hash: '' }
   const command = { type: 'RequestTransaction', opening, intent } as const
-  const requested = change(transactionAggregate, unknown, command, { metadata, now: intent.requestedAt })
-  if (requested === null) throw new Error('a new request always decides something')
   return {
     transactionId,
-    change: requested,
+    change: opened(transactionAggregate, transactionId, command, { metadata, now: intent.requestedAt }),
     guards: { wallet: { walletId: intent.walletId, require: 'active' } },
     explain: (error) => explain(error, intent),
   }

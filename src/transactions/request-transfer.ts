@@ -9,8 +9,7 @@ import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { parseAmount } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
-import { appendOnce } from '../event-log/append-once.ts'
-import type { EventLog } from '../event-log/log.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
 import { PLAIN_TRANSFER_GAS } from './build-call.ts'
 import type { GasPriority, Intent } from './events.ts'
 import {
@@ -47,37 +46,32 @@ export type TransferRequest = {
 }
 
 export type TransferPorts = PreparePorts & {
-  readonly log: EventLog
+  readonly accept: Accept
   /** @throws ValidationFailed when the chain has no such asset; Conflict `token_unreadable` while its balance cannot be read */
   readonly resolveAsset: (asset: string, sender: Sender, tenantId: string) => Promise<Asset>
   /** Whether code runs when the address is paid. @throws Unavailable */
   readonly hasCode: (chainId: number, address: string) => Promise<boolean>
 }
 
-/** What was accepted now, or the id of what an earlier request with the same idempotency key made. */
-export type AcceptedTransfer = { readonly transactionId: string; readonly view: TransactionView | null }
-
 export type RequestTransfer = (
   request: TransferRequest,
   metadata: Metadata,
   environment: Environment,
-) => Promise<AcceptedTransfer>
+) => Promise<Accepted<TransactionView>>
 
 /**
  * @throws NotFound, ValidationFailed (bad address, amount or asset, `watch_only`, `expired`), Conflict `wallet_archived` or
  *   `token_unreadable`, InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
 export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
-  const { log, newId } = ports
-  return async (request, metadata, environment) => {
-    const intent = await prepareIntent(ports, request, { tenantId: metadata.tenantId, environment })
-    const { transactionId, change, guards, explain } = openTransaction(newId, 'TransferRequested', intent, metadata)
-    const commit = { changes: [change], guards }
-    const opened = await appendOnce(log, commit, { resourceId: transactionId, metadata }).catch((error) => {
-      throw explain(error)
+  const { accept, newId } = ports
+  return (request, metadata, environment) =>
+    accept(metadata, async (append) => {
+      const intent = await prepareIntent(ports, request, { tenantId: metadata.tenantId, environment })
+      const opening = openTransaction(newId, 'TransferRequested', intent, metadata)
+      const { transactionId: id, change, guards, explain } = opening
+      return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
     })
-    return { transactionId: opened.id, view: opened.replayed ? null : viewOf(change) }
-  }
 }
 
 /** Everything about a transfer that can be decided before it is recorded. */

@@ -1,12 +1,13 @@
 /** Reads, cancels and speeds up transactions: parse, call, reply. */
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Metadata } from '../core/messages.ts'
 import { success, successOf } from '../http/envelope.ts'
-import { markReplayed } from '../http/idempotency.ts'
 import { decodeCursor, pageOf, pageQuery, pageThatEnds } from '../http/paging.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { metadataOf } from '../http/request-metadata.ts'
 import { closedObject, instant } from '../http/schemas.ts'
-import type { ChangeTransaction } from './change-transaction.ts'
+import type { ChangeTransaction, Target } from './change-transaction.ts'
 import type { FindSender } from './prepare-transaction.ts'
 import type { TransactionReads } from './read-transactions.ts'
 import type { TransactionReadsAt } from './read-transactions-at.ts'
@@ -129,14 +130,11 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
         schema: cancel,
         config: { scope: 'transactions:write', idempotent: true, quotas: [], refusals },
       },
-      async (request, reply) => {
-        const { wallet_id: walletId, transaction_id: transactionId } = request.params
-        const { environment } = request.caller
-        const target = { environment, walletId, transactionId, metadata: metadataOf(request) }
-        const { view, replayed } = await changeTransaction.cancel(target)
-        if (replayed) markReplayed(reply)
-        return reply.code(202).send(success(view))
-      },
+      (request, reply) =>
+        replyAccepted(request, reply, {
+          accept: (metadata) => changeTransaction.cancel(targetOf(request, request.params, metadata)),
+          answer: async ({ view }) => ({ code: 202, view }),
+        }),
     )
 
     app.post(
@@ -145,14 +143,20 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
         schema: speedUp,
         config: { scope: 'transactions:write', idempotent: true, quotas: [], refusals },
       },
-      async (request, reply) => {
-        const { wallet_id: walletId, transaction_id: transactionId } = request.params
-        const { environment } = request.caller
-        const target = { environment, walletId, transactionId, metadata: metadataOf(request) }
-        const { view, replayed } = await changeTransaction.speedUp(target, request.body.gas_priority ?? 'high')
-        if (replayed) markReplayed(reply)
-        return reply.code(202).send(success(view))
-      },
+      (request, reply) =>
+        replyAccepted(request, reply, {
+          accept: (metadata) =>
+            changeTransaction.speedUp(targetOf(request, request.params, metadata), request.body.gas_priority ?? 'high'),
+          answer: async ({ view }) => ({ code: 202, view }),
+        }),
     )
   }
+}
+
+function targetOf(
+  { caller }: FastifyRequest,
+  { wallet_id: walletId, transaction_id: transactionId }: Static<typeof transactionParams>,
+  metadata: Metadata,
+): Target {
+  return { environment: caller.environment, walletId, transactionId, metadata }
 }

@@ -2,22 +2,18 @@
 
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
 import { success, successOf } from '../http/envelope.ts'
-import { markReplayed } from '../http/idempotency.ts'
-import { applyPreference, preferenceOf } from '../http/prefer.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { metadataOf } from '../http/request-metadata.ts'
 import type { PreviewTransfer } from './preview-transfer.ts'
 import type { TransactionReads } from './read-transactions.ts'
-import type { AcceptedTransfer, RequestTransfer, TransferRequest } from './request-transfer.ts'
+import type { RequestTransfer, TransferRequest } from './request-transfer.ts'
 import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
 import type { TransactionView } from './view.ts'
 
 export type TransferRoutePorts = {
   readonly requestTransfer: RequestTransfer
   readonly previewTransfer: PreviewTransfer
-  readonly findReplay: FindReplay
   readonly reads: TransactionReads
   /** How long an answer waits for the hash when the caller does not say. */
   readonly signWaitMs: number
@@ -48,7 +44,7 @@ const preview = {
 }
 
 export function transferRoutes(ports: TransferRoutePorts): Routes {
-  const { requestTransfer, previewTransfer, findReplay, reads, signWaitMs } = ports
+  const { requestTransfer, previewTransfer, reads, signWaitMs } = ports
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/transfer',
@@ -65,30 +61,19 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
           },
         },
       },
-      async (request, reply) => {
-        const metadata = metadataOf(request)
-        const accepted = await requestTransfer(
-          toTransfer(request.params.wallet_id, request.body),
-          metadata,
-          request.caller.environment,
-        ).catch(async (error): Promise<AcceptedTransfer> => {
-          const { id } = await replayInsteadOf(error, findReplay, metadata)
-          return { transactionId: id, view: null }
+      (request, reply) => {
+        const { tenantId, environment } = request.caller
+        return replyAccepted(request, reply, {
+          accept: (metadata) =>
+            requestTransfer(toTransfer(request.params.wallet_id, request.body), metadata, environment),
+          async answer({ id, made }, waitMs) {
+            const view = made ?? (await reads.readById(tenantId, id))
+            const limitMs = waitMs ?? signWaitMs
+            const waits = view.state === 'requested' && limitMs > 0
+            const signed = waits && (await reads.untilSigned(id, limitMs)) !== null
+            return { code: 202, view: toAccepted(signed ? await reads.readById(tenantId, id) : view) }
+          },
         })
-        if (accepted.view === null) markReplayed(reply)
-        const view = accepted.view ?? (await reads.readById(metadata.tenantId, accepted.transactionId))
-        const answer = toAccepted(view)
-        const preference = preferenceOf(request)
-        applyPreference(reply, preference)
-        const waitMs = preference.waitMs ?? signWaitMs
-        if (
-          view.state === 'requested' &&
-          waitMs > 0 &&
-          (await reads.untilSigned(view.transaction_id, waitMs)) !== null
-        ) {
-          return reply.code(202).send(success(toAccepted(await reads.readById(metadata.tenantId, view.transaction_id))))
-        }
-        return reply.code(202).send(success(answer))
       },
     )
 

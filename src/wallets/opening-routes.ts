@@ -2,11 +2,9 @@
 import { parseAddress } from '../chain/address.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { environmentOf } from '../http/caller.ts'
-import { success, successOf } from '../http/envelope.ts'
-import { markReplayed } from '../http/idempotency.ts'
-import { applyPreference, preferenceOf } from '../http/prefer.ts'
+import { successOf } from '../http/envelope.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { metadataOf } from '../http/request-metadata.ts'
 import type { WalletReads } from './read-wallets.ts'
 import type { RequestWallet } from './request-wallet.ts'
 import { createBody, createdSchema, notificationsOf, watchBody, watchedSchema } from './schemas.ts'
@@ -69,19 +67,20 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
           },
         },
       },
-      async (request, reply) => {
+      (request, reply) => {
         const { type, network, label = '', external_id: externalId = null, mpc = null } = request.body
         const environment = environmentOf(request.caller, request.body.environment)
         const chainId = chainIdOf({ network, environment })
         const wanted = { type, network, environment, chainId, label, externalId, mpc }
-        const opened = await requestWallet(wanted, { metadata: metadataOf(request) })
-        const preference = preferenceOf(request)
-        applyPreference(reply, preference)
-        const waitMs = preference.waitMs ?? DEFAULT_ADDRESS_WAIT_MS[type]
-        if (waitMs > 0) await waitForWallet(opened.id, waitMs)
-        if (opened.replayed) markReplayed(reply)
-        const view = await reads.read(request.caller, opened.id)
-        return reply.code(view.address === null ? 202 : 201).send(success(toCreated(view)))
+        return replyAccepted(request, reply, {
+          accept: (metadata) => requestWallet(wanted, { metadata }),
+          async answer({ id }, waitMs) {
+            const limitMs = waitMs ?? DEFAULT_ADDRESS_WAIT_MS[type]
+            if (limitMs > 0) await waitForWallet(id, limitMs)
+            const view = await reads.read(request.caller, id)
+            return { code: view.address === null ? 202 : 201, view: toCreated(view) }
+          },
+        })
       },
     )
 
@@ -96,15 +95,16 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
           refusals: { 409: 'You already watch this address on this network, or it belongs to one of your wallets.' },
         },
       },
-      async (request, reply) => {
+      (request, reply) => {
         const { network, label = '', notifications = {} } = request.body
         const environment = environmentOf(request.caller, request.body.environment)
         const chainId = chainIdOf({ network, environment })
         const address = parseAddress(request.body.address, 'address')
         const wanted = { address, network, environment, chainId, label, notifications: notificationsOf(notifications) }
-        const opened = await watchWallet(wanted, { metadata: metadataOf(request) })
-        if (opened.replayed) markReplayed(reply)
-        return reply.code(201).send(success(toWatched(await reads.read(request.caller, opened.id))))
+        return replyAccepted(request, reply, {
+          accept: (metadata) => watchWallet(wanted, { metadata }),
+          answer: async ({ id }) => ({ code: 201, view: toWatched(await reads.read(request.caller, id)) }),
+        })
       },
     )
   }

@@ -3,10 +3,9 @@ import { Conflict, Unavailable } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
-import { change } from '../event-log/aggregate.ts'
-import { appendOnce, type Opened } from '../event-log/append-once.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
-import { type FindReplay, replayInsteadOf } from '../event-log/find-replay.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { KeyedType, MpcTerms } from './events.ts'
 import { noMpcSigner, termsOf } from './mpc-terms.ts'
@@ -26,8 +25,8 @@ export type WalletRequest = {
 }
 
 export type RequestWalletPorts = {
-  readonly log: EventLog
-  readonly findReplay: FindReplay
+  readonly log: Pick<EventLog, 'now'>
+  readonly accept: Accept
   readonly newId: NewId
   readonly hasSigner: HasSigner
   /** The terms of mpc wallets unless a request names others; `null` where mpc is turned off. */
@@ -35,39 +34,29 @@ export type RequestWalletPorts = {
 }
 
 /** @throws ValidationFailed of `mpc`; Unavailable `signer_unavailable`; Conflict `external_id_taken`; IdempotencyKeyReused */
-export type RequestWallet = (request: WalletRequest, context: { readonly metadata: Metadata }) => Promise<Opened>
+export type RequestWallet = (request: WalletRequest, context: { readonly metadata: Metadata }) => Promise<Accepted>
 
 export function createRequestWallet(ports: RequestWalletPorts): RequestWallet {
-  return async (wanted, { metadata }) => {
-    const accepted = await accept(ports, wanted)
-    if ('refusal' in accepted) return replayInsteadOf(accepted.refusal, ports.findReplay, metadata)
-    return open(ports, { ...wanted, mpc: accepted.mpc }, metadata)
-  }
+  const { log, accept, newId } = ports
+  return (wanted, { metadata }) =>
+    accept(metadata, async (append) => {
+      const mpc = await requireSigner(ports, wanted)
+      const walletId = newId('wallet')
+      const now = log.now()
+      const command = { type: 'RequestWallet' as const, request: { ...wanted, mpc, requestedAt: now } }
+      const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
+      return append({ id: walletId, commit: { changes }, explain, made: null })
+    })
 }
 
-/** What depends on the installation, and may have changed since an earlier request with the same key was accepted. */
-async function accept(
+/** The terms of the wallet's key. @throws ValidationFailed of `mpc`; Unavailable `signer_unavailable` */
+async function requireSigner(
   { hasSigner, mpcTerms }: RequestWalletPorts,
   { type, mpc: requested }: WalletRequest,
-): Promise<{ readonly mpc: MpcTerms | null } | { readonly refusal: unknown }> {
-  try {
-    const mpc = termsOf(type, requested, mpcTerms)
-    return (await hasSigner(mpc)) ? { mpc } : { refusal: mpc === null ? noSigner() : noMpcSigner() }
-  } catch (refusal) {
-    return { refusal }
-  }
-}
-
-async function open({ log, newId }: RequestWalletPorts, request: WalletRequest, metadata: Metadata): Promise<Opened> {
-  const walletId = newId('wallet')
-  const now = log.now()
-  const unknown = { id: walletId, state: walletAggregate.initialState, version: 0, hash: '' }
-  const command = { type: 'RequestWallet' as const, request: { ...request, requestedAt: now } }
-  const requested = change(walletAggregate, unknown, command, { metadata, now })
-  const changes = requested === null ? [] : [requested]
-  return appendOnce(log, { changes }, { resourceId: walletId, metadata }).catch((error) => {
-    throw explain(error)
-  })
+): Promise<MpcTerms | null> {
+  const mpc = termsOf(type, requested, mpcTerms)
+  if (await hasSigner(mpc)) return mpc
+  throw mpc === null ? noSigner() : noMpcSigner()
 }
 
 function noSigner(): Unavailable {

@@ -4,8 +4,8 @@ import { Conflict } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
-import { change } from '../event-log/aggregate.ts'
-import { appendOnce, type Opened } from '../event-log/append-once.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Notifications } from './events.ts'
@@ -30,30 +30,28 @@ export type WatchRequest = {
 }
 
 /** @throws Conflict `watch_exists` or `address_is_own_wallet`, naming the wallet; IdempotencyKeyReused */
-export type WatchWallet = (request: WatchRequest, context: { readonly metadata: Metadata }) => Promise<Opened>
+export type WatchWallet = (request: WatchRequest, context: { readonly metadata: Metadata }) => Promise<Accepted>
 
 export function createWatchWallet(ports: {
-  readonly log: EventLog
+  readonly log: Pick<EventLog, 'now'>
+  readonly accept: Accept
   readonly pool: Pool
   readonly newId: NewId
 }): WatchWallet {
-  const { log, pool, newId } = ports
+  const { log, accept, pool, newId } = ports
   return async (request, { metadata }) => {
-    const walletId = newId('wallet')
-    const now = log.now()
-    const unknown = { id: walletId, state: walletAggregate.initialState, version: 0, hash: '' }
     const notifications = { ...DEFAULT_NOTIFICATIONS, ...request.notifications }
-    const command = { type: 'StartWatch' as const, watch: { ...request, notifications, startedAt: now } }
-    const started = change(walletAggregate, unknown, command, { metadata, now })
-    const changes = started === null ? [] : [started]
-    try {
-      return await appendOnce(log, { changes }, { resourceId: walletId, metadata })
-    } catch (error) {
-      if (error instanceof UniqueRuleBroken && error.constraint === 'wallets_address_once') {
-        throw await addressTaken(pool, metadata.tenantId, request)
-      }
-      throw error
-    }
+    const watching = accept(metadata, (append) => {
+      const walletId = newId('wallet')
+      const now = log.now()
+      const command = { type: 'StartWatch' as const, watch: { ...request, notifications, startedAt: now } }
+      const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
+      return append({ id: walletId, commit: { changes }, made: null })
+    })
+    return watching.catch(async (error) => {
+      const taken = error instanceof UniqueRuleBroken && error.constraint === 'wallets_address_once'
+      throw taken ? await addressTaken(pool, metadata.tenantId, request) : error
+    })
   }
 }
 

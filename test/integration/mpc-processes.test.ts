@@ -7,6 +7,7 @@ import { composeRecordAccusation } from '../../src/compose/mpc-keys.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { loadConfig } from '../../src/config.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import { createAccept } from '../../src/event-log/accept.ts'
 import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
 import { ALL_ALIVE, beatAs, rememberedParties, TERMS } from '../support/mpc-log-side.ts'
@@ -60,7 +61,8 @@ async function withProcesses(t: Test, env: Record<string, string>) {
 
 async function requestMpc({ log, api: { pool, newId } }: { log: Kernel['log']; api: Kernel }): Promise<string> {
   const hasSigner = createHasSigner(pool)
-  const request = createRequestWallet({ log, newId, hasSigner, mpcTerms: TERMS, findReplay: async () => null })
+  const accept = createAccept({ log, pool })
+  const request = createRequestWallet({ log, accept, newId, hasSigner, mpcTerms: TERMS })
   return (await request(hdRequest({ type: 'mpc' }), { metadata: ACME })).id
 }
 
@@ -122,7 +124,8 @@ t.test('while parties are slow, wallets of type mpc wait and hd wallets do not',
   const mpc = await Promise.all([0, 1, 2].map(() => requestMpc(service)))
   const { newId, pool } = service.api
   const hasSigner = createHasSigner(pool)
-  const request = createRequestWallet({ ...service, newId, hasSigner, mpcTerms: null, findReplay: async () => null })
+  const accept = createAccept({ log: service.log, pool })
+  const request = createRequestWallet({ log: service.log, accept, newId, hasSigner, mpcTerms: null })
   const hd = await request(hdRequest(), { metadata: ACME })
   const active = async () => {
     const query = `SELECT wallet_id FROM wallets WHERE status = 'active' ORDER BY wallet_id`

@@ -9,7 +9,7 @@ import { startMpcParty } from '../../src/compose/mpc-party.ts'
 import type { Work } from '../../src/compose/run-process.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { createAccept } from '../../src/event-log/accept.ts'
 import { createRequestRefresh } from '../../src/mpc-keys/request-refresh.ts'
 import { keptPort } from '../../src/sandbox/ports.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
@@ -81,17 +81,17 @@ async function withProcesses(t: Test) {
 }
 
 function useCases({ log, pool, newId }: Kernel) {
-  const findReplay = createFindReplay(pool)
+  const accept = createAccept({ log, pool })
   const requestWallet = createRequestWallet({
     log,
     newId,
-    findReplay,
+    accept,
     hasSigner: createHasSigner(pool),
     mpcTerms: TERMS,
   })
   return {
     requestMpc: async () => (await requestWallet(hdRequest({ type: 'mpc' }), { metadata: ACME })).id,
-    requestRefresh: createRequestRefresh({ log, newId, findReplay }),
+    requestRefresh: createRequestRefresh({ log, newId, accept }),
     findWallet: (id: string) =>
       createFindWallet(createWalletFacts(pool))({ tenantId: 'acme', environment: 'mainnet' }, id),
   }

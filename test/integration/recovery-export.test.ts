@@ -7,7 +7,6 @@ import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { createIdentity, openWith } from '../../src/recovery/age.ts'
 import { deleteExpiredFiles, findWaitingExports } from '../../src/recovery/jobs.ts'
@@ -30,16 +29,16 @@ const dataOf = (answer: Answer) => answer.body.data as Data
 
 async function withExports(t: Test, allowedRecipients: readonly string[] | null = null) {
   const parts = await withWallets(t)
-  const { pool, log, wakeUps, findWallet } = parts
+  const { pool, log, accept, wakeUps, findWallet } = parts
   const clock = { ms: Date.now() }
   const told: string[] = []
   const { send, logged } = await startTestApp({
     routes: recoveryRoutes({
       findWallet,
-      findReplay: createFindReplay(pool),
       reads: createExportReads({ pool, wakeUps, clock: () => clock.ms }),
       requestExport: createRequestExport({
         log,
+        accept,
         newId,
         allowedRecipients,
         onRequested: (exportId) => told.push(`requested ${exportId}`),

@@ -4,7 +4,6 @@ import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { composeSignatureRoutes } from '../../src/compose/api-signatures.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { findPendingSignatures } from '../../src/signatures/jobs.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
@@ -32,14 +31,7 @@ const dataOf = ({ body }: Answer) => (body.data ?? {}) as Data
 async function withSigning(t: Test, { signer = true } = {}) {
   const parts = await withWallets(t)
   if (signer) await runSigner(t, parts)
-  const routes = [
-    openingRoutes(parts),
-    walletRoutes(parts),
-    composeSignatureRoutes(
-      { ...parts, newId },
-      { findWallet: parts.findWallet, findReplay: createFindReplay(parts.pool) },
-    ),
-  ]
+  const routes = [openingRoutes(parts), walletRoutes(parts), composeSignatureRoutes({ ...parts, newId }, parts)]
   const { send } = await startTestApp({
     routes: (app) => {
       for (const add of routes) add(app)

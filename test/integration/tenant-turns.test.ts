@@ -5,6 +5,7 @@ import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { loadConfig } from '../../src/config.ts'
+import { createAccept } from '../../src/event-log/accept.ts'
 import { QUEUE_LIMITS } from '../../src/jobs/queue-limits.ts'
 import type { Job, QueueName } from '../../src/jobs/queues.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'
@@ -108,15 +109,16 @@ async function withProcesses(t: Test, place: JobPlace) {
 }
 
 function useCases({ log, pool, newId }: Kernel) {
+  const accept = createAccept({ log, pool })
   const requestWallet = createRequestWallet({
     log,
+    accept,
     newId,
-    findReplay: async () => null,
     hasSigner: createHasSigner(pool),
     mpcTerms: QUICK,
   })
   const findWallet = createFindWallet(createWalletFacts(pool))
-  const requestSignature = createRequestSignature({ log, newId, findWallet })
+  const requestSignature = createRequestSignature({ log, accept, newId, findWallet })
   const metadata = (tenantId: string) => ({ tenantId, actor: 'test' })
   const done = async (text: string, ids: readonly string[]) =>
     Number((await pool.query<{ n: string }>(text, [ids])).rows[0]?.n)

@@ -12,7 +12,6 @@ import { assetRoutes } from '../../src/assets/routes.ts'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { sendMined, withAnvil } from './anvil.ts'
 import { deployToken } from './demo-token.ts'
@@ -43,7 +42,7 @@ function settings(network: 'ethereum' | 'polygon', chainId: number, url: string)
 
 /** A chain on which tokens can be deployed, and a second one whose node is away. */
 export async function withAssets(t: Test) {
-  const { pool, log } = await withLog(t)
+  const { pool, log, accept } = await withLog(t)
   const anvil = await withAnvil(t, { mining: 'each' })
   const ethereum = settings('ethereum', 1000001, anvil.url)
   const polygon = { ...settings('polygon', 1000137, `http://127.0.0.1:${await freePort()}`), tokens: [] }
@@ -63,7 +62,7 @@ export async function withAssets(t: Test) {
         registerAsset: createRegisterAsset({
           log,
           books,
-          findReplay: createFindReplay(pool),
+          accept,
           findRemoved,
           rpcOf: (chainId) => {
             const chain = chains.byChainId(chainId)

@@ -55,7 +55,8 @@ function walletCases({ sandbox, client, wallet }: Stage): Readonly<Record<string
         other: { network: 'ethereum', address: newAddress() },
       }),
     'POST /v1/assets': async () => {
-      const deploy = (symbol: string) => deployToken(sandbox.state.networks.ethereum.rpc_url, { name: symbol, symbol, decimals: 6 })
+      const deploy = (symbol: string) =>
+        deployToken(sandbox.state.networks.ethereum.rpc_url, { name: symbol, symbol, decimals: 6 })
       return calls('asset_id', '/v1/assets', {
         good: { network: 'ethereum', contract_address: await deploy('ONE') },
         bad: { network: 'ethereum', contract_address: newAddress() },

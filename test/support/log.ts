@@ -3,13 +3,20 @@ import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { nativeAsset } from '../../src/core/assets.ts'
+import { type Accept, createAccept } from '../../src/event-log/accept.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { READ_MODEL_NAMES } from '../../src/event-log/tables.ts'
 import { createWakeUps, type WakeUps } from '../../src/event-log/wake-ups.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { withDatabase } from './postgres.ts'
 
-export type TestLog = { readonly url: string; readonly pool: Pool; readonly log: EventLog; readonly wakeUps: WakeUps }
+export type TestLog = {
+  readonly url: string
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly accept: Accept
+  readonly wakeUps: WakeUps
+}
 
 export const TEST_CHAIN = 1000001
 export const NATIVE = nativeAsset('ethereum', TEST_CHAIN)
@@ -18,7 +25,8 @@ export async function withLog(t: Test, settings?: Parameters<typeof withDatabase
   const { url, pool } = await withDatabase(t, settings)
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
-  return { url, pool, wakeUps, log: createEventLog({ pool, wakeUps, clock: Date.now }) }
+  const log = createEventLog({ pool, wakeUps, clock: Date.now })
+  return { url, pool, wakeUps, log, accept: createAccept({ log, pool }) }
 }
 
 /** A transfer of native currency as its request records it. */

@@ -11,7 +11,6 @@ import { v7 } from 'uuid'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { ID_PREFIXES, type NewId } from '../../src/core/ids.ts'
 import type { Difference } from '../../src/event-log/compare-shadow.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import type { Ceremonies, JointKey } from '../../src/keys/mpc/ceremonies.ts'
@@ -107,13 +106,13 @@ export function signerOn(log: EventLog, pool: Pool, ceremonies: Ceremonies, cloc
 
 export async function withMpcKeys(t: Test) {
   const wallets = await withWallets(t)
-  const { pool, log } = wallets
+  const { pool, log, accept } = wallets
   const parties = rememberedParties()
   return {
     ...wallets,
     parties,
     ...signerOn(log, pool, parties),
-    requestRefresh: createRequestRefresh({ log, newId, findReplay: createFindReplay(pool) }),
+    requestRefresh: createRequestRefresh({ log, newId, accept }),
     jointKeysOf: createJointKeysOf(log),
   }
 }

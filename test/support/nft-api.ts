@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { composeTokenRoutes } from '../../src/compose/api-nft-tokens.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { createAccept } from '../../src/event-log/accept.ts'
 import { createCreateCollection } from '../../src/nft/collections/create-collection.ts'
 import { createIssuerWallet } from '../../src/nft/collections/issuer-wallet.ts'
 import { createCollectionReads } from '../../src/nft/collections/read-collections.ts'
@@ -83,7 +83,7 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   const { pinMetadata = async () => undefined, hasFactory = true, issuerFunds = 10n ** 24n } = options
   const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 })
   const collections = createCollectionReads(pool)
-  const findReplay = createFindReplay(pool)
+  const accept = createAccept({ log, pool })
   const issuerWallet = createIssuerWallet({
     pool,
     requestWallet,
@@ -93,7 +93,7 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   })
   const createCollection = createCreateCollection({
     ...ports,
-    log,
+    accept,
     newId,
     pool,
     issuerWallet,
@@ -105,7 +105,7 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   const gas = maxTransactionGas === undefined ? {} : { maxTransactionGas }
   const mintTokens = createMintTokens({
     ...ports,
-    log,
+    accept,
     newId,
     collections,
     pinMetadata,
@@ -119,10 +119,9 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   const mints = createMintReads(pool)
   const ownersOf = createOwnersOf(pool)
   const routes = [
-    collectionRoutes({ createCollection, findReplay, reads: collections, untilMined }),
+    collectionRoutes({ createCollection, reads: collections, untilMined }),
     mintRoutes({
       mintTokens,
-      findReplay,
       reads: mints,
       collections,
       untilMined,
@@ -134,8 +133,8 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
     ...composeTokenRoutes(calls, {
       ...ports,
       log,
+      accept,
       newId,
-      findReplay,
       collections,
       mints,
       ownersOf,

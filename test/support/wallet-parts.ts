@@ -7,7 +7,6 @@ import { ValidationFailed } from '../../src/core/errors.ts'
 import { ID_PREFIXES, type NewId } from '../../src/core/ids.ts'
 import type { Metadata } from '../../src/core/messages.ts'
 import type { ChainKey } from '../../src/core/networks.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { subscribe } from '../../src/event-log/subscription.ts'
 import { PrismaClient } from '../../src/generated/prisma/client.ts'
@@ -49,7 +48,7 @@ export type WalletParts = Awaited<ReturnType<typeof withWallets>>
 
 export async function withWallets(t: Test) {
   const test = await withLog(t)
-  const { pool, log, wakeUps } = test
+  const { pool, log, accept, wakeUps } = test
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
   t.after(() => prisma.$disconnect())
   return {
@@ -58,12 +57,12 @@ export async function withWallets(t: Test) {
     findWallet: createFindWallet(createWalletFacts(pool)),
     requestWallet: createRequestWallet({
       log,
+      accept,
       newId,
-      findReplay: createFindReplay(pool),
       hasSigner: createHasSigner(pool),
       mpcTerms: { threshold: 2, parties: 3 },
     }),
-    watchWallet: createWatchWallet({ log, pool, newId }),
+    watchWallet: createWatchWallet({ log, accept, pool, newId }),
     reviseWallet: createReviseWallet(log),
     archiveWallet: createArchiveWallet({
       log,

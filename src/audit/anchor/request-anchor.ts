@@ -3,8 +3,7 @@
  * followed like any other transaction. From then on the chain's own clock and history vouch for the log at that size.
  */
 import { NotFound } from '../../core/errors.ts'
-import { appendOnce, type Opened } from '../../event-log/append-once.ts'
-import type { EventLog } from '../../event-log/log.ts'
+import type { Accept, Accepted } from '../../event-log/accept.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
 import { withAddress } from '../../wallets/find-wallet.ts'
@@ -12,7 +11,7 @@ import type { WalletFactsOf } from '../../wallets/wallet-facts.ts'
 import type { Checkpoint } from '../note/checkpoint.ts'
 
 export type AnchorPorts = PreparePorts & {
-  readonly log: Pick<EventLog, 'now' | 'append'>
+  readonly accept: Accept
   readonly factsOf: WalletFactsOf
 }
 
@@ -22,7 +21,7 @@ export type AnchorPorts = PreparePorts & {
  * @throws NotFound `wallet_not_found`, ValidationFailed `watch_only`, Conflict `wallet_not_ready` or `wallet_archived`,
  *   InsufficientFunds, Unavailable
  */
-export type RequestAnchor = (checkpoint: Checkpoint, walletId: string) => Promise<Opened>
+export type RequestAnchor = (checkpoint: Checkpoint, walletId: string) => Promise<Accepted>
 
 /** Gas units of a transaction without calldata. */
 const BASE_GAS = 21_000n
@@ -40,22 +39,18 @@ export function createRequestAnchor(ports: AnchorPorts): RequestAnchor {
       actor: 'operator',
       idempotency: { key: `bursar-audit-anchor:${size}:${walletId}`, fingerprint: root.toString('hex') },
     }
-    const prepared = await prepareCall(
-      ports,
-      {
-        owner: { tenantId, environment },
-        walletId,
-        kind: 'CheckpointAnchorRequested',
-        to: address,
-        data: `0x${calldata.toString('hex')}`,
-        gasLimit: BASE_GAS + GAS_PER_BYTE * BigInt(calldata.length),
-        subject: { type: 'checkpoint', id: String(size) },
-      },
-      metadata,
-    )
-    const commit = { changes: [prepared.change], guards: prepared.guards }
-    return appendOnce(ports.log, commit, { resourceId: prepared.transactionId, metadata }).catch((error) => {
-      throw prepared.explain(error)
+    const call = {
+      owner: { tenantId, environment },
+      walletId,
+      kind: 'CheckpointAnchorRequested',
+      to: address,
+      data: `0x${calldata.toString('hex')}`,
+      gasLimit: BASE_GAS + GAS_PER_BYTE * BigInt(calldata.length),
+      subject: { type: 'checkpoint', id: String(size) },
+    } as const
+    return ports.accept(metadata, async (append) => {
+      const { transactionId: id, change, guards, explain } = await prepareCall(ports, call, metadata)
+      return append({ id, commit: { changes: [change], guards }, explain, made: null })
     })
   }
 }

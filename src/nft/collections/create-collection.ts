@@ -8,9 +8,8 @@ import { ValidationFailed } from '../../core/errors.ts'
 import { createInTurn } from '../../core/in-turn.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment, Network } from '../../core/networks.ts'
-import { change } from '../../event-log/aggregate.ts'
-import { appendOnce, type Opened } from '../../event-log/append-once.ts'
-import type { EventLog } from '../../event-log/log.ts'
+import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import { opened } from '../../event-log/aggregate.ts'
 import { findPayer, type Owner, type Sender } from '../../transactions/prepare-transaction.ts'
 import { type Content, contentOf } from '../metadata/content.ts'
 import type { PinMetadata } from '../metadata/pin-metadata.ts'
@@ -41,7 +40,7 @@ export type CollectionRequest = {
 }
 
 export type CreateCollectionPorts = DeploymentPorts & {
-  readonly log: EventLog
+  readonly accept: Accept
   readonly issuerWallet: IssuerWallet
   readonly pinMetadata: PinMetadata
   /** What stands before a CID: `ipfs://` unless the operator set an address. */
@@ -56,23 +55,24 @@ export type CreateCollection = (
   request: CollectionRequest,
   metadata: Metadata,
   environment: Environment,
-) => Promise<Opened>
+) => Promise<Accepted>
 
 export function createCreateCollection(ports: CreateCollectionPorts): CreateCollection {
   const inTurn = createInTurn()
-  return async (request, metadata, environment) => {
-    const owner = { tenantId: metadata.tenantId, environment }
-    requireFit(request)
-    const recipient = request.royaltyRecipient && parseRecipient(request.royaltyRecipient, 'royalty_recipient')
-    const sender = await findOwner(ports, request, owner, metadata)
-    const document = documentOf(request)
-    const content = contentOf(document)
-    await ports.pinMetadata([content])
-    const wanted = { ...request, royaltyRecipient: recipient, document, content }
-    const accept = () => append(ports, wanted, { owner, sender, metadata })
-    // Of two that come first to a chain, the second one waits for the first one's factory and deploys none of its own.
-    return (await hasFactory(ports, sender.chainId)) ? accept() : inTurn(String(sender.chainId), accept)
-  }
+  return (request, metadata, environment) =>
+    ports.accept(metadata, async (append) => {
+      const owner = { tenantId: metadata.tenantId, environment }
+      requireFit(request)
+      const recipient = request.royaltyRecipient && parseRecipient(request.royaltyRecipient, 'royalty_recipient')
+      const sender = await findOwner(ports, request, owner, metadata)
+      const document = documentOf(request)
+      const content = contentOf(document)
+      await ports.pinMetadata([content])
+      const wanted = { ...request, royaltyRecipient: recipient, document, content }
+      const record = () => recordCollection(ports, wanted, { owner, sender, metadata }, append)
+      // Of two that come first to a chain, the second one waits for the first one's factory and deploys none of its own.
+      return (await hasFactory(ports, sender.chainId)) ? record() : inTurn(String(sender.chainId), record)
+    })
 }
 
 async function findOwner(
@@ -103,11 +103,12 @@ function documentOf({ name, symbol, description, image, externalUrl }: Collectio
 
 type Wanted = CollectionRequest & { readonly document: PublishedCollection; readonly content: Content }
 
-async function append(
+async function recordCollection(
   ports: CreateCollectionPorts,
   wanted: Wanted,
   { owner, sender, metadata }: { readonly owner: Owner; readonly sender: Sender; readonly metadata: Metadata },
-): Promise<Opened> {
+  append: AppendPrepared,
+): Promise<Accepted> {
   const { log, newId, metadataBase } = ports
   const collectionId = newId('collection')
   const salt = collectionSalt(collectionId)
@@ -139,14 +140,10 @@ async function append(
     transactionId: deployment.transactionId,
     requestedAt,
   }
-  const unknown = { id: collectionId, state: collectionAggregate.initialState, version: 0, hash: '' }
   const command = { type: 'RequestCollection', collection } as const
-  const requested = change(collectionAggregate, unknown, command, { metadata, now: requestedAt })
-  if (requested === null) throw new Error('a new request always decides something')
+  const requested = opened(collectionAggregate, collectionId, command, { metadata, now: requestedAt })
   const commit = { changes: [...prepared.map(({ change }) => change), requested], guards: deployment.guards }
-  return appendOnce(log, commit, { resourceId: collectionId, metadata }).catch((error) => {
-    throw deployment.explain(error)
-  })
+  return append({ id: collectionId, commit, explain: deployment.explain, made: null })
 }
 
 function configOf(wanted: Wanted, { address }: Sender, metadataBase: string): CollectionConfig {

@@ -1,14 +1,11 @@
 /** Creates and reads collections: parse, call, reply. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { type FindReplay, replayInsteadOf } from '../../event-log/find-replay.ts'
 import { METADATA_BODY } from '../../http/body-limits.ts'
 import { success, successOf } from '../../http/envelope.ts'
-import { markReplayed } from '../../http/idempotency.ts'
 import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
-import { applyPreference, preferenceOf } from '../../http/prefer.ts'
+import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
-import { metadataOf } from '../../http/request-metadata.ts'
 import { closedObject } from '../../http/schemas.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
@@ -19,7 +16,6 @@ import { collectionStatus, toCollectionView } from './view.ts'
 
 export type CollectionRoutePorts = {
   readonly createCollection: CreateCollection
-  readonly findReplay: FindReplay
   readonly reads: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
 }
@@ -62,7 +58,7 @@ const detail = {
   response: { 200: successOf(collectionSchema, 'The collection.') },
 }
 
-export function collectionRoutes({ createCollection, findReplay, reads, untilMined }: CollectionRoutePorts): Routes {
+export function collectionRoutes({ createCollection, reads, untilMined }: CollectionRoutePorts): Routes {
   return (app) => {
     app.post(
       '/v1/nft/collections/create',
@@ -80,22 +76,20 @@ export function collectionRoutes({ createCollection, findReplay, reads, untilMin
           },
         },
       },
-      async (request, reply) => {
-        const metadata = metadataOf(request)
+      (request, reply) => {
         const owner = ownerOf(request)
-        const opened = await createCollection(toRequest(request.body), metadata, owner.environment).catch((error) =>
-          replayInsteadOf(error, findReplay, metadata),
-        )
-        if (opened.replayed) markReplayed(reply)
-        const preference = preferenceOf(request)
-        applyPreference(reply, preference)
-        let row = await reads.read(owner, opened.id)
-        const waitMs = preference.waitMs ?? MINED_WAIT_MS
-        if (collectionStatus(row) === 'DEPLOYING' && waitMs > 0) {
-          await untilMined(row.transaction_id, waitMs)
-          row = await reads.read(owner, opened.id)
-        }
-        return reply.code(collectionStatus(row) === 'DEPLOYED' ? 201 : 202).send(success(toCollectionView(row)))
+        return replyAccepted(request, reply, {
+          accept: (metadata) => createCollection(toRequest(request.body), metadata, owner.environment),
+          async answer({ id }, waitMs) {
+            let row = await reads.read(owner, id)
+            const limitMs = waitMs ?? MINED_WAIT_MS
+            if (collectionStatus(row) === 'DEPLOYING' && limitMs > 0) {
+              await untilMined(row.transaction_id, limitMs)
+              row = await reads.read(owner, id)
+            }
+            return { code: collectionStatus(row) === 'DEPLOYED' ? 201 : 202, view: toCollectionView(row) }
+          },
+        })
       },
     )
 

@@ -5,9 +5,8 @@
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
-import { type Change, change } from '../../event-log/aggregate.ts'
-import { appendOnce, type Opened } from '../../event-log/append-once.ts'
-import type { EventLog } from '../../event-log/log.ts'
+import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import { opened } from '../../event-log/aggregate.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import { type PreparedTransaction, type PreparePorts, requireFuture } from '../../transactions/prepare-transaction.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
@@ -26,7 +25,7 @@ const MAX_TRANSACTION_GAS = 10_000_000n
 export type MintRequest = RequestedMint & { readonly collectionId: string }
 
 export type MintPorts = PreparePorts & {
-  readonly log: EventLog
+  readonly accept: Accept
   readonly collections: CollectionReads
   readonly pinMetadata: PinMetadata
   readonly allot: Allot
@@ -34,10 +33,8 @@ export type MintPorts = PreparePorts & {
   readonly maxTransactionGas?: bigint
 }
 
-export type AcceptedMint = Opened & {
-  /** The transactions that mint; empty in a LAZY mint, and when an earlier request with the same idempotency key made the mint. */
-  readonly transactionIds: readonly string[]
-}
+/** With the transactions that mint; none in a LAZY mint. */
+export type AcceptedMint = Accepted<readonly string[]>
 
 /**
  * A collection that is still DEPLOYING takes mints: they wait for it, in order.
@@ -48,32 +45,38 @@ export type AcceptedMint = Opened & {
 export type MintTokens = (request: MintRequest, metadata: Metadata, environment: Environment) => Promise<AcceptedMint>
 
 export function createMintTokens(ports: MintPorts): MintTokens {
+  return (request, metadata, environment) =>
+    ports.accept(metadata, (append) => mint(ports, { request, metadata, environment }, append), { replayFirst: true })
+}
+
+async function mint(
+  ports: MintPorts,
+  { request, metadata, environment }: { request: MintRequest; metadata: Metadata; environment: Environment },
+  append: AppendPrepared,
+): Promise<AcceptedMint> {
   const { collections, pinMetadata, allot } = ports
-  return async (request, metadata, environment) => {
-    const owner = { tenantId: metadata.tenantId, environment }
-    const collection = await collections.read(owner, request.collectionId)
-    const { standard, collection_type: collectionType } = collection
-    const items = readItems(request, { standard, collectionType })
-    const validUntil = request.validUntil === undefined ? null : new Date(request.validUntil).toISOString()
-    requireFuture(validUntil, ports.log.now())
-    requireAlive(collection)
-    await pinMetadata(items.map(({ content }) => content))
-    const allotment = {
-      collectionId: collection.collection_id,
-      count: items.length,
-      maxSupply: collection.max_supply === null ? null : Number(collection.max_supply),
-      ordered: items.some(({ edition }) => edition !== null),
-    }
-    const [item] = items
-    if (request.mintingType === 'LAZY' && item !== undefined) {
-      return allot(allotment, async ({ firstTokenId: tokenId }) => async () => {
-        const opened = await recordLazyMint(ports, { collection, item, tokenId, validUntil }, metadata)
-        return { ...opened, transactionIds: [] }
-      })
-    }
-    const addressed = items.filter(isAddressed)
-    return allot(allotment, (place) => take(ports, { request, collection, items: addressed, metadata }, place))
+  const owner = { tenantId: metadata.tenantId, environment }
+  const collection = await collections.read(owner, request.collectionId)
+  const { standard, collection_type: collectionType } = collection
+  const items = readItems(request, { standard, collectionType })
+  const validUntil = request.validUntil === undefined ? null : new Date(request.validUntil).toISOString()
+  requireFuture(validUntil, ports.log.now())
+  requireAlive(collection)
+  await pinMetadata(items.map(({ content }) => content))
+  const allotment = {
+    collectionId: collection.collection_id,
+    count: items.length,
+    maxSupply: collection.max_supply === null ? null : Number(collection.max_supply),
+    ordered: items.some(({ edition }) => edition !== null),
   }
+  const [item] = items
+  if (request.mintingType === 'LAZY' && item !== undefined) {
+    return allot(allotment, async ({ firstTokenId: tokenId }) => async () => {
+      return recordLazyMint(ports, { collection, item, tokenId, validUntil, metadata }, append)
+    })
+  }
+  const addressed = items.filter(isAddressed)
+  return allot(allotment, (place) => take(ports, { request, collection, items: addressed, metadata }, place, append))
 }
 
 type Accepting = {
@@ -83,7 +86,12 @@ type Accepting = {
   readonly metadata: Metadata
 }
 
-async function take(ports: MintPorts, accepting: Accepting, place: Place): Promise<() => Promise<AcceptedMint>> {
+async function take(
+  ports: MintPorts,
+  accepting: Accepting,
+  place: Place,
+  append: AppendPrepared,
+): Promise<() => Promise<AcceptedMint>> {
   const { log, newId } = ports
   const { request, collection, items, metadata } = accepting
   requireEditions(items, place)
@@ -98,16 +106,10 @@ async function take(ports: MintPorts, accepting: Accepting, place: Place): Promi
     tokens,
     requestedAt: log.now(),
   }
-  const commit = {
-    changes: [...prepared.map(({ change }) => change), record(mintId, mint, metadata)],
-    guards: first.guards,
-  }
-  return async () => {
-    const opened = await appendOnce(log, commit, { resourceId: mintId, metadata }).catch((error) => {
-      throw first.explain(error)
-    })
-    return { ...opened, transactionIds: opened.replayed ? [] : prepared.map(({ transactionId }) => transactionId) }
-  }
+  const recorded = opened(mintAggregate, mintId, { type: 'RecordMint', mint }, { metadata, now: mint.requestedAt })
+  const commit = { changes: [...prepared.map(({ change }) => change), recorded], guards: first.guards }
+  const made = prepared.map(({ transactionId }) => transactionId)
+  return () => append({ id: mintId, commit, explain: first.explain, made })
 }
 
 async function prepareTransactions(
@@ -147,13 +149,6 @@ async function prepareTransactions(
     }
   }
   return { prepared, tokens }
-}
-
-function record(mintId: string, mint: Mint, metadata: Metadata): Change {
-  const unknown = { id: mintId, state: mintAggregate.initialState, version: 0, hash: '' }
-  const recorded = change(mintAggregate, unknown, { type: 'RecordMint', mint }, { metadata, now: mint.requestedAt })
-  if (recorded === null) throw new Error('a new mint always decides something')
-  return recorded
 }
 
 function requireAlive(collection: CollectionRow): void {

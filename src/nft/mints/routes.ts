@@ -2,14 +2,11 @@
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { ValidationFailed } from '../../core/errors.ts'
-import type { FindReplay } from '../../event-log/find-replay.ts'
 import { MINT_BODY } from '../../http/body-limits.ts'
 import { success, successOf } from '../../http/envelope.ts'
-import { markReplayed } from '../../http/idempotency.ts'
 import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
-import { applyPreference, preferenceOf } from '../../http/prefer.ts'
+import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
-import { metadataOf } from '../../http/request-metadata.ts'
 import { closedObject } from '../../http/schemas.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
@@ -35,7 +32,6 @@ import type { WarnOfRecipients } from './warn-of-recipients.ts'
 
 export type MintRoutePorts = {
   readonly mintTokens: MintTokens
-  readonly findReplay: FindReplay
   readonly reads: MintReads
   readonly collections: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
@@ -117,16 +113,17 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
           },
         },
       },
-      async (request, reply) => {
+      (request, reply) => {
         const owner = ownerOf(request)
-        const accepted = await accept(ports, request, toRequest(request.body))
-        if (accepted.replayed) markReplayed(reply)
-        const preference = preferenceOf(request)
-        applyPreference(reply, preference)
-        const view = await settled(ports, owner, accepted, preference.waitMs)
-        const warnings = await ports.warnOfRecipients(view, await collections.read(owner, view.collection_id))
-        const done = view.status === 'MINTED' || (view.voucher !== null && view.voucher.signature !== null)
-        return reply.code(done ? 201 : 202).send(success({ ...view, warnings }))
+        return replyAccepted(request, reply, {
+          accept: (metadata) => ports.mintTokens(toRequest(request.body), metadata, owner.environment),
+          async answer(accepted, waitMs) {
+            const view = await settled(ports, owner, accepted, waitMs)
+            const warnings = await ports.warnOfRecipients(view, await collections.read(owner, view.collection_id))
+            const done = view.status === 'MINTED' || (view.voucher !== null && view.voucher.signature !== null)
+            return { code: done ? 201 : 202, view: { ...view, warnings } }
+          },
+        })
       },
     )
 
@@ -172,26 +169,15 @@ function tokenIdIn(cursor: string): string {
   )
 }
 
-/** A key that made a mint before is answered with it, whatever would be said to the request today. */
-async function accept(
-  { mintTokens, findReplay }: MintRoutePorts,
-  request: FastifyRequest,
-  wanted: MintRequest,
-): Promise<AcceptedMint> {
-  const metadata = metadataOf(request)
-  const before = await findReplay(metadata)
-  if (before !== null) return { id: before, replayed: true, transactionIds: [] }
-  return mintTokens(wanted, metadata, request.caller.environment)
-}
-
 /** The mint, once all of it is in a block, or its voucher signed, or the time is over. @param wanted milliseconds */
 async function settled(
   { reads, untilMined, untilVoucherSigned, signWaitMs }: MintRoutePorts,
   owner: Owner,
-  { id, replayed, transactionIds }: AcceptedMint,
+  { id, made }: AcceptedMint,
   wanted: number | null,
 ): Promise<MintView> {
-  const before = replayed || transactionIds.length === 0 ? await reads.read(owner, id) : null
+  const transactionIds = made ?? []
+  const before = transactionIds.length === 0 ? await reads.read(owner, id) : null
   if (before?.voucher && before.voucher.signature === null) {
     const patience = wanted ?? signWaitMs
     return patience > 0 && (await untilVoucherSigned(id, patience)) !== null ? reads.read(owner, id) : before

@@ -2,11 +2,9 @@
 import type { Static } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'
 import { METADATA_BODY } from '../../http/body-limits.ts'
-import { success, successOf } from '../../http/envelope.ts'
-import { markReplayed } from '../../http/idempotency.ts'
-import { applyPreference, preferenceOf } from '../../http/prefer.ts'
+import { successOf } from '../../http/envelope.ts'
+import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
-import { metadataOf } from '../../http/request-metadata.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
@@ -60,18 +58,23 @@ export function tokenRoutes(ports: TokenRoutePorts): Routes {
           },
         },
       },
-      async (request, reply) => {
+      (request, reply) => {
         const { collection_id: collectionId, token_id: tokenId } = request.params
         const { tenantId, environment } = request.caller
         const wanted = { environment, collectionId, tokenId, metadata: readBody(request.body) }
-        const { transactionId, replayed } = await updateToken(wanted, metadataOf(request))
-        if (replayed) markReplayed(reply)
-        const preference = preferenceOf(request)
-        applyPreference(reply, preference)
-        const waitMs = preference.waitMs ?? MINED_WAIT_MS
-        if (waitMs > 0) await untilMined(transactionId, waitMs)
-        const view = await readToken(ports, await collections.read({ tenantId, environment }, collectionId), tokenId)
-        return reply.code(view.last_update?.status === 'PENDING' ? 202 : 200).send(success(view))
+        return replyAccepted(request, reply, {
+          accept: (metadata) => updateToken(wanted, metadata),
+          async answer({ id: transactionId }, waitMs) {
+            const limitMs = waitMs ?? MINED_WAIT_MS
+            if (limitMs > 0) await untilMined(transactionId, limitMs)
+            const view = await readToken(
+              ports,
+              await collections.read({ tenantId, environment }, collectionId),
+              tokenId,
+            )
+            return { code: view.last_update?.status === 'PENDING' ? 202 : 200, view }
+          },
+        })
       },
     )
   }

@@ -7,10 +7,8 @@ import { freezeGas, tokenUpdateGas } from '../../chain/nft-gas.ts'
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
-import { change } from '../../event-log/aggregate.ts'
-import { appendOnce } from '../../event-log/append-once.ts'
-import { StreamConflict } from '../../event-log/commit.ts'
-import type { FindReplay } from '../../event-log/find-replay.ts'
+import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import { certainChange } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
@@ -23,8 +21,8 @@ import type { PublishedMetadata } from './events.ts'
 import { tokenAggregate, tokenStreamId } from './projection.ts'
 
 export type UpdateTokenPorts = PreparePorts & {
-  readonly log: EventLog
-  readonly findReplay: FindReplay
+  readonly log: Pick<EventLog, 'load' | 'now'>
+  readonly accept: Accept
   readonly collections: CollectionReads
   readonly mints: Pick<MintReads, 'token'>
   readonly pinMetadata: PinMetadata
@@ -40,34 +38,26 @@ export type TokenUpdateRequest = {
   readonly metadata: PublishedMetadata | null
 }
 
-export type UpdatedToken = { readonly transactionId: string; readonly replayed: boolean }
-
 /**
+ * Accepts a transaction.
+ *
  * @throws NotFound, PermissionDenied, Conflict (`collection_not_dynamic`, `token_not_minted`, `metadata_frozen`,
  *   `wallet_archived`), ValidationFailed `too_large`, InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
-export type UpdateToken = (request: TokenUpdateRequest, metadata: Metadata) => Promise<UpdatedToken>
-
-/** Who loses a race against another request decides anew. */
-const MAX_TRIES = 5
+export type UpdateToken = (request: TokenUpdateRequest, metadata: Metadata) => Promise<Accepted>
 
 export function createUpdateToken(ports: UpdateTokenPorts): UpdateToken {
-  const { collections, findReplay, pinMetadata } = ports
-  return async (request, metadata) => {
-    const before = await findReplay(metadata)
-    if (before !== null) return { transactionId: before, replayed: true }
-    const owner = { tenantId: metadata.tenantId, environment: request.environment }
-    const collection = await collections.read(owner, request.collectionId)
-    await requireChangeable(ports, collection, request.tokenId)
-    const content = request.metadata === null ? null : contentOf(request.metadata)
-    if (content !== null) await pinMetadata([content])
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await tryUpdate(ports, { request, collection, content }, metadata)
-      } catch (error) {
-        if (!(error instanceof StreamConflict) || tries >= MAX_TRIES) throw error
-      }
+  const { accept, collections, pinMetadata } = ports
+  return (request, metadata) => {
+    const attempt = async (append: AppendPrepared) => {
+      const owner = { tenantId: metadata.tenantId, environment: request.environment }
+      const collection = await collections.read(owner, request.collectionId)
+      await requireChangeable(ports, collection, request.tokenId)
+      const content = request.metadata === null ? null : contentOf(request.metadata)
+      if (content !== null) await pinMetadata([content])
+      return tryUpdate(ports, { request, collection, content, metadata }, append)
     }
+    return accept(metadata, attempt, { replayFirst: true })
   }
 }
 
@@ -89,13 +79,14 @@ type Updating = {
   readonly request: TokenUpdateRequest
   readonly collection: CollectionRow
   readonly content: Content | null
+  readonly metadata: Metadata
 }
 
 async function tryUpdate(
   ports: UpdateTokenPorts,
-  { request, collection, content }: Updating,
-  metadata: Metadata,
-): Promise<UpdatedToken> {
+  { request, collection, content, metadata }: Updating,
+  append: AppendPrepared,
+): Promise<Accepted> {
   const { log, fateOf } = ports
   const { environment, tokenId } = request
   const { collection_id: collectionId } = collection
@@ -117,20 +108,15 @@ async function tryUpdate(
     },
     metadata,
   )
-  const { transactionId } = prepared
+  const { transactionId, guards, explain } = prepared
   const now = log.now()
   const update = { tenantId: metadata.tenantId, collectionId, tokenId, transactionId, requestedAt: now }
   const command: TokenCommand =
     request.metadata === null || content === null
       ? { type: 'Freeze', update, freeze }
       : { type: 'ChangeMetadata', update, metadata: request.metadata, cid: content.cid, freeze }
-  const changed = change(tokenAggregate, loaded, command, { metadata, now })
-  if (changed === null) throw new Error('an update always decides something')
-  const commit = { changes: [prepared.change, changed], guards: prepared.guards }
-  const opened = await appendOnce(log, commit, { resourceId: transactionId, metadata }).catch((error) => {
-    throw prepared.explain(error)
-  })
-  return { transactionId: opened.id, replayed: opened.replayed }
+  const changed = certainChange(tokenAggregate, loaded, command, { metadata, now })
+  return append({ id: transactionId, commit: { changes: [prepared.change, changed], guards }, explain, made: null })
 }
 
 function callOf({ standard, base_uri: baseUri }: CollectionRow, tokenId: string, content: Content | null) {

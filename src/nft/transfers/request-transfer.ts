@@ -8,10 +8,9 @@ import { ValidationFailed } from '../../core/errors.ts'
 import { createInTurn } from '../../core/in-turn.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment, Network } from '../../core/networks.ts'
-import { type Change, change } from '../../event-log/aggregate.ts'
-import { appendOnce, type Opened } from '../../event-log/append-once.ts'
+import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import { opened } from '../../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../../event-log/commit.ts'
-import type { EventLog } from '../../event-log/log.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { Owner, PreparedTransaction, PreparePorts } from '../../transactions/prepare-transaction.ts'
 import { findByAddress } from '../../wallets/find-by-address.ts'
@@ -22,9 +21,6 @@ import { nftTransferAggregate } from './projection.ts'
 import { type Fields, type NftTransferRequest, readFields } from './read-fields.ts'
 import { requireHeld } from './require-held.ts'
 import { notTransferable, RECEIVER_GAS, type Simulated, type SimulationPorts, simulate } from './simulate.ts'
-
-/** Only ends what would never end: each time another process was quicker. */
-const MAX_TRIES = 50
 
 /** A collection as far as moving its tokens needs it. */
 export type TransferCollection = {
@@ -39,7 +35,7 @@ export type TransferCollection = {
 
 export type NftTransferPorts = PreparePorts & {
   readonly pool: Pool
-  readonly log: EventLog
+  readonly accept: Accept
   /** @throws NotFound `collection_not_found`; PermissionDenied `environment_mismatch` */
   readonly readCollection: (owner: Owner, collectionId: string) => Promise<TransferCollection>
   readonly nodeOf: (chainId: number) => SimulationPorts
@@ -54,7 +50,7 @@ export type RequestNftTransfer = (
   request: NftTransferRequest,
   metadata: Metadata,
   environment: Environment,
-) => Promise<Opened>
+) => Promise<Accepted>
 
 type Accepting = {
   readonly request: NftTransferRequest
@@ -66,31 +62,27 @@ type Accepting = {
 
 export function createRequestNftTransfer(ports: NftTransferPorts): RequestNftTransfer {
   const inTurn = createInTurn()
-  return async (request, metadata, environment) => {
-    const collection = await ports.readCollection({ tenantId: metadata.tenantId, environment }, request.collectionId)
-    const fields = readFields(request, collection.standard)
-    if (!collection.transferable) throw notTransferable()
-    const walletId = await findSender(ports, fields, collection, metadata)
-    const accepting = { request, fields, collection, walletId, metadata }
-    // Requests for the same tokens would only push each other aside.
-    const tokens = fields.items.map(({ tokenId }) => tokenId).join(' ')
-    return inTurn(`${collection.collection_id} ${fields.from} ${tokens}`, () => acceptInSequence(ports, accepting))
-  }
-}
-
-/** Looks anew when another request for the same token was recorded meanwhile. */
-async function acceptInSequence(ports: NftTransferPorts, accepting: Accepting): Promise<Opened> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await accept(ports, accepting)
-    } catch (error) {
-      const overtaken = error instanceof UniqueRuleBroken && error.constraint === 'nft_transfer_items_in_sequence'
-      if (!overtaken || tries === MAX_TRIES) throw error
+  return (request, metadata, environment) => {
+    const attempt = async (append: AppendPrepared) => {
+      const collection = await ports.readCollection({ tenantId: metadata.tenantId, environment }, request.collectionId)
+      const fields = readFields(request, collection.standard)
+      if (!collection.transferable) throw notTransferable()
+      const walletId = await findSender(ports, fields, collection, metadata)
+      const accepting = { request, fields, collection, walletId, metadata }
+      // Requests for the same tokens would only push each other aside.
+      const tokens = fields.items.map(({ tokenId }) => tokenId).join(' ')
+      return inTurn(`${collection.collection_id} ${fields.from} ${tokens}`, () => record(ports, accepting, append))
     }
+    return ports.accept(metadata, attempt, { isConflict: isOvertaken })
   }
 }
 
-async function accept(ports: NftTransferPorts, accepting: Accepting): Promise<Opened> {
+/** Another request for the same token was recorded meanwhile. */
+function isOvertaken(error: unknown): boolean {
+  return error instanceof UniqueRuleBroken && error.constraint === 'nft_transfer_items_in_sequence'
+}
+
+async function record(ports: NftTransferPorts, accepting: Accepting, append: AppendPrepared): Promise<Accepted> {
   const { request, fields, collection, metadata } = accepting
   const { standard, contract_address: contract, chain_id: chainId } = collection
   const held = await findHoldings(ports.pool, {
@@ -108,13 +100,10 @@ async function accept(ports: NftTransferPorts, accepting: Accepting): Promise<Op
   const [first] = prepared
   if (first === undefined) throw new Error('a transfer has at least one item')
   const transfer = recordOf(ports, accepting, { calls, prepared, held, simulated })
-  const commit = {
-    changes: [...prepared.map(({ change }) => change), record(transferId, transfer, metadata)],
-    guards: first.guards,
-  }
-  return appendOnce(ports.log, commit, { resourceId: transferId, metadata }).catch((error) => {
-    throw first.explain(error)
-  })
+  const command = { type: 'RecordTransfer', transfer } as const
+  const recorded = opened(nftTransferAggregate, transferId, command, { metadata, now: transfer.requestedAt })
+  const commit = { changes: [...prepared.map(({ change }) => change), recorded], guards: first.guards }
+  return append({ id: transferId, commit, explain: first.explain, made: null })
 }
 
 async function findSender(
@@ -194,12 +183,4 @@ function recordOf(
     estimatedCompletionAt: new Date(Date.parse(requestedAt) + completionMs(collection.chain_id)).toISOString(),
     requestedAt,
   }
-}
-
-function record(transferId: string, transfer: NftTransfer, metadata: Metadata): Change {
-  const unknown = { id: transferId, state: nftTransferAggregate.initialState, version: 0, hash: '' }
-  const command = { type: 'RecordTransfer', transfer } as const
-  const recorded = change(nftTransferAggregate, unknown, command, { metadata, now: transfer.requestedAt })
-  if (recorded === null) throw new Error('a new transfer always decides something')
-  return recorded
 }

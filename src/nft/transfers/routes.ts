@@ -2,13 +2,10 @@
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
-import { type FindReplay, replayInsteadOf } from '../../event-log/find-replay.ts'
 import type { WaitUntil } from '../../event-log/wait-until.ts'
 import { success, successOf } from '../../http/envelope.ts'
-import { markReplayed } from '../../http/idempotency.ts'
-import { applyPreference, preferenceOf } from '../../http/prefer.ts'
+import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
-import { metadataOf } from '../../http/request-metadata.ts'
 import type { NftTransferRequest } from './read-fields.ts'
 import type { NftTransferReads } from './read-transfers.ts'
 import type { RequestNftTransfer } from './request-transfer.ts'
@@ -17,7 +14,6 @@ import type { NftTransferView } from './view.ts'
 
 export type NftTransferRoutePorts = {
   readonly requestTransfer: RequestNftTransfer
-  readonly findReplay: FindReplay
   readonly reads: NftTransferReads
   readonly untilSigned: WaitUntil<unknown>
   readonly untilMined: WaitUntil<unknown>
@@ -49,7 +45,7 @@ const read = {
 }
 
 export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
-  const { requestTransfer, findReplay, reads } = ports
+  const { requestTransfer, reads } = ports
   return (app) => {
     app.post(
       '/v1/nft/transfer',
@@ -67,19 +63,16 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
           },
         },
       },
-      async (request, reply) => {
-        const metadata = metadataOf(request)
-        const opened = await requestTransfer(
-          toTransferRequest(request.body),
-          metadata,
-          request.caller.environment,
-        ).catch((error) => replayInsteadOf(error, findReplay, metadata))
-        if (opened.replayed) markReplayed(reply)
-        const view = await reads.read(ownerOf(request), opened.id)
-        const preference = preferenceOf(request)
-        applyPreference(reply, preference)
-        const waited = await waitFor(ports, view, preference.waitMs)
-        return reply.code(202).send(success(waited ? await reads.read(ownerOf(request), opened.id) : view))
+      (request, reply) => {
+        const owner = ownerOf(request)
+        return replyAccepted(request, reply, {
+          accept: (metadata) => requestTransfer(toTransferRequest(request.body), metadata, owner.environment),
+          async answer({ id }, waitMs) {
+            const view = await reads.read(owner, id)
+            const waited = await waitFor(ports, view, waitMs)
+            return { code: 202, view: waited ? await reads.read(owner, id) : view }
+          },
+        })
       },
     )
 

@@ -8,10 +8,8 @@ import { REVOKE_GAS, redeemGas } from '../../chain/nft-gas.ts'
 import { encodeRedeem } from '../../chain/nft-voucher.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
-import { change, type Loaded } from '../../event-log/aggregate.ts'
-import { appendOnce } from '../../event-log/append-once.ts'
-import { StreamConflict } from '../../event-log/commit.ts'
-import type { FindReplay } from '../../event-log/find-replay.ts'
+import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import { certainChange, type Loaded } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { type CallRequest, prepareCall } from '../../transactions/prepare-call.ts'
 import type { Owner, PreparePorts } from '../../transactions/prepare-transaction.ts'
@@ -30,14 +28,13 @@ import type { FactsOf } from './voucher-facts.ts'
 import { chainVoucher } from './voucher-terms.ts'
 
 export type ChangeVoucherPorts = PreparePorts & {
-  readonly log: EventLog
+  readonly log: Pick<EventLog, 'load' | 'now'>
+  readonly accept: Accept
   readonly collections: CollectionReads
   readonly factsOf: FactsOf
-  readonly findReplay: FindReplay
 }
 
-export type ChangedVoucher = { readonly transactionId: string; readonly replayed: boolean }
-
+/** Both accept a transaction. */
 export type ChangeVoucher = {
   /**
    * @param recipient `null` for the one that the voucher names
@@ -45,9 +42,9 @@ export type ChangeVoucher = {
    *   `voucher_not_signed`, `wallet_archived`), ValidationFailed (`required`, `recipient_mismatch`, an address),
    *   InsufficientFunds, IdempotencyKeyReused, Unavailable
    */
-  readonly redeem: (target: Target, recipient: string | null) => Promise<ChangedVoucher>
+  readonly redeem: (target: Target, recipient: string | null) => Promise<Accepted>
   /** Gives the token id up on chain. @throws what `redeem` does, but for what concerns the recipient and the time */
-  readonly revoke: (target: Target) => Promise<ChangedVoucher>
+  readonly revoke: (target: Target) => Promise<Accepted>
 }
 
 type Target = { readonly environment: Environment; readonly mintId: string; readonly metadata: Metadata }
@@ -60,21 +57,9 @@ type Plan = {
 
 type Planner = (mint: LazyMint, collection: CollectionRow, facts: VoucherFacts) => Plan
 
-/** Who loses a race against another request decides anew, and is refused then. */
-const MAX_TRIES = 5
-
 export function createChangeVoucher(ports: ChangeVoucherPorts): ChangeVoucher {
-  async function perform(target: Target, planner: Planner): Promise<ChangedVoucher> {
-    const before = await ports.findReplay(target.metadata)
-    if (before !== null) return { transactionId: before, replayed: true }
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await tryPerform(ports, target, planner)
-      } catch (error) {
-        if (!(error instanceof StreamConflict) || tries >= MAX_TRIES) throw error
-      }
-    }
-  }
+  const perform = (target: Target, planner: Planner) =>
+    ports.accept(target.metadata, (append) => tryPerform(ports, target, planner, append), { replayFirst: true })
 
   return {
     async redeem(target, recipient) {
@@ -85,7 +70,12 @@ export function createChangeVoucher(ports: ChangeVoucherPorts): ChangeVoucher {
   }
 }
 
-async function tryPerform(ports: ChangeVoucherPorts, target: Target, planner: Planner): Promise<ChangedVoucher> {
+async function tryPerform(
+  ports: ChangeVoucherPorts,
+  target: Target,
+  planner: Planner,
+  append: AppendPrepared,
+): Promise<Accepted> {
   const { log, collections, factsOf } = ports
   const { environment, mintId, metadata } = target
   const owner: Owner = { tenantId: metadata.tenantId, environment }
@@ -104,15 +94,10 @@ async function tryPerform(ports: ChangeVoucherPorts, target: Target, planner: Pl
     subject: { type: 'mint', id: mintId },
   } as const
   const prepared = await prepareCall(ports, request, metadata)
-  const { transactionId } = prepared
+  const { transactionId: id, guards, explain } = prepared
   const now = log.now()
-  const recorded = change(mintAggregate, loaded, command(transactionId, now), { metadata, now })
-  if (recorded === null) throw new Error('a redemption or a revocation always decides something')
-  const commit = { changes: [prepared.change, recorded], guards: prepared.guards }
-  const opened = await appendOnce(log, commit, { resourceId: transactionId, metadata }).catch((error) => {
-    throw prepared.explain(error)
-  })
-  return { transactionId: opened.id, replayed: opened.replayed }
+  const recorded = certainChange(mintAggregate, loaded, command(id, now), { metadata, now })
+  return append({ id, commit: { changes: [prepared.change, recorded], guards }, explain, made: null })
 }
 
 function planRedemption(

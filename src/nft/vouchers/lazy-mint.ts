@@ -2,8 +2,8 @@
 import { Conflict } from '../../core/errors.ts'
 import type { NewId } from '../../core/ids.ts'
 import type { Metadata } from '../../core/messages.ts'
-import { change } from '../../event-log/aggregate.ts'
-import { appendOnce, type Opened } from '../../event-log/append-once.ts'
+import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import { opened } from '../../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../../event-log/commit.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
@@ -11,7 +11,7 @@ import type { Mint } from '../mints/events.ts'
 import { mintAggregate } from '../mints/projection.ts'
 import type { MintItem } from '../mints/read-items.ts'
 
-export type LazyMintPorts = { readonly log: EventLog; readonly newId: NewId }
+export type LazyMintPorts = { readonly log: Pick<EventLog, 'now'>; readonly newId: NewId }
 
 export type LazyMintRequest = {
   readonly collection: CollectionRow
@@ -19,14 +19,15 @@ export type LazyMintRequest = {
   readonly tokenId: number
   /** ISO 8601, in the future; a fraction of a second is cut off, as the contract counts whole ones. */
   readonly validUntil: string | null
+  readonly metadata: Metadata
 }
 
 /** @throws Conflict `wallet_archived`; IdempotencyKeyReused; UniqueRuleBroken when the token id was given to another mint */
 export async function recordLazyMint(
   { log, newId }: LazyMintPorts,
-  { collection, item, tokenId, validUntil }: LazyMintRequest,
-  metadata: Metadata,
-): Promise<Opened> {
+  { collection, item, tokenId, validUntil, metadata }: LazyMintRequest,
+  append: AppendPrepared,
+): Promise<Accepted<readonly string[]>> {
   const mintId = newId('mint')
   const requestedAt = log.now()
   const { recipient, amount, metadata: published, content } = item
@@ -46,15 +47,15 @@ export async function recordLazyMint(
     validUntil: validUntil === null ? null : wholeSecond(validUntil),
     requestedAt,
   }
-  const unknown = { id: mintId, state: mintAggregate.initialState, version: 0, hash: '' }
   const command = { type: 'RecordMint', mint, voucher } as const
-  const recorded = change(mintAggregate, unknown, command, { metadata, now: requestedAt })
-  if (recorded === null) throw new Error('a new mint always decides something')
+  const changes = [opened(mintAggregate, mintId, command, { metadata, now: requestedAt })]
   const guards = { wallet: { walletId: collection.wallet_id, require: 'active' } } as const
-  return appendOnce(log, { changes: [recorded], guards }, { resourceId: mintId, metadata }).catch((error) => {
-    if (!(error instanceof WalletGuardRefused)) throw error
-    throw new Conflict('wallet_archived', "The collection's wallet is archived: restore it to sign with it.")
-  })
+  return append({ id: mintId, commit: { changes, guards }, explain, made: [] })
+}
+
+function explain(refusal: unknown): unknown {
+  if (!(refusal instanceof WalletGuardRefused)) return refusal
+  return new Conflict('wallet_archived', "The collection's wallet is archived: restore it to sign with it.")
 }
 
 function wholeSecond(instant: string): string {

@@ -1,15 +1,13 @@
 /** Redeems and revokes vouchers: parse, call, reply. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { success, successOf } from '../../http/envelope.ts'
-import { markReplayed } from '../../http/idempotency.ts'
-import { applyPreference, preferenceOf } from '../../http/prefer.ts'
+import { successOf } from '../../http/envelope.ts'
+import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
-import { metadataOf } from '../../http/request-metadata.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import type { MintReads } from '../mints/read-mints.ts'
 import { mintParams, mintSchema } from '../mints/schemas.ts'
-import type { ChangedVoucher, ChangeVoucher } from './change-voucher.ts'
+import type { ChangeVoucher } from './change-voucher.ts'
 import { redeemBody } from './schemas.ts'
 
 export type VoucherRoutePorts = {
@@ -70,11 +68,10 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
           },
         },
       },
-      async (request, reply) => {
-        const recipient = request.body.recipient ?? null
-        const changed = await changeVoucher.redeem(targetOf(request, request.params.mint_id), recipient)
-        return answer(ports, request, reply, { ...changed, mintId: request.params.mint_id })
-      },
+      (request, reply) =>
+        change(ports, request, reply, request.params.mint_id, (target) =>
+          changeVoucher.redeem(target, request.body.recipient ?? null),
+        ),
     )
 
     app.post(
@@ -92,30 +89,25 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
           },
         },
       },
-      async (request, reply) => {
-        const changed = await changeVoucher.revoke(targetOf(request, request.params.mint_id))
-        return answer(ports, request, reply, { ...changed, mintId: request.params.mint_id })
-      },
+      (request, reply) => change(ports, request, reply, request.params.mint_id, changeVoucher.revoke),
     )
   }
 }
 
-function targetOf(request: FastifyRequest, mintId: string) {
-  return { environment: request.caller.environment, mintId, metadata: metadataOf(request) }
-}
-
-async function answer(
+function change(
   { reads, untilMined }: VoucherRoutePorts,
   request: FastifyRequest,
   reply: FastifyReply,
-  { transactionId, replayed, mintId }: ChangedVoucher & { readonly mintId: string },
+  mintId: string,
+  ask: ChangeVoucher['revoke'],
 ) {
-  if (replayed) markReplayed(reply)
-  const preference = preferenceOf(request)
-  applyPreference(reply, preference)
-  const waitMs = preference.waitMs ?? MINED_WAIT_MS
-  const settled = waitMs > 0 && (await untilMined(transactionId, waitMs)) !== null
   const { tenantId, environment } = request.caller
-  const view = await reads.read({ tenantId, environment }, mintId)
-  return reply.code(settled ? 200 : 202).send(success(view))
+  return replyAccepted(request, reply, {
+    accept: (metadata) => ask({ environment, mintId, metadata }),
+    async answer({ id: transactionId }, waitMs) {
+      const limitMs = waitMs ?? MINED_WAIT_MS
+      const mined = limitMs > 0 && (await untilMined(transactionId, limitMs)) !== null
+      return { code: mined ? 200 : 202, view: await reads.read({ tenantId, environment }, mintId) }
+    },
+  })
 }
