@@ -145,7 +145,7 @@ t.test('without a signer nothing is recorded, and a replay is answered all the s
   const first = await parts.requestWallet(hdRequest(), { metadata: metadata('k1') })
   t.equal(first.replayed, false)
   await beat(parts, 60)
-  t.strictSame(await parts.requestWallet(hdRequest(), { metadata: metadata('k1') }), { id: first.id, replayed: true })
+  t.match(await parts.requestWallet(hdRequest(), { metadata: metadata('k1') }), { id: first.id, replayed: true })
   t.equal(
     await codeOf(parts.requestWallet(hdRequest(), { metadata: metadata('k1', 'other') })),
     'idempotency_key_reused',
