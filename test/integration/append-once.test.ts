@@ -1,7 +1,8 @@
-/** Idempotency keys on a real PostgreSQL: what a replay is told exists, and a refusal burns no key. */
+/** Idempotency keys on a real PostgreSQL: a replay names a resource that exists, and a refused request leaves its key free. */
 import t, { type Test } from 'tap'
-import { change } from '../../src/event-log/aggregate.ts'
+import { opened } from '../../src/event-log/aggregate.ts'
 import { appendOnce } from '../../src/event-log/append-once.ts'
+import { StreamConflict } from '../../src/event-log/commit.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
@@ -12,14 +13,12 @@ const NOW = '2026-01-01T00:00:00.000Z'
 async function request({ log }: TestLog, key: string, amount: string, digest = amount) {
   const id = newTransactionId()
   const metadata = { tenantId: 'acme', actor: 'test', idempotency: { key, fingerprint: digest } }
-  const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
   const command = {
     type: 'RequestTransaction',
     opening: 'TransferRequested',
     intent: transferIntent({ amount }),
   } as const
-  const requested = change(transactionAggregate, unknown, command, { metadata, now: NOW })
-  if (requested === null) throw new Error('a request decides something')
+  const requested = opened(transactionAggregate, id, command, { metadata, now: NOW })
   return appendOnce(log, { changes: [requested] }, { resourceId: id, metadata })
 }
 
@@ -68,4 +67,39 @@ t.test('a request that is refused leaves its key to the one that came with it', 
   t.match(cheap, { status: 'fulfilled', value: { replayed: false } })
   const { rows } = await test.pool.query('SELECT amount FROM transactions')
   t.strictSame(rows, [{ amount: '1' }])
+})
+
+t.test('a request is prepared again after a conflict, and a refused one gets what its key made before', async (t) => {
+  const { pool, accept } = await withLog(t)
+  await seedWallet(pool, { walletId: 'wal_1', balance: 50_000n })
+  const metadata = { tenantId: 'acme', actor: 'test', idempotency: { key: 'k1', fingerprint: 'same' } }
+  const id = newTransactionId()
+  const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const
+  let tries = 0
+  const first = await accept(metadata, async (append) => {
+    tries += 1
+    if (tries < 3) throw new StreamConflict('transaction-1')
+    const changes = [opened(transactionAggregate, id, command, { metadata, now: NOW })]
+    return append({ id, commit: { changes }, made: 'new' })
+  })
+  t.strictSame([tries, first], [3, { id, replayed: false, made: 'new' }])
+  const replay = { id, replayed: true, made: null }
+  const refuse = async () => {
+    throw new RangeError('refused today')
+  }
+  t.strictSame(await accept(metadata, refuse), replay)
+  const never = async () => t.fail('prepared although the key is known') as never
+  t.strictSame(await accept(metadata, never, { replayFirst: true }), replay)
+  const other = { ...metadata, idempotency: { key: 'k1', fingerprint: 'other' } }
+  await t.rejects(accept(other, refuse), { code: 'idempotency_key_reused' })
+  const fresh = { ...metadata, idempotency: { key: 'k2', fingerprint: 'same' } }
+  await t.rejects(accept(fresh, refuse), RangeError)
+  await t.rejects(
+    accept(fresh, async (append) => {
+      const dear = { ...command, intent: transferIntent({ amount: '1000000' }) }
+      const changes = [opened(transactionAggregate, newTransactionId(), dear, { metadata: fresh, now: NOW })]
+      return append({ id, commit: { changes }, explain: () => new RangeError('too dear'), made: null })
+    }),
+    { message: 'too dear' },
+  )
 })
