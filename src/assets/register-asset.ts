@@ -49,10 +49,7 @@ export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
     const known = await find()
     const register = (append: AppendPrepared) => record(ports, { chain, contract, metadata }, append)
     const nothingNew = async (): Promise<Accepted<boolean>> => ({ id: contract, replayed: false, made: false })
-    const options = { replayFirst: true }
-    let accepted = await accept(metadata, known === undefined ? register : nothingNew, options)
-    // Another request registered it meanwhile, perhaps with the same key.
-    if (known === undefined && accepted.made === false) accepted = await accept(metadata, nothingNew, options)
+    const accepted = await accept(metadata, known === undefined ? register : nothingNew, { replayFirst: true })
     const asset = known ?? (await find())
     if (asset !== undefined)
       return { asset, isNew: accepted.made === true, removedAt: null, replayed: accepted.replayed }

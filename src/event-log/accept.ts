@@ -41,7 +41,7 @@ export type AcceptOptions = {
 }
 
 /**
- * @param attempt prepares the request on what is known now, and appends it; called again after a conflict
+ * @param attempt prepares the request on what is known now, and appends it unless it is fulfilled; called again after a conflict
  * @throws what the attempt throws, when the request's key made nothing before; IdempotencyKeyReused
  */
 export type Accept = <Made>(
@@ -57,12 +57,19 @@ export function createAccept({ log, pool }: { readonly log: Pick<EventLog, 'appe
       const id = await findReplay(metadata)
       return id === null ? null : { id, replayed: true as const, made: null }
     }
-    const append: AppendPrepared = (prepared) => appendPrepared(log, prepared, metadata)
+    let appends = 0
+    const append: AppendPrepared = (prepared) => {
+      appends += 1
+      return appendPrepared(log, prepared, metadata)
+    }
     const before = replayFirst ? await replay() : null
     if (before !== null) return before
     for (let tries = 1; ; tries += 1) {
       try {
-        return await attempt(append)
+        appends = 0
+        const accepted = await attempt(append)
+        // Nothing was left to do: perhaps because a request with the same key did it at the same instant.
+        return appends > 0 ? accepted : ((await replay()) ?? accepted)
       } catch (error) {
         // A request that is refused now may be the repetition of one that was accepted.
         const earlier = await replay()
