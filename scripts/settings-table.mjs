@@ -1,4 +1,4 @@
-// Writes the table of settings into README.md, between its two marks, from the schema that checks them.
+// Writes the table of settings into docs/settings.md, between its two marks, from the schema that checks them.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -22,21 +22,21 @@ export function settingsTable(settings) {
 }
 
 /**
- * @param {string} readme
+ * @param {string} page
  * @param {string} table
- * @returns {string} the README with the table in its place
+ * @returns {string} the page with the table in its place
  */
-export function withTable(readme, table) {
-  const [before, rest] = readme.split(BEGIN)
+export function withTable(page, table) {
+  const [before, rest] = page.split(BEGIN)
   const after = rest?.split(END)[1]
   if (before === undefined || after === undefined)
-    throw new Error(`README.md has no place for the table: ${BEGIN} … ${END}`)
+    throw new Error(`docs/settings.md has no place for the table: ${BEGIN} … ${END}`)
   return `${before}${BEGIN}\n\n${table}\n\n${END}${after}`
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await build(root)
   const { SETTINGS } = await import(pathToFileURL(`${root}dist/src/config/settings.js`).href)
-  const path = `${root}README.md`
+  const path = `${root}docs/settings.md`
   writeFileSync(path, withTable(readFileSync(path, 'utf8'), settingsTable(SETTINGS)))
 }

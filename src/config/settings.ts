@@ -1,4 +1,4 @@
-/** Every setting, with its type, its default and what it means. The README's table and the checks are made from this. */
+/** Every setting, with its type, its default and what it means. The table in docs/settings.md and the checks are made from this. */
 import { Type } from '@sinclair/typebox'
 import { LOG_LEVELS } from '../logging.ts'
 import { AUDIT_SETTINGS } from './audit.ts'

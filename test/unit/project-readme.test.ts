@@ -1,4 +1,4 @@
-/** The README says what is true: its settings are those of the schema, its commands and files exist. */
+/** The README and the page of settings are true: the settings are those of the schema, commands and files exist. */
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { SETTINGS } from '../../src/config/settings.ts'
@@ -8,9 +8,10 @@ const readme = readFileSync('README.md', 'utf8')
 t.test('the table of settings is the one that the schema makes', async (t) => {
   const { settingsTable, withTable } = (await import('../../scripts/settings-table.mjs')) as {
     settingsTable: (settings: typeof SETTINGS) => string
-    withTable: (readme: string, table: string) => string
+    withTable: (page: string, table: string) => string
   }
-  t.equal(readme, withTable(readme, settingsTable(SETTINGS)), 'run npm run settings')
+  const page = readFileSync('docs/settings.md', 'utf8')
+  t.equal(page, withTable(page, settingsTable(SETTINGS)), 'run npm run settings')
 })
 
 t.test('every npm command of the README is a script', async (t) => {
