@@ -19,9 +19,12 @@ export function createComponents(): Components {
   /** @throws Error when two schemas of one name differ in more than their descriptions and examples */
   function define(name: string, schema: Schema): Schema {
     const known = found.get(name)
-    if (known === undefined) found.set(name, schema)
-    else if (essence(known) !== essence(schema)) throw new Error(`two schemas of the API are named ${name}`)
-    return known ?? schema
+    if (known !== undefined && essence(known) !== essence(schema))
+      throw new Error(`two schemas of the API are named ${name}`)
+    // A field that may be null describes itself, not the schema.
+    const best = known?.description === undefined ? schema : known
+    found.set(name, best)
+    return best
   }
 
   function moveOut(schema: Schema): Schema {
@@ -29,11 +32,12 @@ export function createComponents(): Components {
     const moved = mapped(own, moveOut)
     if (name === undefined) return moved
     if (shapes !== undefined) return refer(String(name), define(String(name), shaped(moved, shapes as Shapes)), moved)
-    const { nullable, rest } = withoutNull(moved)
-    const reference = refer(String(name), define(String(name), rest), rest)
-    if (!nullable) return reference
-    const { description, ...target } = { description: rest.description, ...reference }
-    return { ...(description === undefined ? {} : { description }), anyOf: [target, { type: 'null' }] }
+    const target = withoutNull(moved)
+    if (target === null) return refer(String(name), define(String(name), moved), moved)
+    const { description, examples, ...definition } = target
+    define(String(name), definition)
+    const said = withoutUndefined({ description, examples })
+    return { ...said, anyOf: [{ $ref: pointer(String(name)) }, { type: 'null' }] }
   }
 
   /** One schema for each shape, told apart by the field that selects it. */
@@ -90,11 +94,12 @@ function refer(name: string, definition: Schema, { description }: Schema): Schem
   return { ...(says ? { description } : {}), $ref: pointer(name) }
 }
 
-function withoutNull(schema: Schema): { readonly nullable: boolean; readonly rest: Schema } {
+/** The schema of values other than null; `null` where it takes no null. */
+function withoutNull(schema: Schema): Schema | null {
   const { type } = schema
-  if (!Array.isArray(type) || !type.includes('null')) return { nullable: false, rest: schema }
+  if (!Array.isArray(type) || !type.includes('null')) return null
   const types = (type as string[]).filter((one) => one !== 'null')
-  return { nullable: true, rest: { ...schema, type: types.length === 1 ? types[0] : types } }
+  return { ...schema, type: types.length === 1 ? types[0] : types }
 }
 
 function essence({ description, examples, example, ...rest }: Schema): string {

@@ -40,7 +40,10 @@ const refreshFields = {
   }),
 }
 
-export const refreshSchema = named('ShareRefresh', Type.Unsafe<RefreshView>(Type.Object(refreshFields)))
+export const refreshSchema = named(
+  'ShareRefresh',
+  Type.Unsafe<RefreshView>(Type.Object(refreshFields, { description: 'One refresh of the shares of a wallet.' })),
+)
 
 export const sharesSchema = named(
   'KeyShares',
