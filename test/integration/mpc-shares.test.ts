@@ -210,7 +210,7 @@ t.test('one idempotency key asks for one refresh, however often and however late
   t.equal(await codeOf(ask('other')), 'idempotency_key_reused')
   t.equal(await codeOf(parts.requestRefresh(wallet, null, { metadata: ACME })), 'refresh_in_progress')
   await parts.refreshShares(wallet.keyId)
-  t.strictSame(await ask(), { id: all[0]?.id, replayed: true })
+  t.match(await ask(), { id: all[0]?.id, replayed: true })
   t.equal((await jointKey(parts, wallet.keyId)).epoch, 1)
 })
 

@@ -144,6 +144,6 @@ t.test('the reference documents the route whole, and that it needs no key', asyn
   t.strictSame(openapiProblems(document), [])
   const { get } = document.paths['/v1/nft/metadata/{cid}']
   t.strictSame(get.security, [])
-  t.strictSame(Object.keys(get.responses), ['200', '304', '404', '422', '429', '500', '503'])
+  t.strictSame(Object.keys(get.responses), ['200', '304', '400', '404', '414', '422', '429', '500', '503'])
   t.equal(get.responses['200'].content['application/json'].example.name, 'Lighthouse #1')
 })

@@ -30,6 +30,9 @@ const ENTRIES: Readonly<Record<ProcessKind, () => Promise<Start>>> = {
     (await load<typeof import('../../src/compose/chain-follower.ts')>('compose/chain-follower')).startChainFollower,
 }
 
+/** Far longer than a signal takes to stop every thread. */
+const STANDS_STILL_MS = 200
+
 const kind = process.argv[2] as ProcessKind
 let armed: Extract<Order, { readonly type: 'arm' }> | null = null
 let lastEffect: Step | null = null
@@ -46,6 +49,8 @@ function reach(moment: 'before' | 'after', step: Step): void {
   armed = null
   say({ type: 'reached', moment, step })
   process.kill(process.pid, order.signal)
+  // Another thread may take the signal: this one must not go on to the step before the whole process stands still.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STANDS_STILL_MS)
 }
 
 async function start(work: Start): Promise<void> {
