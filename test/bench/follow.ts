@@ -46,18 +46,27 @@ const FAST_BLOCK_TRANSFERS = 10
 /** Of the wallets that are put in, whose ids sort before those that the service makes. */
 const NATIVE_KNOWN = `SELECT count(*) AS n FROM balances WHERE wallet_id LIKE 'wal_00%' AND asset_id LIKE '%/slip44:%'`
 
-type Stage = { readonly subject: Subject; readonly pool: pg.Pool; readonly url: string; readonly chainId: number }
+type Stage = {
+  readonly subject: Subject
+  readonly pool: pg.Pool
+  readonly url: string
+  readonly chainId: number
+  /** One with money, made while the sandbox's own follower runs. */
+  readonly walletId: string
+}
 
 export async function benchFollow(subject: Subject): Promise<Figure[]> {
   const { database_url, networks } = subject.service.state()
   const { rpc_url: url, chain_id: chainId } = networks.ethereum
-  const stage: Stage = { subject, url, chainId, pool: new pg.Pool({ connectionString: database_url, max: 1 }) }
+  const [walletId = ''] = await fundedWallets(subject, 1)
+  const pool = new pg.Pool({ connectionString: database_url, max: 1 })
+  const stage: Stage = { subject, url, chainId, walletId, pool }
   subject.service.kill('chain-follower', 'SIGSTOP')
   try {
     return await measure(stage)
   } finally {
     subject.service.kill('chain-follower', 'SIGCONT')
-    await stage.pool.end()
+    await pool.end()
   }
 }
 
@@ -169,12 +178,11 @@ function startFollower(
 
 /** Status reads while the follower catches up, against the same ones when there is nothing to walk. */
 async function readsMeanwhile(stage: Stage): Promise<Figure> {
-  const { subject } = stage
+  const { subject, walletId } = stage
   const { service } = subject
-  const [wallet = ''] = await fundedWallets(subject, 1)
   const read = () =>
     runLoad({
-      url: `${service.state().base_url}/v1/wallets/${wallet}/balance`,
+      url: `${service.state().base_url}/v1/wallets/${walletId}/balance`,
       method: 'GET',
       headers: authHeaders(subject),
       connections: READERS,
