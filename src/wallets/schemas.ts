@@ -150,19 +150,24 @@ export const listQuery = {
   ),
 }
 
+/** What the answer to a creation and every later reading show. */
+const createdFields = {
+  wallet_id: walletIdSchema,
+  address: nullable(ownAddressSchema),
+  type: typeSchema,
+  network: networkSchema,
+  label: labelSchema,
+  created_at: instant('When the wallet was created.'),
+  environment: environmentSchema,
+  external_id: nullable(externalIdSchema),
+  status: statusSchema,
+}
+
 export const createdSchema = named(
   'CreatedWallet',
   Type.Unsafe<CreatedView>(
     Type.Object({
-      wallet_id: walletIdSchema,
-      address: nullable(ownAddressSchema),
-      type: typeSchema,
-      network: networkSchema,
-      label: labelSchema,
-      created_at: instant('When the wallet was created.'),
-      environment: environmentSchema,
-      external_id: nullable(externalIdSchema),
-      status: statusSchema,
+      ...createdFields,
       ...shownMpcFields,
     }),
   ),
@@ -185,15 +190,7 @@ export const walletSchema = named(
   'Wallet',
   Type.Unsafe<WalletView>(
     Type.Object({
-      wallet_id: walletIdSchema,
-      address: nullable(ownAddressSchema),
-      type: typeSchema,
-      network: networkSchema,
-      label: labelSchema,
-      created_at: instant('When the wallet was created.'),
-      environment: environmentSchema,
-      external_id: nullable(externalIdSchema),
-      status: statusSchema,
+      ...createdFields,
       archived_at: nullable(
         Type.String({
           format: 'date-time',
