@@ -4,7 +4,7 @@ import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { ALL_SCOPES } from '../core/scopes.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { apiKeyAggregate } from './projection.ts'
+import { apiKeyAggregate } from './aggregate.ts'
 import { createToken, digestOf } from './token.ts'
 
 export type ApiKeyRequest = {

@@ -1,8 +1,8 @@
 /** Revokes an API key, for ever. Processes that remember the key refuse it within a second, or at once when told. */
 import type { Metadata } from '../core/messages.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { apiKeyAggregate } from './aggregate.ts'
 import { noSuchApiKey } from './decider.ts'
-import { apiKeyAggregate } from './projection.ts'
 
 /**
  * Revoking a revoked key changes nothing.

@@ -8,10 +8,10 @@ import type { Metadata } from '../core/messages.ts'
 import type { Accept, Accepted, AppendPrepared } from '../event-log/accept.ts'
 import { change } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
 import type { FindRemoved, RemovedAsset } from './find-removed.ts'
-import { assetAggregate, assetStreamId } from './projection.ts'
 
 const FIELD = 'contract_address'
 

@@ -6,10 +6,10 @@ import type { Metadata } from '../core/messages.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain } from './asset-index.ts'
 import type { FindRemoved, RemovedAsset } from './find-removed.ts'
-import { assetAggregate, assetStreamId } from './projection.ts'
 
 const FIELD = 'asset_id'
 const ERC20_ID = /^eip155:(\d{1,19})\/erc20:(0x[0-9a-fA-F]{40})$/

@@ -1,10 +1,10 @@
 /** From readings of the chain to changes of the log, for many wallets at once. */
 import type { Metadata } from '../core/messages.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
+import { balanceAggregate } from './aggregate.ts'
 import type { BalanceCommand } from './decider.ts'
 import type { ObservationCause } from './events.ts'
 import type { LoadBalances } from './load-balances.ts'
-import { balanceAggregate } from './projection.ts'
 import type { Reading } from './read-holdings.ts'
 
 type Decision = {

@@ -2,9 +2,9 @@
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { upcast } from '../event-log/aggregate.ts'
+import { balanceAggregate } from './aggregate.ts'
 import type { BalanceEvent } from './events.ts'
 import { MAX_PRICE_AGE_MS } from './prices.ts'
-import { balanceAggregate } from './projection.ts'
 import type { FoundBalance } from './view.ts'
 
 /**

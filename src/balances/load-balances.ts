@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import type { Loaded } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { balanceAggregate } from './projection.ts'
+import { balanceAggregate } from './aggregate.ts'
 import type { BalanceState, KnownBalance } from './state.ts'
 
 type BalanceRow = {

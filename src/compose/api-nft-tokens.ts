@@ -1,11 +1,11 @@
 /** What is done to tokens after they were asked for: vouchers redeemed and revoked, metadata changed. */
 import type { Routes } from '../http/request.ts'
+import { createChangeVoucher } from '../nft/tokens/change-voucher.ts'
 import { createFateOf } from '../nft/tokens/fate-of.ts'
-import { type TokenRoutePorts, tokenRoutes } from '../nft/tokens/routes.ts'
+import { type TokenRoutePorts, tokenRoutes } from '../nft/tokens/update-routes.ts'
 import { createUpdateToken, type UpdateTokenPorts } from '../nft/tokens/update-token.ts'
-import { createChangeVoucher } from '../nft/vouchers/change-voucher.ts'
-import { voucherRoutes } from '../nft/vouchers/routes.ts'
-import { createFactsOf } from '../nft/vouchers/voucher-facts.ts'
+import { createFactsOf } from '../nft/tokens/voucher-facts.ts'
+import { voucherRoutes } from '../nft/tokens/voucher-routes.ts'
 import type { Kernel } from './kernel.ts'
 
 type TokenParts = Omit<UpdateTokenPorts, 'fateOf' | 'mints'> &

@@ -2,10 +2,10 @@
 
 import { notCovered } from '../keys/coverage.ts'
 import type { CoversCeremony } from '../keys/mpc/party-ceremonies.ts'
+import { mpcKeyAggregate } from '../mpc-keys/aggregate.ts'
 import { coversGeneration, coversRefresh } from '../mpc-keys/covers.ts'
-import { mpcKeyAggregate } from '../mpc-keys/projection.ts'
+import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
-import { walletAggregate } from '../wallets/projection.ts'
 import type { Kernel } from './kernel.ts'
 
 /** So long a key that was made counts as made lately. */

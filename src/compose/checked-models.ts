@@ -1,10 +1,10 @@
 /** The read models that money depends on, which `audit verify` holds against the log. */
-import { apiKeyAggregate } from '../access/projection.ts'
-import { assetAggregate } from '../assets/projection.ts'
+import { apiKeyAggregate } from '../access/aggregate.ts'
+import { assetAggregate } from '../assets/aggregate.ts'
 import type { CheckedModel } from '../audit/verify/compare-rows.ts'
 import type { AnyAggregate } from '../event-log/fold.ts'
-import { mpcKeyAggregate } from '../mpc-keys/projection.ts'
-import { walletAggregate } from '../wallets/projection.ts'
+import { mpcKeyAggregate } from '../mpc-keys/aggregate.ts'
+import { walletAggregate } from '../wallets/aggregate.ts'
 
 const MODELS = [
   { table: 'wallets', aggregate: walletAggregate, streamOf: `'wallet-' || r.wallet_id` },

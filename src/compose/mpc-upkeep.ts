@@ -5,8 +5,8 @@ import { createForgetEnded } from '../keys/mpc/forget-ended.ts'
 import type { ShareStore } from '../keys/mpc/share-store.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
 import { createTidyShares } from '../keys/mpc/tidy-shares.ts'
+import { transactionAggregate } from '../transactions/aggregate.ts'
 import { hasEndedForGood } from '../transactions/ended-for-good.ts'
-import { transactionAggregate } from '../transactions/projection.ts'
 import type { Kernel } from './kernel.ts'
 
 const HOURLY_MS = 60 * 60_000

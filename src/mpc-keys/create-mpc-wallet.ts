@@ -10,11 +10,11 @@ import type { NewId } from '../core/ids.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
+import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
 import { type LoadedRequest, loadRequest } from '../wallets/load-request.ts'
-import { walletAggregate } from '../wallets/projection.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 import type { GenerateKey } from './generate-key.ts'
-import { mpcKeyAggregate } from './projection.ts'
 
 /** Other signers may take a key first, one each time; after so many the job comes again later. */
 const MAX_TRIES = 10

@@ -6,7 +6,7 @@
 import type { EventLog } from '../event-log/log.ts'
 import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import type { MpcTerms } from '../wallets/events.ts'
-import { mpcKeyAggregate } from './projection.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 
 /** Nobody's yet: the key belongs to the installation until a wallet gets it. */
 const METADATA = { tenantId: 'system', actor: 'worker:signer' }

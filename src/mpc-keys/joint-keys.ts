@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { Loaded } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { JointKey, JointKeysOf } from '../keys/mpc/ceremonies.ts'
-import { mpcKeyAggregate } from './projection.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 import type { KnownMpcKey, MpcKeyState } from './state.ts'
 
 /** About half a kilobyte each. */

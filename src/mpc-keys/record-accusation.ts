@@ -5,7 +5,7 @@
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { mpcKeyAggregate } from './projection.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 import type { MpcKeyState } from './state.ts'
 
 const MAX_TRIES = 10

@@ -9,9 +9,9 @@ import type { Clock, NewId } from '../core/ids.ts'
 import type { Metadata, RecordedEvent } from '../core/messages.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Ceremonies, JointKey } from '../keys/mpc/ceremonies.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 import type { MpcKeyEvent } from './events.ts'
 import { toJointKey } from './joint-keys.ts'
-import { mpcKeyAggregate } from './projection.ts'
 import { openRefresh, type Refresh } from './state.ts'
 
 /** Every party takes part, so a party that stays away holds everything up: who waits is told, and can ask for its recovery. */

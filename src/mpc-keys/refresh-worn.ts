@@ -2,7 +2,7 @@
 import { Conflict } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { mpcKeyAggregate } from './projection.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 
 /** A party that says so of fresh shares is broken or lies, and one that is down makes a refresh fail: neither is asked for at once. */
 const PAUSE_MS = 60 * 60_000

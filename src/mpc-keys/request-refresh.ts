@@ -5,8 +5,8 @@ import type { Accept, Accepted } from '../event-log/accept.ts'
 import { certainChange } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 import { keyIdOf } from './key-of-wallet.ts'
-import { mpcKeyAggregate } from './projection.ts'
 
 export type RequestRefreshPorts = {
   readonly log: Pick<EventLog, 'load' | 'now'>

@@ -7,7 +7,7 @@ import { Conflict } from '../core/errors.ts'
 import type { NewId } from '../core/ids.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { LIVE_MPC_PARTIES } from '../wallets/signer-presence.ts'
-import { mpcKeyAggregate } from './projection.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 
 /** Refreshes that are not done, whoever asked for them, keep scheduled ones back beyond so many. */
 const AT_ONCE = 8

@@ -12,9 +12,9 @@ import type { EventLog } from '../event-log/log.ts'
 import { withAddress } from '../wallets/find-wallet.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import { requireRecipient } from './age.ts'
+import { exportAggregate } from './aggregate.ts'
 import { isAllowed } from './decider.ts'
 import type { WalletExportRequested } from './events.ts'
-import { exportAggregate } from './projection.ts'
 
 export type RequestExportPorts = {
   readonly log: Pick<EventLog, 'now'>

@@ -14,8 +14,8 @@ import { type HdKey, hdKey } from '../keys/hd-key.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { armored, sealTo } from './age.ts'
+import { exportAggregate } from './aggregate.ts'
 import { type ExportCommand, refusalOf } from './decider.ts'
-import { exportAggregate } from './projection.ts'
 import type { KnownExport } from './state.ts'
 
 /** Long enough for a caller that lost its connection to come back; then nothing of it is left here. */

@@ -10,7 +10,7 @@ import { recoverSigner } from '../keys/recover-signer.ts'
 import { SignatureMismatch } from '../keys/signature-mismatch.ts'
 import type { KeyRef, Signer } from '../keys/signer.ts'
 import { type SigningWalletOf, WalletUnfit } from '../wallets/signing-wallet.ts'
-import { signatureAggregate } from './projection.ts'
+import { signatureAggregate } from './aggregate.ts'
 import type { KnownSignature } from './state.ts'
 
 export type SignRecordedPorts = {

@@ -3,9 +3,9 @@
  * every node until somebody pays in, and the wallet has sent all it has; so nothing dearer is signed. Pure.
  */
 import { largest } from '../core/money.ts'
+import { highestFee } from './aggregate.ts'
 import type { Call } from './build-call.ts'
 import type { Fees } from './events.ts'
-import { highestFee } from './projection.ts'
 import type { KnownTransaction } from './state.ts'
 
 export type Purse = {

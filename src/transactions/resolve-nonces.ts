@@ -15,12 +15,12 @@ import { Unavailable } from '../core/errors.ts'
 import type { Change, Loaded, ReadModelRow } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { transactionAggregate } from './aggregate.ts'
 import type { QuietTransaction, SentBy } from './block-reads.ts'
 import { contentOf, purposeOf } from './content.ts'
 import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
 import { decideEach, type ObservePorts, observeTransactions } from './observe-blocks.ts'
 import { outsideRow } from './outside.ts'
-import { transactionAggregate } from './projection.ts'
 import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
 
 /** Nonces whose consumer is searched for in one round: some ten calls each, one after the other. */

@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { Loaded } from '../event-log/aggregate.ts'
-import { transactionAggregate } from './projection.ts'
+import { transactionAggregate } from './aggregate.ts'
 import type { TransactionState } from './state.ts'
 
 /** What no event after the first changes. */

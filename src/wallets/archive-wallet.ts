@@ -11,8 +11,8 @@ import { formatAmount } from '../core/money.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { walletAggregate } from './aggregate.ts'
 import { pendingTransactions, type Remainder } from './decider.ts'
-import { walletAggregate } from './projection.ts'
 import type { WalletFacts } from './wallet-facts.ts'
 
 const MAX_TRIES = 10

@@ -9,9 +9,9 @@ import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { KeyMaker } from '../keys/signer.ts'
+import { walletAggregate } from './aggregate.ts'
 import { keyIndexesAggregate, keyIndexesAt } from './key-indexes.ts'
 import { loadRequest } from './load-request.ts'
-import { walletAggregate } from './projection.ts'
 
 /** Other signers may take an index first, one each time; after so many the job comes again later. */
 const MAX_TRIES = 20

@@ -3,8 +3,8 @@ import { NotFound } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { walletAggregate } from './aggregate.ts'
 import type { WalletEvent } from './events.ts'
-import { walletAggregate } from './projection.ts'
 import type { WalletState } from './state.ts'
 
 export type LoadedRequest = {

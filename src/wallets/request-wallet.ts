@@ -7,9 +7,9 @@ import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { walletAggregate } from './aggregate.ts'
 import type { KeyedType, MpcTerms } from './events.ts'
 import { noMpcSigner, termsOf } from './mpc-terms.ts'
-import { walletAggregate } from './projection.ts'
 import type { HasSigner } from './signer-presence.ts'
 
 export type WalletRequest = {

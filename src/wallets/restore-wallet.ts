@@ -4,8 +4,8 @@ import { Conflict } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { walletAggregate } from './aggregate.ts'
 import { findByAddress } from './find-by-address.ts'
-import { walletAggregate } from './projection.ts'
 import type { WalletFacts } from './wallet-facts.ts'
 
 /**

@@ -1,8 +1,8 @@
 /** Changes what an owner may change of a wallet: its label, and what a watch tells of. */
 import type { Metadata } from '../core/messages.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { walletAggregate } from './aggregate.ts'
 import type { Revision } from './decider.ts'
-import { walletAggregate } from './projection.ts'
 
 /**
  * What is left out stays as it is; both changes are made, or none.

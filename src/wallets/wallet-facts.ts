@@ -7,8 +7,8 @@ import type { Pool } from 'pg'
 import type { Environment, Network } from '../core/networks.ts'
 import { BrokenChain } from '../event-log/chain-check.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { walletAggregate } from './aggregate.ts'
 import type { WalletKey, WalletType } from './events.ts'
-import { walletAggregate } from './projection.ts'
 
 export type WalletFacts = {
   readonly walletId: string

@@ -8,9 +8,9 @@ import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { walletAggregate } from './aggregate.ts'
 import type { Notifications } from './events.ts'
 import { findByAddress } from './find-by-address.ts'
-import { walletAggregate } from './projection.ts'
 
 /** What a watch tells of unless its owner says otherwise: nothing, and US dollars that most owners call large. */
 const DEFAULT_NOTIFICATIONS: Notifications = {

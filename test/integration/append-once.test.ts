@@ -4,7 +4,7 @@ import { opened } from '../../src/event-log/aggregate.ts'
 import { appendOnce } from '../../src/event-log/append-once.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
 import { createFindReplay } from '../../src/event-log/find-replay.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'

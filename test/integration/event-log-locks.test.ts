@@ -3,7 +3,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
 import { isConnectionFailure } from '../../src/event-log/database-errors.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 
 const CONTEXT = { metadata: { tenantId: 'acme', actor: 'test' }, now: '2026-01-01T00:00:00.000Z' }

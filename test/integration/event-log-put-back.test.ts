@@ -4,7 +4,7 @@ import { change } from '../../src/event-log/aggregate.ts'
 import { FenceLost, StreamConflict } from '../../src/event-log/commit.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 
 const METADATA = { tenantId: 'acme', actor: 'test' }

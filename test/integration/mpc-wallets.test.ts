@@ -2,10 +2,10 @@
 import t, { type Test } from 'tap'
 import { type BursarError, Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
+import { mpcKeyAggregate } from '../../src/mpc-keys/aggregate.ts'
 import { keepPool } from '../../src/mpc-keys/keep-pool.ts'
-import { mpcKeyAggregate } from '../../src/mpc-keys/projection.ts'
+import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { createMakeKey } from '../../src/wallets/make-key.ts'
-import { walletAggregate } from '../../src/wallets/projection.ts'
 import {
   ALL_ALIVE,
   beatAs,

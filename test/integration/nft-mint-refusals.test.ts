@@ -1,7 +1,7 @@
 /** Mints that are refused, warned of or answered again, on a real PostgreSQL: with the reason, and without a trace. */
 import t from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { told } from '../support/http.ts'
 import { ASYNC, type Data, DEAF_CONTRACT, RECIPIENT, STRANGER, withNftApi } from '../support/nft-api.ts'
 

@@ -1,10 +1,10 @@
 /** The whole story of a transaction, as it is told from a real log: what was decided on what, and what became of it. */
 import t, { type Test } from 'tap'
-import { balanceAggregate } from '../../src/balances/projection.ts'
+import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { change } from '../../src/event-log/aggregate.ts'
 import { chainAggregate } from '../../src/follower/aggregate.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { NATIVE } from '../support/log.ts'
 import { hashOf, KEY_ID, type OperatorStage, REQUESTED_BY, signature, withOperator } from '../support/operator-stage.ts'
 

@@ -4,8 +4,8 @@ import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { change } from '../../src/event-log/aggregate.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
 
 /** The wallet and its balance are put there by the test, and follow from no event. */

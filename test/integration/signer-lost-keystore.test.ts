@@ -78,7 +78,10 @@ t.test('on an empty keystore everything waits, no seed is made, and all goes on 
   ]
   await logged(/no seed of tenant acme/)
   await logged(/none is made for tenant globex/)
-  t.match(await reported(), /The keystore has no seed of (tenant acme|any tenant that has wallets).*[Tt]ransfers and signatures wait/)
+  t.match(
+    await reported(),
+    /The keystore has no seed of (tenant acme|any tenant that has wallets).*[Tt]ransfers and signatures wait/,
+  )
   t.strictSame(
     (await readdir(keystore)).filter((name) => name.includes('seed')),
     [],

@@ -5,7 +5,7 @@
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
-import { signatureAggregate } from '../../src/signatures/projection.ts'
+import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { createWallet, type LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'

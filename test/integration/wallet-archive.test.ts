@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
 import { WalletGuardRefused } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { NATIVE, newTransactionId, TEST_CHAIN, transferIntent } from '../support/log.ts'
 import { ACME, anotherLog, makeWallet, type WalletParts, withWallets } from '../support/wallet-parts.ts'
 

@@ -3,11 +3,11 @@ import t, { type Test } from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
+import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { createCreateHdWallet } from '../../src/wallets/create-hd-wallet.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
 import { findRequestedWallets } from '../../src/wallets/jobs.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
-import { walletAggregate } from '../../src/wallets/projection.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import {
   ACME,

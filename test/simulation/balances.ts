@@ -1,10 +1,11 @@
 /** Balances as production keeps them: what blocks touched, what a fork left behind, and the looks at a wallet that no block asks for. */
+
+import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { appendDecided } from '../../src/balances/append-decided.ts'
 import { decideReadings } from '../../src/balances/decide-readings.ts'
 import type { ObservationCause } from '../../src/balances/events.ts'
 import type { HolderReads } from '../../src/balances/holder-reads.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
-import { balanceAggregate } from '../../src/balances/projection.ts'
 import { type Holding, newestBlock, readHoldings } from '../../src/balances/read-holdings.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { nativeAsset } from '../../src/core/assets.ts'

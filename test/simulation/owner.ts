@@ -1,8 +1,8 @@
 /** Who asks: for transfers, some of them that must follow others, and to cancel them or to pay more, at any time. */
 import type { EventLog } from '../../src/event-log/log.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Intent } from '../../src/transactions/events.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { ASSET, lookAtAll } from './balances.ts'
 import { REVERTING } from './chain.ts'
 import { createLogPort, type PortsOf } from './ports.ts'

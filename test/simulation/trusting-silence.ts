@@ -1,6 +1,6 @@
 /** The mutant that breaks law 2: it takes a node that does not answer for proof that a nonce is lost. */
 import type { EventLog } from '../../src/event-log/log.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Wire } from './chain.ts'
 import type { Node } from './node.ts'
 import type { World } from './terms.ts'

@@ -11,7 +11,7 @@ import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
 import type { NoteSigner } from '../../src/audit/note/note-keys.ts'
 import { change } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { type CliRun, runCommandLine } from './cli.ts'
 import { newTransactionId, seedWallet, transferIntent, withLog } from './log.ts'
 

@@ -1,7 +1,7 @@
 /** Wallets on a followed chain, and what is known of their balances. */
 import type { Test } from 'tap'
+import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import type { BalanceEvent } from '../../src/balances/events.ts'
-import { balanceAggregate } from '../../src/balances/projection.ts'
 import type { FollowedChain } from './followed-chain.ts'
 import { NATIVE, TEST_CHAIN } from './log.ts'
 import { eventually } from './sandbox-eventually.ts'

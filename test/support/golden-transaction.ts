@@ -1,8 +1,8 @@
 /** Events of transactions as they were written once, read as they are read today. */
 import { readFileSync } from 'node:fs'
 import { upcast } from '../../src/event-log/aggregate.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/events.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
 
 /** @param version the newest unless an older one is asked for */
 export function golden<E extends TransactionEvent>(

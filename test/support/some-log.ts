@@ -1,12 +1,12 @@
 /** A log with wallets, balances and transfers in it, all of it by events, that grows when told. */
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
-import { balanceAggregate } from '../../src/balances/projection.ts'
+import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { type Change, change } from '../../src/event-log/aggregate.ts'
 import { appendOnce } from '../../src/event-log/append-once.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
-import { walletAggregate } from '../../src/wallets/projection.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { NATIVE, newTransactionId, TEST_CHAIN, transferIntent, withLog } from './log.ts'
 
 const METADATA = { tenantId: 'acme', actor: 'test' }

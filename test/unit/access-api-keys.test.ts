@@ -1,10 +1,10 @@
 /** API keys: what may be issued, what a token is, and what the command line takes. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { apiKeyAggregate } from '../../src/access/aggregate.ts'
 import { type ApiKeyCommand, apiKeyDecider } from '../../src/access/decider.ts'
 import type { ApiKeyEvent, ApiKeyIssued } from '../../src/access/events.ts'
 import { parseKeysArguments } from '../../src/access/keys-arguments.ts'
-import { apiKeyAggregate } from '../../src/access/projection.ts'
 import { createToken, digestOf, isToken } from '../../src/access/token.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
 

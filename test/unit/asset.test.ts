@@ -1,10 +1,10 @@
 /** How an asset is named: what wins, what is refused, and what a registration keeps. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { assetAggregate } from '../../src/assets/aggregate.ts'
 import type { AssetBooks } from '../../src/assets/asset-books.ts'
 import { type AssetChain, createAssetIndex, type KnownAsset } from '../../src/assets/asset-index.ts'
 import type { AssetEvent } from '../../src/assets/events.ts'
-import { assetAggregate } from '../../src/assets/projection.ts'
 import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import type { BursarError, ErrorItem } from '../../src/core/errors.ts'

@@ -7,9 +7,9 @@ import type { Block } from '../../src/chain/blocks.ts'
 import { TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
 import { TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from '../../src/chain/nft-logs.ts'
 import { change, upcast } from '../../src/event-log/aggregate.ts'
+import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
 import type { MovesOfBlock, OwnershipEvent, TokenMove } from '../../src/nft/ownership/events.ts'
 import { contractsMoving, movesIn } from '../../src/nft/ownership/moves.ts'
-import { ownershipAggregate } from '../../src/nft/ownership/projection.ts'
 import {
   evolve,
   type Holding,

@@ -12,10 +12,10 @@ import {
   requireRecipient,
   sealTo,
 } from '../../src/recovery/age.ts'
+import { exportAggregate } from '../../src/recovery/aggregate.ts'
 import { type ExportCommand, refusalOf } from '../../src/recovery/decider.ts'
 import type { ExportEvent } from '../../src/recovery/events.ts'
 import { exportJobs } from '../../src/recovery/jobs.ts'
-import { exportAggregate } from '../../src/recovery/projection.ts'
 import type { ExportState, KnownExport } from '../../src/recovery/state.ts'
 import { withoutQuotedSecrets, withoutSecrets } from '../../src/redaction.ts'
 

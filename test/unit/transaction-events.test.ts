@@ -1,8 +1,8 @@
 /** Events are for ever: what was written once is read in each of its versions, and means what it meant. */
 import t from 'tap'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import type { TransactionEvent } from '../../src/transactions/events.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { golden } from '../support/golden-transaction.ts'
 

@@ -1,8 +1,8 @@
 /** What becomes of wishes when outcomes are reported, and what a wallet can pay for them. */
 import t from 'tap'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import type { TransactionEvent } from '../../src/transactions/events.ts'
-import { transactionAggregate } from '../../src/transactions/projection.ts'
 import { createPurse } from '../../src/transactions/purse.ts'
 import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
 import { cancellation, fold, golden, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'

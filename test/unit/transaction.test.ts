@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { BursarError } from '../../src/core/errors.ts'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'
+import { holdsOf, transactionAggregate } from '../../src/transactions/aggregate.ts'
 import {
   InvalidTransition,
   MAX_FOREIGN_NONCES,
@@ -12,7 +13,6 @@ import {
 } from '../../src/transactions/decider.ts'
 import type { Inclusion, Intent, SignedBytes, TransactionEvent } from '../../src/transactions/events.ts'
 import { chooseFees } from '../../src/transactions/examine-waiting.ts'
-import { holdsOf, transactionAggregate } from '../../src/transactions/projection.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { golden } from '../support/golden-transaction.ts'
 

@@ -2,10 +2,10 @@
 import t, { type Test } from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'
+import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { type WalletCommand, walletDecider } from '../../src/wallets/decider.ts'
 import type { WalletEvent, WalletRequested, WatchStarted } from '../../src/wallets/events.ts'
 import { walletJobs } from '../../src/wallets/jobs.ts'
-import { walletAggregate } from '../../src/wallets/projection.ts'
 import type { WalletState } from '../../src/wallets/state.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'

@@ -13,11 +13,11 @@ import { opened } from '../../event-log/aggregate.ts'
 import { findPayer, type Owner, type Sender } from '../../transactions/prepare-transaction.ts'
 import { type Content, contentOf } from '../metadata/content.ts'
 import type { PinMetadata } from '../metadata/pin-metadata.ts'
+import { collectionAggregate } from './aggregate.ts'
 import { requireFit } from './decider.ts'
 import type { Collection, CollectionType, PublishedCollection, Standard } from './events.ts'
 import type { IssuerWallet } from './issuer-wallet.ts'
 import { type DeploymentPorts, hasFactory, prepareDeployment } from './prepare-deployment.ts'
-import { collectionAggregate } from './projection.ts'
 
 export type CollectionRequest = {
   readonly name: string

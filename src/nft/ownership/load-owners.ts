@@ -5,8 +5,8 @@
 import type { Pool } from 'pg'
 import type { Loaded } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
+import { ownershipAggregate } from './aggregate.ts'
 import type { MovesOfBlock } from './events.ts'
-import { ownershipAggregate } from './projection.ts'
 import { type Holding, holdingKey, type OwnershipState, stateOf } from './state.ts'
 
 /** What a step moves, or takes back, of one collection; at least one block. */

@@ -9,11 +9,11 @@ import type { Pool } from 'pg'
 import type { Block } from '../../chain/blocks.ts'
 import { type Change, change } from '../../event-log/aggregate.ts'
 import { decided, type EventLog } from '../../event-log/log.ts'
+import { ownershipAggregate } from './aggregate.ts'
 import type { OwnershipCommand } from './decider.ts'
 import type { MovesOfBlock } from './events.ts'
 import { loadOwners, type TouchedCollection } from './load-owners.ts'
 import { contractsMoving, movesIn } from './moves.ts'
-import { ownershipAggregate } from './projection.ts'
 import { standingMoves } from './standing-moves.ts'
 
 export type OwnershipPorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'heads' | 'now'> }

@@ -4,8 +4,8 @@
  */
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
+import { ownershipAggregate } from './aggregate.ts'
 import type { MovesOfBlock, OwnershipEvent } from './events.ts'
-import { ownershipAggregate } from './projection.ts'
 
 /** Blocks of one read: a reorg is seldom deeper. */
 const CHUNK = 32

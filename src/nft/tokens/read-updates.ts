@@ -1,6 +1,6 @@
 /** Reads what was done to a token since its mint. */
 import type { Pool } from 'pg'
-import type { UpdateRow } from './updates-view.ts'
+import type { UpdateRow } from './update-view.ts'
 
 /** The newest hundred, in the order in which they were accepted. Nothing stands behind one that freezes and has not failed. */
 export async function readUpdates(pool: Pool, collectionId: string, tokenId: string): Promise<UpdateRow[]> {

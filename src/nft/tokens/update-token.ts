@@ -15,10 +15,10 @@ import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
 import { type Content, contentOf } from '../metadata/content.ts'
 import type { PinMetadata } from '../metadata/pin-metadata.ts'
-import type { MintReads } from '../mints/read-mints.ts'
-import { type FreezeFate, requireThawed, type TokenCommand } from './decider.ts'
-import type { PublishedMetadata } from './events.ts'
-import { tokenAggregate, tokenStreamId } from './projection.ts'
+import type { MintReads } from './read-mints.ts'
+import { tokenAggregate, tokenStreamId } from './token-aggregate.ts'
+import { type FreezeFate, requireThawed, type TokenCommand } from './token-decider.ts'
+import type { PublishedMetadata } from './token-events.ts'
 
 export type UpdateTokenPorts = PreparePorts & {
   readonly log: Pick<EventLog, 'load' | 'now'>

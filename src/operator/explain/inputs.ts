@@ -4,8 +4,8 @@
  */
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
+import { holdsOf, transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/events.ts'
-import { holdsOf, transactionAggregate } from '../../transactions/projection.ts'
 import type { TransactionState } from '../../transactions/state.ts'
 
 export type FundsThen = {

@@ -1,7 +1,7 @@
 /** What is stuck in a lane, and the next step for each. Pure: facts in, findings out. */
 import { formatAmount } from '../../core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../../core/networks.ts'
-import { holdsOf } from '../../transactions/projection.ts'
+import { holdsOf } from '../../transactions/aggregate.ts'
 import { newestAttempt } from '../../transactions/state.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, type FindingKind, type NextStep, step } from '../finding.ts'

@@ -1,7 +1,7 @@
 /** A lane with all that judging it needs: its row, what its chain says, and the transaction that blocks all others. */
 import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
-import { transactionAggregate } from '../../transactions/projection.ts'
+import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 import { type ChainNow, type OperatorChain, readNativeBalances, readNonces } from '../chain-now.ts'
 import { type LaneRow, readGaps } from './lane-rows.ts'

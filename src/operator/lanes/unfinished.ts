@@ -1,8 +1,8 @@
 /** The transactions of one lane that are under way, with the bytes that count now. Read only. */
 import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
+import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { Lane } from '../../transactions/lanes.ts'
-import { transactionAggregate } from '../../transactions/projection.ts'
 import { newestAttempt } from '../../transactions/state.ts'
 
 /** Of a lane that is shown whole; the counts beside it tell of the rest. */

@@ -14,10 +14,6 @@ import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import { collectionParams } from '../collections/schemas.ts'
 import type { OwnersOf } from '../ownership/owners-of.ts'
-import type { UntilVoucherSigned } from '../vouchers/wait-for-signature.ts'
-import type { AcceptedMint, MintRequest, MintTokens } from './mint-tokens.ts'
-import type { MintReads } from './read-mints.ts'
-import { readToken } from './read-token.ts'
 import {
   acceptedMintSchema,
   mintBody,
@@ -26,8 +22,12 @@ import {
   tokenDetailSchema,
   tokenPageSchema,
   tokenParams,
-} from './schemas.ts'
-import { type MintView, type TokenView, withHolder } from './view.ts'
+} from './mint-schemas.ts'
+import type { AcceptedMint, MintRequest, MintTokens } from './mint-tokens.ts'
+import { type MintView, type TokenView, withHolder } from './mint-view.ts'
+import type { MintReads } from './read-mints.ts'
+import { readToken } from './read-token.ts'
+import type { UntilVoucherSigned } from './wait-for-signature.ts'
 import type { WarnOfRecipients } from './warn-of-recipients.ts'
 
 export type MintRoutePorts = {

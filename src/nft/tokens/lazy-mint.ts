@@ -7,9 +7,9 @@ import { opened } from '../../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../../event-log/commit.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
-import type { Mint } from '../mints/events.ts'
-import { mintAggregate } from '../mints/projection.ts'
-import type { MintItem } from '../mints/read-items.ts'
+import { mintAggregate } from './mint-aggregate.ts'
+import type { Mint } from './mint-events.ts'
+import type { MintItem } from './read-items.ts'
 
 export type LazyMintPorts = { readonly log: Pick<EventLog, 'now'>; readonly newId: NewId }
 

@@ -3,7 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { closedObject, idSchema, nullable, oneOf } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
 import { tokenMetadataSchema } from '../metadata/schemas.ts'
-import { UPDATE_STATUSES } from './updates-view.ts'
+import { UPDATE_STATUSES } from './update-view.ts'
 
 export const updateBody = closedObject(
   {

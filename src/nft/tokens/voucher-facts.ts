@@ -1,7 +1,7 @@
 /** What the chain has done to a voucher so far, as of the newest block that was walked. */
 import type { Pool } from 'pg'
-import type { VoucherFacts } from '../mints/voucher-decider.ts'
 import { outcomeOf } from '../outcome.ts'
+import type { VoucherFacts } from './voucher-decider.ts'
 
 /** @returns of an unknown mint, that nothing has happened */
 export type FactsOf = (mintId: string) => Promise<VoucherFacts>

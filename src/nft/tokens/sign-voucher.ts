@@ -11,8 +11,8 @@ import { recoverSigner } from '../../keys/recover-signer.ts'
 import { SignatureMismatch } from '../../keys/signature-mismatch.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { type SigningWalletOf, WalletUnfit } from '../../wallets/signing-wallet.ts'
-import { mintAggregate } from '../mints/projection.ts'
-import { requireLazy } from '../mints/voucher-decider.ts'
+import { mintAggregate } from './mint-aggregate.ts'
+import { requireLazy } from './voucher-decider.ts'
 import { chainVoucher } from './voucher-terms.ts'
 
 export type SignVoucherPorts = {

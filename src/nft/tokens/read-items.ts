@@ -3,7 +3,7 @@ import { parseRecipient } from '../../chain/address.ts'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
 import type { CollectionType, Standard } from '../collections/events.ts'
 import { type Content, contentOf } from '../metadata/content.ts'
-import type { MintingType, PublishedToken } from './events.ts'
+import type { MintingType, PublishedToken } from './mint-events.ts'
 
 /** One token as a request names it. */
 export type RequestedToken = {

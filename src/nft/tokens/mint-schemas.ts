@@ -6,11 +6,11 @@ import { type Page, pageSchema } from '../../http/paging.ts'
 import { addressSchema, closedObject, idSchema, instant, nullable, oneOf, warnings } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
 import { tokenMetadataSchema } from '../metadata/schemas.ts'
-import { updateFields } from '../tokens/schemas.ts'
-import { voucherSchema } from '../vouchers/schemas.ts'
-import { MINTING_TYPES } from './events.ts'
+import { MINTING_TYPES } from './mint-events.ts'
+import { type MintView, TOKEN_STATUSES, type TokenView } from './mint-view.ts'
 import type { HeldToken } from './read-token.ts'
-import { type MintView, TOKEN_STATUSES, type TokenView } from './view.ts'
+import { updateFields } from './update-schemas.ts'
+import { voucherSchema } from './voucher-schemas.ts'
 
 const MAX_ITEMS = 100
 

@@ -1,5 +1,5 @@
 /** What was asked of a token: the fold of its events. */
-import type { TokenEvent } from './events.ts'
+import type { TokenEvent } from './token-events.ts'
 
 export type TokenState = {
   /** How many events there were. */

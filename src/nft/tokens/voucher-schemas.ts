@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '../../http/components.ts'
 import { addressSchema, closedObject, idSchema, instant, nullable, oneOf } from '../../http/schemas.ts'
-import { REVOCATION_STATUSES } from './view.ts'
+import { REVOCATION_STATUSES } from './voucher-view.ts'
 
 export const redeemBody = closedObject(
   {

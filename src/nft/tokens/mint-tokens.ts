@@ -12,11 +12,11 @@ import { type PreparedTransaction, type PreparePorts, requireFuture } from '../.
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
 import type { PinMetadata } from '../metadata/pin-metadata.ts'
 import { outcomeOf } from '../outcome.ts'
-import { recordLazyMint } from '../vouchers/lazy-mint.ts'
 import type { Allot, Place } from './allot.ts'
-import type { Mint, MintToken } from './events.ts'
+import { recordLazyMint } from './lazy-mint.ts'
+import { mintAggregate } from './mint-aggregate.ts'
+import type { Mint, MintToken } from './mint-events.ts'
 import { planTransactions } from './plan-transactions.ts'
-import { mintAggregate } from './projection.ts'
 import { type AddressedItem, isAddressed, type RequestedMint, readItems } from './read-items.ts'
 
 /** Below the 2^24 of EIP-7825 and a third of the smallest block: a hundred ERC-721 tokens fit. */

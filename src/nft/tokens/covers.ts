@@ -6,7 +6,7 @@ import { voucherTypedData } from '../../chain/nft-voucher.ts'
 import { COVERED, type Coverage, notCovered } from '../../keys/coverage.ts'
 import { sameTypedData } from '../../keys/same-typed-data.ts'
 import type { TypedData } from '../../keys/signer.ts'
-import type { MintState } from '../mints/state.ts'
+import type { MintState } from './mint-state.ts'
 import { chainVoucher } from './voucher-terms.ts'
 
 export type AskedVoucher = {

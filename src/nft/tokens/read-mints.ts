@@ -2,11 +2,11 @@
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
-import { readUpdates } from '../tokens/read-updates.ts'
-import { toUpdates, type UpdatesView } from '../tokens/updates-view.ts'
-import type { PublishedToken } from './events.ts'
+import type { PublishedToken } from './mint-events.ts'
+import { type MintView, type TokenView, toMint, toTokens } from './mint-view.ts'
+import { readUpdates } from './read-updates.ts'
 import { countTokens, TOKEN_COLUMNS, TOKEN_TABLES, type TokenRow } from './token-rows.ts'
-import { type MintView, type TokenView, toMint, toTokens } from './view.ts'
+import { toUpdates, type UpdatesView } from './update-view.ts'
 
 export type TokenDetail = TokenView & UpdatesView & { readonly metadata: PublishedToken }
 

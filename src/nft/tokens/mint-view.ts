@@ -1,8 +1,8 @@
 /** Mints and tokens as their owner reads them. */
 import { type Outcome, outcomeOf } from '../outcome.ts'
-import { type VoucherView, voucherOf } from '../vouchers/view.ts'
-import type { MintingType } from './events.ts'
+import type { MintingType } from './mint-events.ts'
 import type { TokenRow } from './token-rows.ts'
+import { type VoucherView, voucherOf } from './voucher-view.ts'
 
 export const TOKEN_STATUSES = ['PENDING', 'MINTED', 'LAZY', 'REVOKED', 'FAILED'] as const
 export type TokenStatus = (typeof TOKEN_STATUSES)[number]

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { Environment } from '../../core/networks.ts'
 import type { CollectionType } from '../collections/events.ts'
 import { doneInSql, FAILED_IN_SQL } from '../outcome.ts'
-import type { MintingType } from './events.ts'
+import type { MintingType } from './mint-events.ts'
 
 export type TokenRow = {
   readonly tenant_id: string

@@ -2,9 +2,9 @@
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
 import { contentRows } from '../metadata/content.ts'
-import { type MintCommand, mintDecider } from './decider.ts'
-import type { Mint, MintEvent } from './events.ts'
-import type { MintState, Voucher } from './state.ts'
+import { type MintCommand, mintDecider } from './mint-decider.ts'
+import type { Mint, MintEvent } from './mint-events.ts'
+import type { MintState, Voucher } from './mint-state.ts'
 
 export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent> = {
   ...mintDecider,

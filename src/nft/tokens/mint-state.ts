@@ -1,5 +1,5 @@
 /** What a mint has come to: the fold of its events. */
-import type { Mint, MintEvent, VoucherTerms } from './events.ts'
+import type { Mint, MintEvent, VoucherTerms } from './mint-events.ts'
 
 export type Voucher = VoucherTerms & {
   /** Who it names; `null` for whoever redeems. A redemption changes the token's recipient, never this one. */

@@ -1,8 +1,8 @@
 /** What a mint may be. Pure: token ids, transactions and the time come in with the command. */
 import { Conflict } from '../../core/errors.ts'
 import type { Decider } from '../../core/messages.ts'
-import type { Mint, MintEvent, VoucherTerms } from './events.ts'
-import { evolve, type MintState, UNKNOWN_MINT } from './state.ts'
+import type { Mint, MintEvent, VoucherTerms } from './mint-events.ts'
+import { evolve, type MintState, UNKNOWN_MINT } from './mint-state.ts'
 import { decideVoucher, type VoucherCommand } from './voucher-decider.ts'
 
 export type MintCommand =

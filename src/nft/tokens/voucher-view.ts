@@ -1,7 +1,7 @@
 /** The voucher of a lazy mint as its owner reads it, with all that a stranger needs to redeem it. */
 import { voucherTypedData } from '../../chain/nft-voucher.ts'
-import type { TokenRow } from '../mints/token-rows.ts'
 import { outcomeOf } from '../outcome.ts'
+import type { TokenRow } from './token-rows.ts'
 import { chainVoucher } from './voucher-terms.ts'
 
 export const REVOCATION_STATUSES = ['PENDING', 'REVOKED', 'FAILED'] as const

@@ -5,8 +5,8 @@
  * Against somebody who redeems outside Bursar the contract decides: it uses a token id once.
  */
 import { Conflict, NotFound, ValidationFailed } from '../../core/errors.ts'
-import type { MintEvent } from './events.ts'
-import type { KnownMint, MintState, Voucher } from './state.ts'
+import type { MintEvent } from './mint-events.ts'
+import type { KnownMint, MintState, Voucher } from './mint-state.ts'
 
 type Fate = 'pending' | 'done' | 'failed'
 

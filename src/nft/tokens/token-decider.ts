@@ -1,8 +1,8 @@
 /** What may be done to a token after its mint. Pure: what became of an earlier freezing comes in with the command. */
 import { Conflict } from '../../core/errors.ts'
 import type { Decider } from '../../core/messages.ts'
-import type { PublishedMetadata, TokenEvent, TokenUpdate } from './events.ts'
-import { evolve, type TokenState, UNTOUCHED } from './state.ts'
+import type { PublishedMetadata, TokenEvent, TokenUpdate } from './token-events.ts'
+import { evolve, type TokenState, UNTOUCHED } from './token-state.ts'
 
 /** `null` when nobody asked to freeze it. */
 export type FreezeFate = 'pending' | 'done' | 'failed' | null

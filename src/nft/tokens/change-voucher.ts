@@ -14,8 +14,8 @@ import type { EventLog } from '../../event-log/log.ts'
 import { type CallRequest, prepareCall } from '../../transactions/prepare-call.ts'
 import type { Owner, PreparePorts } from '../../transactions/prepare-transaction.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
-import { mintAggregate } from '../mints/projection.ts'
-import type { MintState } from '../mints/state.ts'
+import { mintAggregate } from './mint-aggregate.ts'
+import type { MintState } from './mint-state.ts'
 import {
   type LazyMint,
   requireLazy,
@@ -23,7 +23,7 @@ import {
   requireUnused,
   type VoucherCommand,
   type VoucherFacts,
-} from '../mints/voucher-decider.ts'
+} from './voucher-decider.ts'
 import type { FactsOf } from './voucher-facts.ts'
 import { chainVoucher } from './voucher-terms.ts'
 

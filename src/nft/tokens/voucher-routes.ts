@@ -5,10 +5,10 @@ import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
-import type { MintReads } from '../mints/read-mints.ts'
-import { mintParams, mintSchema } from '../mints/schemas.ts'
 import type { ChangeVoucher } from './change-voucher.ts'
-import { redeemBody } from './schemas.ts'
+import { mintParams, mintSchema } from './mint-schemas.ts'
+import type { MintReads } from './read-mints.ts'
+import { redeemBody } from './voucher-schemas.ts'
 
 export type VoucherRoutePorts = {
   readonly changeVoucher: ChangeVoucher

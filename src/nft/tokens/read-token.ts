@@ -1,8 +1,8 @@
 /** One token as its owner reads it: what was minted, what it says, and who holds it. */
 import type { CollectionRow } from '../collections/read-collections.ts'
 import type { OwnersOf, TokenOwner } from '../ownership/owners-of.ts'
+import { withHolder } from './mint-view.ts'
 import type { MintReads, TokenDetail } from './read-mints.ts'
-import { withHolder } from './view.ts'
 
 export type HeldToken = TokenDetail & { readonly owners: readonly TokenOwner[] }
 

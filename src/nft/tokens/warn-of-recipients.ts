@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CanReceive, Delivery } from '../../chain/nft-receiver.ts'
 import { BursarError } from '../../core/errors.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
-import type { MintView } from './view.ts'
+import type { MintView } from './mint-view.ts'
 
 const TIMEOUT_MS = 2_000
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`

@@ -2,9 +2,9 @@
 import { canonicalJson } from '../../core/canonical-json.ts'
 import type { Aggregate, ReadModelRow } from '../../event-log/aggregate.ts'
 import { contentRows } from '../metadata/content.ts'
-import { type TokenCommand, tokenDecider } from './decider.ts'
-import type { TokenEvent } from './events.ts'
-import type { TokenState } from './state.ts'
+import { type TokenCommand, tokenDecider } from './token-decider.ts'
+import type { TokenEvent } from './token-events.ts'
+import type { TokenState } from './token-state.ts'
 
 export const tokenAggregate: Aggregate<TokenState, TokenCommand, TokenEvent> = {
   ...tokenDecider,
