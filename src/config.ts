@@ -1,6 +1,6 @@
 /**
- * The configuration of a process: read once from the environment, checked whole, handed to whoever needs a part. Nothing
- * else reads the environment. A bad setting stops the start with one line that names it.
+ * The configuration of a process: read once from the environment, validated as a whole, passed to the code that needs a
+ * part. No other code reads the environment. A bad setting stops the start with one line that names it.
  */
 import { join, resolve } from 'node:path'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
@@ -22,10 +22,10 @@ import type { LogLevel } from './logging.ts'
 export type Environ = Readonly<Record<string, string | undefined>>
 
 export type Config = {
-  /** Local chains that the sandbox runs: answers say so, and the faucet is there. */
+  /** True when the sandbox runs local chains: responses say so, and the faucet exists. */
   readonly sandbox: boolean
   readonly dataDir: string
-  /** Null where the sandbox has to run a database of its own. */
+  /** Null when the sandbox runs its own database. */
   readonly databaseUrl: string | null
   readonly databasePoolSize: number
   readonly database: DatabaseConfig
@@ -37,23 +37,23 @@ export type Config = {
   readonly http: HttpConfig & {
     readonly logRequests: boolean
     readonly sandbox: boolean
-    /** False where `/metrics` has a port of its own. */
+    /** False when `/metrics` has its own port. */
     readonly serveMetrics: boolean
   }
-  /** How much each tenant may have. */
+  /** The quotas of each tenant. */
   readonly quotasOf: LimitsOf
   readonly signWaitMs: number
   readonly shutdownGraceMs: number
-  /** `key` is base64; null for one that is kept in the directory. Only signers use it. */
+  /** `key` is base64; null when the key is kept in the directory. Only signers use it. */
   readonly keystore: {
     readonly kind: 'directory' | 'postgres'
     readonly directory: string
     readonly key: string | null
   }
-  /** Null where there are no mpc wallets. */
+  /** Null when there are no mpc wallets. */
   readonly mpc: MpcConfig | null
   readonly audit: AuditConfig
-  /** Age recipients to which keys may be exported: none when empty; null for any, in the sandbox alone. */
+  /** Age recipients that keys may be exported to. Empty: none. Null: any, only in the sandbox. */
   readonly exportRecipients: readonly string[] | null
   /** The configured chains. */
   readonly chains: readonly ChainSettings[]
@@ -65,15 +65,15 @@ export type Config = {
   readonly sweepIntervalMs: number
   readonly reconcileIntervalMs: number
   readonly leaseMs: number
-  /** Null where metadata is served by Bursar alone. `authorization` is the value of a header. */
+  /** Null when only Bursar serves metadata. `authorization` is the value of the header. */
   readonly ipfs: { readonly url: string; readonly authorization: string | null } | null
   /** Ends with `/`. Null for `ipfs://`. */
   readonly metadataBaseUrl: string | null
-  /** Names in the environment that look like misspelt settings, one line each: to be logged. */
+  /** One line for each name in the environment that looks like a misspelt setting; to be logged. */
   readonly warnings: readonly string[]
 }
 
-/** Settings that break a rule. Its message has a line for each. */
+/** Invalid settings. The message has one line for each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
@@ -99,7 +99,7 @@ export function loadConfig(env: Environ): Config {
 
 type General = Static<TObject<typeof GENERAL_SETTINGS>>
 
-/** The settings that were made or have defaults; what is unset is absent. Adds a line to `problems` for each bad one. */
+/** The settings that are set or have defaults; unset ones are absent. Adds a line to `problems` for each bad one. */
 function readAll(schemas: Readonly<Record<string, TSchema>>, prefix: string, env: Environ, problems: string[]): object {
   const values: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(schemas)) {
@@ -121,7 +121,7 @@ function chainOrProblem(build: () => ChainSettings | null, problems: string[]): 
   }
 }
 
-/** Settings that are right by themselves and wrong together. */
+/** Settings that are valid alone but contradict each other. */
 function contradictions(general: General, chains: readonly ChainSettings[]): string[] {
   const problems: string[] = []
   const [first] = chains
@@ -182,7 +182,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     },
     mpc: mpcConfig(general, dataDir),
     audit: auditConfig(general, dataDir),
-    // Whoever writes a request into the log must not choose who gets the key: outside the sandbox unset means nobody.
+    // A writer of requests must not choose who receives the key: outside the sandbox, unset means no recipient.
     exportRecipients: general.EXPORT_RECIPIENTS ?? (sandbox ? null : []),
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
     rpcBatch: { maxCalls: general.RPC_BATCH_MAX_CALLS, maxBytes: general.RPC_BATCH_MAX_BYTES },
@@ -200,10 +200,10 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
   }
 }
 
-/** Shorter names are too near to other programs' variables to be called slips. */
+/** Shorter names are too similar to variables of other programs to count as misspellings. */
 const SHORTEST_COMPARED = 8
 
-/** A misspelt setting would silently leave its default in force, so it is told, with what it was likely meant to be. */
+/** A misspelt setting would silently leave its default in force, so it is reported with the likely intended name. */
 function misspelt(env: Environ): string[] {
   const known = new Set([
     ...Object.entries(GENERAL_SETTINGS).flatMap(([name, schema]) => variablesOf(name, schema)),

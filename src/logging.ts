@@ -1,19 +1,17 @@
-/**
- * Logs: one JSON object a line, constant messages with fields, and nothing secret in them, at whatever depth it stands.
- */
+/** Logs: one JSON object per line, constant messages with fields, and no secrets at any depth. */
 import pino, { type Bindings, type ChildLoggerOptions, type Logger } from 'pino'
 import { errorFields, withoutQuotedSecrets, withoutSecrets } from './redaction.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Where lines go; a test gives one of its own. */
+/** Destination of log lines; tests pass their own. */
 export type LogDestination = { readonly write: (line: string) => void }
 
 /**
- * @param processName stands in every line: `api`, `signer`
- * @param destination standard output unless given, written in blocks of 8 KiB, at the latest every 100 ms and at
- *   exit, so that logging does not stop the event loop for each line
+ * @param processName included in every line: `api`, `signer`
+ * @param destination default is standard output, written in blocks of 8 KiB, at least every 100 ms and at exit, so that
+ *   logging does not block the event loop on each line
  */
 export function createLogger(
   { level, processName }: { readonly level: LogLevel; readonly processName: string },
@@ -29,7 +27,7 @@ export function createLogger(
       formatters: { level: (label) => ({ level: label }), log: (fields) => withoutSecrets(fields) },
       serializers: { err: errorFields, cause: errorFields },
       hooks: {
-        // An error that is logged by itself lends the line its message, which may quote what it was about.
+        // An error logged without a message lends the line its own message, which may quote secrets.
         logMethod(line, log) {
           const [first] = line as readonly unknown[]
           if (line.length === 1 && first instanceof Error) log.apply(this, [first, withoutQuotedSecrets(first.message)])
@@ -43,7 +41,9 @@ export function createLogger(
   return logger
 }
 
-/** ISO 8601 UTC with milliseconds, written anew once a second: at many lines a second the date is a third of a line's cost. */
+/**
+ * ISO 8601 UTC with milliseconds. The date part is formatted once a second: otherwise it is a third of a line's cost.
+ */
 function isoTimestamp(): () => string {
   let second = Number.NaN
   let prefix = ''
@@ -58,7 +58,10 @@ function isoTimestamp(): () => string {
   }
 }
 
-/** What a child always says is written when the child is made, past the formatters. Children of children inherit this. */
+/**
+ * The bindings of a child are serialized when the child is created, without the formatters. Children of children
+ * inherit this.
+ */
 function hideSecretsOfChildren(logger: Logger): void {
   const { child } = logger
   Object.defineProperty(logger, 'child', {

@@ -1,4 +1,4 @@
-/** The API process: settings, parts, listen, and an end in order. */
+/** The API process: loads settings, builds the parts, listens, and shuts down in order. */
 import { createRequire } from 'node:module'
 import { composeApi } from './compose/api.ts'
 import { readinessChecks } from './compose/readiness.ts'

@@ -1,6 +1,6 @@
 /**
- * Takes secrets out of what is logged: fields by their names, and errors by the shape of what they quote. Written here
- * because pino's own redaction, at more than one depth and for this many names, costs 100 µs a line; this costs one.
+ * Removes secrets from log lines: fields by name, and errors by the pattern of the text they quote. Written here
+ * because pino's own redaction costs 100 µs a line at several depths and for this many names; this costs 1 µs.
  */
 
 const CENSOR = '[redacted]'
@@ -26,11 +26,11 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   ...['words', 'entropy', 'ageidentity', 'ciphertext'],
   ...['raw', 'rawtransaction', 'signedtransaction', 'signature', 'requestbody'],
 ])
-/** Folding a name costs more than finding it again; names in logs are few. */
+/** Cache: normalizing a name costs more than looking it up, and logs use few names. */
 const verdicts = new Map<string, boolean>()
 const MAX_VERDICTS = 10_000
 
-/** The same fields, with the values of secret ones replaced; the object itself when there are none. */
+/** The same fields with secret values replaced; the same object when there are none. */
 export function withoutSecrets<Fields extends object>(fields: Fields): Fields {
   return clean(fields, MAX_DEPTH) as Fields
 }
@@ -61,7 +61,7 @@ function isSecret(name: string): boolean {
   return verdict
 }
 
-/** How deep a chain of causes is followed. */
+/** Maximum length of a chain of causes. */
 const MAX_CAUSES = 5
 
 export type ErrorFields = {
@@ -72,7 +72,10 @@ export type ErrorFields = {
   readonly cause?: ErrorFields
 }
 
-/** What is logged of an error: no other property, since libraries hang requests, transactions and URLs on theirs. */
+/**
+ * The fields of an error that are logged. Other properties are left out: libraries attach requests, transactions and
+ * URLs.
+ */
 export function errorFields(error: unknown, causesLeft = MAX_CAUSES): ErrorFields | undefined {
   if (error === undefined || error === null) return undefined
   if (!(error instanceof Error)) return { type: typeof error, message: withoutQuotedSecrets(String(error)) }
@@ -87,7 +90,10 @@ export function errorFields(error: unknown, causesLeft = MAX_CAUSES): ErrorField
   }
 }
 
-/** Signed transactions and signatures (65 bytes of hexadecimal and more), bearer tokens, age identities, and what in a URL may be a key. */
+/**
+ * Removes signed transactions and signatures (65 bytes of hexadecimal and more), bearer tokens, age identities, and URL
+ * parts that may be a key.
+ */
 export function withoutQuotedSecrets(text: string): string {
   return text
     .replace(/(?:0x)?[0-9a-f]{130,}/gi, CENSOR)

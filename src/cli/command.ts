@@ -1,9 +1,13 @@
-/** What a command of `npm run bursar` is, and what it is handed. A capability declares its commands; `run-cli.ts` runs them. */
+/**
+ * The type of a command of `npm run bursar` and of the context it runs in. A capability declares its commands;
+ * `run-cli.ts` runs them.
+ */
 import type { Writable } from 'node:stream'
 
 /**
- * What scripts may trust: 0 done, and nothing is wrong; 1 something was found (a difference, a bad event, a stuck lane) or what was
- * asked for cannot be done; 2 wrong usage or input, nothing was done; 3 a dependency does not answer, try again.
+ * Exit codes that scripts can rely on. 0: done, no problem found. 1: a problem was found (a difference, a bad event, a
+ * stuck lane), or the request cannot be carried out. 2: wrong usage or input, nothing was done. 3: a dependency does
+ * not answer, try again.
  */
 export type ExitCode = 0 | 1 | 2 | 3
 
@@ -12,7 +16,7 @@ export type CliCommand = {
   readonly name: string
   /** One line, for the list of commands. */
   readonly summary: string
-  /** What else the help of this command says: what it reads, what it changes, examples, its exit codes. */
+  /** The rest of this command's help: what it reads, what it changes, examples, its exit codes. */
   readonly details?: string
   readonly arguments?: readonly {
     /** `<needed>` or `[optional]`. */
@@ -28,20 +32,20 @@ export type CliCommand = {
 }
 
 export type CliInput = {
-  /** In the order of the declaration; an optional one that was left out is `undefined`. */
+  /** In the order of the declaration; an omitted optional argument is `undefined`. */
   readonly arguments: readonly (string | undefined)[]
-  /** By long name in camel case: `--from-block 3` is `fromBlock: '3'`; a flag without a value is `true`. */
+  /** By long name in camel case: `--from-block 3` becomes `fromBlock: '3'`; a flag without a value is `true`. */
   readonly options: Readonly<Record<string, string | boolean | undefined>>
 }
 
 export type CliIo = {
-  /** Whether `--json` was given: then standard output holds JSON and nothing else. */
+  /** Whether `--json` was given: standard output then holds only JSON. */
   readonly json: boolean
-  /** Tells the result: `value` as one line of JSON with `--json`, else the text. */
+  /** Prints the result: `value` as one line of JSON with `--json`, else the text. */
   readonly print: (value: unknown, text: string) => void
-  /** A note beside the result, on standard error. */
+  /** Prints a remark on standard error. */
   readonly note: (text: string) => void
-  /** Standard output itself, for what is too large for a string. Obey its back pressure. */
+  /** Standard output, for results that do not fit in a string. Wait for `drain` when a write returns false. */
   readonly stdout: Writable
   readonly progress: (settings: ProgressSettings) => Progress
   /** Aligned columns without borders. */
@@ -49,26 +53,26 @@ export type CliIo = {
   readonly paint: Paint
 }
 
-/** Colours where a person looks: as they are elsewhere. */
+/** Colour functions. They do nothing when the output is not a terminal or colours are disabled. */
 export type Paint = Readonly<Record<'bold' | 'dim' | 'red' | 'green' | 'yellow', (text: string) => string>>
 
 export type ProgressSettings = {
-  /** What is counted, in the plural: `events`. */
+  /** The plural name of what is counted: `events`. */
   readonly unit: string
-  /** How many there are; `null` when nobody knows. */
+  /** The number expected; `null` when it is not known. */
   readonly total: number | null
 }
 
-/** Long work as it goes: a bar on a terminal, lines now and then in a log. On standard error. */
+/** Progress of long work on standard error: a bar on a terminal, occasional lines in a log. */
 export type Progress = {
-  /** @param done how many of them are done by now */
+  /** @param done how many are done so far */
   readonly at: (done: number) => void
-  /** The bar goes; what follows is the result. */
+  /** Removes the bar, so that the result can be printed. */
   readonly end: () => void
 }
 
-/** Hands a task the parts that it needs, and closes them after it. */
+/** Passes a task the ports it needs and closes them afterwards. */
 export type Within<Ports> = <T>(task: (ports: Ports) => Promise<T>) => Promise<T>
 
-/** What was typed cannot be meant: one line that names it, its rule and what to do. Exit code 2. */
+/** The input is invalid: one line that names the argument, its rule and what to do. Exit code 2. */
 export class BadInput extends Error {}

@@ -1,12 +1,12 @@
-/** Shows how far long work has come: a bar on a terminal, a line every few seconds in a log. */
+/** Shows the progress of long work: a bar on a terminal, a line every few seconds in a log. */
 import type { WriteStream } from 'node:tty'
 import { Presets, SingleBar } from 'cli-progress'
 import type { Progress, ProgressSettings } from './command.ts'
 
-/** A log is told now and then. */
+/** Interval of the lines in a log. */
 const LINE_EVERY_MS = 5_000
 
-/** @param out where it is shown: never where the result goes */
+/** @param out stream of the progress, never the stream of the result */
 export function createProgress(out: WriteStream, { unit, total }: ProgressSettings): Progress {
   return out.isTTY ? bar(out, unit, total) : lines(out, unit, total)
 }

@@ -1,4 +1,4 @@
-/** Reads a command line, runs its command, and turns what went wrong into one line and an exit code. */
+/** Parses a command line, runs its command, and turns an error into one line and an exit code. */
 
 import type { WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
@@ -15,7 +15,7 @@ Exit codes: 0 done, nothing is wrong · 1 something was found, or it cannot be d
 const COLOURS = ['bold', 'dim', 'red', 'green', 'yellow'] as const
 
 export type CliSettings = {
-  /** As it is typed: `npm run bursar --`. */
+  /** How the program is called: `npm run bursar --`. */
   readonly name: string
   readonly description: string
   readonly commands: readonly CliCommand[]
@@ -24,7 +24,7 @@ export type CliSettings = {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Runs one command line. What is wrong with it is one line on `err`. */
+/** Runs one command line. An invalid command line prints one line on `err`. */
 export async function runCli(settings: CliSettings, args: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = 0
   const program = createProgram(settings, async (run) => {
@@ -107,17 +107,17 @@ function paintFor(coloured: boolean): Paint {
   ) as Paint
 }
 
-/** `undefined` for a defect of ours: it is shown with its stack. */
+/** `undefined` for an unexpected error: it is printed with its stack. */
 function exitCodeOf(error: unknown): ExitCode | undefined {
   if (error instanceof BadInput || error instanceof ValidationFailed || error instanceof NotFound) return 2
-  // Before sockets: both say ENOENT, of a file that is missing and of a socket that nobody listens on.
+  // Files before sockets: both report ENOENT, for a missing file and for a socket that nobody listens on.
   if (isOfFiles(error)) return 1
   if (error instanceof Unavailable || isConnectionFailure(error)) return 3
   if (error instanceof BursarError) return 1
   return undefined
 }
 
-/** No such file, no space, no permission: the message of the system names the path and says it all. */
+/** No such file, no space, no permission: the system's message names the path and is enough. */
 function isOfFiles(error: unknown): boolean {
   const { syscall, path } = error as { syscall?: unknown; path?: unknown }
   return typeof syscall === 'string' && syscall !== 'connect' && typeof path === 'string'

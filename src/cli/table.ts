@@ -19,7 +19,7 @@ const NO_BORDERS = {
   middle: '  ',
 }
 
-/** The rows under their heads, each line ended by a line feed. No cell is cut. */
+/** The rows under their headings; each line ends with a line feed. Cells are never truncated. */
 export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = new Table({ chars: NO_BORDERS, style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] } })
   table.push([...head], ...rows.map((row) => [...row]))

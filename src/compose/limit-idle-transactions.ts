@@ -12,7 +12,7 @@ export async function limitIdleTransactions(pool: Pool): Promise<void> {
   await withSessions(pool, ['migrate'], (session) => session.query(LIMIT))
 }
 
-/** Any number that no other part takes an advisory lock on. */
+/** Any number that no other code takes an advisory lock on. */
 const LIMIT_LOCK = 4_117_007
 
 const LIMIT = `DO $$

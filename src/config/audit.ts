@@ -1,4 +1,4 @@
-/** The settings of the audit: where the key and the checkpoints lie, and how often one is taken. */
+/** The settings of the audit: where the key and the checkpoints are stored, and how often a checkpoint is taken. */
 import { join, resolve } from 'node:path'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { milliseconds, text } from './schema-kinds.ts'
@@ -28,7 +28,7 @@ export const AUDIT_SETTINGS = {
 
 export type AuditConfig = {
   readonly keyFile: string
-  /** Null for a name that is made of the key. */
+  /** Null for a name derived from the key. */
   readonly origin: string | null
   readonly checkpointFile: string
   readonly checkpointIntervalMs: number

@@ -1,4 +1,4 @@
-/** Makes the settings of each configured chain out of what was set and what is known of the public chains. */
+/** Builds the settings of each configured chain from the environment and the known facts of the public chains. */
 import { parseAddress } from '../chain/address.ts'
 import { MULTICALL3_ADDRESS, PUBLIC_CONTRACTS, type PublicContracts } from '../chain/public-networks.ts'
 import type { ChainSettings, TokenSetting } from '../chain/settings.ts'
@@ -20,10 +20,10 @@ const DEFAULTS: Readonly<Record<Network, Defaults>> = {
 }
 const TESTNET_CONFIRMATIONS = 12
 
-/** On a chain of one's own, the addresses of the public one mean nothing. */
+/** For a private chain: the contract addresses of the public one do not apply. */
 const UNKNOWN_CONTRACTS: PublicContracts = { priceFeeds: {}, tokens: [] }
 
-/** What was set for one chain; undefined for what was not. */
+/** The settings of one chain; undefined where unset. */
 export type ChainInput = {
   readonly RPC_URLS?: readonly string[]
   readonly CHAIN_ID?: number
@@ -40,7 +40,7 @@ export const CHAIN_KEYS: readonly ChainKey[] = ENVIRONMENTS.flatMap((environment
   NETWORKS.map((network) => ({ network, environment })),
 )
 
-/** How the settings of a chain begin: `ETHEREUM_`, `POLYGON_TESTNET_`. */
+/** The prefix of a chain's settings: `ETHEREUM_`, `POLYGON_TESTNET_`. */
 export function settingPrefix({ network, environment }: ChainKey): string {
   return `${network.toUpperCase()}_${environment === 'testnet' ? 'TESTNET_' : ''}`
 }

@@ -1,10 +1,13 @@
-/** The settings of the database: where it is, as whom processes connect, and how well a party's connection is protected. */
+/**
+ * The settings of the database: where it is, which users processes connect as, and how a party's connection is
+ * protected.
+ */
 import { isIP } from 'node:net'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import pg from 'pg'
 import { list, text, word } from './schema-kinds.ts'
 
-/** The users that `npm run migrate` can make, besides one for each party: `party-1`. */
+/** The database users that `npm run migrate` can create, besides one for each party: `party-1`. */
 const LOGINS = ['api', 'dispatcher', 'signer', 'submitter', 'follower', 'auditor', 'operator'] as const
 export type LoginName = (typeof LOGINS)[number] | `party-${number}`
 
@@ -40,10 +43,10 @@ export const DATABASE_SETTINGS = {
 type DatabaseInput = Static<TObject<typeof DATABASE_SETTINGS>>
 
 export type DatabaseConfig = {
-  /** Whether a process does not start as the owner of the tables. */
+  /** Whether a process refuses to start as the owner of the tables. */
   readonly rolesRequired: boolean
   readonly logins: readonly { readonly name: LoginName; readonly password: string }[]
-  /** False for a party that reads the log over a connection that nothing protects. */
+  /** False for a party that reads the log over an unprotected connection. */
   readonly tlsVerified: boolean
 }
 
@@ -58,7 +61,10 @@ export function databaseConfig(input: DatabaseInput, isParty: boolean): Database
   }
 }
 
-/** What is wrong between the settings. A party signs what it reads in the log: nobody may answer in the database's place. */
+/**
+ * Settings that contradict each other. A party signs what it reads in the log, so nobody may be able to impersonate the
+ * database.
+ */
 export function databaseProblems(input: Partial<DatabaseInput>, isParty: boolean): string[] {
   const problems: string[] = []
   const names = (input.DATABASE_LOGINS ?? []).map((entry) => entry.split('=')[0])
@@ -69,9 +75,9 @@ export function databaseProblems(input: Partial<DatabaseInput>, isParty: boolean
   return problem === null ? problems : [...problems, `DATABASE_URL ${problem}`]
 }
 
-/** What keeps the connection of a party from being safe; null for verified TLS, for loopback and for a Unix socket. */
+/** Why the connection of a party is not safe; null for verified TLS, for loopback and for a Unix socket. */
 function tlsProblem(url: string): string | null {
-  // As the driver reads it: the parameters of a URL and the driver's own variables can name another host.
+  // Parsed as the driver does it: URL parameters and the driver's own variables can name another host.
   let client: { readonly host: string; readonly ssl: unknown }
   let modes: readonly string[]
   try {
@@ -84,7 +90,7 @@ function tlsProblem(url: string): string | null {
   if (host.startsWith('/') || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)) return null
   if (modes.length !== 1 || modes[0] !== 'verify-full' || !verifies(ssl))
     return 'must have sslmode=verify-full for a party, unless its host is loopback or a Unix socket (DATABASE_TLS=off allows it)'
-  // For an address the driver compares the certificate with the name "localhost".
+  // For an IP address the driver compares the certificate with the name "localhost".
   if (isIP(host) !== 0) return 'must name its host by the name in its certificate for a party, not by an address'
   return null
 }

@@ -1,4 +1,4 @@
-/** The settings of the API's edge: what a request and a connection may take of it. */
+/** The HTTP settings of the API: what a request and a connection may use. */
 import { isIP } from 'node:net'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { ruleOf } from './read-setting.ts'
@@ -68,7 +68,7 @@ export type HttpConfig = {
   }
 }
 
-/** Proxies that look like an address or a range and are none. */
+/** Trusted proxies that are not a valid address or range. */
 export function httpProblems({ TRUSTED_PROXIES = [] }: Static<TObject<typeof HTTP_SETTINGS>>): string[] {
   const bad = TRUSTED_PROXIES.filter((proxy) => !/^[a-z]+$/.test(proxy) && !isRange(proxy))
   return bad.map((proxy) => `TRUSTED_PROXIES ${ruleOf(HTTP_SETTINGS.TRUSTED_PROXIES)}, not ${JSON.stringify(proxy)}`)

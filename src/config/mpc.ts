@@ -1,4 +1,7 @@
-/** The settings of mpc wallets: how many parties, where they are, and what one party process needs to know of itself. */
+/**
+ * The settings of mpc wallets: how many parties there are, where they listen, and what a party process needs for
+ * itself.
+ */
 import { join, resolve } from 'node:path'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { ruleOf } from './read-setting.ts'
@@ -68,17 +71,17 @@ export type MpcConfig = {
   readonly parties: number
   readonly threshold: number
   readonly poolSize: number
-  /** Null where shares may become any age. */
+  /** Null when shares may reach any age. */
   readonly refreshIntervalDays: number | null
-  /** Where the parties listen, by number; null where none can be reached. */
+  /** Where the parties listen, by number; null when none can be reached. */
   readonly addresses: ReadonlyMap<number, PartyAddress> | null
   readonly trustDir: string
   readonly roundTimeoutMs: number
-  /** Of a party process. `key` is base64, null for one that is kept in the directory. */
+  /** Of a party process. `key` is base64, null when it is kept in the directory. */
   readonly party: { readonly number: number; readonly directory: string; readonly key: string | null } | null
 }
 
-/** @returns null where there are no mpc wallets */
+/** @returns null when there are no mpc wallets */
 export function mpcConfig(input: MpcInput, dataDir: string): MpcConfig | null {
   if (input.MPC_PARTIES === 0) return null
   const { MPC_PARTY: number } = input
@@ -101,7 +104,10 @@ export function mpcConfig(input: MpcInput, dataDir: string): MpcConfig | null {
   }
 }
 
-/** What is wrong between the settings; one that is bad itself is not judged by others, nor is any where mpc is turned off. */
+/**
+ * Settings that contradict each other. A setting that is invalid alone is not checked against others; nothing is
+ * checked when mpc is off.
+ */
 export function mpcProblems(input: Partial<MpcInput>): string[] {
   const { MPC_PARTIES: parties, MPC_THRESHOLD: threshold, MPC_PARTY: party } = input
   if (parties === 1) return [`MPC_PARTIES ${ruleOf(MPC_SETTINGS.MPC_PARTIES)}, not "1"`]

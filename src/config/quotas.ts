@@ -1,31 +1,31 @@
-/** The settings of the quotas of a tenant. Each default is far above what an honest tenant uses, and finite. */
+/** The settings of a tenant's quotas. Each default is finite and far above what an honest tenant uses. */
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { type LimitsOf, QUOTAS, type Quota, type QuotaLimits, settingOf } from '../core/quotas.ts'
 import { list } from './schema-kinds.ts'
 
-/** Fits `bytes_per_second` of a fast network card. */
+/** Large enough for `bytes_per_second` of a fast network card. */
 const LARGEST = 1_000_000_000
 
 const limit = (value: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: LARGEST, default: value, description: `${description}; 0 for no limit.` })
 
 export const QUOTA_SETTINGS = {
-  // A wallet is a few rows and costs nothing while it rests: an exchange with a deposit address for each customer fits.
+  // A wallet is a few rows and costs nothing while idle: an exchange with a deposit address for each customer fits.
   QUOTA_WALLETS: limit(100_000, 'Wallets of type hd and mpc that a tenant may have, archived ones included'),
-  // Watching is free for the tenant and the follower reads each busy address at each block: fewer than wallets.
+  // Fewer than wallets: watching costs the tenant nothing, and the follower reads each active address at each block.
   QUOTA_WATCHED_ADDRESSES: limit(10_000, 'Addresses that a tenant may watch, archived ones included'),
-  // Each is a contract of a stranger whose balances are read for every wallet; a large portfolio has some hundred.
+  // Each is a third-party contract whose balances are read for every wallet; a large portfolio has some hundred.
   QUOTA_ASSETS: limit(500, 'ERC-20 contracts that a tenant may register'),
-  // An hour of transfers at 25 a second, on chains that mine none of them.
+  // One hour of transfers at 25 per second, on chains that mine none of them.
   QUOTA_TRANSACTIONS_WAITING: limit(100_000, 'Transactions of a tenant that may be unmined at once'),
-  // Each takes tens of milliseconds of a signer, of mpc parties more: a thousand are done within a minute or two.
+  // Each takes tens of milliseconds of a signer, more with mpc parties: a thousand finish within a minute or two.
   QUOTA_CEREMONIES: limit(
     1_000,
     'Wallets, share refreshes, signatures (messages, typed data, vouchers) and exports of a tenant that may be unfinished at once',
   ),
-  // 100 requests a second that each wait ten seconds, as for the address of a wallet.
+  // 100 requests per second that each wait ten seconds, for example for the address of a wallet.
   QUOTA_REQUESTS_IN_FLIGHT: limit(1_000, 'Requests of a tenant that an API process may be answering at once'),
-  // 100 pages of 80 KB a second. A core writes ten times that.
+  // 100 pages of 80 KB per second. One core writes ten times that.
   QUOTA_BYTES_PER_SECOND: limit(
     8 * 1_024 * 1_024,
     'Bytes of request and answer bodies of a tenant, a second and API process, ten seconds of it in a burst',
@@ -41,7 +41,7 @@ export const QUOTA_SETTINGS = {
 
 type QuotaInput = Static<TObject<typeof QUOTA_SETTINGS>>
 
-/** @returns the limits of each tenant: those of the installation, and the overrides of the tenant in their place */
+/** @returns the limits of each tenant: those of the installation, with the tenant's overrides */
 export function quotaConfig(input: QuotaInput): LimitsOf {
   const defaults = Object.fromEntries(
     QUOTAS.map((quota) => [quota, (input as Readonly<Record<string, unknown>>)[settingOf(quota)]]),

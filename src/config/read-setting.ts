@@ -1,8 +1,8 @@
-/** Reads one setting from text, by its schema, and says in one line what is wrong with it. */
+/** Reads one setting from text by its schema, and reports an invalid value in one line. */
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 
-/** More of a value than this does not help to find it. */
+/** A longer excerpt of a value does not help to find it. */
 const LONGEST_SHOWN = 80
 
 export type Reading = { readonly value: unknown } | { readonly problem: string }
@@ -19,7 +19,7 @@ export function readSetting(name: string, schema: TSchema, text: string | undefi
   return { problem: `${name} ${ruleOf(schema)}, not ${shown(schema, given)}` }
 }
 
-/** What a value must be, in words: `must be a whole number from 1 to 100`. */
+/** The rule of a value as text: `must be a whole number from 1 to 100`. */
 export function ruleOf(schema: Readonly<Record<string, unknown>>): string {
   if (typeof schema['x-rule'] === 'string') return schema['x-rule']
   if (schema.type === 'integer') return `must be a whole number from ${schema.minimum} to ${schema.maximum}`
@@ -35,7 +35,7 @@ function fromText(schema: TSchema, text: string): unknown {
   return items.filter((item) => item !== '')
 }
 
-/** A secret is not shown even when it is wrong: errors go to logs. */
+/** An invalid secret is not shown either: errors go to logs. */
 function shown(schema: Readonly<Record<string, unknown>>, text: string): string {
   if (schema['x-secret'] === true) return 'the value given (hidden)'
   return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text)

@@ -1,4 +1,4 @@
-/** The kinds of values that settings have, each with its rule in words. */
+/** The value types of settings, each with its rule as text. */
 import { type StringOptions, Type } from '@sinclair/typebox'
 
 export const milliseconds = (range: { minimum: number; maximum: number; default: number }, description: string) =>

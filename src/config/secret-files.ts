@@ -1,6 +1,6 @@
 /**
- * A secret setting may be given as a file: `KEYSTORE_KEY_FILE=/run/secrets/keystore_key`, as Docker and Kubernetes mount
- * secrets. A file is not shown by `docker inspect` and is not inherited by child processes.
+ * A secret setting may be given as a file: `KEYSTORE_KEY_FILE=/run/secrets/keystore_key`, as Docker and Kubernetes
+ * mount secrets. `docker inspect` does not show a file, and child processes do not inherit it.
  */
 import { readFileSync } from 'node:fs'
 import type { TSchema } from '@sinclair/typebox'
@@ -9,7 +9,7 @@ const SUFFIX = '_FILE'
 
 export type SettingText = { readonly text: string | undefined } | { readonly problem: string }
 
-/** The names of the variables that may hold a setting: its own and, for a secret, the one of its file. */
+/** The names of the variables that may hold a setting: its own name and, for a secret, the name of its file. */
 export function variablesOf(name: string, schema: TSchema): readonly string[] {
   return schema['x-secret'] === true ? [name, `${name}${SUFFIX}`] : [name]
 }

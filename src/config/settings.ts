@@ -1,4 +1,6 @@
-/** Every setting, with its type, its default and what it means. The table in docs/settings.md and the checks are made from this. */
+/**
+ * Every setting with its type, default and description. docs/settings.md and the validation are generated from this.
+ */
 import { Type } from '@sinclair/typebox'
 import { LOG_LEVELS } from '../logging.ts'
 import { AUDIT_SETTINGS } from './audit.ts'
@@ -138,7 +140,10 @@ export const GENERAL_SETTINGS = {
   ),
 }
 
-/** Settings of one chain: `<NET>` is `ETHEREUM`, `POLYGON` or `BINANCE`, with `_TESTNET` behind it for its test network. */
+/**
+ * Settings of one chain: `<NET>` is `ETHEREUM`, `POLYGON` or `BINANCE`, with the suffix `_TESTNET` for its test
+ * network.
+ */
 export const CHAIN_SETTINGS = {
   RPC_URLS: list('^(https?)://.+', 'must be a comma list of http:// or https:// URLs', {
     description: 'Nodes of the chain, in order of preference. A chain without them is not configured.',
@@ -198,16 +203,16 @@ export const CHAIN_SETTINGS = {
 /** A row of the table of settings. */
 export type Setting = {
   readonly name: string
-  /** What it must be, in words. */
+  /** The rule of its value, as text. */
   readonly type: string
-  /** As text; `unset` where there is none. */
+  /** As text; `unset` when there is none. */
   readonly default: string
   readonly description: string
   /** Its value is never shown. */
   readonly secret?: boolean
 }
 
-/** All settings, in the order in which they are shown; those of a chain once, with `<NET>` for its name. */
+/** All settings in display order; those of a chain once, with `<NET>` in the name. */
 export const SETTINGS: readonly Setting[] = [
   ...Object.entries(GENERAL_SETTINGS).map(([name, schema]) => row(name, schema)),
   ...Object.entries(CHAIN_SETTINGS).map(([name, schema]) => row(`<NET>_${name}`, schema)),

@@ -1,4 +1,4 @@
-/** How assets are named: CAIP-19 identifiers over CAIP-2 chain ids. */
+/** Identifiers of assets: CAIP-19 over CAIP-2 chain ids. */
 import { NATIVE_DECIMALS, NATIVE_SYMBOL, type Network } from './networks.ts'
 
 export type Asset = {

@@ -1,9 +1,9 @@
 /**
- * One text for one value: RFC 8785 (JCS) over the values that events hold (strings, integers, booleans, null, arrays,
- * objects), so that a hash over it is the same before and after a trip through `jsonb`.
+ * One text for one value: RFC 8785 (JCS) for the values that events hold (strings, integers, booleans, null, arrays,
+ * objects), so that a hash of it is the same before and after storage as `jsonb`.
  */
 
-/** @throws TypeError for what JSON cannot hold exactly: a fraction, an unsafe integer, a bigint, a function */
+/** @throws TypeError for values that JSON cannot hold exactly: a fraction, an unsafe integer, a bigint, a function */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'number') {

@@ -1,11 +1,11 @@
-/** Finds what a misspelt word most likely meant, so that a refusal can say it. */
+/** Finds the candidate that a misspelt word most likely means, for error messages. */
 
-/** Words longer than this are not compared: nobody misspells one, and the comparison costs the product of the lengths. */
+/** Longer words are not compared: they are not typing errors, and the cost is the product of the lengths. */
 const LONGEST_COMPARED = 64
 
 /**
- * The candidate that differs from `word` by the fewest edits, when they are few enough to be a slip of the hand.
- * Upper case, `_` and `-` do not count: `gasPriority` means `gas_priority`.
+ * The candidate that differs from `word` by the fewest edits, if they are few enough for a typing error. Upper case,
+ * `_` and `-` do not count: `gasPriority` matches `gas_priority`.
  */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > LONGEST_COMPARED) return undefined

@@ -1,6 +1,6 @@
 /**
- * Errors that the domain can explain. Each has a stable `code`, says whether trying again may help, and knows nothing
- * of HTTP: `src/http/error-status.ts` maps types to statuses.
+ * The errors of the domain. Each has a stable `code` and says whether a retry may help; none knows HTTP:
+ * `src/http/error-status.ts` maps types to statuses.
  */
 
 /** The error types of the API's error items. */
@@ -18,25 +18,25 @@ export type ErrorType =
   | 'unavailable'
   | 'internal_error'
 
-/** One thing that is wrong, as the caller reads it. */
+/** One problem, as the API returns it. */
 export type ErrorItem = {
   readonly type: ErrorType
-  /** Says what is wrong, what the rule is and what to do. */
+  /** What is wrong, what the rule is and what to do. */
   readonly message: string
   /** Path of the request field: `to`, `metadata.image`, `items[2].to`. */
   readonly field?: string
-  /** Finer than the type, and as stable: `too_many_decimals`. */
+  /** More specific than the type, and as stable: `too_many_decimals`. */
   readonly code?: string
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** The base of every error that the domain throws on purpose. */
+/** The base class of every expected error of the domain. */
 export abstract class BursarError extends Error {
   abstract readonly type: ErrorType
   abstract readonly code: string
   /** Whether the same call may succeed later without a change by the caller. */
   readonly retryable: boolean = false
-  /** Everything that is wrong; at least one item. */
+  /** All problems; at least one. */
   get items(): readonly ErrorItem[] {
     return [{ type: this.type, message: this.message, code: this.code }]
   }
@@ -45,7 +45,7 @@ export abstract class BursarError extends Error {
   }
 }
 
-/** The request breaks a rule that a caller can read. Lists every failing field, not only the first. */
+/** The request breaks a documented rule. Lists every failing field, not only the first. */
 export class ValidationFailed extends BursarError {
   override readonly type = 'validation_error'
   override readonly code = 'validation_failed'
@@ -56,7 +56,7 @@ export class ValidationFailed extends BursarError {
     this.#items = items.map((item) => ({ type: 'validation_error' as const, ...item }))
   }
 
-  /** One failing field. */
+  /** An error for one field. */
   static field(field: string, code: string, message: string, details?: Record<string, unknown>): ValidationFailed {
     return new ValidationFailed([{ field, code, message, ...(details ? { details } : {}) }])
   }
@@ -66,19 +66,19 @@ export class ValidationFailed extends BursarError {
   }
 }
 
-/** What was asked for does not exist, or belongs to another tenant: the two look the same. */
+/** The resource does not exist or belongs to another tenant: the response is the same for both. */
 export class NotFound extends BursarError {
   override readonly type = 'not_found'
   override readonly code: string
 
-  /** @param resource the noun the caller used: `wallet`, `transaction` */
+  /** @param resource the noun of the API: `wallet`, `transaction` */
   constructor(resource: string, code = `${resource}_not_found`, message = `No such ${resource}.`) {
     super(message)
     this.code = code
   }
 }
 
-/** The resource is in a state that does not allow what was asked. */
+/** The state of the resource does not allow the request. */
 export class Conflict extends BursarError {
   override readonly type = 'conflict'
   override readonly code: string
@@ -95,7 +95,7 @@ export class Conflict extends BursarError {
   }
 }
 
-/** The caller is known but may not do this. */
+/** The caller is authenticated but lacks the permission. */
 export class PermissionDenied extends BursarError {
   override readonly type = 'permission_error'
   override readonly code: string
@@ -106,14 +106,14 @@ export class PermissionDenied extends BursarError {
   }
 }
 
-/** A wallet cannot pay: nothing was recorded as sendable. Amounts are decimal strings of the asset. */
+/** A wallet cannot pay: nothing was recorded for sending. Amounts are decimal strings of the asset. */
 export class InsufficientFunds extends BursarError {
   override readonly type = 'insufficient_funds'
   override readonly code = 'insufficient_funds'
   readonly shortfall: { readonly asset: string; readonly available: string; readonly needed: string }
   readonly #payer: Payer | undefined
 
-  /** @param payer the wallet, where the request need not have named it, nor the amount */
+  /** @param payer the paying wallet, when the request did not name it */
   constructor(shortfall: { asset: string; available: string; needed: string }, payer?: Payer) {
     const { asset, available, needed } = shortfall
     super(
@@ -149,7 +149,7 @@ export class Unavailable extends BursarError {
   }
 }
 
-/** The chain refuses what was asked, for a reason that will not pass by itself. */
+/** The chain refuses the request for a reason that a retry does not remove. */
 export class ChainRefused extends BursarError {
   override readonly type = 'chain_error'
   override readonly code: string
@@ -160,7 +160,7 @@ export class ChainRefused extends BursarError {
   }
 }
 
-/** An idempotency key was used before for another request. */
+/** The idempotency key was already used for a different request. */
 export class IdempotencyKeyReused extends BursarError {
   override readonly type = 'idempotency_error'
   override readonly code = 'idempotency_key_reused'
@@ -170,13 +170,16 @@ export class IdempotencyKeyReused extends BursarError {
   }
 }
 
-/** A setting has a value that cannot be used: the process must not start. Never repeats the value: it may be a secret. */
+/**
+ * A setting has an unusable value: the process must not start. The message never repeats the value, which may be a
+ * secret.
+ */
 export class InvalidSetting extends BursarError {
   override readonly type = 'internal_error'
   override readonly code = 'invalid_setting'
   readonly setting: string
 
-  /** @param rule what a good value is, as the rest of a sentence that begins with the setting's name */
+  /** @param rule the rule of a valid value, completing a sentence that starts with the setting's name */
   constructor(setting: string, rule: string) {
     super(`${setting} ${rule}`)
     this.setting = setting

@@ -1,9 +1,9 @@
 /**
- * The name of an event for ever: its stream and its version there, which an export, an import and a rebuild keep. Positions and
- * transaction ids are places in one database, and are not kept.
+ * The permanent id of an event: its stream and its version there, which an export, an import and a rebuild keep.
+ * Positions and transaction ids belong to one database and are not kept.
  */
 
-/** A version is an `integer` of PostgreSQL. */
+/** Largest version: it is a PostgreSQL `integer`. */
 const MAX_VERSION = 2_147_483_647
 const EVENT_ID = /^evt_([a-z]+-[^\s]+)\.([1-9][0-9]{0,9})$/
 
@@ -14,7 +14,7 @@ export function eventIdOf({ streamId, streamVersion }: EventName): string {
   return `evt_${streamId}.${streamVersion}`
 }
 
-/** What an id names, or `undefined` when it is no id of an event. */
+/** Parses an event id; `undefined` for anything else. */
 export function parseEventId(id: string): EventName | undefined {
   const [, streamId, digits] = EVENT_ID.exec(id) ?? []
   const streamVersion = Number(digits)

@@ -1,6 +1,6 @@
-/** How a place in a request is written: `to`, `metadata.image`, `items[2].to`. */
+/** The notation for a place in a request: `to`, `metadata.image`, `items[2].to`. */
 
-/** @param path member names, and indexes as numbers; the root is the empty text */
+/** @param path member names, and indexes as numbers; the root is the empty string */
 export function fieldPath(path: readonly (string | number)[]): string {
   let text = ''
   for (const step of path) {
@@ -10,9 +10,7 @@ export function fieldPath(path: readonly (string | number)[]): string {
   return text
 }
 
-/**
- * The steps of a JSON pointer (RFC 6901) into `root`; a step into an array becomes a number.
- */
+/** The steps of a JSON pointer (RFC 6901) into `root`; a step into an array is a number. */
 export function stepsOf(pointer: string, root: unknown): (string | number)[] {
   if (pointer === '') return []
   let at = root
@@ -27,7 +25,10 @@ export function stepsOf(pointer: string, root: unknown): (string | number)[] {
     })
 }
 
-/** A caller's own name for a field may be long or hold anything: it is cut, and what does not print becomes `?`. */
+/**
+ * A field name that the caller chose may be long or contain anything: it is truncated, and unprintable characters
+ * become `?`.
+ */
 function printable(name: string): string {
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name
   return shown.replace(/[\p{Cc}\p{Cs}\p{Cf}]/gu, '?')

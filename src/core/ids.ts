@@ -1,4 +1,4 @@
-/** How identifiers look: a UUIDv7 (RFC 9562) behind a prefix that says what it names. They sort by time of making. */
+/** The format of identifiers: a prefix for the kind of resource and a UUIDv7 (RFC 9562). They sort by creation time. */
 
 export const ID_PREFIXES = {
   wallet: 'wal',
@@ -16,10 +16,10 @@ export const ID_PREFIXES = {
 } as const
 export type IdKind = keyof typeof ID_PREFIXES
 
-/** Makes ids; passed in, so that the core stays pure and tests can name what they make. */
+/** Creates ids; passed in, so that the core stays pure and tests can choose the ids. */
 export type NewId = (kind: IdKind) => string
 
-/** A clock that is passed in: milliseconds since the epoch. */
+/** A clock, passed in: milliseconds since the epoch. */
 export type Clock = () => number
 
 /** ISO 8601 UTC with milliseconds. */
@@ -36,9 +36,7 @@ export function idPattern(kind: IdKind): string {
 
 const TIME_DIGITS = 12
 
-/**
- * When an id was made, in milliseconds since the epoch, as its maker says; `undefined` for what is no id of ours.
- */
+/** The creation time of an id in ms since the epoch; `undefined` for any other text. */
 export function idTime(id: string): number | undefined {
   const [uuid] = new RegExp(`${UUID}$`).exec(id) ?? []
   return uuid === undefined ? undefined : Number.parseInt(uuid.replace('-', '').slice(0, TIME_DIGITS), 16)

@@ -1,6 +1,6 @@
-/** Does what belongs together one after the other in this process. What another process does meanwhile, indexes tell. */
+/** Runs tasks with the same key one after the other in this process. Unique indexes guard against other processes. */
 
-/** Runs the task after all earlier ones of the same key, whatever became of them. */
+/** Runs the task after all earlier ones of the same key, whether those succeeded or failed. */
 export type InTurn = <Result>(key: string, task: () => Promise<Result>) => Promise<Result>
 
 export function createInTurn(): InTurn {

@@ -1,15 +1,13 @@
-/**
- * The whole framework of the domain: facts, the functions that make an aggregate, and how a fact looks once recorded.
- */
+/** The domain's framework: events, the functions that make an aggregate, and the form of a recorded event. */
 
-/** A fact in the past tense. `data` holds JSON values only; amounts are decimal digits in strings. */
+/** A fact, named in the past tense. `data` holds JSON values only; amounts are decimal digits in strings. */
 export type Event<Type extends string = string, Data = unknown> = {
   readonly type: Type
   readonly data: Readonly<Data>
 }
 
 /**
- * A pure core: no clock, no randomness, no I/O; now, ids, fees and quotes come in with the command.
+ * A pure core without clock, randomness or I/O: the current time, ids, fees and quotes come with the command.
  *
  * Invariant: `evolve` never throws on a known event; `decide` throws a `BursarError` when a command is refused and
  * returns no events when the command is already fulfilled.
@@ -20,27 +18,27 @@ export type Decider<State, Command, Evt extends Event> = {
   readonly evolve: (state: State, event: Evt) => State
 }
 
-/** Who did it and why: recorded beside every event. */
+/** Who caused an event and why; recorded with every event. */
 export type Metadata = {
   readonly tenantId: string
   /** `apikey:<key_id>`, `worker:<name>` or `operator`. */
   readonly actor: string
-  /** The request that began it all: the HTTP request id, kept through every later event of the story. */
+  /** The id of the HTTP request that started the sequence; copied to every later event of it. */
   readonly correlationId?: string
-  /** What directly caused this event: a job id, or `block:<number>`. */
+  /** The direct cause of this event: a job id, or `block:<number>`. */
   readonly causationId?: string
   /** W3C trace context of the request. */
   readonly traceparent?: string
   /**
-   * The client's idempotency key and the digest of its request, on the event that opens a resource. `resourceId` is there where what
-   * the key stands for follows from nothing else in the event.
+   * The client's idempotency key and the digest of its request, on the event that opens a resource. `resourceId` is set
+   * when the resource of the key cannot be derived from the rest of the event.
    */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string; readonly resourceId?: string }
 }
 
-/** An event as the log keeps it. */
+/** An event as stored in the log. */
 export type RecordedEvent<Evt extends Event = Event> = Evt & {
-  /** Place in the log. Not a reading order by itself: see the subscription. */
+  /** Position in the log. Not the reading order on its own: see the subscription. */
   readonly position: bigint
   readonly streamId: string
   /** 1 for the first event of its stream. */
@@ -48,6 +46,6 @@ export type RecordedEvent<Evt extends Event = Event> = Evt & {
   readonly metadata: Metadata
   /** ISO 8601 UTC with milliseconds. */
   readonly recordedAt: string
-  /** SHA-256, hex, over the previous hash of the stream and this event. */
+  /** SHA-256, hex, of the previous hash of the stream and this event. */
   readonly hash: string
 }

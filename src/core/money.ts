@@ -1,14 +1,14 @@
 /**
- * Amounts: bigint base units inside (wei for 18 decimals), decimal strings at the edge. Nothing is ever rounded and
- * `Number()` never touches an amount.
+ * Amounts: bigint base units inside (wei for 18 decimals), decimal strings at the API. Amounts are never rounded and
+ * never converted with `Number()`.
  */
 import { ValidationFailed } from './errors.ts'
 
-/** What an amount looks like on the wire: no sign, no exponent, no leading zeros, digits after a point. */
+/** An amount in JSON: no sign, no exponent, no leading zeros, digits after a point. */
 export const AMOUNT_PATTERN = '^(0|[1-9]\\d*)(\\.\\d+)?$'
 const AMOUNT = new RegExp(AMOUNT_PATTERN)
 
-/** 2^256 - 1: the largest amount that a contract can hold. */
+/** 2^256 - 1, the largest amount that a contract can hold. */
 export const MAX_UINT256 = (1n << 256n) - 1n
 
 export function largest(a: bigint, b: bigint): bigint {
@@ -20,7 +20,7 @@ export function smallest(a: bigint, b: bigint): bigint {
 }
 
 /**
- * Reads a decimal string as base units, exactly.
+ * Parses a decimal string into base units, exactly.
  *
  * @param text such as `1.5`
  * @param decimals of the asset: 18 for ETH, 6 for USDC
@@ -50,10 +50,7 @@ export function parseAmount(text: string, decimals: number, field = 'amount'): b
   return units
 }
 
-/**
- * Writes base units as the shortest exact decimal string: `1500000n` at 6 decimals is `1.5`.
- * A negative amount keeps its sign.
- */
+/** Formats base units as the shortest exact decimal string: `1500000n` with 6 decimals is `1.5`. Keeps the sign. */
 export function formatAmount(units: bigint, decimals: number): string {
   const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)

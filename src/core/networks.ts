@@ -1,4 +1,4 @@
-/** The chains that Bursar knows by name. */
+/** The chains that Bursar supports. */
 
 export const NETWORKS = ['ethereum', 'polygon', 'binance'] as const
 export type Network = (typeof NETWORKS)[number]
@@ -16,5 +16,5 @@ export const PUBLIC_CHAIN_IDS: Readonly<Record<Environment, Readonly<Record<Netw
   testnet: { ethereum: 11155111, polygon: 80002, binance: 97 },
 }
 
-/** One chain as Bursar addresses it. */
+/** One chain: a network in an environment. */
 export type ChainKey = { readonly network: Network; readonly environment: Environment }

@@ -1,6 +1,6 @@
-/** Makes the compiler prove that a switch names every case. */
+/** Makes the compiler prove that a switch handles every case. */
 
-/** @throws Error if it is ever reached, which means that data from outside was not validated. */
+/** @throws Error if it is reached at run time, which means that external data was not validated. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value: ${JSON.stringify(value)}`)
 }

@@ -1,10 +1,10 @@
-/** A time in the past, as a caller names it to be told what was so then. */
+/** Parses a time in the past, as given in a query for the state at that time. */
 import { ValidationFailed } from './errors.ts'
 import { toInstant } from './ids.ts'
 
 /**
  * @param now epoch milliseconds
- * @throws ValidationFailed `invalid_time`, `time_in_future`, of the field `at`
+ * @throws ValidationFailed `invalid_time` or `time_in_future`, for the field `at`
  */
 export function readPastTime(text: string, now: number): Date {
   const time = Date.parse(text)

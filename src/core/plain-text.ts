@@ -1,23 +1,24 @@
 /**
- * Which free text is taken: labels, ids and notes that people compare by eye. Every script and emoji are welcome. Refused is what
- * cannot be seen and lets one text pass for another, and what is not in Unicode normalization form C. Text is never changed: what is
- * stored is what was sent.
+ * Rules for free text that people compare by eye: labels, ids and notes. Every script and emoji are allowed. Invisible
+ * characters, with which one text could pass for another, and text that is not in Unicode normalization form C are
+ * refused. Text is stored as it was sent.
  */
 
-/** Printable ASCII, which most text is. */
+/** Printable ASCII, the most common case. */
 const PRINTABLE_ASCII = /^[ -~]*$/
 
 /**
- * Control and format characters, line and paragraph separators, halves of surrogate pairs, and letters that are drawn as nothing, as
- * the Hangul fillers are. Emoji and some scripts need the zero width joiner and the variation selectors.
+ * Control and format characters, line and paragraph separators, unpaired surrogates, and letters without a glyph, such
+ * as the Hangul fillers. The zero width joiner and the variation selectors are allowed: emoji and some scripts need
+ * them.
  */
 const UNFIT = /(?![\u200d\p{Variation_Selector}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u
 const UNFIT_BUT_LINE_FEED = new RegExp(`(?!\\n)${UNFIT.source}`, 'u')
 
 /**
- * What is wrong with a text, as the rest of a sentence that begins with the name of its field; `null` when it is fit.
+ * What is wrong with a text, completing a sentence that starts with the field's name; `null` when it is valid.
  *
- * @param lineFeeds whether it may have several lines
+ * @param lineFeeds whether several lines are allowed
  */
 export function unfitIn(text: string, { lineFeeds }: { readonly lineFeeds: boolean }): string | null {
   if (PRINTABLE_ASCII.test(text)) return null
@@ -38,7 +39,7 @@ function codePointOf(text: string): string {
   return `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** Which character stands at an index of code units, from 1. */
+/** The number of the character at an index of UTF-16 code units, counted from 1. */
 function placeOf(text: string, index: number): number {
   return [...text.slice(0, index)].length + 1
 }

@@ -1,29 +1,29 @@
-/** The quotas of a tenant: how much one may have, so that no tenant takes the service from the others. */
+/** The quotas of a tenant: limits that keep one tenant from exhausting the service. */
 import { BursarError, type ErrorItem } from './errors.ts'
 
-/** Counted in the database: what exists, or is unfinished, whichever API process accepted it. */
+/** Counted in the database: what exists or is unfinished, across all API processes. */
 export const COUNTED_QUOTAS = ['wallets', 'watched_addresses', 'assets', 'transactions_waiting', 'ceremonies'] as const
 export type CountedQuota = (typeof COUNTED_QUOTAS)[number]
 
-/** Every quota. The last two are counted by each API process for itself. */
+/** Every quota. Each API process counts the last two on its own. */
 export const QUOTAS = [...COUNTED_QUOTAS, 'requests_in_flight', 'bytes_per_second'] as const
 export type Quota = (typeof QUOTAS)[number]
 
-/** The limit of each quota; 0 for no limit. */
+/** The limit of each quota; 0 means unlimited. */
 export type QuotaLimits = Readonly<Record<Quota, number>>
 
 /** The limits of a tenant. */
 export type LimitsOf = (tenantId: string) => QuotaLimits
 
-/** How much of a quota is in use. */
+/** The current use of a quota. */
 export type QuotaUse = { readonly quota: Quota; readonly limit: number; readonly used: number }
 
-/** @returns the setting of a quota: `QUOTA_WALLETS` */
+/** @returns the setting of a quota, for example `QUOTA_WALLETS` */
 export function settingOf(quota: Quota): string {
   return `QUOTA_${quota.toUpperCase()}`
 }
 
-/** What is counted, and what makes room. */
+/** What is counted, and how to free some of it. */
 const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>> = {
   wallets: ['wallets, archived ones included', 'Use or restore a wallet that it has'],
   watched_addresses: ['watched addresses, archived ones included', 'Restore one that was archived'],
@@ -37,13 +37,13 @@ const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>>
   bytes_per_second: ['bytes of bodies a second', 'Send the request again later'],
 }
 
-/** A tenant has used up one of its quotas. Nothing was recorded. */
+/** A tenant has reached a quota. Nothing was recorded. */
 export class QuotaExceeded extends BursarError {
   override readonly type = 'rate_limit_error'
   override readonly code: `quota_${Quota}`
   override readonly retryable = true
   readonly use: QuotaUse
-  /** When another try may help; `null` where something must be removed first. */
+  /** When a retry may help; `null` when something must be removed first. */
   readonly retryAfterSeconds: number | null
 
   constructor(use: QuotaUse, retryAfterSeconds: number | null) {

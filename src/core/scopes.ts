@@ -1,4 +1,6 @@
-/** What an API key may do: a resource and a verb. Scopes stand in events, so a name is never given another meaning. */
+/**
+ * What an API key may do: a resource and a verb. Scopes are recorded in events, so a name never changes its meaning.
+ */
 
 export const SCOPES = [
   'wallets:read',
@@ -18,16 +20,16 @@ export const SCOPES = [
 ] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** Stands in a key's scopes for all of them, those of later versions included; not for those that must be named. */
+/** Stands for all scopes, including those of later versions, except those that must be named explicitly. */
 export const ALL_SCOPES = '*'
 
 /**
- * What no key may do that was not made for it by name. An exported key spends for ever without this service, so a key that was
- * made for everything, perhaps before there were exports, must not come to it unseen.
+ * Scopes that a key has only if it was issued with them by name. An exported key can spend permanently without this
+ * service, so a key issued for `*`, perhaps before exports existed, must not gain that right.
  */
 const BY_NAME_ALONE: ReadonlySet<string> = new Set<Scope>(['recovery:export'])
 
-/** Whether a key with these scopes may do what a scope names. */
+/** Whether a key with these scopes has the given scope. */
 export function allows(held: ReadonlySet<string>, scope: Scope): boolean {
   return held.has(scope) || (held.has(ALL_SCOPES) && !BY_NAME_ALONE.has(scope))
 }

@@ -1,6 +1,6 @@
-/** How tenants are named: an operator chooses the name when issuing the first key, and it is part of every record. */
+/** Tenant names: an operator chooses the name when issuing the first key; every record contains it. */
 
-/** Lower case only, so that two tenants never differ by case alone where a file system ignores case. */
+/** Lower case only: where a file system ignores case, two tenants never collide. */
 const TENANT_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 export const TENANT_ID_RULE = '1 to 63 lower-case letters, digits, "_" or "-", starting with a letter or a digit'
@@ -9,17 +9,19 @@ export function isTenantId(text: string): boolean {
   return TENANT_ID.test(text)
 }
 
-/** What the service records of itself: blocks that were followed, joint keys that no wallet has yet. */
+/** Owner of the service's own records: followed blocks, joint keys that no wallet uses yet. */
 const SYSTEM_TENANT = 'system'
-/** Owns the wallets that the faucet of the sandbox pays from. */
+/** Owner of the wallets that the sandbox faucet pays from. */
 export const SANDBOX_TENANT = 'sandbox'
 
-/** Tenants of the service itself. A key of one would read the service's own events, or spend the faucet's funds. */
+/**
+ * Tenants of the service itself. An API key for one could read the service's own events or spend the faucet's funds.
+ */
 const RESERVED_TENANTS: readonly string[] = [SYSTEM_TENANT, SANDBOX_TENANT]
 
 export const RESERVED_TENANT_RULE = `must not be ${RESERVED_TENANTS.join(' or ')}: the service itself uses these tenants. Choose another name.`
 
-/** Whether no API key may be issued to the tenant. */
+/** Whether API keys for this tenant are refused. */
 export function isReservedTenant(tenantId: string): boolean {
   return RESERVED_TENANTS.includes(tenantId)
 }

@@ -1,6 +1,7 @@
 /**
- * Accepts the requests of clients, each once: prepares what a request makes, appends it with its idempotency key, prepares it anew
- * when somebody else changed the same stream in between, and answers a repeated request with what the first one made.
+ * Accepts each client request once: prepares the changes, appends them with the request's idempotency key, prepares
+ * them again after a concurrent write to the same stream, and answers a repeated request with the result of the first
+ * one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
@@ -10,39 +11,42 @@ import { type Commit, StreamConflict } from './commit.ts'
 import { createFindReplay } from './find-replay.ts'
 import type { EventLog } from './log.ts'
 
-/** Ends a request that others overtake every time: each time another process was quicker. */
+/** Bound on retries: a request that loses the race to another process each time fails after this many. */
 const MAX_TRIES = 50
 const LONGEST_PAUSE_MS = 40
 
-/** What a request makes, ready to be appended. */
+/** The prepared changes of a request. */
 export type Prepared<Made> = {
-  /** The resource, which the request's idempotency key names from then on. */
+  /** The resource id that the idempotency key refers to from then on. */
   readonly id: string
   readonly commit: Commit
-  /** Turns a refusal of the append into an error for the client; any other error comes back as it is. */
+  /** Maps a refusal of the append to an error for the client; returns any other error unchanged. */
   readonly explain?: (refusal: unknown) => unknown
-  /** Handed to the caller when it was appended. */
+  /** Returned to the caller after the append. */
   readonly made: Made
 }
 
 export type Accepted<Made = unknown> =
   | { readonly id: string; readonly replayed: false; readonly made: Made }
-  /** An earlier request with the same key made it; nothing was appended. */
+  /** An earlier request with the same key created it; nothing was appended. */
   | { readonly id: string; readonly replayed: true; readonly made: null }
 
-/** @throws IdempotencyKeyReused when the key belongs to another request; what the append throws, explained */
+/**
+ * @throws IdempotencyKeyReused when the key belongs to a different request; errors of the append, mapped by `explain`
+ */
 export type AppendPrepared = <Made>(prepared: Prepared<Made>) => Promise<Accepted<Made>>
 
 export type AcceptOptions = {
-  /** Looks for the key before anything is prepared: where preparing has effects, or a request must not be judged twice. */
+  /** Looks up the key before preparing: for requests whose preparation has effects or must not run twice. */
   readonly replayFirst?: boolean
-  /** Whether the attempt is made again after this error; a StreamConflict unless it is given. */
+  /** Whether to retry after this error; by default after StreamConflict. */
   readonly isConflict?: (error: unknown) => boolean
 }
 
 /**
- * @param attempt prepares the request on what is known now, and appends it unless it is fulfilled; called again after a conflict
- * @throws what the attempt throws, when the request's key made nothing before; IdempotencyKeyReused
+ * @param attempt prepares the request from the current state and appends it unless it is already fulfilled; called
+ *   again after a conflict
+ * @throws errors of the attempt, unless the request's key created something before; IdempotencyKeyReused
  */
 export type Accept = <Made>(
   metadata: Metadata,
@@ -68,10 +72,10 @@ export function createAccept({ log, pool }: { readonly log: Pick<EventLog, 'appe
       try {
         appends = 0
         const accepted = await attempt(append)
-        // Nothing was left to do: perhaps because a request with the same key did it at the same instant.
+        // Nothing was appended: perhaps a concurrent request with the same key has done it.
         return appends > 0 ? accepted : ((await replay()) ?? accepted)
       } catch (error) {
-        // A request that is refused now may be the repetition of one that was accepted.
+        // A request that is refused now may repeat one that was accepted.
         const earlier = await replay()
         if (earlier !== null) return earlier
         if (!isConflict(error) || tries >= MAX_TRIES) throw error

@@ -1,6 +1,6 @@
 /**
- * How an aggregate meets the log: its stream, the schema version it writes of each event, the older versions it still
- * reads, and the read-model rows that follow from its state.
+ * How an aggregate maps to the log: its stream, the schema version it writes for each event, the older versions it
+ * still reads, and the read-model rows derived from its state.
  */
 import type { Decider, Event, Metadata } from '../core/messages.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
@@ -33,10 +33,13 @@ export type ReadModelTable =
   | 'wallet_exports'
   | 'wallet_export_files'
 
-/** A whole row by column name: it replaces the row of the same primary key. Amounts are decimal digits in strings. */
+/** A whole row by column name; it replaces the row with the same primary key. Amounts are decimal digits in strings. */
 export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }
 
-/** Base units to hold back of a balance (negative: to give back). `mustFit` refuses the commit when they are not there. */
+/**
+ * Base units to hold of a balance; negative to release. With `mustFit` the commit is refused when they are not
+ * available.
+ */
 export type HoldChange = {
   readonly walletId: string
   readonly assetId: string
@@ -46,10 +49,13 @@ export type HoldChange = {
 
 export type ReadModelChanges = { readonly rows: readonly ReadModelRow[]; readonly holds: readonly HoldChange[] }
 
-/** Turns the data of one schema version into the data of the next. */
+/** Converts event data from one schema version to the next. */
 export type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>
 
-/** For each event type: the schema version written now, and how versions 1…n-1 are read (`upcasters[0]` reads version 1). */
+/**
+ * For each event type: the schema version written now, and the upcasters of versions 1…n-1 (`upcasters[0]` reads
+ * version 1).
+ */
 export type EventSchemas<Type extends string> = Readonly<
   Record<Type, { readonly version: number; readonly upcasters: readonly Upcaster[] }>
 >
@@ -61,29 +67,29 @@ export type ProjectionContext = {
   readonly recordedAt: string
 }
 
-/** A decider with a stream and a projection. `project` is pure: rebuilding a read model calls it again. */
+/** A decider with a stream and a projection. `project` is pure: a rebuild calls it again. */
 export type Aggregate<State, Command, Evt extends Event> = Decider<State, Command, Evt> & {
   /** Streams are named `<category>-<id>`. */
   readonly category: string
   readonly schemas: EventSchemas<Evt['type']>
   readonly project: (before: State, after: State, context: ProjectionContext) => ReadModelChanges
   /**
-   * What a client's request opened, of an event that carries its idempotency key: the table of keys is made again by this. Streams
-   * that only take part in what another one opens leave it out. Pure.
+   * The resource that a client's request opened, from an event with its idempotency key; the table of keys is rebuilt
+   * from this. Streams that only take part in a request for another resource omit it. Pure.
    */
   readonly opens?: (event: Evt, place: { readonly id: string; readonly version: number }) => OpenedResource | null
 }
 
-/** The resource that a key stands for. Where one request wrote several streams, the lowest rank is what it was for. */
+/** The resource of an idempotency key. When one request wrote several streams, the lowest rank is its resource. */
 export type OpenedResource = { readonly id: string; readonly rank: number }
 
-/** For an aggregate whose streams are each what a request was for, from an event of these types on. */
+/** `opens` for an aggregate whose streams are the requested resource itself; applies to events of these types. */
 export function opensItself<Evt extends Event>(...types: readonly Evt['type'][]) {
   return ({ type }: Evt, { id }: { readonly id: string }): OpenedResource | null =>
     types.includes(type) ? { id, rank: 0 } : null
 }
 
-/** An aggregate as the log has it at one version. */
+/** The state of an aggregate at one version of its stream. */
 export type Loaded<State> = {
   readonly id: string
   readonly state: State
@@ -93,9 +99,9 @@ export type Loaded<State> = {
   readonly hash: string
 }
 
-/** New events of one stream, ready to be appended, and what follows from them. */
+/** New events of one stream to append, with the rows and holds derived from them. */
 export type Change<State = unknown> = {
-  /** Hash of the event that they were decided on; the empty string for a new stream. */
+  /** Hash of the event before them; the empty string for a new stream. */
   readonly previous: string
   readonly events: readonly {
     readonly streamId: string
@@ -153,7 +159,7 @@ export function change<State, Command, Evt extends Event>(
   }
 }
 
-/** An aggregate without events. */
+/** The initial state of an aggregate, at version 0. */
 export function unopened<State>(
   { initialState }: Pick<Aggregate<State, never, never>, 'initialState'>,
   id: string,
@@ -161,7 +167,7 @@ export function unopened<State>(
   return { id, state: initialState, version: 0, hash: '' }
 }
 
-/** `change` of a command that is never fulfilled already: each has an event of its own. @throws what `change` throws */
+/** `change` for a command that always produces an event. @throws the errors of `change` */
 export function certainChange<State, Command extends { readonly type: string }, Evt extends Event>(
   aggregate: Aggregate<State, Command, Evt>,
   loaded: Loaded<State>,
@@ -173,7 +179,7 @@ export function certainChange<State, Command extends { readonly type: string }, 
   return decided
 }
 
-/** The first change of a new stream. @throws what `change` throws */
+/** The first change of a new stream. @throws the errors of `change` */
 export function opened<State, Command extends { readonly type: string }, Evt extends Event>(
   aggregate: Aggregate<State, Command, Evt>,
   id: string,
@@ -183,7 +189,7 @@ export function opened<State, Command extends { readonly type: string }, Evt ext
   return certainChange(aggregate, unopened(aggregate, id), command, context)
 }
 
-/** Reads stored data of any schema version as the newest one. Throws when the type or the version is not known. */
+/** Converts stored data of any schema version to the newest. @throws Error for an unknown type or version */
 export function upcast<Evt extends Event>(
   schemas: EventSchemas<Evt['type']>,
   type: string,

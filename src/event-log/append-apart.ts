@@ -1,18 +1,18 @@
 /**
- * Appends changes of different streams that do not need each other. One that the database cannot hold (SQLSTATE class 22: text
- * or a number out of range) is set aside, and the others are appended.
+ * Appends independent changes of different streams. A change that the database cannot store (SQLSTATE class 22: text or
+ * a number out of range) is set aside, and the others are appended.
  */
 import type { Change } from './aggregate.ts'
 import type { Guards } from './commit.ts'
 import { isDataError } from './database-errors.ts'
 import type { EventLog } from './log.ts'
 
-/** Called for each change that the database cannot hold: a defect, which somebody must look at. */
+/** Called for each change that the database cannot store. This is a defect that must be investigated. */
 export type OnSetAside = (streamId: string, error: unknown) => void
 
 /**
- * @returns how many changes were appended
- * @throws what `EventLog.append` throws for anything else
+ * @returns the number of changes appended
+ * @throws any other error of `EventLog.append`
  */
 export async function appendApart(
   log: Pick<EventLog, 'append'>,

@@ -1,6 +1,6 @@
 /**
- * Appends what opens a resource, once for each idempotency key: the request that comes again is told the resource that
- * the first one made, for ever.
+ * Appends the events that open a resource, once for each idempotency key: a repeated request permanently gets the
+ * resource of the first one.
  */
 import { IdempotencyKeyReused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -8,16 +8,16 @@ import { type Commit, IdempotentReplay } from './commit.ts'
 import type { EventLog } from './log.ts'
 
 export type Opened = {
-  /** The resource that the request made, now or before. */
+  /** The resource that the request created, now or before. */
   readonly id: string
-  /** True when an earlier request with this key made it; nothing was appended. */
+  /** True when an earlier request with this key created it; nothing was appended. */
   readonly replayed: boolean
 }
 
 /**
- * @param resourceId what the commit makes
+ * @param resourceId the resource that the commit creates
  * @param metadata of the request: holds the client's idempotency key, if it sent one
- * @throws IdempotencyKeyReused when the key belongs to another request; what the append throws
+ * @throws IdempotencyKeyReused when the key belongs to a different request; the errors of the append
  */
 export async function appendOnce(
   log: Pick<EventLog, 'append'>,

@@ -3,13 +3,13 @@ import { BursarError } from '../core/errors.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
 import type { EventRow } from './rows.ts'
 
-/** An event is not what was appended, or one is missing before it. */
+/** An event was changed after it was appended, or an event before it is missing. */
 export class BrokenChain extends BursarError {
   override readonly type = 'conflict'
   override readonly code = 'broken_chain'
 }
 
-/** @throws BrokenChain (from the function) at the first event that does not follow from the one before it */
+/** @throws BrokenChain (from the function) at the first event that does not continue the chain */
 export function createChainCheck(): (event: EventRow) => void {
   let streamId = ''
   let version = 0
@@ -28,9 +28,9 @@ export function createChainCheck(): (event: EventRow) => void {
 }
 
 /**
- * What is wrong with an event that is read after `before` in its stream; `null` when it follows on it.
+ * What is wrong with an event that is read after `before` in its stream; `null` when it continues the chain.
  *
- * @param before version and hash of the event before it; 0 and the empty string for the first one
+ * @param before version and hash of the event before it; 0 and the empty string for the first event
  */
 export function chainProblem(
   before: { readonly version: number; readonly hash: string },

@@ -1,13 +1,13 @@
 /**
- * What is appended at once, and the ways an append is refused. A commit is atomic: all its streams, its holds and its
- * read-model rows, or nothing.
+ * The contents of an append and the errors of a refused one. A commit is atomic: all its streams, holds and read-model
+ * rows are written, or none.
  */
 import { BursarError } from '../core/errors.ts'
 import type { Change, HoldChange, ReadModelRow } from './aggregate.ts'
 
 /** Conditions that the database checks in the transaction of the append. */
 export type Guards = {
-  /** The lease under which this is written must not have gone to another holder. */
+  /** The lease must still belong to this holder. */
   readonly fence?: { readonly name: string; readonly fence: bigint }
   /** The client's key must be new. */
   readonly idempotency?: {
@@ -22,9 +22,9 @@ export type Guards = {
 export type Commit = {
   readonly changes: readonly Change[]
   readonly guards?: Guards
-  /** Rows that belong to no stream: the follower's cursor and the blocks that it walked. */
+  /** Rows that belong to no stream: the follower's cursor and the blocks that it processed. */
   readonly rows?: readonly ReadModelRow[]
-  /** Holds beside those of the changes: a zero hold locks the account. */
+  /** Holds in addition to those of the changes: a zero hold locks the account. */
   readonly holds?: readonly HoldChange[]
 }
 
@@ -32,7 +32,7 @@ abstract class AppendRefused extends BursarError {
   override readonly type = 'conflict'
 }
 
-/** Somebody else wrote the stream since it was loaded: load again and decide again. */
+/** The stream was written since it was loaded: load and decide again. */
 export class StreamConflict extends AppendRefused {
   override readonly code = 'stream_conflict'
   override readonly retryable = true
@@ -52,7 +52,7 @@ export class FenceLost extends AppendRefused {
   }
 }
 
-/** The idempotency key is known: the resource that it made, and the digest of the request that made it. */
+/** The idempotency key is known: the resource that it created, and the digest of that request. */
 export class IdempotentReplay extends AppendRefused {
   override readonly code = 'idempotent_replay'
   readonly resourceId: string
@@ -64,7 +64,7 @@ export class IdempotentReplay extends AppendRefused {
   }
 }
 
-/** A hold does not fit into what is available, in base units. */
+/** A hold exceeds the available balance. Amounts are in base units. */
 export class HoldRefused extends AppendRefused {
   override readonly code = 'insufficient_funds'
   readonly assetId: string
@@ -78,7 +78,7 @@ export class HoldRefused extends AppendRefused {
   }
 }
 
-/** The wallet was archived, or has pending transactions, against what the commit required. */
+/** The commit required the wallet to be active or without pending transactions, and it is not. */
 export class WalletGuardRefused extends AppendRefused {
   override readonly code: 'wallet_not_active' | 'wallet_not_idle'
   constructor(code: 'wallet_not_active' | 'wallet_not_idle') {
@@ -87,7 +87,7 @@ export class WalletGuardRefused extends AppendRefused {
   }
 }
 
-/** A unique index refused a row: the index's name says which rule. */
+/** A unique index refused a row; the index's name identifies the rule. */
 export class UniqueRuleBroken extends AppendRefused {
   override readonly code = 'unique_rule_broken'
   readonly constraint: string
@@ -97,10 +97,10 @@ export class UniqueRuleBroken extends AppendRefused {
   }
 }
 
-/** One line of what `append_commits` tells about a commit that it refuses. */
+/** One refused commit in the result of `append_commits`. */
 export type Refusal = { readonly commit: number; readonly outcome: string; readonly detail: Record<string, string> }
 
-/** The error of a refusal, or `null` when the commit is in the log already and all is well. */
+/** The error of a refusal, or `null` when the commit is already in the log. */
 export function refusalError({ outcome, detail }: Refusal): BursarError | null {
   switch (outcome) {
     case 'appended_before':
@@ -133,7 +133,7 @@ export function encodeBatch(commits: readonly Commit[]): [guards: string, events
   commits.forEach((commit, index) => {
     encodeGuards(commit, index, add)
     for (const { previous, events: changed } of commit.changes) {
-      // The canonical text is an object already: the columns that it lacks are put in front.
+      // The canonical text is already an object: the columns that it lacks are prepended.
       for (const [place, event] of changed.entries()) {
         const first = place === 0 && previous !== '' ? `"previous":"${previous}",` : ''
         events.push(`{"commit":${index},${first}"hash":"${event.hash}",${event.canonical.slice(1)}`)
@@ -164,14 +164,14 @@ function encodeGuards(commit: Commit, index: number, add: (kind: string, item: R
   }
   if (wallet) add('wallets', { commit: index, wallet_id: wallet.walletId, require: wallet.require })
   const holds = sumByAccount(commit.changes.flatMap((change) => change.readModels.holds))
-  // What need not fit is applied last: the account is then locked for the end of a long commit only.
+  // Holds that cannot be refused are applied last, so that the account is locked only for the end of a long commit.
   for (const hold of [...holds.filter(({ mustFit }) => mustFit), ...(commit.holds ?? [])]) {
     add('holds', encodeHold(hold, index))
   }
   for (const hold of holds.filter(({ mustFit }) => !mustFit)) add('releases', encodeHold(hold, index))
 }
 
-/** One hold for each account, so that a refusal tells what the whole commit needs of it. */
+/** One hold for each account, so that a refusal reports what the whole commit needs. */
 function sumByAccount(holds: readonly HoldChange[]): readonly HoldChange[] {
   if (holds.length < 2) return holds
   const sums = new Map<string, HoldChange>()

@@ -1,19 +1,19 @@
 /**
- * Compares shadow tables with the live ones row by row, in the database's own terms: both sides are read in the order of their keys
- * and met like two sorted lists, so that tables of any size take the same memory.
+ * Compares shadow tables with the live tables row by row: both sides are read in key order and merged like two sorted
+ * lists, so memory use does not depend on the size of the tables.
  */
 import type { Client } from 'pg'
 import { nameIn } from './shadow.ts'
 import { type KeyColumn, quoted } from './table-shape.ts'
 import type { ReadModel } from './tables.ts'
 
-/** Values as the database writes them: an amount of 78 digits is none of JavaScript's numbers. */
+/** Values as PostgreSQL prints them: JavaScript numbers cannot hold an amount of 78 digits. */
 export type Row = Readonly<Record<string, string | null>>
 
-/** A row that stands on one side alone, or differs. A differing row has both sides. */
+/** A row that exists on one side only, or differs. A row that differs has both sides. */
 export type Difference = {
   readonly table: ReadModel
-  /** By the columns of the primary key. */
+  /** The columns of the primary key. */
   readonly key: Row
   readonly live: Row | null
   readonly replayed: Row | null
@@ -22,17 +22,17 @@ export type Difference = {
 export type Compared = {
   readonly table: ReadModel
   readonly key: readonly KeyColumn[]
-  /** Sessions, each with the rows that it sees. */
+  /** Sessions, each with its view of the rows. */
   readonly live: { readonly session: Client; readonly schema: string }
   readonly shadow: { readonly session: Client; readonly schema: string }
-  /** Rows alone that the shadow has: for a shadow of a part of the log. */
+  /** Compare only rows that the shadow has: for a shadow of part of the log. */
   readonly ofShadowAlone: boolean
 }
 
 /** Rows in one fetch of keys and digests. */
 const FETCH = 5_000
 
-/** Every difference, as it is found; none when live equals replayed. Both sessions are in a transaction. */
+/** Yields each difference as it is found; none when live equals replayed. Both sessions must be in a transaction. */
 export async function* compareShadow(compared: Compared): AsyncGenerator<Difference> {
   const { live, shadow, ofShadowAlone } = compared
   const here = createReader(live.session, digests(compared, live.schema))
@@ -48,7 +48,7 @@ export async function* compareShadow(compared: Compared): AsyncGenerator<Differe
   await Promise.all([here.close(), there.close()])
 }
 
-/** An account that holds nothing may have a row or none: both mean zero. */
+/** An account with no hold may have a row or none: both mean zero. */
 function meaningful(table: ReadModel): string {
   return table === 'wallet_holds' ? 'WHERE held <> 0' : ''
 }
@@ -57,7 +57,7 @@ function keyText(key: readonly KeyColumn[]): string {
   return `jsonb_build_array(${key.map(({ name }) => `r.${quoted(name)}::text`).join(', ')})::text`
 }
 
-/** By bytes, so that both sides agree with this process on the order. */
+/** Ordered by bytes, so that both sides and this process agree on the order. */
 function digests({ table, key }: Compared, schema: string): string {
   return `SELECT ${keyText(key)} COLLATE "C" AS key, md5(to_jsonb(r)::text) AS digest FROM ${nameIn(schema, table)} AS r
            ${meaningful(table)} ORDER BY 1`

@@ -1,30 +1,32 @@
 /**
- * The time of day as the database has it, so that all processes have the same one. Between two readings it goes on with this
- * process's monotonic timer: setting the clock of a machine moves nothing that is timed here.
+ * The database's time of day, so that all processes share one clock. Between two readings it advances with this
+ * process's monotonic timer: setting a machine's clock does not affect it.
  *
- * Invariant: asking for the time never waits and never fails. Until the database has answered, it is the system's.
+ * Invariant: reading the time never waits and never fails. Until the database has answered, it is the system's time.
  */
 import type { Pool } from 'pg'
 import type { Clock } from '../core/ids.ts'
 
 export type DatabaseClock = {
-  /** Milliseconds since the epoch. It is moved only as far as a reading proves it wrong. */
+  /** Milliseconds since the epoch. Corrected only as far as a reading proves it wrong. */
   readonly now: Clock
-  /** Reads the database's time once more. Never rejects: without an answer the last reading holds. */
+  /** Reads the database's time. Never rejects: without an answer the last reading stays in force. */
   readonly read: () => Promise<void>
   readonly close: () => void
 }
 
-/** Timers of machines part by some 50 ms in an hour; half a minute keeps them together and costs one tiny query. */
+/**
+ * Timers of different machines drift about 50 ms an hour; half a minute keeps them together and costs one small query.
+ */
 const READ_EVERY_MS = 30_000
-/** When system time and timer part by more, the clock was set, or the machine slept, during which no timer ran: read at once. */
+/** When system time and timer differ by more, the clock was set or the machine was suspended, so read immediately. */
 const MAX_DRIFT_MS = 1_000
 
 /**
- * Begins to read at once.
+ * Starts reading immediately.
  *
  * @param wallClock the system's time of day, ms since the epoch
- * @param timer a clock that is never set, ms since any moment
+ * @param timer a monotonic clock, ms since any moment
  */
 export function createDatabaseClock(
   pool: Pick<Pool, 'query'>,
@@ -44,8 +46,8 @@ export function createDatabaseClock(
     const answeredAt = timer()
     const nowMs = Number(rows[0]?.now_ms)
     if (!Number.isFinite(nowMs)) return
-    // The database looked at its clock somewhere between the question and the answer. What agrees with that is left alone, so that
-    // processes of one machine, or of machines whose clocks are right, tell the same time however slow an answer was.
+    // The database read its clock between the request and the response. An offset consistent with that interval is not
+    // changed, so that processes on one machine, or on machines with correct clocks, agree however slow a response was.
     offset = Math.min(Math.max(offset, nowMs - answeredAt), nowMs - askedAt)
   }
 

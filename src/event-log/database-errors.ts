@@ -1,6 +1,6 @@
 /**
- * The one place that tells a lost database from a refused statement, by SQLSTATE and by Node's socket codes; for errors
- * of Prisma, by what its driver said.
+ * The only place that distinguishes an unavailable database from a refused statement, by SQLSTATE and Node socket
+ * codes; for Prisma errors, by the driver's error.
  */
 
 const SOCKET_CODES = new Set([
@@ -13,14 +13,17 @@ const SOCKET_CODES = new Set([
   'ENOENT',
   'EHOSTUNREACH',
 ])
-/** 57P01–57P03: shut down by an operator, crashed, starting up. 25006: read-only. 53xxx: out of disk, memory or connections. */
+/**
+ * 57P01–57P03: shut down by an operator, crashed, starting up. 25006: read-only. 53xxx: out of disk, memory or
+ * connections.
+ */
 const DOWN_STATES = new Set(['57P01', '57P02', '57P03', '25006', '53000', '53100', '53200', '53300', '58000', '58030'])
-/** A deadlock or a serialization failure: the same statement may succeed at once. */
+/** A deadlock or a serialization failure: the same statement may succeed on an immediate retry. */
 const TRANSIENT_STATES = new Set(['40P01', '40001', '55P03', '57014'])
-/** Prisma's words for socket errors, of which it does not pass on the code. */
+/** Prisma's names for socket errors; it does not pass on their codes. */
 const PRISMA_SOCKET_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError'])
 
-/** Whether the database cannot be reached or cannot write now; the outcome of the statement is unknown. */
+/** Whether the database cannot be reached or cannot write; the outcome of the statement is unknown. */
 export function isConnectionFailure(error: unknown): boolean {
   const { code, message } = saying(error)
   if (code !== undefined) return SOCKET_CODES.has(code) || DOWN_STATES.has(code) || code.startsWith('08')
@@ -29,17 +32,17 @@ export function isConnectionFailure(error: unknown): boolean {
   )
 }
 
-/** Whether the same statement may succeed if it is sent again at once. */
+/** Whether the same statement may succeed on an immediate retry. */
 export function isTransient(error: unknown): boolean {
   return TRANSIENT_STATES.has(saying(error).code ?? '')
 }
 
-/** Whether the database refuses a value of the statement itself (class 22): sent again, it is refused again. */
+/** Whether the database refuses a value of the statement (class 22): a retry is refused too. */
 export function isDataError(error: unknown): boolean {
   return /^22...$/.test(saying(error).code ?? '')
 }
 
-/** Whether the database user may not do this (42501). */
+/** Whether the database user lacks the privilege (42501). */
 export function isForbidden(error: unknown): boolean {
   return saying(error).code === '42501'
 }
@@ -51,7 +54,7 @@ type PrismaError = {
   }
 }
 
-/** What the driver said of it. */
+/** The driver's code and message. */
 function saying(error: unknown): Saying {
   const wrapped = (error as PrismaError | undefined)?.meta?.driverAdapterError?.cause
   if (wrapped === undefined) return (error ?? {}) as Saying

@@ -1,6 +1,6 @@
 /**
- * Finds a member that an object of a JSON text has twice (RFC 8259 § 4). Of two, JSON.parse takes the last and other programs
- * the first: such a text says one thing to one reader and another thing to the next.
+ * Finds a duplicate member name in a JSON text (RFC 8259 § 4). JSON.parse keeps the last of two members, other programs
+ * the first, so the same text would mean different things to different readers.
  */
 
 const QUOTE = 0x22
@@ -15,11 +15,11 @@ const END_OF_OBJECT = 0x7d
  * One pass, without recursion.
  *
  * @param json a text that JSON.parse has accepted
- * @returns the name, unescaped; `null` when every name stands once in its object
+ * @returns the name, unescaped; `null` when no object has a duplicate
  */
 export function duplicateMember(json: string): string | null {
   const around: (Set<string> | null)[] = []
-  /** The names of the object that the place is in; `null` in a list. */
+  /** The names of the current object; `null` in an array. */
   let names: Set<string> | null = null
   let isName = false
   for (let at = 0; at < json.length; at += 1) {
@@ -46,13 +46,13 @@ export function duplicateMember(json: string): string | null {
   return null
 }
 
-/** The place of the quotation mark that ends the string which begins at `start`. */
+/** The index of the quotation mark that ends the string starting at `start`. */
 function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); ; end = json.indexOf('"', end + 1)) {
     if (end === -1) return json.length
     let first = end
     while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1
-    // An even number of backslashes escape each other, an odd one escapes the quotation mark.
+    // An even number of backslashes escape each other; with an odd number the last one escapes the quotation mark.
     if ((end - first) % 2 === 0) return end
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The log as JSON Lines, so that any program can read it: a line that says what follows, a line for each event with every column of
- * it, what stands beside the log and an import needs, and a last line by which a file that lost its end, or a byte, is known.
+ * The log as JSON Lines, readable by any program: a header line, one line for each event with all its columns, the rows
+ * beside the log that an import needs, and a last line that detects truncation and changed bytes.
  */
 import { BursarError } from '../core/errors.ts'
 
@@ -10,14 +10,14 @@ export const EXPORT_VERSION = 1
 export type ExportHeader = {
   readonly format: typeof EXPORT_FORMAT
   readonly version: number
-  /** False for a part of a log: no log can be made of it. */
+  /** False for part of a log: it cannot be imported. */
   readonly whole: boolean
   readonly from: string | null
   readonly to: string | null
   readonly tenant: string | null
 }
 
-/** Numbers that JavaScript cannot hold are decimal digits in strings; the hash is hexadecimal. */
+/** Numbers beyond JavaScript's safe range are decimal digits in strings; the hash is hexadecimal. */
 export type ExportedEvent = {
   readonly position: string
   readonly transaction_id: string
@@ -31,20 +31,20 @@ export type ExportedEvent = {
   readonly hash: string
 }
 
-/** A row of a table that follows from no event. */
+/** A row of a table that is not derived from events. */
 export type ExportedRow = { readonly table: string; readonly row: Readonly<Record<string, unknown>> }
 
 export type ExportFooter = {
   readonly events: number
   readonly rows: number
-  /** SHA-256, hex, of all the bytes before this line. */
+  /** SHA-256, hex, of all bytes before this line. */
   readonly sha256: string
 }
 
-/** The tables beside the log that a whole export carries. */
+/** The tables beside the log that a full export includes. */
 export const CARRIED_TABLES = ['chain_cursors', 'chain_blocks'] as const
 
-/** The file is none, or not whole, or was changed. Nothing of it was kept. */
+/** The file is not an export, is incomplete, or was changed. Nothing of it was imported. */
 export class BadExport extends BursarError {
   override readonly type = 'conflict'
   override readonly code = 'bad_export'

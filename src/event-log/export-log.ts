@@ -1,6 +1,6 @@
 /**
- * Writes the log out in reading order, as one snapshot has it. Any size takes the same memory, and nothing waits for it: the
- * session reads only.
+ * Exports the log in reading order from one snapshot. Memory use does not depend on its size, and nothing waits for the
+ * read-only session.
  */
 import { createHash } from 'node:crypto'
 import type { Client, Pool } from 'pg'
@@ -11,16 +11,16 @@ import { withSessions } from './session.ts'
 const BATCH_SIZE = 1_000
 
 export type ExportSettings = {
-  /** The first event by its position in reading order, or by the time it was recorded. */
+  /** The first event, by its position in reading order or by its recording time. */
   readonly from?: bigint | Date
-  /** The last one. */
+  /** The last event, in the same form. */
   readonly to?: bigint | Date
   readonly tenant?: string
-  /** Told what is to come before the first line. */
+  /** Called with the number of events before the first line. */
   readonly onTotal?: (events: number) => void
 }
 
-/** As PostgreSQL writes the parts of it: `jsonb` as it is kept. */
+/** Formatted by PostgreSQL: `jsonb` as stored. */
 const LINE = `'{"position":"' || position || '","transaction_id":"' || transaction_id || '","stream_id":' || to_json(stream_id)
   || ',"stream_version":' || stream_version || ',"type":' || to_json(type) || ',"schema_version":' || schema_version
   || ',"data":' || data || ',"metadata":' || metadata
@@ -33,7 +33,7 @@ const CONDITION = `($1::bigint IS NULL OR (transaction_id, position) >= (SELECT 
   AND ($5::text IS NULL OR metadata->>'tenantId' = $5)`
 
 /**
- * Chunks of whole lines, and the number of events that are in them.
+ * Yields chunks of whole lines with the number of events in each.
  *
  * @throws NotFound `unknown_position`
  */

@@ -1,15 +1,15 @@
 /**
- * Finds what an idempotency key made. A request that would be refused today may be the replay of one that was accepted:
- * the wallet was archived since, or the time until which it was valid has passed. The replay is answered as the first was.
+ * Finds the resource of an idempotency key. A request that would be refused today may replay one that was accepted, for
+ * example because the wallet was archived since or a deadline has passed. A replay gets the first response.
  */
 import type { Pool } from 'pg'
 import { IdempotencyKeyReused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 
 /**
- * The id of the resource that this request made before, or `null`.
+ * The id of the resource that this request created before, or `null`.
  *
- * @throws IdempotencyKeyReused when the key belongs to another request
+ * @throws IdempotencyKeyReused when the key belongs to a different request
  */
 export type FindReplay = (metadata: Metadata) => Promise<string | null>
 

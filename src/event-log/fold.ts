@@ -1,22 +1,22 @@
 /**
- * Folds the log stream by stream: every event through its aggregate and its projection. Of each stream come the rows as it left
- * them, what it holds back, and the requests that opened something in it. One stream is in memory at a time.
+ * Folds the log stream by stream: each event through its aggregate and its projection. For each stream it returns the
+ * final rows, the holds, and the requests that opened a resource. Only one stream is in memory at a time.
  */
 import { BursarError } from '../core/errors.ts'
 import type { Event } from '../core/messages.ts'
 import { type Aggregate, upcast } from './aggregate.ts'
 import type { StreamEvent } from './read-streams.ts'
 
-/** Any aggregate: the fold hands each its own events. */
+/** Any aggregate; the fold passes each one only its own events. */
 export type AnyAggregate = Aggregate<never, never, never>
 
-/** The log holds what this version does not know. */
+/** The log holds an event that this version of Bursar does not know. */
 class UnknownEvent extends BursarError {
   override readonly type = 'conflict'
   override readonly code = 'unknown_event'
 }
 
-/** What a client's request made, as one stream has it. Of several claims on a key the lowest rank tells. */
+/** What a client's request created, from one stream. Of several claims on a key, the lowest rank counts. */
 export type KeyClaim = {
   readonly tenant_id: string
   readonly key: string
@@ -33,18 +33,18 @@ export type FoldedStream = {
 }
 
 export type Fold = {
-  /** Takes the next event in the order of streams and versions. Returns the stream before it when that has ended. */
+  /** Takes the next event in the order of streams and versions. Returns the previous stream when it has ended. */
   readonly take: (event: StreamEvent) => FoldedStream | null
   /** The last stream; `null` when there was none. */
   readonly end: () => FoldedStream | null
-  /** What was folded so far. */
+  /** The number of events and streams folded so far. */
   readonly taken: () => { readonly events: number; readonly streams: number; readonly position: bigint | null }
 }
 
 export type FoldSettings = {
   readonly aggregates: readonly AnyAggregate[]
   readonly primaryKeys: ReadonlyMap<string, readonly string[]>
-  /** Each stream ends before its first event that was recorded later. */
+  /** Each stream ends before its first event recorded after this time. */
   readonly until?: Date
 }
 
@@ -81,7 +81,7 @@ export function createFold({ aggregates, primaryKeys, until }: FoldSettings): Fo
 
 type OpenStream = {
   readonly streamId: string
-  /** False once the stream is cut. */
+  /** False once the stream has reached `until`. */
   readonly take: (event: StreamEvent) => boolean
   readonly cut: () => void
   readonly close: () => FoldedStream
@@ -160,7 +160,7 @@ function read(aggregate: Aggregate<unknown, unknown, Event>, event: StreamEvent)
   }
 }
 
-/** What a settled transaction held and gave back is nothing, and makes no row. */
+/** The holds of a settled transaction sum to zero and make no row. */
 function createHolds() {
   const sums = new Map<string, { readonly wallet_id: string; readonly asset_id: string; held: bigint }>()
   return {

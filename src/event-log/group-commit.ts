@@ -1,12 +1,12 @@
 /**
- * Coalesces the appends of a process: while one batch commits, the next one gathers. Under load one fsync serves many
- * commits; with one caller a commit goes out at once. Each commit is told its own outcome.
+ * Batches the appends of a process: while one batch commits, the next one collects. Under load one fsync serves many
+ * commits; a single caller's commit goes out immediately. Each commit gets its own outcome.
  *
- * Invariant: a commit whose answer was lost is sent again unchanged and lands at most once, because its stream versions
- * and hashes are its own.
+ * Invariant: a commit whose response was lost is sent again unchanged and is stored at most once, because its stream
+ * versions and hashes identify it.
  *
- * Invariant: a batch waits for a lock no longer than append_commits does (its lock_timeout, a second). What had to wait longer goes
- * on in a line of its own, and the next batch goes out.
+ * Invariant: a batch waits for a lock no longer than append_commits does (its lock_timeout, 1 s). Commits that would
+ * wait longer continue in a separate line, and the next batch goes out.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
@@ -15,9 +15,12 @@ import { type Commit, encodeBatch, type Refusal, refusalError, StreamConflict, U
 import { isConnectionFailure, isTransient } from './database-errors.ts'
 import { createLockedLines, type LineItem } from './locked-lines.ts'
 
-/** More commits than this wait for the next batch: keeps one statement in the low milliseconds. */
+/** Further commits wait for the next batch, which keeps one statement at a few milliseconds. */
 const MAX_BATCH = 128
-/** How often a commit is sent again when the connection breaks or a lock is not free, 50 ms to 1 s apart: a database restart takes about 1 s. */
+/**
+ * Retries of a commit when the connection breaks or a lock is not free, 50 ms to 1 s apart: a database restart takes
+ * about 1 s.
+ */
 const MAX_TRIES = 8
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
@@ -31,7 +34,10 @@ type Pending = LineItem & {
 }
 
 export type GroupCommit = {
-  /** Resolves once the commit is durable; rejects with the refusal, or `Unavailable` when the database stays away or a lock is kept. */
+  /**
+   * Resolves once the commit is durable. Rejects with the refusal, or with `Unavailable` when the database stays
+   * unreachable or a lock is not released.
+   */
   readonly append: (commit: Commit) => Promise<void>
 }
 
@@ -69,8 +75,8 @@ export function createGroupCommit(
   }
 
   /**
-   * @returns what is to be sent again
-   * @throws what the database throws when it gave up on a lock or on the statement: all of the batch is open then
+   * @returns the commits to send again
+   * @throws database errors that leave the whole batch undecided (a lock or statement timeout)
    */
   async function send(batch: readonly Pending[]): Promise<readonly Pending[]> {
     const startedAt = performance.now()
@@ -124,7 +130,9 @@ export function createGroupCommit(
   }
 }
 
-/** Answers what a refused or broken statement leaves certain. @returns what is to be sent again */
+/**
+ * Answers the commits whose outcome is certain after a refused or failed statement. @returns the commits to send again
+ */
 async function settle(batch: readonly Pending[], error: DatabaseError): Promise<readonly Pending[]> {
   if (error.code === 'BU001') return answerRefused(batch, JSON.parse(error.detail ?? '[]') as Refusal[])
   if (isConnectionFailure(error)) {
@@ -139,7 +147,7 @@ async function settle(batch: readonly Pending[], error: DatabaseError): Promise<
     return batch
   }
   if (batch.length > 1) {
-    // One of them broke the statement for all: each goes alone, so that each is told its own outcome.
+    // One commit failed the statement for all: each is sent alone, so that each gets its own outcome.
     for (const pending of batch) pending.alone = true
     return batch
   }
@@ -147,7 +155,7 @@ async function settle(batch: readonly Pending[], error: DatabaseError): Promise<
   return []
 }
 
-/** Whose rows a commit locks, and a name for a commit that locks those of no wallet. */
+/** The wallets whose rows a commit locks, and a name for commits that lock other rows. */
 function lineOf({ changes, holds = [] }: Commit): LineItem {
   const locked = [...changes.flatMap(({ readModels }) => readModels.holds), ...holds]
   return { wallets: [...new Set(locked.map(({ walletId }) => walletId))], name: changes[0]?.events[0]?.streamId ?? '' }
@@ -155,7 +163,7 @@ function lineOf({ changes, holds = [] }: Commit): LineItem {
 
 type DatabaseError = Error & { readonly code?: string; readonly detail?: string; readonly constraint?: string }
 
-/** Tells the refused commits of a batch that changed nothing. Returns those that are to be sent again. */
+/** Answers the refused commits of a batch that changed nothing. Returns the commits to send again. */
 function answerRefused(batch: readonly Pending[], refusals: readonly Refusal[]): Pending[] {
   const refused = new Map(refusals.map((refusal) => [refusal.commit, refusal]))
   const promised = new Set(batch.map(({ commit }) => commit.guards?.idempotency?.resourceId))
@@ -166,7 +174,7 @@ function answerRefused(batch: readonly Pending[], refusals: readonly Refusal[]):
     if (refusal === undefined) {
       others.push(pending)
     } else if (refusal.outcome === 'idempotent_replay' && promised.has(refusal.detail.resource_id)) {
-      // What it repeats is in this very batch: it is told of that one, alone and later, once that one is in the log.
+      // It repeats a commit of this same batch: it is sent alone, later, when that one is in the log.
       pending.alone = true
       replays.push(pending)
     } else {

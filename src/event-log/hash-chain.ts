@@ -1,12 +1,12 @@
 /**
  * The hash chain of a stream: each event's hash covers the one before it, so that a changed, removed, inserted or
- * reordered event is provable.
+ * reordered event can be detected.
  */
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
 import type { Metadata } from '../core/messages.ts'
 
-/** What the hash covers: everything about an event that the caller decides. */
+/** The hashed fields: everything about an event that the caller decides. */
 export type HashedEvent = {
   readonly streamId: string
   readonly streamVersion: number
@@ -17,7 +17,7 @@ export type HashedEvent = {
   readonly recordedAt: string
 }
 
-/** The one text of an event, with its keys as the table's columns are named (RFC 8785). */
+/** The canonical text of an event, with the table's column names as keys (RFC 8785). */
 export function canonicalEvent(event: HashedEvent): string {
   return canonicalJson({
     stream_id: event.streamId,
@@ -31,7 +31,7 @@ export function canonicalEvent(event: HashedEvent): string {
 }
 
 /**
- * SHA-256 (FIPS 180-4) in hex over the previous hash, a line feed and the canonical event.
+ * SHA-256 (FIPS 180-4), hex, of the previous hash, a line feed and the canonical event.
  *
  * @param previousHash hex, or the empty string before the first event of a stream
  */

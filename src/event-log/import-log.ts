@@ -1,9 +1,9 @@
 /**
- * Makes a log of a whole export in an empty database, and every read model of it, in one transaction: all of it or nothing.
+ * Imports a full export into an empty database with every read model, in one transaction: all of it or nothing.
  *
- * Invariant: the reading order is that of the log that was exported, and whatever is appended afterwards comes after it. The ids
- * of transactions are those of one database cluster and mean nothing in another, where they may still be to come; so they are
- * replaced by the smallest numbers that keep the order. Positions, versions and hashes stay as they were.
+ * Invariant: the reading order is that of the exported log, and later appends come after it. Transaction ids belong to
+ * one database cluster and may still be assigned in another, so they are replaced by the smallest numbers that keep the
+ * order. Positions, versions and hashes do not change.
  */
 import { createHash } from 'node:crypto'
 import type { Client, Pool } from 'pg'
@@ -24,14 +24,14 @@ const CHUNK_CHARACTERS = 1_000_000
 export type ImportEvidence = {
   /** Called with each event in reading order. */
   readonly take: (event: ExportedEvent) => void
-  /** Called after the last one. @throws BadExport when they are not what the evidence says */
+  /** Called after the last one. @throws BadExport when the events contradict the evidence */
   readonly judge: () => void
 }
 
 export type ImportSettings = {
-  /** Check every stream's hash chain too, not only that the file is as it was written. */
+  /** Also check every stream's hash chain, not only the checksum of the file. */
   readonly verify: boolean
-  /** What the log is held against before anything of it is kept. */
+  /** Evidence that the log is checked against before anything is committed. */
   readonly evidence?: ImportEvidence
   readonly onProgress?: (events: number) => void
 }
@@ -44,7 +44,8 @@ export type Imported = {
 
 /**
  * @param lines of the file, without their line feeds
- * @throws Conflict `owner_required`, `log_not_empty`; BadExport; BrokenChain; UnknownEvent. Nothing is changed then.
+ * @throws Conflict `owner_required`, `log_not_empty`; BadExport; BrokenChain; UnknownEvent. In these cases nothing
+ *   changes.
  */
 export async function importLog(
   pool: Pool,
@@ -79,7 +80,7 @@ async function requireEmpty(writer: Client): Promise<void> {
   }
 }
 
-/** A service that was started too early may have appended meanwhile. */
+/** A service that was started too early may have appended in the meantime. */
 async function requireAlone(writer: Client, imported: number): Promise<void> {
   const { rows } = await writer.query<{ n: string }>('SELECT count(*) AS n FROM events')
   if (Number(rows[0]?.n) === imported) return
@@ -114,7 +115,7 @@ async function insertLines(
       return
     }
     evidence?.take(line.value)
-    // The line is an object already: the id that it gets here is put in front.
+    // The line is already an object: the new transaction id is prepended.
     chunk.push(`{"imported_id":${order.idOf(line.value)},${line.text.slice(1)}`)
     characters += line.text.length
     events += 1
@@ -132,7 +133,10 @@ const INSERT_EVENTS = `INSERT INTO events (position, transaction_id, stream_id, 
     FROM json_to_recordset($1::json) AS x(imported_id text, position bigint, stream_id text, stream_version integer, type text,
       schema_version integer, data jsonb, metadata jsonb, recorded_at timestamptz, hash text)`
 
-/** Positions order the events of one id: a new id is needed only where the reading order goes back in position. */
+/**
+ * Positions order the events of one transaction id: a new id is needed only where the position decreases in reading
+ * order.
+ */
 function createOrder() {
   let id = 1
   let last: { readonly transactionId: bigint; readonly position: bigint } | null = null
@@ -173,7 +177,7 @@ async function buildReadModels(
     rows[table] = rowCount ?? 0
     await writer.query(`ANALYZE ${nameIn(live, table)}`)
   }
-  // What the IPFS node of this installation holds, nobody has asked it yet.
+  // The IPFS node of this installation has not been asked for these contents yet.
   await writer.query(
     `INSERT INTO ${nameIn(live, 'nft_pins')} (cid, due_at) SELECT cid, now() FROM ${nameIn(live, 'nft_metadata')} ON CONFLICT DO NOTHING`,
   )
@@ -188,7 +192,7 @@ async function* checked(batches: AsyncIterable<readonly StreamEvent[]>): AsyncGe
   }
 }
 
-/** Uses up ids of this cluster until the next append gets a higher one than any that was given here. */
+/** Consumes transaction ids of this cluster until the next append gets a higher one than any imported event. */
 async function passIds(session: Client, newestId: number): Promise<void> {
   const { rows } = await session.query<{ missing: string }>(
     `SELECT greatest(0, $1::numeric + 1 - pg_current_xact_id()::text::numeric) AS missing`,

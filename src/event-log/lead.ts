@@ -1,6 +1,6 @@
 /**
- * Leadership: runs a task while this process holds a lease, renews the lease beside it, and stops the task by its signal
- * when the lease is lost. When the task fails it is started again, here or wherever the lease is taken next.
+ * Leadership: runs a task while this process holds a lease, renews the lease in parallel, and aborts the task's signal
+ * when the lease is lost. A failed task is started again, here or by the next holder of the lease.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Lease, Leases } from './leases.ts'
@@ -13,10 +13,10 @@ export type LeadSettings = {
   readonly onError: (error: unknown) => void
 }
 
-/** Tries for leadership three times in the life of a lease, so that a dead leader is followed soon. */
+/** Tries for leadership three times per lease duration, so that a dead leader is replaced soon. */
 const RENEWALS_PER_LEASE = 3
 
-/** Runs until the signal aborts. `task` gets the lease, whose fence its appends must name, and a signal to stop by. */
+/** Runs until the signal aborts. `task` gets the lease, whose fence its appends must name, and its own abort signal. */
 export async function lead(
   settings: LeadSettings,
   task: (lease: Lease, signal: AbortSignal) => Promise<void>,
@@ -42,8 +42,8 @@ async function hold(
 ): Promise<void> {
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])
-  // Caught at once: the task may take long to end, and a rejection that waits for it would end the process. A renewal that
-  // fails is a lease that may be lost.
+  // Handled immediately: the task may take long to end, and a pending unhandled rejection would end the process. After
+  // a failed renewal the lease may be lost.
   const renewing = keepRenewing(lease, pauseMs, both)
     .catch(() => undefined)
     .finally(() => stop.abort())

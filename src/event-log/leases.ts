@@ -1,6 +1,6 @@
 /**
- * Leases: who may act alone on a lane, or lead. A lease has a fencing number that grows with each holder; every append
- * names it, and the database refuses the append of a holder that was overtaken (Kleppmann, "How to do distributed
+ * Leases: exclusive rights to work on a lane or to lead. A lease has a fencing number that grows with each holder;
+ * every append names it, and the database refuses the append of a former holder (Kleppmann, "How to do distributed
  * locking", 2016).
  */
 import type { Pool } from 'pg'
@@ -8,25 +8,25 @@ import type { Pool } from 'pg'
 export type Lease = {
   readonly name: string
   readonly fence: bigint
-  /** Keeps it for another `leaseMs`. False when it went to another holder. */
+  /** Extends the lease by `leaseMs`. False when another holder has it. */
   readonly renew: () => Promise<boolean>
-  /** Keeps it while `work` runs, however long that takes. Whether it was kept, the fence of the next append tells. */
+  /** Renews the lease while `work` runs. The fence of the next append shows whether it was kept. */
   readonly during: <T>(work: () => Promise<T>) => Promise<T>
   /**
-   * Gives it back. `wanted` means that somebody asked for it meanwhile: it is kept, and the holder must look for work once
-   * more before it releases again. `lost` means that it was not ours any more.
+   * Releases the lease. `wanted`: another process asked for it meanwhile; the lease is kept, and the holder must look
+   * for work once more before it releases again. `lost`: another holder already has it.
    */
   readonly release: (options?: { readonly force: boolean }) => Promise<'released' | 'wanted' | 'lost'>
 }
 
 export type Leases = {
-  /** Takes a lease that is free or expired; `null` leaves a note to its holder that there is more to do. */
+  /** Takes a free or expired lease; `null` leaves a note for its holder that there is more work. */
   readonly acquire: (name: string) => Promise<Lease | null>
 }
 
 const RENEWALS_PER_LEASE = 3
 
-/** @param holder names this process, for operators: `signer@host:pid` */
+/** @param holder identifies this process to operators: `signer@host:pid` */
 export function createLeases(settings: {
   readonly pool: Pool
   readonly holder: string
@@ -55,7 +55,7 @@ export function createLeases(settings: {
         fence: BigInt(fence),
         renew,
         async during(work) {
-          // A renewal that fails is followed by another one, or by an append that is refused.
+          // After a failed renewal, the next renewal or a refused append decides.
           const timer = setInterval(() => void renew().catch(() => undefined), leaseMs / RENEWALS_PER_LEASE)
           try {
             return await work()

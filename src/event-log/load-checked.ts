@@ -1,7 +1,7 @@
 /**
- * Loads streams and recomputes their hash chains on the way: two or three hashes for a transaction. It finds an event that
- * was edited, removed or put in between. It cannot find a whole stream that was forged with hashes of its own: that takes
- * the right to append, which roles of the database withhold, and the signed tree shows it afterwards.
+ * Loads streams and recomputes their hash chains: two or three hashes for a transaction. It detects an event that was
+ * edited, removed or inserted. It cannot detect a whole stream that was forged with valid hashes: forging one needs the
+ * right to append, which database roles restrict, and the signed tree shows it later.
  */
 import type { Pool } from 'pg'
 import type { Event } from '../core/messages.ts'
@@ -9,11 +9,11 @@ import { type Aggregate, type Loaded, upcast } from './aggregate.ts'
 import { chainProblem } from './chain-check.ts'
 import { EVENT_COLUMNS, type EventRow } from './rows.ts'
 
-/** A stream as the log has it, and whether its hash chain holds. */
+/** A loaded stream with the result of its hash chain check. */
 export type Checked<State> = Loaded<State> & {
-  /** What is wrong with the chain: the state is that before the bad event then. `null` when all is well. */
+  /** What is wrong with the chain, or `null`. When set, the state is the one before the bad event. */
   readonly broken: string | null
-  /** Of the metadata of the first event; `null` for a stream that does not exist. */
+  /** From the metadata of the first event; `null` when the stream does not exist. */
   readonly tenantId: string | null
 }
 
@@ -36,7 +36,7 @@ export function createLoadChecked(pool: Pool) {
       })
     const { rows } = await pool.query<EventRow>({
       name: 'check_streams',
-      // As `load_streams`: one index look-up for each stream.
+      // As `load_streams`: one index lookup for each stream.
       text: `SELECT e.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
                (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id ORDER BY stream_version OFFSET 0) AS e`,
       values: [[...loaded.keys()]],

@@ -1,29 +1,32 @@
 /**
- * Commits that wait for a lock of the database, apart from all others: a line for each wallet, one commit at a time.
+ * Commits that wait for a database lock, separate from all others: one line for each wallet, one commit at a time.
  *
- * Invariant: while one session keeps a wallet's row locked, commits of other wallets do not wait for it. They meet it at most
- * once, as long as a lock is waited for, until its line is known.
+ * Invariant: while one session keeps a wallet's row locked, commits of other wallets do not wait for it. At most they
+ * meet it once, for one lock timeout, until its line exists.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createInTurn } from '../core/in-turn.ts'
 
-/** Connections that lines may use at once: the rest of the pool stays with everybody else. */
+/** Connections that lines may use at the same time; the rest of the pool stays available to others. */
 const LINES_AT_ONCE = 2
-/** The lock was waited for already. */
+/** Short: the attempt has already waited for the lock. */
 const PAUSE_MS = 100
 
 export type LineItem = { readonly wallets: readonly string[]; readonly name: string }
 
 export type LockedLines<Item extends LineItem> = {
-  /** Takes a commit to the line of one of its wallets, where there is one. @returns false where it waits for no lock */
+  /**
+   * Adds a commit to the line of one of its wallets, if there is one. @returns false when the commit waits for no lock
+   */
   readonly join: (item: Item) => boolean
   /** Opens a line for a commit that had to wait for a lock. */
   readonly open: (item: Item) => void
 }
 
 /**
- * @param send tries once, and says what became of it; never rejects
- * @param giveBack gets what may go with the others again: a commit of its wallet was answered, so the lock is gone
+ * @param send tries once and returns the outcome; never rejects
+ * @param giveBack receives commits that may rejoin the others: a commit of their wallet was answered, so the lock is
+ *   free
  */
 export function createLockedLines<Item extends LineItem>(
   send: (item: Item) => Promise<'answered' | 'given_up' | 'again'>,
@@ -47,7 +50,7 @@ export function createLockedLines<Item extends LineItem>(
       giveBack(line.items)
       return
     }
-    // All of it was given up: the line stays known, so that the next commit of the wallet holds up nobody.
+    // All its commits were given up. The line stays known, so that the next commit of the wallet delays nobody else.
     line.isRunning = false
   }
 

@@ -1,6 +1,6 @@
 /**
- * The event log: loads aggregates, decides on them, appends what was decided, reads it back. The only truth; everything
- * else can be made again from it.
+ * The event log: loads aggregates, decides commands, appends events and reads them back. It is the single source of
+ * truth; everything else can be rebuilt from it.
  */
 import type { Pool } from 'pg'
 import type { Clock } from '../core/ids.ts'
@@ -15,7 +15,7 @@ import { createRecentStates } from './recent-states.ts'
 import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
-/** How often a command is decided anew when somebody else wrote the stream in between. */
+/** Retries of a command after concurrent writes to its stream. */
 const MAX_CONFLICTS = 10
 
 /** The newest version and hash of a stream, without its events. */
@@ -30,8 +30,8 @@ export type EventLog = {
     ids: readonly string[],
   ) => Promise<Loaded<S>[]>
   /**
-   * As `loadMany`, with the hash chain of each stream recomputed from its first event: whoever signs acts on what was
-   * appended, and a stream that somebody edited says so without holding up the others.
+   * As `loadMany`, but recomputes the hash chain of each stream from its first event: a signer must act only on what
+   * was appended. An edited stream is reported and does not stop the others.
    */
   readonly loadChecked: <S, C, E extends Event>(
     aggregate: Aggregate<S, C, E>,
@@ -44,14 +44,14 @@ export type EventLog = {
    * @throws StreamConflict, FenceLost, IdempotentReplay, HoldRefused, WalletGuardRefused, UniqueRuleBroken, Unavailable
    */
   readonly append: (commit: Commit) => Promise<void>
-  /** Loads, decides and appends one command; decides anew when the stream changed meanwhile. Returns the state after. */
+  /** Loads, decides and appends one command; retries when the stream changed meanwhile. Returns the new state. */
   readonly execute: <S, C, E extends Event>(
     aggregate: Aggregate<S, C, E>,
     id: string,
     command: C,
     context: { readonly metadata: Metadata; readonly guards?: Guards },
   ) => Promise<S>
-  /** Every event of a stream, oldest first, upcast to the newest schema. */
+  /** Every event of a stream, oldest first, upcast to the newest schema version. */
   readonly readStream: <E extends Event>(
     aggregate: { readonly category: string; readonly schemas: EventSchemas<E['type']> },
     id: string,
@@ -64,11 +64,11 @@ export function createEventLog(settings: {
   readonly wakeUps: WakeUps
   readonly clock: Clock
   readonly onBatch?: AppendObserver
-  /** Streams whose state is kept in memory after an append: for processes that come back to what they wrote. */
+  /** Number of streams whose state is cached after an append: for processes that write the same streams again. */
   readonly recentStreams?: number
   /**
-   * Every load recomputes hash chains, and throws BrokenChain where one does not hold: for processes that sign, which must not
-   * act on an event that somebody edited.
+   * Every load recomputes hash chains and throws BrokenChain on a mismatch: for signing processes, which must not act
+   * on an edited event.
    */
   readonly verifies?: boolean
 }): EventLog {
@@ -95,7 +95,7 @@ export function createEventLog(settings: {
     )
     const { rows } = await pool.query<LoadedRow>({
       name: 'load_streams',
-      // LATERAL with OFFSET: one index look-up for each stream, whatever the statistics of a fast growing table say.
+      // LATERAL with OFFSET: one index lookup for each stream, whatever the statistics of a fast growing table say.
       text: `SELECT e.* FROM unnest($1::text[], $2::integer[]) AS wanted(id, version) CROSS JOIN LATERAL
                (SELECT stream_id, stream_version, type, schema_version, hash,
                        CASE WHEN stream_version > wanted.version THEN data END AS data FROM events
@@ -171,7 +171,7 @@ async function readHeads(pool: Pool, streamIds: readonly string[]): Promise<Stre
   return result.rows.map((row) => ({ version: row.version ?? 0, hash: row.hash?.toString('hex') ?? '' }))
 }
 
-/** Streams that the log does not have as they are remembered: the database went back to an earlier state. */
+/** Streams whose remembered state is not in the log: the database was restored to an earlier state. */
 function forgottenOf(loaded: ReadonlyMap<string, Loaded<unknown>>, rows: readonly LoadedRow[]): string[] {
   const known = new Map(rows.map((row) => [`${row.stream_id} ${row.stream_version}`, row.hash.toString('hex')]))
   return [...loaded].flatMap(([streamId, { version, hash }]) =>
@@ -186,7 +186,7 @@ function requireWhole<State>({ broken, tenantId: _, ...loaded }: Checked<State>)
 
 type LoadedRow = Pick<EventRow, 'stream_id' | 'stream_version' | 'type' | 'schema_version' | 'data' | 'hash'>
 
-/** Every change of a list that decided something. */
+/** The changes of a list without its null entries. */
 export function decided(changes: readonly (Change | null)[]): Change[] {
   return changes.filter((item) => item !== null)
 }

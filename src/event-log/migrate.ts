@@ -1,6 +1,6 @@
 /**
- * Applies the SQL files of `prisma/migrations` as `prisma migrate deploy` would, without an engine: the same table
- * (`_prisma_migrations`), the same checksums, the same advisory lock, so that Prisma's own command agrees where it runs.
+ * Applies the SQL files of `prisma/migrations` as `prisma migrate deploy` does, without its engine: the same table
+ * (`_prisma_migrations`), checksums and advisory lock, so that Prisma's own command agrees.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -15,7 +15,8 @@ const MIGRATION_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   logs text, rolled_back_at timestamptz, started_at timestamptz NOT NULL DEFAULT now(), applied_steps_count integer NOT NULL DEFAULT 0)`
 
 /**
- * Brings a database to the newest schema; several processes may call it at once. Returns the names of what was applied.
+ * Migrates a database to the newest schema; several processes may call it at once. Returns the names of the applied
+ * migrations.
  *
  * @throws Error when an applied migration was edited afterwards: its checksum differs
  */

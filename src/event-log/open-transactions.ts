@@ -1,38 +1,38 @@
 /**
- * Transactions that readers of the log wait for. A reader takes what is older than every transaction that may still write, so one
- * that is left open, in any database of the server, keeps everything that is appended after it from all subscriptions.
+ * Open transactions that readers of the log wait for. A reader takes only rows older than every transaction that may
+ * still write, so one that stays open, in any database of the server, hides all later events from all subscriptions.
  */
 import type { Pool } from 'pg'
 
-/** Sessions that have a transaction open are idle for this long at most, in milliseconds; then the server ends them. */
+/** Limit on idle time in an open transaction, in milliseconds; the server then ends the session. */
 export const IDLE_IN_TRANSACTION_MS = 60_000
 
 export type OpenTransaction = {
-  /** Of its session; `null` of a prepared transaction, which has none. */
+  /** Of its session; `null` for a prepared transaction. */
   readonly pid: number | null
   /** The name of a prepared transaction. */
   readonly prepared: string | null
   readonly database: string | null
   readonly user: string | null
   readonly application: string | null
-  /** As `pg_stat_activity` has it, or `prepared`; `null` where the server hides it. */
+  /** From `pg_stat_activity`, or `prepared`; `null` when the server hides it. */
   readonly state: string | null
-  /** The beginning of its newest statement; `null` where the server hides it, and of a prepared transaction. */
+  /** The beginning of its latest statement; `null` when the server hides it, and for a prepared transaction. */
   readonly query: string | null
-  /** Since it began; `null` where the server hides it. */
+  /** Milliseconds since it began; `null` when the server hides it. */
   readonly ageMs: number | null
-  /** As whom the server was asked: the owner of the tables. */
+  /** The role used for the query: the owner of the tables. */
   readonly seenAs: string
 }
 
 export type OpenTransactions = {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly transactions: readonly OpenTransaction[]
-  /** How long the oldest event has waited that may not be read yet; 0 where there is none. */
+  /** Age in ms of the oldest event that cannot be read yet; 0 when there is none. */
   readonly waitingMs: number
 }
 
-/** Needs the role of the API or of the operator. */
+/** Needs the database role of the API or of the operator. */
 export async function readOpenTransactions(pool: Pick<Pool, 'query'>): Promise<OpenTransactions> {
   const [open, waiting] = await Promise.all([
     pool.query<OpenTransaction>(
@@ -47,8 +47,8 @@ export async function readOpenTransactions(pool: Pick<Pool, 'query'>): Promise<O
 }
 
 /**
- * Those that have been open for longer than this, with how long that is. Where the age of one is hidden, events have waited for it at
- * least as long as for anything else.
+ * The transactions that have been open longer than this, with their age. When the age is hidden, the waiting time of
+ * the oldest unreadable event is used instead.
  */
 export function openFor(
   { transactions, waitingMs }: OpenTransactions,

@@ -1,4 +1,4 @@
-/** Reads the lines of an export, and takes nothing for granted: each is what it should be, none is missing, none is another. */
+/** Reads and validates the lines of an export: each has the expected form, and none is missing or replaced. */
 import type { Hash } from 'node:crypto'
 import { duplicateMember } from './duplicate-member.ts'
 import {
@@ -17,10 +17,10 @@ export type ExportLine =
   | { readonly kind: 'row'; readonly value: ExportedRow }
 
 /**
- * Hands each event, then each row beside them, to `take`.
+ * Passes each event, then each row beside the log, to `take`.
  *
  * @param digest a new SHA-256
- * @throws BadExport for what is no whole log, by the number of the line
+ * @throws BadExport with the line number when the file is not a full log
  */
 export async function readExport(
   lines: AsyncIterable<string>,
@@ -76,7 +76,7 @@ function parse(text: string, number: number): Readonly<Record<string, unknown>> 
   )
 }
 
-/** What is no JSON is told as any other line that is none. */
+/** A line that is not JSON gets the same error as any other invalid line. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -99,7 +99,7 @@ const EVENT_MEMBERS: ReadonlySet<string> = new Set<keyof ExportedEvent>([
 ])
 const ROW_MEMBERS: ReadonlySet<string> = new Set<keyof ExportedRow>(['table', 'row'])
 
-/** The database reads the line too: what is not looked at here must not reach it. */
+/** The database parses the line too: members that are not checked here must not reach it. */
 function requireKnown(value: object, members: ReadonlySet<string>, number: number): void {
   const stray = Object.keys(value).find((name) => !members.has(name))
   if (stray !== undefined) {

@@ -1,8 +1,8 @@
 /**
- * Reads the log stream by stream, each from its first event, as one snapshot has it: what follows from a stream can be worked out
- * and put down before the next one begins.
+ * Reads the log stream by stream, each from its first event, from one snapshot, so that one stream can be processed
+ * before the next begins.
  *
- * Invariant: the reading session holds no transaction id, so that no subscription waits for it, however long it reads.
+ * Invariant: the reading session holds no transaction id, so no subscription waits for it, however long it reads.
  */
 import type { Client } from 'pg'
 import { NotFound } from '../core/errors.ts'
@@ -13,32 +13,32 @@ import type { Checkpoint } from './subscription.ts'
 const BATCH_SIZE = 2_000
 
 export type StreamEvent = EventRow & {
-  /** False for what an earlier snapshot had already. */
+  /** False for events that an earlier snapshot already had. */
   readonly fresh: boolean
 }
 
 export type StreamFilter = {
-  /** Up to and with this place of the reading order. */
+  /** Up to and including this place in the reading order. */
   readonly upTo?: Checkpoint
   readonly streamId?: string
-  /** Streams alone that grew since this snapshot. */
+  /** Only streams that grew since this snapshot. */
   readonly since?: string
 }
 
 /**
- * Begins a transaction whose every statement sees the log and the tables as they are now. Returns the snapshot's name.
+ * Begins a transaction whose statements all see the log and the tables as of now. Returns the snapshot's name.
  *
- * @param tables to be looked at later: as long as the transaction lasts, no rebuild puts others in their place
+ * @param tables tables to read later: no rebuild replaces them while the transaction lasts
  */
 export async function beginSnapshot(reader: Client, tables: readonly string[] = []): Promise<string> {
   await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  // Before the first query: that one takes the snapshot.
+  // Before the first query, which takes the snapshot.
   if (tables.length > 0) await reader.query(`LOCK TABLE ${tables.join(', ')} IN ACCESS SHARE MODE`)
   const { rows } = await reader.query<{ snapshot: string }>('SELECT pg_current_snapshot()::text AS snapshot')
   return rows[0]?.snapshot ?? ''
 }
 
-/** How many events a filter leaves. */
+/** The number of events that match a filter. */
 export async function countEvents(reader: Client, filter: StreamFilter): Promise<number> {
   const { rows } = await reader.query<{ events: string }>(
     `SELECT count(*) AS events FROM events AS e WHERE ${CONDITION}`,
@@ -60,14 +60,17 @@ const COLUMNS = EVENT_COLUMNS.split(', ')
 
 const WHOLE = `SELECT ${COLUMNS}, true AS fresh FROM events AS e WHERE ${CONDITION} ORDER BY e.stream_id, e.stream_version`
 
-/** Only transactions that the older snapshot had not seen can have grown a stream. LATERAL: one index look-up for each stream. */
+/**
+ * Only transactions that the older snapshot had not seen can have extended a stream. LATERAL: one index lookup for each
+ * stream.
+ */
 const GROWN = `SELECT ${COLUMNS}, NOT pg_visible_in_snapshot(e.transaction_id, $1::pg_snapshot) AS fresh
   FROM (SELECT DISTINCT n.stream_id FROM events AS n
          WHERE n.transaction_id >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(n.transaction_id, $1::pg_snapshot)) AS grown
  CROSS JOIN LATERAL (SELECT * FROM events AS s WHERE s.stream_id = grown.stream_id ORDER BY s.stream_version OFFSET 0) AS e
  ORDER BY e.stream_id, e.stream_version`
 
-/** @param reader in a transaction of its own, which the caller ends */
+/** @param reader in its own transaction, which the caller ends */
 export async function* readStreams(reader: Client, filter: StreamFilter): AsyncGenerator<readonly StreamEvent[]> {
   const { since } = filter
   const query = since === undefined ? WHOLE : GROWN
@@ -80,7 +83,7 @@ export async function* readStreams(reader: Client, filter: StreamFilter): AsyncG
     fetched.catch(() => undefined) // It is awaited below, perhaps after the batch before it took long.
     return fetched
   }
-  // One batch ahead: the database works while this process does.
+  // Fetches one batch ahead: the database works while this process does.
   for (let next = fetch(); ; ) {
     const { rows } = await next
     if (rows.length === 0) break
@@ -90,7 +93,10 @@ export async function* readStreams(reader: Client, filter: StreamFilter): AsyncG
   await reader.query('CLOSE log_by_stream')
 }
 
-/** The transaction that wrote an event: with its position, its place in the reading order. @throws NotFound `unknown_position` */
+/**
+ * The transaction that wrote an event; with the position, it gives its place in the reading order. @throws NotFound
+ * `unknown_position`
+ */
 export async function transactionOf(reader: Client, position: bigint): Promise<bigint> {
   const { rows } = await reader.query<{ transaction_id: string }>(
     'SELECT transaction_id::text FROM events WHERE position = $1::text::numeric',

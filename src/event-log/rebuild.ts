@@ -1,9 +1,9 @@
 /**
- * Makes read models again beside the live ones while the service runs, and puts them in their place. Readers and writers see the
- * old table until one commit and the new one from it on; they wait for the moment of that commit alone.
+ * Rebuilds read models beside the live ones while the service runs, then swaps them. Readers and writers see the old
+ * table until one commit and the new one after it; they wait only for that commit.
  *
- * Invariant: what lies in the schema `bursar_rebuild` is nobody's. Killed at any moment, the live tables are whole, each of them
- * the old one or the new one, and the next rebuild begins by throwing away what is left.
+ * Invariant: nothing uses the schema `bursar_rebuild`. After a kill at any moment each live table is complete, old or
+ * new, and the next rebuild first drops the leftovers.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Pool } from 'pg'
@@ -18,12 +18,12 @@ import { type KeyColumn, liveSchema, quoted, readPrimaryKeys, readShape, type Ta
 import type { ReadModel } from './tables.ts'
 
 export const REBUILD_SCHEMA = 'bursar_rebuild'
-/** Any number that no other part takes an advisory lock on. */
+/** Any number that no other code takes an advisory lock on. */
 const REBUILD_LOCK = 4_117_005
-/** A round over so few events leaves nothing worth another one before the lock. */
+/** After a round with at most this many events, another round before the lock saves nothing. */
 const FEW_EVENTS = 500
 const MAX_ROUNDS = 20
-/** Whoever waits behind this lock waits no longer than that; well below PostgreSQL's second before it looks for deadlocks. */
+/** Others wait behind this lock no longer than this; well below the 1 s after which PostgreSQL looks for deadlocks. */
 const LOCK_TIMEOUT = '250ms'
 const LOCK_TRIES = 100
 const LOCK_PAUSE_MS = 100
@@ -32,17 +32,17 @@ const LOCK_NOT_AVAILABLE = '55P03'
 export type RebuildSettings = {
   readonly tables: readonly ReadModel[]
   readonly onProgress?: (events: number, total: number) => void
-  /** How often a table is tried to be locked, between which its readers go on. */
+  /** How often a lock on a table is tried; its readers continue between tries. */
   readonly lockTries?: number
 }
 
 export type Rebuilt = {
   readonly events: number
   readonly streams: number
-  /** Events that were appended meanwhile, and are in the new tables too. */
+  /** Events appended meanwhile that are in the new tables too. */
   readonly caughtUp: number
   readonly rows: Readonly<Partial<Record<ReadModel, number>>>
-  /** The longest that a table was locked, in milliseconds. */
+  /** The longest time that a table was locked, in milliseconds. */
   readonly longestSwapMs: number
 }
 
@@ -53,14 +53,14 @@ type Rebuilding = {
   readonly aggregates: readonly AnyAggregate[]
   readonly primaryKeys: ReadonlyMap<string, readonly KeyColumn[]>
   readonly shadow: Shadow
-  /** The shadow holds what this snapshot saw. */
+  /** The snapshot that the shadow covers. */
   since: string
   caughtUp: number
 }
 
 /**
- * @throws Conflict `owner_required`, `rebuild_running`, `schema_changed`; Unavailable `table_busy` when somebody reads a table without end;
- *   UnknownEvent. The tables that were swapped before it stay so, and are right.
+ * @throws Conflict `owner_required`, `rebuild_running`, `schema_changed`; Unavailable `table_busy` when a session keeps
+ *   reading a table; UnknownEvent. Tables swapped before the error stay swapped and are correct.
  */
 export async function rebuild(
   pool: Pool,
@@ -118,13 +118,13 @@ async function rebuildBeside(
   return { events, streams, caughtUp: work.caughtUp, rows, longestSwapMs }
 }
 
-/** Keys, indexes and grants as the live table has them, and what the planner needs to know. */
+/** Creates the live table's keys, indexes and grants, and collects statistics for the planner. */
 async function finishTable(writer: Client, table: ReadModel, { indexes, grants }: TableShape): Promise<void> {
   for (const statement of [...indexes(REBUILD_SCHEMA), ...grants(REBUILD_SCHEMA)]) await writer.query(statement)
   await writer.query(`ANALYZE ${nameIn(REBUILD_SCHEMA, table)}`)
 }
 
-/** Brings the shadow to this moment. Returns how many events of grown streams it read. */
+/** Brings the shadow up to date. Returns how many events of grown streams it read. */
 async function catchUp(work: Rebuilding): Promise<number> {
   const { reader, aggregates, primaryKeys, shadow } = work
   const snapshot = await beginSnapshot(reader)
@@ -145,7 +145,7 @@ async function catchUp(work: Rebuilding): Promise<number> {
   return events
 }
 
-/** One commit in which the new table takes the place of the old. Returns how long it was locked. */
+/** Replaces the old table with the new one in one commit. Returns how long it was locked. */
 async function swap(work: Rebuilding, table: ReadModel, shape: TableShape, lockTries: number): Promise<number> {
   const { writer, live, shadow } = work
   for (let tries = 1; !(await tryLock(writer, nameIn(live, table))); tries += 1) {
@@ -157,7 +157,8 @@ async function swap(work: Rebuilding, table: ReadModel, shape: TableShape, lockT
     await catchUp(work)
   }
   const lockedAt = performance.now()
-  // From here on no append that writes this table can commit: its events are all to be seen, or come after the swap with their rows.
+  // From here on no append that writes this table can commit: its events are visible now, or follow after the swap with
+  // their rows.
   await catchUp(work)
   const { digest } = await readShape(writer, live, table)
   if (digest !== shape.digest) {
@@ -174,7 +175,7 @@ async function swap(work: Rebuilding, table: ReadModel, shape: TableShape, lockT
 async function tryLock(writer: Client, table: string): Promise<boolean> {
   await writer.query('BEGIN')
   await writer.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`)
-  // Everybody waits for this one: a process that stands still here must not hold them up.
+  // All others wait for this session: a stalled process must not block them.
   await writer.query(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`)
   await writer.query('SET LOCAL synchronous_commit = on')
   try {

@@ -1,21 +1,21 @@
 /**
- * What this process lately wrote, kept in memory: who writes the same streams again soon (the follower, when a block gets
- * deep enough) reads only what others appended since.
+ * A cache of the states this process wrote recently: a process that soon writes the same streams again (the follower,
+ * when a block gets its confirmations) reads only what others appended since.
  *
- * Invariant: a state is a place to go on reading from, never an answer by itself. Whoever reads on compares the hash of its newest
- * event with the log, which may have gone back to an earlier state, and forgets the state where they differ.
+ * Invariant: a cached state is a starting point for reading, never a result. The reader compares its hash with the log,
+ * which may have been restored to an earlier state, and drops the cached state when they differ.
  */
 import { LRUCache } from 'lru-cache'
 import type { Change, Loaded } from './aggregate.ts'
 
 export type RecentStates = {
   readonly of: (streamId: string) => Loaded<unknown> | undefined
-  /** To be told of what is in the log for certain. */
+  /** Call only with changes that are in the log for certain. */
   readonly remember: (changes: readonly Change[]) => void
   readonly forget: (streamIds: readonly string[]) => void
 }
 
-/** @param streams how many are kept, the least recently used go first; 0 for none */
+/** @param streams cache size; the least recently used go first; 0 disables it */
 export function createRecentStates(streams: number): RecentStates {
   if (streams === 0) return { of: () => undefined, remember: () => undefined, forget: () => undefined }
   const states = new LRUCache<string, Loaded<unknown>>({ max: streams })

@@ -1,7 +1,7 @@
 /**
- * Folds the log again, as of one moment, into a shadow of every read model, and compares it with what the live tables say at that
- * same moment: every read model is disposable. Changes nothing: the shadow is made of temporary tables, which go with the session
- * however it ends. Memory does not grow with the log, but with its largest stream alone.
+ * Folds the log as of one moment into a shadow of every read model, and compares it with the live tables at that
+ * moment. Changes nothing: the shadow consists of temporary tables that end with the session. Memory use grows only
+ * with the largest stream.
  */
 import type { Client, Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
@@ -22,11 +22,14 @@ import { READ_MODEL_NAMES, READ_MODELS, type ReadModel } from './tables.ts'
 
 export type ReplaySettings = {
   readonly streamId?: string
-  /** Up to the event at this position, in reading order; or up to what was recorded by this time. */
+  /** Up to the event at this position in reading order, or up to what was recorded by this time. */
   readonly to?: bigint | Date
-  /** Told each difference between live and replayed. Makes sense of the whole log, or of a stream as it is now. */
+  /**
+   * Called with each difference between live and replayed. Only meaningful for the whole log, or for a stream as of
+   * now.
+   */
   readonly onDifference?: (difference: Difference) => void
-  /** All of them, unless some are named. */
+  /** Default: all. */
   readonly tables?: readonly ReadModel[]
   readonly onProgress?: (events: number, total: number) => void
 }
@@ -34,7 +37,7 @@ export type ReplaySettings = {
 export type Replayed = {
   readonly events: number
   readonly streams: number
-  /** The newest position that was read; `null` of an empty log. */
+  /** The newest position read; `null` for an empty log. */
   readonly position: string | null
   readonly rows: Readonly<Partial<Record<ReadModel, number>>>
   readonly differences: number
@@ -54,7 +57,7 @@ export async function replay(
   )
 }
 
-/** What the log folds to against what the live tables say, at one moment, whatever is appended meanwhile. */
+/** Compares the result of folding the log with the live tables at one moment, regardless of later appends. */
 export async function compareLive(
   pool: Pool,
   aggregates: readonly AnyAggregate[],
@@ -102,7 +105,7 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
     )
     const counted = await writer.query<{ n: string }>(`SELECT count(*) AS n FROM ${nameIn('pg_temp', table)}`)
     rows[table] = Number(counted.rows[0]?.n)
-    // What is held back is the sum over all streams: one stream tells nothing of it.
+    // Holds are the sum over all streams: one stream alone cannot be compared.
     if (!onDifference || (streamId !== undefined && READ_MODELS[table] === 'sum')) continue
     await writer.query('BEGIN')
     const sides = {
@@ -120,7 +123,7 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
   return { events, streams, position: position?.toString() ?? null, rows, differences }
 }
 
-/** Folds what is read into a shadow. */
+/** Folds the events that are read into a shadow. */
 export async function foldInto(
   shadow: Pick<Shadow, 'add'>,
   batches: AsyncIterable<readonly StreamEvent[]>,

@@ -1,4 +1,4 @@
-/** How a row of the `events` table becomes a recorded event. */
+/** Converts a row of the `events` table to a recorded event. */
 import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
 
 export const EVENT_COLUMNS =

@@ -1,16 +1,16 @@
-/** A connection of its own for work that takes minutes: no time limit, and what it makes for itself goes with it. */
+/** A separate connection for work that takes minutes: no time limits, and its temporary tables end with it. */
 import pg, { type Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
 
-/** The same database as the pool's. The caller ends it. */
+/** Connects to the pool's database. The caller ends the session. */
 async function openSession(pool: Pool, name: string): Promise<pg.Client> {
   const { connectionString } = pool.options
   const client = new pg.Client({ connectionString, application_name: `bursar-${name}`, keepAlive: true })
-  // A connection that breaks fails the query under way; without a listener it would end the process.
+  // A broken connection fails the running query; without a listener it would end the process.
   client.on('error', () => undefined)
   await client.connect()
   try {
-    // What is read may be written to something slow: between two statements there may be minutes.
+    // The output may be slow: minutes may pass between two statements.
     await client.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0')
     return client
   } catch (error) {
@@ -19,7 +19,7 @@ async function openSession(pool: Pool, name: string): Promise<pg.Client> {
   }
 }
 
-/** Hands sessions to a task and ends them after it, whatever became of it. */
+/** Runs a task with sessions and ends them afterwards, also after an error. */
 export async function withSessions<T>(
   pool: Pool,
   names: readonly string[],
@@ -36,7 +36,7 @@ export async function withSessions<T>(
   }
 }
 
-/** @throws Conflict `owner_required` for a user that may not make tables and write them directly */
+/** @throws Conflict `owner_required` for a user that cannot create tables and write to them directly */
 export async function requireOwner(session: pg.Client): Promise<void> {
   const { rowCount } = await session.query(
     "SELECT FROM pg_class WHERE oid = 'events'::regclass AND pg_has_role(session_user, relowner, 'USAGE')",

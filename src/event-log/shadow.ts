@@ -1,38 +1,38 @@
 /**
- * The read models once more, beside the live ones: tables of their own, filled stream by stream in short transactions, so that no
- * subscription of the running service waits for them.
+ * A second copy of the read models beside the live ones: separate tables, filled stream by stream in short
+ * transactions, so that no subscription of the running service waits for them.
  */
 import type { Client } from 'pg'
 import type { FoldedStream } from './fold.ts'
 import { type KeyColumn, quoted } from './table-shape.ts'
 import { READ_MODELS, type ReadModel, type ReadModelKind } from './tables.ts'
 
-/** Text of rows in one insert: large enough that the round trip does not count, small enough to be nothing. */
+/** Characters of row text in one insert: large enough to hide the round trip, small in memory. */
 const CHUNK_CHARACTERS = 1_000_000
 const STAGE = 'stage_'
 
 export type ShadowSettings = {
-  /** The session that the tables are written in. */
+  /** The session that creates and writes the tables. */
   readonly writer: Client
   readonly live: string
-  /** `pg_temp` for tables that go with the session. */
+  /** `pg_temp` for tables that end with the session. */
   readonly schema: string
   readonly tables: readonly ReadModel[]
   readonly primaryKeys: ReadonlyMap<string, readonly KeyColumn[]>
 }
 
 export type Shadow = {
-  /** Puts what a stream left: into empty tables, or, once they are filled, beside them until `merge`. */
+  /** Adds the rows of a stream: to the empty tables, or after `fill` to staging tables until `merge`. */
   readonly add: (stream: FoldedStream) => Promise<void>
-  /** After the first pass over the log: what several streams say of one row becomes that row. */
+  /** Ends the first pass over the log: combines the contributions of several streams to one row. */
   readonly fill: () => Promise<void>
-  /** After a pass over streams that grew: their rows take the place of those that they had. */
+  /** Ends a pass over streams that grew: their rows replace their earlier ones. */
   readonly merge: () => Promise<void>
-  /** This one takes no more rows: it is somebody else's now. */
+  /** Stops writing to this table: it has been swapped in. */
   readonly release: (table: ReadModel) => void
 }
 
-/** Makes the tables, empty and without indexes. */
+/** Creates the tables, empty and without indexes. */
 export async function createShadow(settings: ShadowSettings): Promise<Shadow> {
   const { writer, live, schema, tables } = settings
   await writer.query('SET synchronous_commit = off')
@@ -62,7 +62,7 @@ export async function createShadow(settings: ShadowSettings): Promise<Shadow> {
   }
 }
 
-/** Rows on their way to the tables: one insert under way while the next ones gather. */
+/** Buffers rows for the tables: one insert runs while the next rows collect. */
 function createChunks(
   { writer, schema, tables }: ShadowSettings,
   open: ReadonlySet<ReadModel>,
@@ -115,7 +115,7 @@ type Merge = (names: {
 
 /** How the staged rows of a table become its rows. */
 const MERGES: Readonly<Record<ReadModelKind, Merge>> = {
-  // All that the streams had goes before any of it comes again: a nonce may have passed from one row to another.
+  // All old rows of the streams are deleted before any is inserted: a nonce may have moved from one row to another.
   stream: ({ target, stage, key }) => [
     `DELETE FROM ${target} AS t USING ${stage} AS s WHERE ${key.map(({ name }) => `t.${quoted(name)} = s.${quoted(name)}`).join(' AND ')}`,
     `INSERT INTO ${target} SELECT * FROM ${stage}`,

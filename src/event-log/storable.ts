@@ -1,18 +1,21 @@
 /**
- * The last guard before an append. PostgreSQL's `jsonb` holds neither NUL nor halves of surrogate pairs, and one event with
- * either would fail the append of all others that are committed with it. Text of clients and strangers is checked where it
- * enters; what slips through is replaced here.
+ * The last check before an append. PostgreSQL's `jsonb` cannot store NUL or unpaired surrogates, and one event with
+ * either would fail the append of all commits in its batch. Text of clients and third parties is checked on entry;
+ * anything that passes is replaced here.
  */
 
-/** JSON writes exactly these as escapes. An escaped backslash may look the same, which costs a look and changes nothing. */
+/**
+ * JSON writes exactly these characters as escapes. An escaped backslash may match too, which costs a second look and
+ * changes nothing.
+ */
 const SUSPECT = /\\u(?:0000|d[89a-f])/
 
-/** @param json what `JSON.stringify` or `canonicalJson` made */
+/** @param json output of `JSON.stringify` or `canonicalJson` */
 export function isStorable(json: string): boolean {
   return !SUSPECT.test(json)
 }
 
-/** The value with U+FFFD in the place of each character that `jsonb` cannot hold. */
+/** The value with U+FFFD in place of each character that `jsonb` cannot store. */
 export function storable<Value>(value: Value): Value {
   return replaced(value) as Value
 }

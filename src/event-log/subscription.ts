@@ -1,6 +1,7 @@
 /**
- * Reads the log in an order without gaps, from a checkpoint, for ever. A sequence alone would skip an event whose
- * transaction commits late; so only rows of transactions older than every running one are read, by (transaction, position).
+ * Reads the log in an order without gaps, from a checkpoint, continuously. A sequence alone would skip an event whose
+ * transaction commits late; so only rows of transactions older than every running one are read, by (transaction,
+ * position).
  *
  * Invariant: each event is delivered at least once and in the same order to every reader; a batch is delivered again
  * until it is committed.
@@ -15,12 +16,12 @@ export type Checkpoint = { readonly transactionId: bigint; readonly position: bi
 
 export const LOG_START: Checkpoint = { transactionId: 0n, position: 0n }
 
-/** What happened to whom. Who needs all of it reads the stream. */
+/** An event without its payload: type, stream and place. A reader that needs all of it loads the stream. */
 export type Notice = {
   readonly type: string
   readonly streamId: string
   readonly tenantId: string
-  /** As stored, of the types whose data were asked for; else `null`. */
+  /** As stored, for the types whose data were requested; else `null`. */
   readonly data: unknown
 }
 
@@ -30,16 +31,16 @@ export type Batch = {
   readonly commit: () => Promise<void>
 }
 
-/** A hint may be lost: without one the log is looked at this often. */
+/** Polling interval: a wake-up may be lost. */
 const POLL_MS = 1_000
 const BATCH_SIZE = 1_000
-/** Under load batches come at most this often: what follows from a batch costs much the same for one event as for a hundred. */
+/** Minimum time between batches under load: processing a batch costs much the same for one event as for a hundred. */
 const MIN_INTERVAL_MS = 50
 
 /**
- * One batch after a checkpoint; empty when nothing new is safe to read.
+ * One batch after a checkpoint; empty when no new event can be read safely.
  *
- * @param dataOf event types whose data are wanted: signed bytes are most of the log, and seldom what a reader is after
+ * @param dataOf event types whose data are needed: signed bytes are most of the log, and few readers need them
  */
 export async function readAfter(
   pool: Pool,
@@ -71,7 +72,7 @@ type NoticeRow = {
   readonly data: unknown
 }
 
-/** Where a named subscription continues. */
+/** The checkpoint of a named subscription. */
 export async function loadCheckpoint(pool: Pool, name: string): Promise<Checkpoint> {
   const { rows } = await pool.query<{ transaction_id: string; position: string }>(
     'SELECT transaction_id::text, position FROM checkpoints WHERE name = $1',
@@ -82,10 +83,10 @@ export async function loadCheckpoint(pool: Pool, name: string): Promise<Checkpoi
 }
 
 /**
- * Remembers how far a subscription has come; never goes back. Does not wait for the disk: after a crash of the database the
- * last batches come again, as a subscriber must bear anyway.
+ * Saves the progress of a subscription; never moves it back. Does not wait for the disk: after a crash of the database
+ * the last batches are delivered again, which subscribers handle anyway.
  *
- * @param epoch under which it was read: a database that went back since does not take it
+ * @param epoch under which it was read: a database restored since then does not accept it
  */
 export async function saveCheckpoint(
   pool: Pool,
@@ -122,7 +123,7 @@ async function readEpoch(pool: Pool): Promise<string> {
 /**
  * Follows the log from the checkpoint saved under `name` until the signal aborts.
  *
- * @throws what the database throws: the caller starts again, from the last committed batch
+ * @throws database errors: the caller starts again, from the last committed batch
  */
 export async function* subscribe(settings: {
   readonly pool: Pool
@@ -137,7 +138,7 @@ export async function* subscribe(settings: {
     let place = await loadPlace(pool, name)
     while (!signal.aborted) {
       const batch = await readAfter(pool, place.checkpoint, BATCH_SIZE, dataOf)
-      // A database that went back gives numbers again that were read before: what is behind the place may be new.
+      // A restored database assigns numbers again that were already read: events behind the checkpoint may be new.
       if ((await readEpoch(pool)) !== place.epoch) {
         place = await loadPlace(pool, name)
         continue

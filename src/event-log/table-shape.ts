@@ -1,12 +1,12 @@
-/** What a table is beside its rows: columns, keys, indexes, grants; read from the database, to make another one like it. */
+/** The definition of a table: columns, keys, indexes and grants, read from the database to create a copy of it. */
 import { type ClientBase, escapeIdentifier } from 'pg'
 
-/** `name` as SQL names it. */
+/** Quotes an SQL identifier. */
 export const quoted = escapeIdentifier
 
 export type KeyColumn = { readonly name: string; readonly type: string }
 
-/** The schema that statements mean which name none. */
+/** The schema of unqualified table names. */
 export async function liveSchema(client: ClientBase): Promise<string> {
   const { rows } = await client.query<{ name: string | null }>('SELECT current_schema() AS name')
   const name = rows[0]?.name
@@ -14,7 +14,7 @@ export async function liveSchema(client: ClientBase): Promise<string> {
   return name
 }
 
-/** The columns of each table's primary key, in its order. */
+/** The primary key columns of each table, in order. */
 export async function readPrimaryKeys(
   client: ClientBase,
   schema: string,
@@ -32,15 +32,17 @@ export async function readPrimaryKeys(
 }
 
 export type TableShape = {
-  /** Each makes one key or index of the live table, by the same name, on a table of another schema. */
+  /**
+   * Statements that create each key and index of the live table, with the same name, on the table in another schema.
+   */
   readonly indexes: (schema: string) => readonly string[]
-  /** The owner first, then what each role may do with the live table. */
+  /** Statements that set the owner first, then the privileges of each role on the live table. */
   readonly grants: (schema: string) => readonly string[]
   /** Changes when a migration changes the table. */
   readonly digest: string
 }
 
-/** @throws Error for a table that cannot be swapped: another object rests on it */
+/** @throws Error for a table that cannot be swapped because another object depends on it */
 export async function readShape(client: ClientBase, schema: string, table: string): Promise<TableShape> {
   const live = `${quoted(schema)}.${quoted(table)}`
   const { rows: indexes } = await client.query<{ name: string; definition: string; constraint: string | null }>(

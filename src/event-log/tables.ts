@@ -1,12 +1,12 @@
 /**
- * What each table is to the log. A table of `prisma/schema.prisma` stands here once: it either follows from the log, and can be
- * made again from it alone, or it does not, and then it is said what it is instead.
+ * The relation of each table to the log. Every table of `prisma/schema.prisma` is listed once: either it can be rebuilt
+ * from the log alone, or the reason why not is given.
  */
 
 /**
- * How rows of a read model follow from streams. `stream`: each row from one stream. `first`: several streams may ask for the same
- * row, and its content is the same whichever came first. `sum`: changes of all streams added up. `key`: a client's request, which
- * may have opened several streams.
+ * How rows of a read model are derived from streams. `stream`: each row from one stream. `first`: several streams may
+ * write the same row with the same content. `sum`: the changes of all streams added up. `key`: a client's request,
+ * which may have opened several streams.
  */
 export type ReadModelKind = 'stream' | 'first' | 'sum' | 'key'
 
@@ -35,7 +35,7 @@ export const READ_MODELS = {
 
 export type ReadModel = keyof typeof READ_MODELS
 
-/** Tables that no log can make again: why not, and what comes of them elsewhere. */
+/** Tables that cannot be rebuilt from the log, with the reason and how an import or restore treats them. */
 export const BESIDE_THE_LOG = {
   audit_checkpoints: 'tree heads that were signed; the auditor of another installation signs its own',
   audit_tiles: 'the tree over the log by places in it; the auditor makes it again, with the same root',

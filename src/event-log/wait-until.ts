@@ -1,19 +1,15 @@
-/**
- * Lets requests wait for what a worker will append: many waiters, one query at each wake-up of the log.
- */
+/** Lets requests wait for the events of a worker: many waiters share one query at each wake-up of the log. */
 import type { WakeUps } from './wake-ups.ts'
 
-/** A wake-up may be lost: what is waited for is looked at this often anyway. */
+/** A wake-up may be lost, so the condition is checked at this interval anyway. */
 const RECHECK_MS = 250
 /** Wake-ups within this time share one query. */
 const COALESCE_MS = 8
 
-/** Resolves with what `find` gave for the id, or with `null` after `timeoutMs`. */
+/** Resolves with the result of `find` for the id, or with `null` after `timeoutMs`. */
 export type WaitUntil<T> = (id: string, timeoutMs: number) => Promise<T | null>
 
-/**
- * @param find looks at many ids at once and returns those that have come to pass; it may fail: the next look tries again
- */
+/** @param find looks up many ids at once and returns those that are done; if it fails, the next check tries again */
 export function createWaitUntil<T>(settings: {
   readonly wakeUps: WakeUps
   readonly find: (ids: readonly string[]) => Promise<ReadonlyMap<string, T>>
@@ -24,7 +20,7 @@ export function createWaitUntil<T>(settings: {
   let soon = false
   let stop: (() => void) | null = null
 
-  /** A look that is due soon is not put off by the next wake-up. */
+  /** A later wake-up does not delay a check that is already scheduled. */
   function lookIn(milliseconds: number): void {
     if (timer !== null && (soon || milliseconds === RECHECK_MS)) return
     if (timer !== null) clearTimeout(timer)
@@ -37,7 +33,7 @@ export function createWaitUntil<T>(settings: {
       const found = await find([...waiters.keys()])
       for (const [id, value] of found) for (const resolve of waiters.get(id) ?? []) resolve(value)
     } catch {
-      // The database is away: a waiter gives up at its own deadline, and the request was recorded before.
+      // When the database is unavailable, a waiter gives up at its own deadline; its request was recorded before.
     } finally {
       timer = null
       soon = false

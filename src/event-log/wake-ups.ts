@@ -1,6 +1,6 @@
 /**
- * Tells every process that the log has grown, by NOTIFY outside the append: inside it, NOTIFY would serialise commits.
- * A wake-up is a hint: it may be lost, and every listener also looks on a timer.
+ * Notifies every process that the log has grown, by NOTIFY outside the append: inside it, NOTIFY would serialise
+ * commits. A wake-up is a hint that may be lost; every listener also polls.
  */
 import pg, { type Pool } from 'pg'
 
@@ -10,11 +10,11 @@ const COALESCE_MS = 4
 const RECONNECT_MS = 500
 
 export type WakeUps = {
-  /** Says that this process appended. Cheap: coalesced. */
+  /** Announces an append by this process. Calls are coalesced, so it is cheap. */
   readonly announce: () => void
-  /** Calls back after any process appended. Returns the way to stop. */
+  /** Calls back after any process appended. Returns a function that stops listening. */
   readonly listen: (callback: () => void) => () => void
-  /** A latch on the wake-ups: one that comes while nobody waits is not lost. */
+  /** A latch on the wake-ups: one that arrives while nobody waits is kept. */
   readonly watch: () => Watch
   readonly close: () => Promise<void>
 }

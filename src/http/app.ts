@@ -41,7 +41,7 @@ export type HttpSettings = {
   readonly sandbox: boolean
   /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
-  /** False where `/metrics` has a port of its own. */
+  /** False when `/metrics` has its own port. */
   readonly serveMetrics: boolean
   readonly connections: ConnectionLimits
 }

@@ -44,7 +44,7 @@ const HEAD = [
 ]
 const BAR_WIDTH = 30
 const CLEAR = '\r\x1b[K'
-/** A log is told now and then. */
+/** Interval of the lines in a log. */
 const LINE_EVERY_MS = 5_000
 /** Problems of a round that are printed: more say the same. */
 const SHOWN = 20

@@ -9,7 +9,7 @@ import { ROLE_TERMS, roleRights } from './role-rights.ts'
 import { DATABASE_ROLES, groupRole } from './roles.ts'
 import { TABLE_GRANTS } from './table-grants.ts'
 
-/** Any number that no other part takes an advisory lock on. */
+/** Any number that no other code takes an advisory lock on. */
 const ROLES_LOCK = 4_117_006
 const INSUFFICIENT_PRIVILEGE = '42501'
 /** Another database of the server made the role at the same moment. */
