@@ -6,6 +6,7 @@ import type { Metadata } from '../core/messages.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { UNMINED } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain } from './asset-index.ts'
@@ -88,7 +89,7 @@ async function record(log: EventLog, tenantId: string, assetId: string, metadata
 /** Each branch has a partial index of its own. */
 const PENDING = `
   SELECT transaction_id FROM transactions WHERE tenant_id = $1 AND asset_id = $2
-     AND state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+     AND state IN ${UNMINED}
   UNION ALL
   SELECT transaction_id FROM transactions WHERE tenant_id = $1 AND asset_id = $2 AND state = 'mined'
   LIMIT ${MAX_NAMED}`

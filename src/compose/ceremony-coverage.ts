@@ -6,6 +6,7 @@ import { mpcKeyAggregate } from '../mpc-keys/aggregate.ts'
 import { coversGeneration, coversRefresh } from '../mpc-keys/covers.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
+import { REQUESTED } from '../wallets/sql.ts'
 import type { Kernel } from './kernel.ts'
 
 /** So long a key that was made counts as made lately. */
@@ -29,7 +30,7 @@ export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Ke
   async function waiting(): Promise<readonly MpcTerms[]> {
     const { rows } = await pool.query<{ wallet_id: string }>({
       name: 'waiting_mpc_wallets',
-      text: `SELECT wallet_id FROM wallets WHERE status = 'requested' AND type = 'mpc' ORDER BY wallet_id LIMIT ${MOST_WAITING}`,
+      text: `SELECT wallet_id FROM wallets WHERE ${REQUESTED} AND type = 'mpc' ORDER BY wallet_id LIMIT ${MOST_WAITING}`,
     })
     const ids = rows.map(({ wallet_id }) => wallet_id)
     const wallets = ids.length === 0 ? [] : await log.loadChecked(walletAggregate, ids)

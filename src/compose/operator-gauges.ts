@@ -1,5 +1,6 @@
 /** Gauges that an operator watches: jobs and transactions by state, how far the chains were walked, the keys of mpc wallets, open transactions. */
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
+import { UNMINED } from '../transactions/sql.ts'
 import type { Kernel } from './kernel.ts'
 
 export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
@@ -16,7 +17,7 @@ export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
     async () => {
       const { rows } = await pool.query<{ network: string; state: string; n: string }>(
         `SELECT network, state, count(*) AS n FROM transactions
-        WHERE state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') GROUP BY 1, 2`,
+        WHERE state IN ${UNMINED} GROUP BY 1, 2`,
       )
       return rows.map(({ network, state, n }) => ({ labels: { network, state }, value: Number(n) }))
     },

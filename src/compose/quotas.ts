@@ -6,6 +6,7 @@ import { createCountUsage } from '../quotas/count-usage.ts'
 import { quotaRoutes } from '../quotas/routes.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
+import { USAGE_COUNTS } from './usage-counts.ts'
 
 export function composeQuotas(
   { pool, config, metrics }: Pick<Kernel, 'pool' | 'config' | 'metrics'>,
@@ -14,7 +15,7 @@ export function composeQuotas(
   // Ages and rates, never the time of day: a clock that is set must not make a second of an hour.
   const clock = () => performance.now()
   const limitsOf = config.quotasOf
-  const { admit, usage } = createAllowances({ count: createCountUsage(pool), clock })
+  const { admit, usage } = createAllowances({ count: createCountUsage(pool, USAGE_COUNTS), clock })
   return {
     quotas: { admit, findReplay, clock, limitsOf, countRefusal: metrics.countQuotaRefusal },
     routes: quotaRoutes({ limitsOf, usage }),

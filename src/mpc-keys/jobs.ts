@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
+import { OPEN } from './sql.ts'
 
 /** A key waits for new shares. */
 function sharesJob(keyId: string): Job {
@@ -24,7 +25,7 @@ export async function findOpenRefreshes(pool: Pool, quietBefore: Date, limit: nu
     text: `SELECT key_id FROM (SELECT r.key_id, r.requested_at,
                row_number() OVER (PARTITION BY k.tenant_id ORDER BY r.requested_at) AS turn
              FROM mpc_refreshes r LEFT JOIN mpc_keys k USING (key_id)
-            WHERE r.status = 'pending' AND r.requested_at < $1) AS waiting
+            WHERE r.${OPEN} AND r.requested_at < $1) AS waiting
             ORDER BY turn, requested_at LIMIT $2`,
     values: [quietBefore, limit],
   })

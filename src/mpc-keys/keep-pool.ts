@@ -7,7 +7,9 @@ import type { NewId } from '../core/ids.ts'
 import { pause } from '../event-log/lead.ts'
 import { backoffMs, type RetryPolicy } from '../jobs/backoff.ts'
 import type { MpcTerms } from '../wallets/events.ts'
+import { REQUESTED } from '../wallets/sql.ts'
 import type { GenerateKey } from './generate-key.ts'
+import { OPEN } from './sql.ts'
 
 /** A look is one cheap query, and a key that is taken should soon have a successor. */
 const LOOK_MS = 1_000
@@ -49,8 +51,8 @@ async function wantsKey({ pool, terms, size }: KeepPoolPorts): Promise<boolean> 
     text: `SELECT (SELECT count(*) FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) < $3
                   AND NOT EXISTS (SELECT FROM transactions t JOIN wallets w ON w.wallet_id = t.wallet_id
                                    WHERE t.state = 'requested' AND w.type = 'mpc' AND t.created_at > ${LATELY})
-                  AND NOT EXISTS (SELECT FROM wallets WHERE status = 'requested' AND type = 'mpc' AND created_at > ${LATELY})
-                  AND NOT EXISTS (SELECT FROM mpc_refreshes WHERE status = 'pending' AND requested_at > ${LATELY}) AS wanted`,
+                  AND NOT EXISTS (SELECT FROM wallets WHERE ${REQUESTED} AND type = 'mpc' AND created_at > ${LATELY})
+                  AND NOT EXISTS (SELECT FROM mpc_refreshes WHERE ${OPEN} AND requested_at > ${LATELY}) AS wanted`,
     values: [terms.threshold, terms.parties, size],
   })
   return rows[0]?.wanted === true

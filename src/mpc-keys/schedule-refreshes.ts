@@ -8,6 +8,7 @@ import type { NewId } from '../core/ids.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { LIVE_MPC_PARTIES } from '../wallets/signer-presence.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
+import { OPEN } from './sql.ts'
 
 /** Refreshes that are not done, whoever asked for them, keep scheduled ones back beyond so many. */
 const AT_ONCE = 8
@@ -58,7 +59,7 @@ async function findDue({ pool, log, intervalDays }: ScheduleRefreshesPorts): Pro
               AND (asked_at IS NULL OR asked_at < $1::timestamptz - interval '${RETRY_AFTER_HOURS} hours')
               AND parties <= ${LIVE_MPC_PARTIES}
             ORDER BY refreshed_at
-            LIMIT greatest(0, ${AT_ONCE} - (SELECT count(*) FROM mpc_refreshes WHERE status = 'pending'))`,
+            LIMIT greatest(0, ${AT_ONCE} - (SELECT count(*) FROM mpc_refreshes WHERE ${OPEN}))`,
     values: [log.now(), intervalDays],
   })
   return rows.map((row) => ({ keyId: row.key_id, tenantId: row.tenant_id }))

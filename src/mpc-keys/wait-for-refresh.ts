@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
+import { OPEN } from './sql.ts'
 
 /** How long a request waits unless it says otherwise: a ceremony takes a second or two where all parties live. */
 export const DEFAULT_REFRESH_WAIT_MS = 10_000
@@ -15,7 +16,7 @@ export function createUntilRefreshed(pool: Pool, wakeUps: WakeUps): UntilRefresh
     async find(ids) {
       const { rows } = await pool.query<{ refresh_id: string }>({
         name: 'ended_refreshes',
-        text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND status <> 'pending'`,
+        text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND NOT ${OPEN}`,
         values: [ids],
       })
       return new Map(rows.map(({ refresh_id }) => [refresh_id, true]))

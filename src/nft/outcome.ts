@@ -2,6 +2,7 @@
  * What has become of an NFT operation, told by its transaction and nothing else: a reorg takes it back and a crash loses
  * nothing, without an event of its own.
  */
+import { sqlList } from '../core/sql-list.ts'
 
 /** The columns of `transactions` that tell. */
 export type TransactionFate = { readonly state: string; readonly succeeded: boolean | null }
@@ -12,7 +13,7 @@ export type Outcome = 'pending' | 'done' | 'failed'
 const ENDED_BADLY = ['failed', 'cancelled', 'reverted'] as const
 
 /** Of a row `x` of `transactions`, in SQL: what `outcomeOf` calls failed. */
-export const FAILED_IN_SQL = `coalesce(x.state IN (${ENDED_BADLY.map((state) => `'${state}'`).join(', ')}), false)`
+export const FAILED_IN_SQL = `coalesce(x.state IN ${sqlList(ENDED_BADLY)}, false)`
 
 /** Of a row of `transactions` by that name, in SQL: what `outcomeOf` calls done. */
 export function doneInSql(row: string): string {

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
+import { REQUESTED } from './sql.ts'
 
 /** A wallet's key waits to be sealed. */
 function sealJob(exportId: string): Job {
@@ -23,7 +24,7 @@ export async function findWaitingExports(pool: Pool, quietBefore: Date, limit: n
     name: 'waiting_exports',
     text: `SELECT export_id FROM (SELECT export_id, requested_at,
                row_number() OVER (PARTITION BY tenant_id ORDER BY requested_at) AS turn
-             FROM wallet_exports WHERE status = 'requested' AND requested_at < $1) AS waiting
+             FROM wallet_exports WHERE ${REQUESTED} AND requested_at < $1) AS waiting
             ORDER BY turn, requested_at LIMIT $2`,
     values: [quietBefore, limit],
   })

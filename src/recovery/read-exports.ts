@@ -6,6 +6,7 @@ import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { WalletOwner } from '../wallets/find-wallet.ts'
 import type { ExportRefusal } from './events.ts'
+import { REQUESTED } from './sql.ts'
 import type { ExportStatus } from './state.ts'
 
 export type ExportView = {
@@ -58,7 +59,7 @@ export function createExportReads({ pool, wakeUps, clock }: ExportReadPorts): Ex
       async find(ids) {
         const { rows } = await pool.query<{ export_id: string }>({
           name: 'ended_exports',
-          text: `SELECT export_id FROM wallet_exports WHERE export_id = ANY($1) AND status <> 'requested'`,
+          text: `SELECT export_id FROM wallet_exports WHERE export_id = ANY($1) AND NOT ${REQUESTED}`,
           values: [ids],
         })
         return new Map(rows.map(({ export_id }) => [export_id, true]))

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
+import { UNSIGNED } from './sql.ts'
 
 function signatureJob(signatureId: string): Job {
   return { queue: 'signature', id: signatureId, data: { signature_id: signatureId } }
@@ -25,7 +26,7 @@ export async function findPendingSignatures(pool: Pool, quietBefore: Date, limit
     name: 'pending_signatures',
     text: `SELECT signature_id FROM (SELECT signature_id, created_at,
                row_number() OVER (PARTITION BY tenant_id ORDER BY created_at) AS turn
-             FROM signatures WHERE signature IS NULL AND created_at < $1) AS waiting
+             FROM signatures WHERE ${UNSIGNED} AND created_at < $1) AS waiting
             ORDER BY turn, created_at LIMIT $2`,
     values: [quietBefore, limit],
   })

@@ -4,7 +4,8 @@
  */
 import type { Pool } from 'pg'
 import type { BlockRef } from '../chain/blocks.ts'
-import { IN_FLIGHT, unchangedFor } from './lanes.ts'
+import { unchangedFor } from './lanes.ts'
+import { IN_FLIGHT } from './sql.ts'
 
 /** More than this settle with the next step of the follower. */
 const MAX_SETTLED = 5_000

@@ -3,9 +3,8 @@
  * logs always fold; who signs accepts only what the decider writes: a transaction that has ended is not brought back by an
  * event that no worker would append. Pure.
  */
-import { isUnmined, type KnownTransaction, type TransactionStateName } from './state.ts'
+import { IN_FLIGHT_STATES, isUnmined, type KnownTransaction, type TransactionStateName } from './state.ts'
 
-const IN_FLIGHT: readonly TransactionStateName[] = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds']
 const TAKEN_BACK: readonly TransactionStateName[] = ['mined', 'confirmed', 'reverted', 'cancelled']
 
 /** What is wrong with the order of the events; `null` when all is well. */
@@ -18,7 +17,8 @@ export function historyProblem(transaction: KnownTransaction): string | null {
     if (before === undefined) continue
     if (before === 'failed' && state !== 'mined') return `it goes on as ${state} after it had failed`
     if (state === 'requested') {
-      if (!wasSigned || !IN_FLIGHT.includes(before)) return 'it lost a nonce that it never had'
+      if (!wasSigned || !(IN_FLIGHT_STATES as readonly TransactionStateName[]).includes(before))
+        return 'it lost a nonce that it never had'
       wasSigned = false
     }
     if (state === 'reorged' && !wasMined(states, place)) return 'it left a block in which it never was'

@@ -4,6 +4,7 @@ import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
 import { TRANSACTION_TYPES } from './events.ts'
 import { type Lane, laneName, unchangedFor } from './lanes.ts'
+import { UNMINED } from './sql.ts'
 
 function signJob(lane: Lane): Job {
   return { queue: 'lane', id: laneName(lane), data: { lane: laneName(lane) } }
@@ -133,7 +134,7 @@ export function createFindUnfinishedLanes(
                               bool_or(state = 'requested' OR attention IS NOT NULL OR ${unchangedFor('$2')}) AS to_sign,
                               bool_or(state <> 'requested' AND (state <> 'submitted' OR ${unchangedFor('$2')})) AS to_submit
                          FROM transactions
-                        WHERE state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+                        WHERE state IN ${UNMINED}
                           AND ${unchangedFor('$1')}
                         GROUP BY chain_id, from_address) AS lanes
                  LEFT JOIN (SELECT tenant_id, split_part(lane, '-', 1)::bigint AS chain_id, split_part(lane, '-', 2) AS address

@@ -3,6 +3,7 @@
  * concurrency.
  */
 import type { Pool } from 'pg'
+import { IN_FLIGHT, UNMINED, UNSENT } from './sql.ts'
 
 export type Lane = { readonly chainId: number; readonly address: string }
 
@@ -52,12 +53,6 @@ export type LaneReads = {
 
 /** Strangers' transactions that a reorg took back: a handful. */
 const MAX_GAPS = 16
-
-/** States with signed bytes in no block, as a list of SQL. */
-export const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
-/** Those, and what waits for its first signature. */
-export const UNMINED = `('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
-const UNSENT = `('signed', 'replaced', 'reorged', 'awaiting_funds')`
 
 /**
  * In SQL: a row that was last changed so many milliseconds ago, by the clock of the database, which no process sets. Rows are

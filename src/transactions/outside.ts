@@ -9,7 +9,8 @@ import type { Pool } from 'pg'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import { DATABASE_EPOCH } from '../event-log/database-epoch.ts'
 import { contentOf } from './content.ts'
-import { IN_FLIGHT, type Lane } from './lanes.ts'
+import type { Lane } from './lanes.ts'
+import { IN_FLIGHT } from './sql.ts'
 import type { UsedNonce } from './used-nonces.ts'
 
 /** Clocks of chains and of databases differ: what was mined so much before a request was accepted does not pay for it. */

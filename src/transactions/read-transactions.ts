@@ -6,6 +6,7 @@ import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { Owner } from './prepare-transaction.ts'
+import { MINED_OR_FINAL } from './sql.ts'
 import { type TransactionRow, type TransactionView, toView } from './view.ts'
 
 export type TransactionFilter = {
@@ -102,8 +103,7 @@ export function createTransactionReads(settings: {
     }),
     untilMined: createWaitUntil({
       wakeUps,
-      find: (ids) =>
-        findEach(pool, 'mined_transactions', `state IN ('mined', 'confirmed', 'reverted', 'failed', 'cancelled')`, ids),
+      find: (ids) => findEach(pool, 'mined_transactions', `state IN ${MINED_OR_FINAL}`, ids),
     }),
   }
 }

@@ -10,7 +10,8 @@ import { ChainRefused, Conflict, Unavailable } from '../core/errors.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
-import { type Lane, type LaneReads, laneName, UNMINED } from './lanes.ts'
+import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import { UNMINED } from './sql.ts'
 
 /** Requests that are compared at once. */
 const PAGE = 256

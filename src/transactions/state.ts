@@ -18,6 +18,10 @@ import {
 
 /** States from which the chain may still take the transaction, or the lane may still sign it. */
 export const UNMINED_STATES = ['requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds'] as const
+/** Those with signed bytes. */
+export const IN_FLIGHT_STATES = UNMINED_STATES.filter((state) => state !== 'requested')
+/** Those whose newest bytes no node has accepted. */
+export const UNSENT_STATES = IN_FLIGHT_STATES.filter((state) => state !== 'submitted')
 export const FINAL_STATES = ['confirmed', 'reverted', 'failed', 'cancelled'] as const
 export type TransactionStateName = (typeof UNMINED_STATES)[number] | 'mined' | (typeof FINAL_STATES)[number]
 
@@ -73,7 +77,7 @@ export function highestOffer({ attempts }: KnownTransaction): Pick<Fees, 'maxFee
 }
 
 export function isUnmined(transaction: KnownTransaction): boolean {
-  return (UNMINED_STATES as readonly string[]).includes(transaction.state)
+  return (UNMINED_STATES as readonly TransactionStateName[]).includes(transaction.state)
 }
 
 /** The contract's word for a state. */

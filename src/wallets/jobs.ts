@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
+import { REQUESTED } from './sql.ts'
 
 /** A wallet waits for its address. */
 function addressJob(walletId: string): Job {
@@ -37,7 +38,7 @@ export async function findRequestedWallets(pool: Pool, quietBefore: Date, limit:
     name: 'requested_wallets',
     text: `SELECT wallet_id FROM (SELECT wallet_id, created_at,
                row_number() OVER (PARTITION BY tenant_id ORDER BY created_at) AS turn
-             FROM wallets WHERE status = 'requested' AND created_at < $1) AS waiting
+             FROM wallets WHERE ${REQUESTED} AND created_at < $1) AS waiting
             ORDER BY turn, created_at LIMIT $2`,
     values: [quietBefore, limit],
   })

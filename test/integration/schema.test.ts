@@ -5,6 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { migrate } from '../../src/event-log/migrate.ts'
+import * as mpcKeys from '../../src/mpc-keys/sql.ts'
+import * as nft from '../../src/nft/sql.ts'
+import * as recovery from '../../src/recovery/sql.ts'
+import * as signatures from '../../src/signatures/sql.ts'
+import * as transactions from '../../src/transactions/sql.ts'
+import * as wallets from '../../src/wallets/sql.ts'
 import { historyOf, insertEvent } from '../support/event-history.ts'
 import { withDatabase } from '../support/postgres.ts'
 
@@ -42,6 +48,46 @@ t.test('the page of the schema and the migrations tell of the same columns', asy
   )
   const page = columnsOf(await readFile(join(PRISMA, 'schema.prisma'), 'utf8'))
   t.strictSame(page.toSorted(), rows.map(({ line }) => line).toSorted())
+})
+
+/** The condition of each partial index over a state, from the code that runs the queries. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  mpc_refreshes_open: mpcKeys.OPEN,
+  nft_vouchers_unsigned: nft.UNSIGNED,
+  signatures_pending: signatures.UNSIGNED,
+  signatures_pending_of_tenant: signatures.UNSIGNED,
+  transactions_in_flight: `state IN ${transactions.IN_FLIGHT}`,
+  transactions_to_settle: "state = 'mined'",
+  transactions_to_submit: `state IN ${transactions.UNSENT}`,
+  transactions_unfinished: `state IN ${transactions.UNMINED}`,
+  transactions_unfinished_of_tenant: `state IN ${transactions.UNMINED}`,
+  transactions_waiting: "state = 'requested'",
+  transactions_waiting_for: "depends_on IS NOT NULL AND state = 'requested'",
+  wallet_exports_waiting: recovery.REQUESTED,
+  wallets_address_once: "status <> 'archived'",
+  wallets_requested_of_tenant: wallets.REQUESTED,
+  wallets_waiting_for_address: wallets.REQUESTED,
+}
+
+t.test('each partial index over a state contains the states that the queries ask for', async (t) => {
+  const { pool } = await withDatabase(t)
+  const conditions = async () => {
+    const { rows } = await pool.query<{ name: string; of: string; condition: string }>(
+      `SELECT indexrelid::regclass::text AS name, indrelid::regclass::text AS of, pg_get_expr(indpred, indrelid) AS condition
+         FROM pg_index JOIN pg_class ON pg_class.oid = indrelid AND relnamespace = 'public'::regnamespace
+        WHERE pg_get_expr(indpred, indrelid) ~ '\\m(state|status|signature)\\M' ORDER BY indexrelid::regclass::text COLLATE "C"`,
+    )
+    return rows
+  }
+  const migrated = await conditions()
+  t.strictSame(
+    migrated.map(({ name }) => name),
+    Object.keys(CONDITIONS).toSorted(),
+    'every such index is in CONDITIONS',
+  )
+  for (const { name, of } of migrated)
+    await pool.query(`DROP INDEX ${name}; CREATE INDEX ${name} ON ${of} ((1)) WHERE ${CONDITIONS[name]}`)
+  t.strictSame(migrated, await conditions())
 })
 
 t.test('events that were there before belong to the environment of their wallet, collection or stream', async (t) => {

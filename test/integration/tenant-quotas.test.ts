@@ -1,5 +1,6 @@
 /** Quotas of a tenant over HTTP on a real database: who is refused, with what, and who still gets an answer. */
 import t, { type Test } from 'tap'
+import { USAGE_COUNTS } from '../../src/compose/usage-counts.ts'
 import { COUNTED_QUOTAS } from '../../src/core/quotas.ts'
 import type { Routes } from '../../src/http/request.ts'
 import { createCountUsage } from '../../src/quotas/count-usage.ts'
@@ -162,7 +163,7 @@ t.test('a tenant that moves more bytes than its rate is refused before its body 
 
 t.test('what is counted is what is there and unfinished, of one tenant', async (t) => {
   const { pool, log } = await withLog(t)
-  const count = createCountUsage(pool)
+  const count = createCountUsage(pool, USAGE_COUNTS)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
   for (const tenantId of ['acme', 'globex'])
     for (const n of [1, 2, 3]) {

@@ -8,13 +8,14 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import type { WalkedBlocks } from '../../src/follower/cursor.ts'
 import type { Lane, LaneReads } from '../../src/transactions/lanes.ts'
 import type { RecordedRow, RowsOf } from '../../src/transactions/row-check.ts'
+import { IN_FLIGHT_STATES, UNSENT_STATES } from '../../src/transactions/state.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
 import type { Store, TransactionRow } from './store.ts'
 import { CHAIN_ID } from './terms.ts'
 
-export const IN_FLIGHT: readonly string[] = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds']
+export const IN_FLIGHT: readonly string[] = IN_FLIGHT_STATES
 const NATIVE = nativeAsset('ethereum', CHAIN_ID).assetId
-const UNSENT: readonly string[] = ['signed', 'replaced', 'reorged', 'awaiting_funds']
+const UNSENT: readonly string[] = UNSENT_STATES
 const MAX_CONFLICTS = 10
 const MAX_GAPS = 16
 

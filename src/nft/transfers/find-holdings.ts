@@ -1,6 +1,6 @@
 /** What a sender holds of tokens, and what is under way with them, in one look: all of it is of the same moment. */
 import type { Pool } from 'pg'
-import { UNMINED_STATES } from '../../transactions/state.ts'
+import { UNMINED } from '../../transactions/sql.ts'
 
 /** Of one token, in units. */
 export type HeldToken = {
@@ -39,7 +39,7 @@ type Row = {
 }
 
 /** What may still come into a block. A failed execution may come into another one until it is final. */
-const UNDER_WAY = `(t.state IN (${UNMINED_STATES.map((state) => `'${state}'`).join(', ')}) OR (t.state = 'mined' AND NOT t.succeeded))`
+const UNDER_WAY = `(t.state IN ${UNMINED} OR (t.state = 'mined' AND NOT t.succeeded))`
 
 /** @returns in the order of the ids */
 export async function findHoldings(pool: Pool, query: HoldingsQuery): Promise<HeldToken[]> {

@@ -1,6 +1,9 @@
 /** Every lane with what waits in it and who holds it, in one query. Read only. */
 import type { Pool } from 'pg'
+import { sqlList } from '../../core/sql-list.ts'
 import type { Lane } from '../../transactions/lanes.ts'
+import { IN_FLIGHT, UNMINED } from '../../transactions/sql.ts'
+import { UNSENT_STATES } from '../../transactions/state.ts'
 
 /** A lease as it stands; ages by the clock of the database. */
 export type LeaseNow = { readonly holder: string; readonly expiresInMs: number; readonly fence: string }
@@ -36,9 +39,8 @@ export type LaneFilter = {
   readonly limit: number
 }
 
-const UNMINED = `('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
-const IN_FLIGHT = `('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')`
-const UNSENT = `('signed', 'replaced', 'reorged')`
+/** What is refused for want of funds is counted apart. */
+const UNSENT = sqlList(UNSENT_STATES.filter((state) => state !== 'awaiting_funds'))
 /** Waits for a transaction that is in no block, or failed in one that is not final: as `lane_waiting` in lanes.ts has it. */
 const UNDECIDED = `(d.state IN ${UNMINED} OR (d.state = 'mined' AND NOT d.succeeded))`
 const READY = `(t.state = 'requested' AND (d.state IS NULL OR NOT ${UNDECIDED}))`

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { Lane } from '../../transactions/lanes.ts'
+import { UNMINED } from '../../transactions/sql.ts'
 import { newestAttempt } from '../../transactions/state.ts'
 
 /** Of a lane that is shown whole; the counts beside it tell of the rest. */
@@ -34,7 +35,7 @@ export async function readUnfinished(
     text: `SELECT transaction_id AS id, state, depends_on,
                   extract(epoch FROM clock_timestamp() - updated_at)::double precision * 1000 AS for_ms
              FROM transactions WHERE chain_id = $1 AND from_address = $2
-              AND state IN ('requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds')
+              AND state IN ${UNMINED}
             ORDER BY nonce NULLS LAST, transaction_id LIMIT ${MAX_SHOWN}`,
     values: [chainId, address],
   })
