@@ -28,7 +28,7 @@ import { UNREADABLE_REASONS } from './unreadable.ts'
 export type AssetRoutePorts = {
   /** The configured chains of an environment, in the order in which they are listed. */
   readonly chainsOf: (environment: Environment) => readonly AssetChain[]
-  /** @throws ValidationFailed `network_not_configured`, naming the setting */
+  /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
   readonly chainOf: (key: ChainKey) => AssetChain
   readonly listAssets: ListAssets
   readonly registerAsset: RegisterAsset

@@ -10,7 +10,7 @@ export type BalanceChain = ChainKey & {
   readonly client: RpcReader
   /** For the contracts of tokens, which strangers wrote: what they do to it stays with it. */
   readonly foreign: RpcReader
-  /** `null` where the chain has no Multicall3. */
+  /** `null` if the chain has no Multicall3. */
   readonly multicall3: string | null
   /** Configured by the operator; tenants register others for themselves. */
   readonly tokens: readonly Asset[]

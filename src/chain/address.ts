@@ -1,5 +1,6 @@
 /**
- * Addresses at the edge: any single case comes in, the EIP-55 checksum goes out, and a mistyped checksum is refused.
+ * Addresses at the API: input in lower, upper or checksummed case, output with the EIP-55 checksum; a wrong checksum is
+ * refused.
  */
 import { keccak256 } from 'ethers/crypto'
 import { ValidationFailed } from '../core/errors.ts'
@@ -10,13 +11,13 @@ const UPPER = /^[^a-f]*$/
 
 const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000'
 
-/** The character code of `8`: EIP-55 writes a letter in upper case where the hash has a digit of 8 or more. */
+/** The character code of `8`: EIP-55 writes a letter in upper case where the hash digit is 8 or more. */
 const EIGHT = 0x38
 
 /**
- * Writes an address with its EIP-55 checksum, at the price of one keccak.
+ * Formats an address with its EIP-55 checksum; costs one keccak.
  *
- * @param address 20 bytes as `0x` and 40 hex digits, of any case: what a node or this file gave, not a user's text
+ * @param address 20 bytes as `0x` and 40 hex digits in any case, from a node or this file, not from a user
  */
 export function toChecksumAddress(address: string): string {
   const digits = address.slice(2).toLowerCase()
@@ -30,11 +31,11 @@ export function toChecksumAddress(address: string): string {
 }
 
 /**
- * Reads an address that a caller wrote.
+ * Parses an address from a request.
  *
  * @param field the request field that an error names
  * @returns the address with its EIP-55 checksum
- * @throws ValidationFailed `invalid_address` when it is not one, `bad_checksum` when its mixed case is wrong
+ * @throws ValidationFailed `invalid_address` when it is not an address, `bad_checksum` when its mixed case is wrong
  */
 export function parseAddress(text: string, field: string): string {
   if (!ADDRESS.test(text)) {
@@ -58,9 +59,9 @@ export function parseAddress(text: string, field: string): string {
 }
 
 /**
- * Reads the address that is to receive something.
+ * Parses the address of a recipient.
  *
- * @throws ValidationFailed as `parseAddress`, and `zero_address`: what is sent there is lost
+ * @throws ValidationFailed as `parseAddress`, and `zero_address`: assets sent there are lost
  */
 export function parseRecipient(text: string, field = 'to'): string {
   const address = parseAddress(text, field)

@@ -1,13 +1,13 @@
 /**
- * Authorizations of EIP-7702 as nodes show them. A transaction of anybody may carry them, and each valid one uses a nonce of
- * the account that signed it, in whose name no transaction then stands in the block.
+ * EIP-7702 authorizations as nodes return them. Any transaction may carry them, and each valid one uses a nonce of the
+ * account that signed it, although no transaction of that account is in the block.
  */
 
-/** As it was signed; `yParity`, `r` and `s` are its signature. */
+/** The signed fields; `yParity`, `r` and `s` are the signature. */
 export type Authorization = {
-  /** 0 stands for every chain. */
+  /** 0 means every chain. */
   readonly chainId: bigint
-  /** The contract whose code the account takes on. */
+  /** The contract whose code the account delegates to. */
   readonly address: string
   readonly nonce: bigint
   readonly yParity: 0 | 1
@@ -18,7 +18,7 @@ export type Authorization = {
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-/** Those of a transaction. One that cannot be read is left out: a chain ignores invalid ones as well. */
+/** The authorizations of a transaction. Malformed ones are skipped: the chain ignores invalid ones too. */
 export function readAuthorizations(transaction: Readonly<Record<string, unknown>>): Authorization[] {
   const list: unknown = transaction.authorizationList
   return Array.isArray(list) ? list.flatMap((item) => readOne(item) ?? []) : []

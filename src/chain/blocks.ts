@@ -1,25 +1,25 @@
 /**
- * Whole blocks with their receipts, proven to belong together: every receipt names the hash of its block and every block the
- * hash of the one before. What a reorg tore apart while it was being read is cut off, never mixed.
+ * Whole blocks with their receipts, checked to belong together: each receipt names the hash of its block and each block
+ * the hash of its parent. When a reorg happens during the read, the range is cut off and never mixes two forks.
  */
 import { type Authorization, readAuthorizations } from './authorizations.ts'
 import { readCount, readLower, readQuantity, toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
 import { isUnsupported } from './rpc-errors.ts'
 
-/** Addresses, hashes and topics are in lower case throughout. */
+/** Addresses, hashes and topics are lower case. */
 export type ChainLogEntry = {
   readonly address: string
   readonly topics: readonly string[]
   readonly data: string
-  /** Place in the block. */
+  /** Index in the block. */
   readonly logIndex: number
 }
 
 export type BlockTransaction = {
   readonly hash: string
   readonly from: string
-  /** `null` for the creation of a contract. */
+  /** `null` when the transaction creates a contract. */
   readonly to: string | null
   readonly nonce: number
   /** Wei. */
@@ -28,10 +28,10 @@ export type BlockTransaction = {
   readonly input: string
   readonly status: 'success' | 'reverted'
   readonly gasUsed: bigint
-  /** Wei for one unit of gas, the tip included. */
+  /** Wei per gas, including the tip. */
   readonly effectiveGasPrice: bigint
   readonly logs: readonly ChainLogEntry[]
-  /** Of EIP-7702: empty in most. */
+  /** EIP-7702; usually empty. */
   readonly authorizations: readonly Authorization[]
 }
 
@@ -42,7 +42,7 @@ export type BlockHeader = BlockRef & { readonly parentHash: string }
 export type Block = BlockHeader & {
   /** Seconds since the epoch. */
   readonly timestamp: number
-  /** Wei for one unit of gas; `null` on a chain without EIP-1559. */
+  /** Wei per gas; `null` on a chain without EIP-1559. */
   readonly baseFeePerGas: bigint | null
   readonly transactions: readonly BlockTransaction[]
 }
@@ -55,11 +55,13 @@ export type BlockRange = {
 }
 
 export type BlocksRead = {
-  /** Consecutive from `from`; fewer than asked for where the chain ended or changed; maybe none. */
+  /** Consecutive from `from`; fewer than requested, or none, when the chain ended or changed. */
   readonly blocks: readonly Block[]
-  /** The block at which the read was cut because it does not fit its receipts or its parent; `null` when none was. */
+  /**
+   * The block at which the read was cut because it does not match its receipts or its parent; `null` if it was not cut.
+   */
   readonly tornAt: number | null
-  /** The node does not know eth_getBlockReceipts: do not ask again. */
+  /** The node does not support eth_getBlockReceipts: do not call it again. */
   readonly lacksBlockReceipts: boolean
 }
 
@@ -67,10 +69,10 @@ type Raw = Readonly<Record<string, unknown>>
 type RawBlock = { readonly block: Raw; readonly receipts: Map<string, Raw> }
 
 /**
- * Reads a range in one JSON-RPC batch; receipts that the node left out (some leave out the system transactions of polygon) are
- * asked for one by one.
+ * Reads a range in one JSON-RPC batch. Receipts that the node omits (some omit the system transactions of Polygon) are
+ * requested one by one.
  *
- * @throws Unavailable when not even the first block could be read
+ * @throws Unavailable when the first block could not be read
  */
 export async function readBlocks(client: RpcReader, range: BlockRange): Promise<BlocksRead> {
   const numbers = Array.from({ length: range.to - range.from + 1 }, (_, i) => toQuantity(range.from + i))
@@ -101,7 +103,7 @@ export async function readBlocks(client: RpcReader, range: BlockRange): Promise<
   }
 }
 
-/** Headers by number; `null` where the node has no such block. @throws Unavailable */
+/** Headers by number; `null` when the node has no such block. @throws Unavailable */
 export async function readHeaders(client: RpcReader, numbers: readonly number[]): Promise<(BlockHeader | null)[]> {
   const results = await client.batch(
     numbers.map((number) => ({ method: 'eth_getBlockByNumber', params: [toQuantity(number), false] })),
@@ -112,7 +114,7 @@ export async function readHeaders(client: RpcReader, numbers: readonly number[])
   })
 }
 
-/** How many transactions each block of a range has; `null` where the node does not say. */
+/** The number of transactions in each block of a range; `null` when the node does not return it. */
 export async function readTransactionCounts(client: RpcReader, from: number, to: number): Promise<(number | null)[]> {
   const method = 'eth_getBlockTransactionCountByNumber'
   const numbers = Array.from({ length: to - from + 1 }, (_, i) => toQuantity(from + i))
@@ -138,8 +140,8 @@ function readHeader(block: Raw): BlockHeader {
 }
 
 /**
- * `null`: the range ends here. A first block that nobody could read is an error, not an end. Receipts that a node refused
- * ("receipts length mismatch") are left to be asked for singly; silence ends the range.
+ * `null` ends the range here. A first block that cannot be read is an error, not an end. Receipts that a node refuses
+ * ("receipts length mismatch") are requested singly later; a missing answer ends the range.
  */
 function rawBlock(result: RpcResult | undefined, receipts: RpcResult | undefined, isFirst: boolean): RawBlock | null {
   const unread = [result, receipts].find((part) => part?.ok === false && part.error.kind === 'unavailable')
@@ -181,7 +183,7 @@ function assemble(raw: readonly RawBlock[], from: number): Block[] {
   return blocks
 }
 
-/** `null` when a receipt is missing or of another block. */
+/** `null` when a receipt is missing or belongs to another block. */
 function assembleBlock({ block, receipts }: RawBlock): Block | null {
   const header = readHeader(block)
   const transactions: BlockTransaction[] = []

@@ -1,24 +1,24 @@
 /**
- * Keeps a broken server from being asked again and again, and lets one request through after each cool-down, so that it
- * comes back by itself.
+ * A circuit breaker: stops requests to a failing server and lets one trial request through after each cool-down, so
+ * that recovery is detected automatically.
  */
 
-/** One failure is an accident; the third in a row is a state. */
+/** Consecutive failures that open the circuit; one or two can be accidental. */
 const FAILURES_TO_OPEN = 3
 
 const FIRST_COOL_DOWN_MS = 500
-/** A server that came back is noticed after at most this long; one trial in that time costs nothing. */
+/** A recovered server is noticed after at most this long; one trial in that time costs nothing. */
 const MAX_COOL_DOWN_MS = 5_000
-/** A server may ask for a pause (Retry-After); for no longer than this. */
+/** Upper bound on the pause that a server requests (Retry-After). */
 const MAX_ASKED_PAUSE_MS = 60_000
 
 export type Circuit = {
-  /** Whether a request may go now. While open, `true` is given once per cool-down: to the trial. */
+  /** Whether a request may go now. While open, `true` is returned once per cool-down, to the trial. */
   readonly admit: () => boolean
   readonly succeeded: () => void
   /**
-   * @param startedAt when the failed request began: of many that fail together, one counts
-   * @param pauseMs how long the server asked to be left alone
+   * @param startedAt when the failed request began: of requests that fail together, one counts
+   * @param pauseMs the pause that the server requested
    */
   readonly failed: (startedAt: number, pauseMs?: number) => void
   readonly failures: () => number
@@ -39,7 +39,7 @@ export function createCircuit(now: () => number): Circuit {
   return {
     admit: () => {
       if (now() < closedUntil) return false
-      // The trial takes the place of the next ones until it has spoken, or a cool-down has passed without a word.
+      // No other request goes until the trial has its result, or a cool-down has passed without one.
       closedUntil = now() + coolDown()
       return true
     },

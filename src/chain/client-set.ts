@@ -1,4 +1,4 @@
-/** The configured chains, each with its RPC client and its fee oracle; one set for a process. */
+/** The configured chains, each with its RPC client and its fee oracle; one set per process. */
 import { ValidationFailed } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { type CodeLookup, createCodeLookup } from './code.ts'
@@ -7,25 +7,25 @@ import { createRpcClient, type RpcClient } from './rpc-client.ts'
 import type { RpcLog, RpcObservation } from './rpc-endpoint.ts'
 import type { ChainSettings, RpcBatchLimits } from './settings.ts'
 
-/** Fees move with blocks; no network here makes them faster than this matters. */
+/** Fees change with each block; no supported network needs a shorter interval. */
 const FEE_REFRESH_MS = 2_000
 
 /**
- * What contracts that tenants name may take of a node. Their answers are words and short texts; a batch of 5,000 balances
+ * Response limit for reads of contracts that tenants name. Answers are words and short texts; a batch of 5,000 balances
  * is 700 kB.
  */
 const FOREIGN_RESPONSE_BYTES = 1024 * 1024
 const FOREIGN_TIMEOUT_MS = 5_000
 
-/** The doubled base fee of a quote outlives six full blocks: 72 s on ethereum. */
+/** The doubled base fee of a quote covers six full blocks: 72 s on Ethereum. */
 const FEE_MAX_STALE_MS = 60_000
 
 export type ChainClient = {
   readonly settings: ChainSettings
   readonly client: RpcClient
   /**
-   * For reads that run code of contracts which tenants name. Its connections, circuits and limits are its own: whatever such
-   * a contract does, blocks, submissions and native balances are read on.
+   * For reads that run code of contracts that tenants name. It has its own connections, circuits and limits, so such a
+   * contract cannot stop reads of blocks and native balances or submissions.
    */
   readonly foreign: RpcClient
   readonly fees: FeeOracle
@@ -36,7 +36,7 @@ export type ChainClients = {
   readonly all: readonly ChainClient[]
   readonly find: (key: ChainKey) => ChainClient | undefined
   readonly byChainId: (chainId: number) => ChainClient | undefined
-  /** @throws ValidationFailed `network_not_configured`, naming the setting */
+  /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
   readonly get: (key: ChainKey) => ChainClient
   readonly close: () => void
 }
@@ -78,7 +78,7 @@ export function createChainClients(options: ChainClientsOptions): ChainClients {
   }
 }
 
-/** Name of the setting that holds the RPC URLs of a chain. */
+/** The name of the setting that holds a chain's RPC URLs. */
 function rpcSetting(key: ChainKey): string {
   return `${key.network.toUpperCase()}${key.environment === 'testnet' ? '_TESTNET' : ''}_RPC_URLS`
 }

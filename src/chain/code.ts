@@ -1,16 +1,16 @@
 /**
- * Which addresses are contracts. Contracts are remembered, plain accounts only for a short time, since anyone may deploy to an
- * address or delegate an account (EIP-7702) at any moment. Memory is bounded.
+ * Which addresses are contracts. The answer is cached permanently for contracts and briefly for plain accounts, since a
+ * contract can be deployed to an address, or an account delegated (EIP-7702), at any time. Memory is bounded.
  */
 import { readData } from './hex.ts'
 import { type RpcReader, type RpcResult, resultValue } from './json-rpc.ts'
 
-/** An account that runs a contract's code as its own: EIP-7702. It can be taken back. */
+/** The code of an account that delegates to a contract (EIP-7702). A delegation can be removed. */
 const DELEGATION_PREFIX = '0xef0100'
 
 export type CodeLookup = {
   /**
-   * @returns for each address, in order, whether it has code; a delegated account has
+   * @returns for each address, in order, whether it has code; true for a delegated account
    * @throws Unavailable when no node answered
    */
   readonly haveCode: (addresses: readonly string[]) => Promise<boolean[]>
@@ -20,7 +20,7 @@ export type CodeLookupOptions = {
   readonly client: RpcReader
   /** A clock, ms. */
   readonly now: () => number
-  /** How long "no code", or "delegated", is believed, ms. */
+  /** How long "no code" or "delegated" is cached, ms. */
   readonly accountTtlMs?: number
   readonly maxEntries?: number
 }
@@ -36,7 +36,7 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
     if (entry === undefined) return undefined
     known.delete(key)
     if (entry.until <= now()) return undefined
-    // Set again: a Map keeps the order of insertion, so the least recently used is its first key.
+    // Inserted again: a Map keeps insertion order, so the least recently used key is its first.
     known.set(key, entry)
     return entry.hasCode
   }
@@ -67,7 +67,7 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
   }
 }
 
-/** Questions that come in the same turn of the event loop go in one batch: many requests that arrive together ask once. */
+/** Lookups of the same turn of the event loop share one batch. */
 function gathering(ask: (keys: readonly string[]) => Promise<readonly RpcResult[]>) {
   let next: { readonly keys: string[]; readonly answers: Promise<readonly RpcResult[]> } | null = null
   return async (keys: readonly string[]): Promise<readonly RpcResult[]> => {

@@ -1,6 +1,6 @@
 /**
- * ERC-20 at the byte level: call data is built and logs are read by hand, since a general ABI coder costs a hundred times
- * more and this runs for every log of every block.
+ * ERC-20 at the byte level: call data and logs are encoded and decoded by hand, since a general ABI coder costs a
+ * hundred times more and this runs for every log of every block.
  */
 import { addressWord, uintWord, wordAt } from './hex.ts'
 
@@ -25,16 +25,17 @@ export function encodeBalanceOf(owner: string): string {
 type TransferLog = { readonly topics: readonly string[]; readonly data: string }
 
 /**
- * Reads a Transfer of ERC-20.
+ * Parses a Transfer log of ERC-20.
  *
- * @returns addresses in lower case; `null` for any other log, the Transfer of ERC-721 (three indexed fields) included
+ * @returns addresses in lower case; `null` for any other log, including the Transfer of ERC-721 (three indexed fields)
  */
 export function parseTransferLog(log: TransferLog): TokenTransfer | null {
   return log.topics.length === 3 ? parseAnyTransferLog(log) : null
 }
 
 /**
- * Reads a Transfer of a contract that is known to be a token: some index fewer or more of the three fields than ERC-20 asks for.
+ * Parses a Transfer log of a contract that is known to be a token: some tokens index more or fewer of the three fields
+ * than ERC-20 specifies.
  *
  * @returns addresses in lower case; `null` for any other log
  */

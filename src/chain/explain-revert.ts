@@ -1,13 +1,13 @@
-/** Why a mined transaction failed: the same call is simulated on the state before its block and its answer decoded. */
+/** Finds why a mined transaction failed: simulates the call on the state before its block and decodes the error. */
 import { Transaction } from 'ethers/transaction'
 import { toQuantity } from './hex.ts'
 import type { RpcReader } from './json-rpc.ts'
 import { classifyCallFailure } from './rpc-errors.ts'
 
-/** Where a failed transaction was included. @param gasUsed decimal digits */
+/** The block of a failed transaction. @param gasUsed decimal digits */
 export type FailedInclusion = { readonly blockNumber: number; readonly gasUsed: string }
 
-/** Always says something: a reason that cannot be found is reported as such. */
+/** Always returns a text; if the reason cannot be determined, the text says so. */
 export async function explainRevert(
   client: RpcReader,
   inclusion: FailedInclusion,

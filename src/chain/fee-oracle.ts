@@ -1,5 +1,5 @@
 /**
- * The current fee quote of one chain: read from a node at most once per interval, with one read in flight, and served on for
+ * The current fee quote of one chain: read from a node at most once per interval, with one read in flight, and kept for
  * a bounded time while no node answers.
  */
 import { ChainRefused, Unavailable } from '../core/errors.ts'
@@ -10,8 +10,8 @@ import { classifyCallFailure } from './rpc-errors.ts'
 
 export type FeeOracle = {
   /**
-   * @throws Unavailable `fee_cap_exceeded` while the network asks more than the hard cap; `rpc_unavailable` when no node
-   *   answered for too long
+   * @throws Unavailable `fee_cap_exceeded` while the network's fee is above the hard cap; `rpc_unavailable` when no
+   *   node answered for too long
    */
   readonly quote: () => Promise<FeeQuote>
 }
@@ -21,9 +21,9 @@ export type FeeOracleOptions = {
   readonly policy: FeePolicy
   /** A clock, ms. */
   readonly now: () => number
-  /** A quote is as good as new for this long, ms. */
+  /** Age up to which a quote is reused without a new read, ms. */
   readonly refreshMs: number
-  /** A quote is better than none for this long, ms; the doubled base fee covers it. */
+  /** Age up to which a quote is used when no node answers, ms; the doubled base fee covers it. */
   readonly maxStaleMs: number
 }
 
@@ -68,7 +68,7 @@ export function createFeeOracle(options: FeeOracleOptions): FeeOracle {
   }
 }
 
-/** A chain without EIP-1559 history is taken as one with base fee 0 whose tip is the gas price. */
+/** A chain without EIP-1559 fee history is treated as one with base fee 0 and the gas price as tip. */
 async function readHistory(client: RpcReader) {
   const percentiles = Object.values(TIP_PERCENTILES)
   const [history, gasPrice] = await client.batch([
@@ -80,7 +80,7 @@ async function readHistory(client: RpcReader) {
   return { baseFeePerGas: 0n, tips: [percentiles.map(() => price)] }
 }
 
-/** A node that refuses the question has told nothing of fees, and whoever wants to pay has asked for nothing wrong. */
+/** A node that refuses eth_feeHistory is treated as unavailable: the caller's request is not at fault. */
 function asSilence(error: unknown): never {
   if (!(error instanceof ChainRefused)) throw error
   throw new Unavailable('rpc_unavailable', error.message, { cause: error })

@@ -1,6 +1,6 @@
 /**
- * What to pay for gas (EIP-1559), from what the last blocks paid. Pure: the history and the policy come in, and no answer
- * ever exceeds the hard cap of the policy. All fees are wei for one unit of gas.
+ * Gas fees (EIP-1559) from what recent blocks paid. Pure: history and policy are passed in, and no result exceeds the
+ * hard cap of the policy. All fees are wei per gas.
  */
 import { largest, smallest } from '../core/money.ts'
 import { readQuantity } from './hex.ts'
@@ -8,10 +8,10 @@ import { readQuantity } from './hex.ts'
 export const FEE_PRIORITIES = ['low', 'medium', 'high'] as const
 export type FeePriority = (typeof FEE_PRIORITIES)[number]
 
-/** The share of recent tips, in percent, that a priority outbids. */
+/** The percentile of recent tips that each priority pays. */
 export const TIP_PERCENTILES: Readonly<Record<FeePriority, number>> = { low: 10, medium: 50, high: 90 }
 
-/** Enough to smooth one odd block, few enough to follow a surge within minutes. */
+/** Enough to smooth out one unusual block, few enough to follow a surge within minutes. */
 export const HISTORY_BLOCKS = 20
 
 export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
@@ -19,16 +19,16 @@ export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGa
 export type FeeQuote = { readonly baseFeePerGas: bigint } & Readonly<Record<FeePriority, Fees>>
 
 export type FeePolicy = {
-  /** Nodes and block builders of the network ignore less. */
+  /** Nodes and block builders of the network ignore lower tips. */
   readonly minTipWei: bigint
-  /** Never pay more than this, whatever the network asks. */
+  /** The hard cap of the fee offered, whatever the network asks. */
   readonly maxFeePerGasWei: bigint
 }
 
 export type FeeHistory = {
-  /** Of the block that comes next. */
+  /** Of the next block. */
   readonly baseFeePerGas: bigint
-  /** Of each recent block that had transactions: the tips at the percentiles, low to high. */
+  /** For each recent block with transactions: the tips at the percentiles, ascending. */
   readonly tips: readonly (readonly bigint[])[]
 }
 
@@ -38,9 +38,9 @@ export type FeeQuoteResult =
   | { readonly type: 'fee_cap_exceeded'; readonly neededWei: bigint; readonly capWei: bigint }
 
 /**
- * Twice the base fee outlives six full blocks in a row, each raising it by an eighth.
+ * Offers twice the base fee, which covers six consecutive full blocks that each raise it by an eighth.
  *
- * @returns `fee_cap_exceeded` when base fee and tip floor together are above the cap
+ * @returns `fee_cap_exceeded` when base fee and minimum tip together are above the cap
  */
 export function quoteFees(history: FeeHistory, policy: FeePolicy): FeeQuoteResult {
   const { baseFeePerGas } = history
@@ -66,10 +66,10 @@ export function quoteFees(history: FeeHistory, policy: FeePolicy): FeeQuoteResul
 }
 
 /**
- * Fees for a replacement of the same nonce: nodes ask for 10 % more in both fields; 12.5 % passes all of them.
+ * Fees for a replacement with the same nonce. Nodes require 10 % more in both fields; 12.5 % satisfies all of them.
  *
- * @param previous what the transaction to be replaced offers
- * @param quote what the network asks now, at the priority wanted
+ * @param previous the fees of the transaction to be replaced
+ * @param quote the current quote for the requested priority
  * @param capWei the hard cap
  * @returns `null` when the cap forbids a replacement
  */
@@ -80,13 +80,13 @@ export function bumpFees(previous: Fees, quote: Fees, capWei: bigint): Fees | nu
   return maxFeePerGas > capWei ? null : { maxFeePerGas, maxPriorityFeePerGas }
 }
 
-/** An eighth more, rounded up; at least 1 wei more, so that a tip of zero rises too. */
+/** One eighth more, rounded up, at least 1 wei, so that a tip of zero rises too. */
 function raised(fee: bigint): bigint {
   return largest((fee * 9n + 7n) / 8n, fee + 1n)
 }
 
 /**
- * Reads the answer to eth_feeHistory.
+ * Parses the result of eth_feeHistory.
  *
  * @throws Unavailable when it is malformed
  */
@@ -96,7 +96,7 @@ export function readFeeHistory(answer: unknown): FeeHistory {
   const ratios: unknown[] = Array.isArray(gasUsedRatio) ? gasUsedRatio : []
   const rewards: unknown[] = Array.isArray(reward) ? reward : []
   const tips = rewards
-    // An empty block reports tips of zero: nobody paid them.
+    // An empty block reports tips of zero that nobody paid.
     .filter((row, i) => Array.isArray(row) && ratios[i] !== 0)
     .map((row) => (row as unknown[]).map((tip) => readQuantity(tip, 'a reward of eth_feeHistory')))
   return { baseFeePerGas: readQuantity(baseFees.at(-1), 'the base fee of eth_feeHistory'), tips }

@@ -1,6 +1,6 @@
 /**
- * Walks a chain block by block. A step tells what happened since the cursor, and nothing else: a reorg is an answer like any
- * other, and blocks come only in an unbroken line from the cursor on.
+ * Follows a chain block by block. A step returns only what happened since the cursor: a reorg is a regular result, and
+ * blocks come only as an unbroken line from the cursor.
  */
 import { Unavailable } from '../core/errors.ts'
 import {
@@ -14,41 +14,41 @@ import {
 } from './blocks.ts'
 import type { RpcReader } from './json-rpc.ts'
 
-/** A step holds no more than a process can take at once: at some 2 kB a transaction, 10 MB of JSON. */
+/** Upper bound of a step: at about 2 kB per transaction, 10 MB of JSON. */
 const MAX_BLOCKS = 100
 const MAX_TRANSACTIONS = 5_000
 
-/** So few blocks are read without asking for their sizes first. */
+/** Up to this many blocks are read without asking for their sizes first. */
 const UNMEASURED_BLOCKS = 4
 
-/** Most reorgs are a block or two deep; the search widens as it goes down. */
+/** Most reorgs are one or two blocks deep; the search widens as it goes down. */
 const FIRST_SEARCH_BLOCKS = 8
 const MAX_SEARCH_BLOCKS = 64
 
 export type FollowStep =
-  /** Nothing new, or nothing that can be told for certain yet. */
+  /** Nothing new, or nothing that is certain yet. */
   | { readonly type: 'idle'; readonly head: BlockRef }
   /** `blocks` follow the cursor without a gap; the last one is the next cursor. */
   | { readonly type: 'advance'; readonly blocks: readonly Block[]; readonly head: BlockRef }
   /**
-   * The chain left the cursor's branch. All above `to` is undone, and `to` is the next cursor: the last common block, or,
-   * with `beyondWindow`, the block from which the chain must be read again since no common one is known.
+   * The chain left the cursor's branch. All blocks above `to` are undone, and `to` is the next cursor: the last common
+   * block or, with `beyondWindow`, the block from which to read the chain again because no common one is known.
    */
   | {
       readonly type: 'reorg'
       readonly from: BlockRef
       readonly to: BlockRef
-      /** Blocks undone. */
+      /** Number of undone blocks. */
       readonly depth: number
       readonly beyondWindow: boolean
       readonly head: BlockRef
     }
-  /** The node's chain is ours, but shorter: a stale replica, or a restarted chain. Wait. */
+  /** The node's chain matches ours but is shorter: a stale replica, or a restarted chain. Wait. */
   | { readonly type: 'behind'; readonly head: BlockRef }
 
 /**
- * The hashes of the blocks that were followed, by number, for all kept numbers in `from … to` (both included). Keep the hash
- * of block 0 for ever: it tells a chain that began anew from a node that lags.
+ * The hashes of the followed blocks, by number, for all kept numbers in `from … to` (both inclusive). Keep the hash of
+ * block 0 permanently: it distinguishes a restarted chain from a node that lags.
  */
 export type StoredHashes = (
   from: number,
@@ -56,8 +56,8 @@ export type StoredHashes = (
 ) => ReadonlyMap<number, string> | Promise<ReadonlyMap<number, string>>
 
 /**
- * The most blocks that the next step reads. A step that no node answered in time is halved, and again, until one passes: a
- * node that is too slow for a hundred full blocks is not too slow for one. Kept while followers of a chain come and go.
+ * The maximum number of blocks of the next step. A step that times out is halved until one succeeds: a node that is too
+ * slow for a hundred full blocks may answer for one. Kept across followers of a chain.
  */
 export type Pace = { blocks: number }
 
@@ -74,9 +74,9 @@ export type FollowerOptions = {
 
 export type Follower = {
   /**
-   * @param cursor the last block that was followed
-   * @throws Unavailable `rpc_unavailable` when no node answered, `block_inconsistent` when a block does not fit its receipts,
-   *   as happens for a moment during a reorg: nothing was missed, call again
+   * @param cursor the last followed block
+   * @throws Unavailable `rpc_unavailable` when no node answered; `block_inconsistent` when a block does not match its
+   *   receipts, which happens briefly during a reorg: nothing was missed, call again
    */
   readonly nextStep: (cursor: BlockRef) => Promise<FollowStep>
 }
@@ -88,7 +88,7 @@ export function createFollower(options: FollowerOptions): Follower {
   async function nextStep(cursor: BlockRef): Promise<FollowStep> {
     const latest = await readHead(options.client)
     const head = { number: latest.number, hash: latest.hash }
-    // Four cases: the head is ours, is another one at our height, is below us, or is above us.
+    // Four cases: the head is our block, another block at our height, below us, or above us.
     if (head.number === cursor.number && head.hash === cursor.hash) return { type: 'idle', head }
     if (head.number <= cursor.number) return rewind(options, cursor, head)
     const from = cursor.number + 1
@@ -114,7 +114,7 @@ function torn(number: number): Unavailable {
   return new Unavailable('block_inconsistent', `The node's receipts of block ${number} do not belong to that block.`)
 }
 
-/** The last block of a range, from its start on, whose transactions fit into a step together; at least the first. */
+/** The last block of a range, counted from its start, whose transactions fit into one step; at least the first. */
 async function fitting(client: RpcReader, from: number, to: number): Promise<number> {
   if (to - from < UNMEASURED_BLOCKS) return to
   const counts = await readTransactionCounts(client, from, to)
@@ -128,7 +128,9 @@ async function fitting(client: RpcReader, from: number, to: number): Promise<num
   return last
 }
 
-/** Walks down from the cursor, or from the head where that is lower, to the last block that node and store agree on. */
+/**
+ * Searches down from the cursor, or from the head if that is lower, for the last block on which node and store agree.
+ */
 async function rewind(options: FollowerOptions, cursor: BlockRef, head: BlockRef): Promise<FollowStep> {
   let to = Math.min(cursor.number, head.number)
   let width = FIRST_SEARCH_BLOCKS
@@ -143,7 +145,7 @@ async function rewind(options: FollowerOptions, cursor: BlockRef, head: BlockRef
       const our = ours.get(number)
       const their = theirs.get(number) ?? null
       if (our === undefined) return beyondWindow(options, cursor, head, lowest)
-      // The node went on to another branch while it was being read.
+      // The node switched to another branch during the read.
       if (their === null) return { type: 'idle', head }
       if (their.hash === our) return agreedAt({ number, hash: our }, cursor, head)
       lowest = their
@@ -161,8 +163,8 @@ function agreedAt(common: BlockRef, cursor: BlockRef, head: BlockRef): FollowSte
 }
 
 /**
- * No kept hash is on the node's chain. If even block 0 differs, the chain began anew and is read from its start; else it is
- * read again from the lowest block that was kept.
+ * No kept hash is on the node's chain. If block 0 differs too, the chain was restarted and is read from its start;
+ * otherwise it is read again from the lowest kept block.
  */
 async function beyondWindow(
   options: FollowerOptions,
@@ -174,15 +176,15 @@ async function beyondWindow(
   const theirs = await readGenesis(options.client)
   if (genesis !== undefined && theirs !== null && theirs !== genesis)
     return reorg(cursor, { number: 0, hash: theirs }, head, true)
-  // A head below all that was kept, on a chain that may well be ours: there is nothing to compare.
+  // The head is below every kept block, and the chain may be the same: there is nothing to compare.
   if (lowest === null) return { type: 'behind', head }
   if (lowest.number === 0) return reorg(cursor, { number: 0, hash: theirs ?? lowest.hash }, head, true)
   return reorg(cursor, { number: lowest.number - 1, hash: lowest.parentHash }, head, true)
 }
 
 /**
- * The hash of block 0, as block 1 names it where there is one: a local node that is restarted from its state shows a block 0
- * of its own, on which none of its blocks stands.
+ * The hash of block 0, taken from the parent hash of block 1 if there is one: a local node restarted from saved state
+ * reports a different block 0 that its blocks do not build on.
  */
 async function readGenesis(client: RpcReader): Promise<string | null> {
   const [zero, one] = await readHeaders(client, [0, 1])

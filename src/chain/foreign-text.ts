@@ -1,15 +1,15 @@
 /**
- * The one place where text of strangers enters: what contracts say of themselves or when they revert, and what nodes answer.
- * What comes out is Unicode without surrogate halves, NUL, controls and invisible characters, of bounded length: every
+ * The only entry point of third-party text: what contracts return as metadata or revert reasons, and what nodes answer.
+ * The result is Unicode of bounded length without unpaired surrogates, NUL, control and invisible characters: any
  * database, log and terminal can hold it.
  */
 
-/** So many UTF-16 units are looked at for one character that is kept: a contract may return megabytes. */
+/** UTF-16 code units examined for each character kept: a contract may return megabytes. */
 const UNITS_PER_CHARACTER = 8
 
 /**
- * @param maxCharacters code points; longer text is cut between two of them
- * @returns the text in Unicode normalization form C, on one line, without spaces at its ends
+ * @param maxCharacters code points; longer text is truncated between two of them
+ * @returns the text in Unicode normalization form C, on one line, trimmed
  */
 export function foreignText(text: string, maxCharacters: number): string {
   const clean = text

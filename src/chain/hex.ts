@@ -1,22 +1,25 @@
 /**
- * Numbers as nodes write them: quantities (`0x2a`, no leading zeros) and 32-byte words of ABI data. Reading is strict:
- * what is not a number is an error of the node, never a zero.
+ * Numbers in the encoding of nodes: quantities (`0x2a`, no leading zeros) and 32-byte words of ABI data. Parsing is
+ * strict: a malformed number is an error of the node, never zero.
  */
 import { Unavailable } from '../core/errors.ts'
 
 const QUANTITY = /^0x[0-9a-fA-F]+$/
-/** What fits into a word of 256 bits, as all quantities do. */
+/** Length of a 256-bit quantity, the largest there is. */
 const MAX_QUANTITY_LENGTH = 66
 const DATA = /^0x(?:[0-9a-fA-F]{2})*$/
 const PRINTABLE = /^[!-~]*$/
 const WORD_DIGITS = 64
 
-/** A node said something that JSON-RPC does not allow there. Another node, or the same one later, may do better. */
+/**
+ * The node returned a value that JSON-RPC does not allow there. Another node, or the same one later, may answer
+ * correctly.
+ */
 function malformed(what: string): Unavailable {
   return new Unavailable('rpc_unavailable', `The node's answer is malformed: ${what}.`)
 }
 
-/** Writes a JSON-RPC quantity: `0` is `0x0`. */
+/** Encodes a JSON-RPC quantity: `0` is `0x0`. */
 export function toQuantity(value: number | bigint): string {
   return `0x${value.toString(16)}`
 }
@@ -28,7 +31,7 @@ export function readQuantity(value: unknown, what: string): bigint {
   return BigInt(value)
 }
 
-/** A quantity that counts things: block numbers, nonces, seconds. */
+/** A quantity that fits a safe integer: block numbers, nonces, seconds. */
 export function readCount(value: unknown, what: string): number {
   const count = typeof value === 'string' && QUANTITY.test(value) ? Number.parseInt(value, 16) : Number.NaN
   if (!Number.isSafeInteger(count)) throw malformed(`${what} is not a count`)
@@ -41,19 +44,19 @@ export function readData(value: unknown, what: string): string {
   return value
 }
 
-/** A string in lower case, as addresses, hashes and data are compared. They are recorded: no other text passes as one. */
+/** A hex string in lower case, for comparing and recording addresses, hashes and data. Any other text is refused. */
 export function readLower(value: unknown, what: string): string {
   if (typeof value !== 'string') throw malformed(`${what} is missing`)
   if (!PRINTABLE.test(value)) throw malformed(`${what} is not hexadecimal`)
   return value.toLowerCase()
 }
 
-/** An address as a word of ABI data, without `0x`. */
+/** An address as an ABI word, without `0x`. */
 export function addressWord(address: string): string {
   return address.slice(2).toLowerCase().padStart(WORD_DIGITS, '0')
 }
 
-/** An unsigned integer as a word of ABI data, without `0x`. */
+/** An unsigned integer as an ABI word, without `0x`. */
 export function uintWord(value: bigint): string {
   return value.toString(16).padStart(WORD_DIGITS, '0')
 }

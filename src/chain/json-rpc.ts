@@ -1,18 +1,18 @@
 /**
- * JSON-RPC 2.0 on the wire. Every request gets exactly one result, whatever the server sends back: answers out of
- * order, missing, doubled, or one error for a whole batch.
+ * JSON-RPC 2.0 encoding. Every request gets exactly one result, even when the server's results are out of order,
+ * missing or duplicated, or are one error for the whole batch.
  */
 import { ChainRefused, Unavailable } from '../core/errors.ts'
 import { foreignText } from './foreign-text.ts'
 
-/** Characters of a node's message that are kept. Nodes put the reason of a contract into it, of any length. */
+/** Maximum characters kept of a node's message. Nodes include contract revert reasons, which have any length. */
 const MAX_MESSAGE = 2_000
 
 export type RpcRequest = { readonly method: string; readonly params: readonly unknown[] }
 
 /**
- * Why nobody answered. `too_large`: the same requests in smaller batches may pass. `overloaded`: the server is there but did
- * not get to this request.
+ * Why there is no answer. `too_large`: the same requests may succeed in smaller batches. `overloaded`: the server
+ * responds but did not process this request.
  */
 export type UnavailableReason =
   | 'timeout'
@@ -24,7 +24,7 @@ export type UnavailableReason =
   | 'invalid_response'
   | 'no_endpoint'
 
-/** `answer`: the node heard the request and returned an error. `unavailable`: no answer to the request came. */
+/** `answer`: the node processed the request and returned an error. `unavailable`: the request got no answer. */
 export type RpcFailure =
   | { readonly kind: 'answer'; readonly code: number; readonly message: string; readonly data?: unknown }
   | { readonly kind: 'unavailable'; readonly reason: UnavailableReason; readonly message: string }
@@ -33,14 +33,14 @@ export type RpcResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: RpcFailure }
 
-/** What reads a chain: results come in the order of the requests, and nothing is thrown. */
+/** Reads a chain: results are in the order of the requests, and nothing is thrown. */
 export type RpcReader = { readonly batch: (requests: readonly RpcRequest[]) => Promise<readonly RpcResult[]> }
 
 export function unavailable(reason: UnavailableReason, message: string): RpcFailure {
   return { kind: 'unavailable', reason, message }
 }
 
-/** A lone request goes as an object, since some proxies refuse arrays; ids are places in the batch. */
+/** A single request is sent as an object, since some proxies refuse arrays; ids are indexes in the batch. */
 export function encodeRequests(requests: readonly RpcRequest[]): string {
   const messages = requests.map((request, id) => ({
     jsonrpc: '2.0',
@@ -52,16 +52,16 @@ export function encodeRequests(requests: readonly RpcRequest[]): string {
 }
 
 /**
- * Pairs what a server sent with what was asked.
+ * Matches the results of a server with the requests.
  *
- * @param text the body of the answer
- * @param count how many requests the batch had
+ * @param text the body of the response
+ * @param count the number of requests in the batch
  */
 export function decodeResults(text: string, count: number): RpcResult[] {
   const parsed = parseJson(text)
   const lone = { ok: false, error: unavailable('invalid_response', 'the body is not a JSON-RPC answer') } as const
   if (!Array.isArray(parsed)) {
-    // One object for a batch is an error about the batch as a whole: it stands for each request.
+    // A single object for a batch is an error of the whole batch: every request gets it.
     const result = readResult(parsed) ?? lone
     return Array.from({ length: count }, () => (count > 1 && result.ok ? lone : result))
   }
@@ -108,8 +108,8 @@ function readError(error: unknown): RpcFailure {
 /**
  * The value of a result.
  *
- * @throws Unavailable `rpc_unavailable` when nobody answered, ChainRefused `rpc_error` (its cause is the failure) when the
- *   node answered with an error
+ * @throws Unavailable `rpc_unavailable` when there was no answer, ChainRefused `rpc_error` (its cause is the failure)
+ *   when the node answered with an error
  */
 export function resultValue(result: RpcResult | undefined, method: string): unknown {
   if (result?.ok) return result.value
@@ -125,7 +125,7 @@ export function resultValue(result: RpcResult | undefined, method: string): unkn
   )
 }
 
-/** One request, its value. Throws as `resultValue`. */
+/** The value of one request. @throws as `resultValue` */
 export async function rpcCall(reader: RpcReader, method: string, params: readonly unknown[] = []): Promise<unknown> {
   const [result] = await reader.batch([{ method, params }])
   return resultValue(result, method)

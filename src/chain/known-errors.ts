@@ -1,4 +1,7 @@
-/** The custom errors that are decoded wherever a contract reverts: one ABI for each standard or contract of ours. */
+/**
+ * The custom errors that are always decoded when a contract reverts: one ABI for each standard and for each contract of
+ * Bursar.
+ */
 import { Interface } from 'ethers/abi'
 import { COLLECTION_ABI, FACTORY_ABI } from './nft-artefact.ts'
 
@@ -26,5 +29,5 @@ const ERC6093 = new Interface([
   'error ERC1155InvalidArrayLength(uint256 idsLength, uint256 valuesLength)',
 ])
 
-/** The first that knows a selector decodes it. Solidity's own two errors are built into the coder of each. */
+/** The first ABI that knows a selector decodes it. Each includes Solidity's two built-in errors. */
 export const KNOWN_ERRORS: readonly Interface[] = [ERC6093, COLLECTION_ABI.ERC721, COLLECTION_ABI.ERC1155, FACTORY_ABI]

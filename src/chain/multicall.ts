@@ -1,6 +1,6 @@
 /**
- * Many reads of the state of trusted contracts and accounts at one block in few calls, through Multicall3 where the chain
- * has it, as a JSON-RPC batch where it has not. What tenants name is read by token-reads.ts.
+ * Batched reads of trusted contracts and accounts at one block: through Multicall3 if the chain has it, otherwise as a
+ * JSON-RPC batch. Contracts that tenants name are read by token-reads.ts.
  */
 import { Interface } from 'ethers/abi'
 import { Unavailable } from '../core/errors.ts'
@@ -15,7 +15,7 @@ const AGGREGATE3 = new Interface([
 /** Selector of Multicall3's `getEthBalance(address)`. */
 const GET_ETH_BALANCE = '0x4d2301cc'
 
-/** 500 balances cost some 2 M gas, far below the call limits of nodes (50 M on geth). */
+/** 500 balances cost about 2 M gas, far below the call limits of nodes (50 M on geth). */
 const CALLS_PER_CHUNK = 500
 
 /** A number, a tag, or a hash (EIP-1898): a hash is never answered from another fork. */
@@ -23,16 +23,16 @@ export type BlockTag = number | 'latest' | { readonly blockHash: string }
 
 export type ContractCall = { readonly target: string; readonly data: string }
 
-/** What a call returned; `null` when it reverted or no contract is there. */
+/** The return data of a call; `null` when it reverted or there is no contract. */
 export type CallReturn = string | null
 
-/** One read in its two forms: inside a multicall, and alone. */
+/** One read in both forms: inside a multicall, and as a separate request. */
 type Read = { readonly inside: ContractCall; readonly alone: RpcRequest }
 
 /**
- * Balances of the native currency, in the order of the addresses. No contract but Multicall3 is run.
+ * Balances of the native currency, in the order of the addresses. Runs no contract except Multicall3.
  *
- * @param multicall3 address of Multicall3; `null` where there is none
+ * @param multicall3 address of Multicall3; `null` if the chain has none
  * @returns base units
  * @throws Unavailable when no node answered, ChainRefused when the node lacks the block's state
  */
@@ -75,7 +75,7 @@ export async function readContracts(
   return readAll(client, multicall3, reads, block)
 }
 
-/** A block as JSON-RPC takes it. */
+/** The JSON-RPC parameter for a block. */
 export function blockParam(tag: BlockTag): unknown {
   return typeof tag === 'number' ? toQuantity(tag) : tag
 }
@@ -95,7 +95,8 @@ async function readAll(
   block: unknown,
 ): Promise<CallReturn[]> {
   const returns = multicall3 === null ? [] : await readInside(client, multicall3, reads, block)
-  // What failed inside may have failed for want of gas that a neighbour burnt: only alone does a failure count.
+  // A read inside a multicall may have run out of gas because of its neighbours: it is repeated alone before it counts
+  // as failed.
   const open = reads.map((_read, i) => i).filter((i) => (returns[i] ?? null) === null)
   const results = await client.batch(open.flatMap((i) => reads[i]?.alone ?? []))
   for (const [place, i] of open.entries()) returns[i] = readAlone(results[place], reads[i]?.alone.method ?? '')

@@ -1,13 +1,13 @@
-/** The compiled NFT contracts as the service uses them: the factory's code and what the contracts can be asked. */
+/** The compiled NFT contracts: the factory's code and the ABIs. */
 import { readFileSync } from 'node:fs'
 import { Interface, type InterfaceAbi } from 'ethers/abi'
 
 type Artefact = { readonly abi: InterfaceAbi; readonly bytecode: string }
 
-/** Once, when the process starts: an installation without its artefacts must not begin to serve. */
+/** Read at process start: an installation without its artefacts must not start to serve. */
 const factory = readArtefact('BursarFactory')
 
-/** The factory's creation code, with both implementations in it. */
+/** The factory's creation code, which includes both implementations. */
 export const FACTORY_CREATION_CODE = factory.bytecode
 export const FACTORY_ABI = new Interface(factory.abi)
 export const COLLECTION_ABI = {

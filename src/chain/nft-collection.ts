@@ -1,6 +1,6 @@
 /**
- * Where a collection's contract stands and how it gets there. Every address follows from the contracts' code, the deployer
- * and the config, so it is known before anything is sent, and is the same on every chain (EIP-1014, EIP-1167).
+ * The address of a collection's contract and its deployment. Every address is derived from the contract code, the
+ * deployer and the config, so it is known before anything is sent and is the same on every chain (EIP-1014, EIP-1167).
  */
 import { AbiCoder } from 'ethers/abi'
 import { getCreate2Address, getCreateAddress } from 'ethers/address'
@@ -11,23 +11,23 @@ import { FACTORY_ABI, FACTORY_CREATION_CODE } from './nft-artefact.ts'
 export type TokenStandard = 'ERC721' | 'ERC1155'
 export type CollectionKind = 'STANDARD' | 'SERIES' | 'DYNAMIC'
 
-/** What a collection's contract is told once. All but the owner is for ever. */
+/** The immutable configuration of a collection's contract; only the owner can change later. */
 export type CollectionConfig = {
   readonly standard: TokenStandard
   readonly kind: CollectionKind
   /** At most 255 bytes of UTF-8 each. */
   readonly name: string
   readonly symbol: string
-  /** Put before a CID to make a URI; `''` for `ipfs://`. */
+  /** Prefix of a CID in a URI; `''` for `ipfs://`. */
   readonly baseUri: string
   /** SHA-256 of the collection's own metadata, 32 bytes as `0x` and hex; `null` for none. */
   readonly contractDigest: string | null
   readonly owner: string
-  /** `null` only with no royalty. */
+  /** `null` only without a royalty. */
   readonly royaltyRecipient: string | null
-  /** Hundredths of a percent, 0 to 5,000. */
+  /** Basis points (hundredths of a percent), 0 to 5,000. */
   readonly royaltyBps: number
-  /** How many token ids may be minted, at most MAX_SUPPLY_LIMIT; `null` for no limit. */
+  /** Maximum number of token ids, at most MAX_SUPPLY_LIMIT; `null` for no limit. */
   readonly maxSupply: number | null
   readonly transferable: boolean
 }
@@ -38,16 +38,19 @@ export type ContractRequest = { readonly to: string; readonly data: string }
 /** The deterministic deployment proxy (https://github.com/Arachnid/deterministic-deployment-proxy): salt, then code. */
 export const DEPLOYMENT_PROXY = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 
-/** The contract counts in 48 bits. */
+/** The contract uses a 48-bit counter. */
 export const MAX_SUPPLY_LIMIT = 2 ** 48 - 1
 
-/** The factory always has the one salt: its address changes with its code alone. */
+/** The factory always uses this salt, so its address changes only with its code. */
 const FACTORY_SALT = `0x${'00'.repeat(32)}`
 
-/** Where BursarFactory stands on every chain that has it. Code at this address is the factory: the address is a hash of it. */
+/**
+ * The address of BursarFactory on every chain that has it. Any code at this address is the factory, since the address
+ * is a hash of the code.
+ */
 export const FACTORY_ADDRESS = getCreate2Address(DEPLOYMENT_PROXY, FACTORY_SALT, keccak256(FACTORY_CREATION_CODE))
 
-/** The factory makes them first of all, so by its nonces 1 and 2. */
+/** The factory creates them first, with its nonces 1 and 2. */
 export const IMPLEMENTATION_ADDRESS: Readonly<Record<TokenStandard, string>> = {
   ERC721: getCreateAddress({ from: FACTORY_ADDRESS, nonce: 1 }),
   ERC1155: getCreateAddress({ from: FACTORY_ADDRESS, nonce: 2 }),
@@ -58,12 +61,12 @@ const ZERO_WORD = `0x${'00'.repeat(32)}`
 const STANDARDS: Readonly<Record<TokenStandard, number>> = { ERC721: 0, ERC1155: 1 }
 const KINDS: Readonly<Record<CollectionKind, number>> = { STANDARD: 0, SERIES: 1, DYNAMIC: 2 }
 
-/** Deploys the factory where a chain lacks it. Reverts where it is there already. */
+/** Deploys the factory on a chain without it. Reverts when it exists already. */
 export function deployFactory(): ContractRequest {
   return { to: DEPLOYMENT_PROXY, data: concat([FACTORY_SALT, FACTORY_CREATION_CODE]) }
 }
 
-/** The salt that belongs to a collection's id. */
+/** The salt derived from a collection's id. */
 export function collectionSalt(collectionId: string): string {
   return keccak256(toUtf8Bytes(collectionId))
 }
@@ -89,7 +92,7 @@ export function deployCollection(config: CollectionConfig, salt: string): Contra
 }
 
 /**
- * Where `deployCollection` puts the collection.
+ * The address at which `deployCollection` creates the collection.
  *
  * @param deployer the sender of that call
  * @returns the address with its EIP-55 checksum
@@ -99,7 +102,7 @@ export function predictCollectionAddress(config: CollectionConfig, salt: string,
   return getCreate2Address(FACTORY_ADDRESS, callerSalt, keccak256(cloneCreationCode(config)))
 }
 
-/** A minimal proxy (EIP-1167) with the config behind its code; the layout is that of CollectionConfig.sol. */
+/** A minimal proxy (EIP-1167) with the config appended to its code, in the layout of CollectionConfig.sol. */
 function cloneCreationCode(config: CollectionConfig): string {
   const [name, symbol] = [toUtf8Bytes(config.name), toUtf8Bytes(config.symbol)]
   const code = concat([

@@ -1,20 +1,20 @@
 /**
- * How much gas a call to a collection takes at most, without asking a node: what a mint costs must be known before its
- * collection is there. Each is the dearest case that was measured (every receiver a first-time holder) and a margin;
- * test/integration/nft-contracts-gas.test.ts holds them against the real costs. Nothing here covers a receiver's or an
- * owner's own code: a safe transfer to a contract, or an owner that is one, must be estimated.
+ * Upper bounds of the gas of collection calls, without asking a node: the cost of a mint must be known before its
+ * collection is deployed. Each bound is the most expensive case measured (every receiver a first-time holder) plus a
+ * margin; test/integration/nft-contracts-gas.test.ts compares them with the real costs. The bounds exclude code of a
+ * receiver or owner: a safe transfer to a contract, or an owner that is a contract, must be estimated.
  */
 import { toUtf8Bytes } from 'ethers/utils'
 import type { CollectionConfig, CollectionKind, TokenStandard } from './nft-collection.ts'
 
 type GasCurve = { readonly base: bigint; readonly perToken: bigint }
 
-/** What a transaction costs before its tokens: 21,000, the clone's detour, the owner's slot with the count. */
+/** Cost of a transaction before its tokens: 21,000, the proxy call, and the slot with owner and count. */
 const MINT: Readonly<Record<TokenStandard, GasCurve>> = {
   ERC721: { base: 35_000n, perToken: 75_000n },
   ERC1155: { base: 35_000n, perToken: 54_000n },
 }
-/** A SERIES notes where numbers were left out, in two fresh slots. */
+/** A SERIES records gaps in its ids, in two new storage slots. */
 const SEQUENCE_GAP_GAS = 55_000n
 const VOUCHER_GAS = 15_000n
 const TRANSFER: Readonly<Record<TokenStandard, GasCurve>> = {
@@ -23,14 +23,14 @@ const TRANSFER: Readonly<Record<TokenStandard, GasCurve>> = {
 }
 const DEPLOY = { base: 130_000n, perByte: 250n }
 
-/** The factory with both implementations in it. Below the 2^24 that EIP-7825 allows a transaction. */
+/** The factory with both implementations. Below the limit of 2^24 per transaction (EIP-7825). */
 export const FACTORY_GAS = 8_000_000n
 
 export const REVOKE_GAS = 65_000n
 
 const TOKEN_UPDATE_GAS = 45_000n
 const FREEZE_GAS = 70_000n
-/** To build a token's URI and log it. */
+/** Builds a token's URI and logs it. */
 const URI = { base: 32_000n, perByte: 15n }
 
 /** `deployCollection`. */
@@ -49,17 +49,17 @@ export function tokenUpdateGas(standard: TokenStandard, baseUri: string): bigint
   return TOKEN_UPDATE_GAS + (standard === 'ERC1155' ? uriGas(baseUri) : 0n)
 }
 
-/** `encodeFreeze`, which logs the URI that stays. */
+/** `encodeFreeze`, which logs the final URI. */
 export function freezeGas(standard: TokenStandard, baseUri: string): bigint {
   return FREEZE_GAS + uriGas(baseUri) * (standard === 'ERC1155' ? 2n : 1n)
 }
 
-/** `encodeRedeem` of a voucher that a key signed. */
+/** `encodeRedeem` of a voucher signed by a key. */
 export function redeemGas(standard: TokenStandard, kind: CollectionKind): bigint {
   return mintGas(standard, kind, 1) + VOUCHER_GAS
 }
 
-/** A transfer to an account without code; of ERC-721 one token, of ERC-1155 any number to one receiver. */
+/** A transfer to an account without code: one token of ERC-721, or any number of ERC-1155 tokens to one receiver. */
 export function transferGas(standard: TokenStandard, count: number): bigint {
   const { base, perToken } = TRANSFER[standard]
   return base + perToken * BigInt(count)

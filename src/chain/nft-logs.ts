@@ -1,6 +1,6 @@
 /**
- * Who got which token, from a contract's logs. Read at the byte level, since this runs for every log of every block. What
- * does not keep to the standard is no transfer: a stranger's contract may log anything.
+ * NFT transfers from contract logs. Parsed at the byte level, since this runs for every log of every block. A log that
+ * violates the standard is not a transfer: any contract may log anything.
  */
 import { TRANSFER_TOPIC } from './erc20.ts'
 import { wordAt } from './hex.ts'
@@ -13,19 +13,19 @@ export const TRANSFER_BATCH_TOPIC = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d
 
 export type MovedTokens = {
   readonly standard: TokenStandard
-  /** In lower case, as `to`. The zero address in a mint. */
+  /** Lower case, like `to`. The zero address for a mint. */
   readonly from: string
-  /** The zero address in a burn. */
+  /** The zero address for a burn. */
   readonly to: string
   readonly tokens: readonly { readonly tokenId: bigint; readonly amount: bigint }[]
 }
 
 type Log = { readonly topics: readonly string[]; readonly data: string }
 
-/** Where the two arrays of a TransferBatch may begin at the earliest: behind their two offsets. */
+/** The earliest word at which the two arrays of a TransferBatch can start: after their two offsets. */
 const BATCH_HEAD_WORDS = 2
 
-/** @returns `null` for any other log, the Transfer of ERC-20 included */
+/** @returns `null` for any other log, including the Transfer of ERC-20 */
 export function parseNftTransferLog(log: Log): MovedTokens | null {
   switch (log.topics[0]) {
     case TRANSFER_TOPIC:
@@ -63,7 +63,7 @@ function readBatch(data: string): MovedTokens['tokens'] | null {
   return ids.map((tokenId, i) => ({ tokenId, amount: amounts[i] ?? 0n }))
 }
 
-/** The uint256[] whose offset stands in the word at `head`; `null` unless all of it is in the data. */
+/** The uint256[] whose offset is in the word at `head`; `null` unless the data contains all of it. */
 function readArray(data: string, head: number): bigint[] | null {
   const offset = wordAt(data, head)
   const words = Math.floor((data.length - 2) / 64)

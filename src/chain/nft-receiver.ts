@@ -1,6 +1,6 @@
 /**
- * Whether addresses can handle tokens that are sent to them: an account can, a contract says so by the answer to the question
- * that a safe transfer asks (ERC-721, ERC-1155). Asking changes nothing on chain.
+ * Whether addresses can receive tokens: an account can; a contract is asked with the call that a safe transfer makes
+ * (ERC-721, ERC-1155), as a simulation that changes nothing on chain.
  */
 import { AbiCoder } from 'ethers/abi'
 import { concat } from 'ethers/utils'
@@ -14,25 +14,25 @@ import { classifyCallFailure } from './rpc-errors.ts'
 /** `onERC721Received(address,address,uint256,bytes)` and `onERC1155Received(address,address,uint256,uint256,bytes)`. */
 const SELECTOR: Readonly<Record<TokenStandard, string>> = { ERC721: '0x150b7a02', ERC1155: '0xf23a6e61' }
 
-/** What a receiver may use to answer; what it does beyond that no transfer would pay for. */
+/** Gas limit of the simulated call; a receiver that needs more is treated as refusing. */
 const ASKING_GAS = 500_000n
 
-/** A token on its way, as its receiver is asked about it. */
+/** A transfer about which the receiver is asked. */
 export type Delivery = {
   readonly standard: TokenStandard
-  /** The contract of the token, which asks. */
+  /** The token contract, which makes the call. */
   readonly contract: string
-  /** Who sends the transaction. */
+  /** The sender of the transaction. */
   readonly operator: string
-  /** The zero address in a mint. */
+  /** The zero address for a mint. */
   readonly from: string
   readonly to: string
   readonly tokenId: bigint
-  /** Units of the token; 1 in ERC-721. */
+  /** Units of the token; 1 for ERC-721. */
   readonly amount: bigint
 }
 
-/** For each delivery, in order, whether its receiver takes it. @throws Unavailable when no node answered */
+/** For each delivery, in order, whether its receiver accepts it. @throws Unavailable when no node answered */
 export type CanReceive = (deliveries: readonly Delivery[]) => Promise<readonly boolean[]>
 
 export function createCanReceive(client: RpcReader, code: CodeLookup): CanReceive {

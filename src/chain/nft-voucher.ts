@@ -1,21 +1,21 @@
-/** Vouchers of lazy mints: what an owner signs by EIP-712, and the call that brings it to the contract. */
+/** Vouchers of lazy mints: the EIP-712 message that the owner signs, and the call that redeems it. */
 import { TypedDataEncoder } from 'ethers/hash'
 import { COLLECTION_ABI } from './nft-artefact.ts'
 
-/** The owner's word that one token may be minted. */
+/** The owner's signed permission to mint one token. */
 export type Voucher = {
   readonly tokenId: bigint
-  /** Who gets the token; `null` for whoever redeems. */
+  /** The recipient of the token; `null` for whoever redeems. */
   readonly recipient: string | null
-  /** Units of the token; 1 in ERC-721. */
+  /** Units of the token; 1 for ERC-721. */
   readonly amount: bigint
   /** SHA-256 of the token's metadata. */
   readonly digest: string
-  /** The last second (Unix time) at which it can be redeemed; `null` for no end. */
+  /** The last second (Unix time) at which it can be redeemed; `null` if it never expires. */
   readonly validUntil: number | null
 }
 
-/** A voucher as wallets take it (`eth_signTypedData_v4`); numbers are decimal strings, as JSON can carry them. */
+/** A voucher in the format of `eth_signTypedData_v4`; numbers are decimal strings. */
 export type VoucherTypedData = {
   readonly domain: {
     readonly name: string
@@ -36,7 +36,7 @@ export type VoucherTypedData = {
 
 const ANYONE = `0x${'00'.repeat(20)}`
 
-/** What is signed for a voucher of a collection: it holds for that contract on that chain alone. */
+/** The typed data of a collection's voucher: valid only for that contract on that chain. */
 export function voucherTypedData(chainId: number, collection: string, voucher: Voucher): VoucherTypedData {
   return {
     domain: { name: 'Bursar', version: '1', chainId, verifyingContract: collection },
@@ -60,7 +60,7 @@ export function voucherTypedData(chainId: number, collection: string, voucher: V
   }
 }
 
-/** The 32 bytes that the owner's key signs. */
+/** The 32-byte digest that the owner's key signs. */
 export function voucherHash({ domain, types, message }: VoucherTypedData): string {
   return TypedDataEncoder.hash(domain, types, message)
 }
@@ -68,8 +68,8 @@ export function voucherHash({ domain, types, message }: VoucherTypedData): strin
 /**
  * Call data that redeems a voucher.
  *
- * @param signature 65 bytes (r, s, v) of the owner's key, or what its ERC-1271 contract accepts
- * @param to the recipient that the voucher names; where it names none, the sender itself, or anybody if the owner sends
+ * @param signature 65 bytes (r, s, v) of the owner's key, or a signature that its ERC-1271 contract accepts
+ * @param to the voucher's recipient; for a voucher without one, the sender, or any address when the owner sends
  */
 export function encodeRedeem(voucher: Voucher, signature: string, to: string): string {
   const { tokenId, recipient, amount, digest, validUntil } = voucher

@@ -1,6 +1,6 @@
 /**
- * Prices from Chainlink feeds (AggregatorV3Interface), many in one read. A price that is old, negative or of a round that
- * never ended is no price.
+ * Prices from Chainlink feeds (AggregatorV3Interface), batched. A price that is stale, negative or from an unfinished
+ * round is ignored.
  */
 import { wordAt } from './hex.ts'
 import type { RpcReader } from './json-rpc.ts'
@@ -14,7 +14,7 @@ const INT256_LIMIT = 1n << 255n
 export type PriceFeed = { readonly symbol: string; readonly address: string }
 
 export type Price = {
-  /** US dollars for one unit of the asset, times 10^decimals. */
+  /** US dollars per unit of the asset, times 10^decimals. */
   readonly answer: bigint
   readonly decimals: number
   /** When the feed was last updated, s since the epoch. */
@@ -23,10 +23,10 @@ export type Price = {
 
 export type PriceReadOptions = {
   readonly client: RpcReader
-  /** `null` where the chain has no Multicall3. */
+  /** `null` if the chain has no Multicall3. */
   readonly multicall3: string | null
   readonly feeds: readonly PriceFeed[]
-  /** Feeds of volatile assets are updated hourly, those of stable coins daily; a little more than a day suits both. */
+  /** Feeds of volatile assets update hourly, those of stable coins daily; a little more than a day covers both. */
   readonly maxAgeMs: number
   /** A clock, ms. */
   readonly now: () => number
@@ -55,7 +55,7 @@ function readPrice(round: CallReturn, decimalsData: CallReturn, oldest: bigint):
   if (roundId == null || answer == null || startedAt == null || updatedAt == null || answeredInRound == null)
     return null
   if (decimals === null || decimals > 36n) return null
-  // An int256 with the top bit set is negative.
+  // The top bit of a negative int256 is set.
   if (answer === 0n || answer >= INT256_LIMIT) return null
   const complete = startedAt > 0n && updatedAt > 0n && answeredInRound >= roundId
   if (!complete || updatedAt < oldest) return null

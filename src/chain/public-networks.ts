@@ -1,11 +1,11 @@
 /**
- * Contracts on the public chains that Bursar knows without being told, as published in the deployments list of Multicall3, the
- * price feed directory of Chainlink, and by the issuers of the tokens. Configuration overrides all of it.
+ * The built-in contract addresses of the public chains, from the deployments list of Multicall3, Chainlink's price feed
+ * directory and the token issuers. The configuration can override all of them.
  */
 import type { Environment, Network } from '../core/networks.ts'
 import type { TokenSetting } from './settings.ts'
 
-/** The same on all six chains: it was deployed by a signed transaction that any chain takes. */
+/** The same on all six chains: it was deployed by a signed transaction that is valid on every chain. */
 export const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 export type PublicContracts = {
@@ -32,7 +32,7 @@ const ETHEREUM: PublicContracts = {
 
 const POLYGON: PublicContracts = {
   priceFeeds: {
-    // The feed was named MATIC / USD; POL took the place of MATIC one to one.
+    // The feed was named MATIC / USD; POL replaced MATIC one to one.
     POL: '0xAB594600376Ec9fD91F8e885dADF0CE036862dE0',
     WETH: '0xF9680D99D6C9589e2a93a78A04A279e509205945',
     USDC: '0xfE4A8cc5b5B2366C1B58Bea3858e81843581b2F7',

@@ -1,6 +1,6 @@
 /**
- * What a contract said when it reverted: Error(string), Panic(uint256), the errors that are always known and those of given
- * ABIs. Nodes hide the data in different places; it is looked for in all of them.
+ * Decodes revert data: Error(string), Panic(uint256), known custom errors and those of given ABIs. Nodes put the data
+ * in different places; all of them are searched.
  */
 import type { Interface } from 'ethers/abi'
 import { foreignText } from './foreign-text.ts'
@@ -9,9 +9,9 @@ import { KNOWN_ERRORS } from './known-errors.ts'
 export type DecodedRevert = {
   /** `Error`, `Panic`, `ERC20InsufficientBalance` … */
   readonly name: string
-  /** By the names of the ABI where it gives names, else by place; integers as decimal strings. */
+  /** By the parameter names of the ABI, or by index; integers as decimal strings. */
   readonly args: Readonly<Record<string, string>>
-  /** One line for people. */
+  /** One human-readable line. */
   readonly text: string
 }
 
@@ -29,13 +29,13 @@ const PANICS: Readonly<Record<string, string>> = {
   '81': 'call of an uninitialized function',
 }
 
-/** Characters of a reason, which is for people: a contract may return kilobytes. */
+/** Maximum characters of a reason: a contract may return kilobytes. */
 const MAX_TEXT = 512
 
 /**
- * @param data what the call returned, `0x` included
- * @param errors ABIs of the called contracts, beside what is always known
- * @returns `null` for empty data and for errors that nobody here knows
+ * @param data return data of the call, including `0x`
+ * @param errors ABIs of the called contracts, in addition to the known errors
+ * @returns `null` for empty data and for unknown errors
  */
 export function decodeRevert(data: string, errors: readonly Interface[] = []): DecodedRevert | null {
   if (data.length < 10) return null
@@ -56,7 +56,7 @@ function tryParse(known: Interface, data: string): DecodedRevert | null {
     )
     return { name: fragment.name, args, text: foreignText(describe(fragment.name, args), MAX_TEXT) }
   } catch {
-    // The selector is known but the data behind it is not what it promises: as good as unknown.
+    // The selector is known but the data does not decode: treated as unknown.
     return null
   }
 }
@@ -80,10 +80,10 @@ function describe(name: string, args: Readonly<Record<string, string>>): string 
 const HEX = /0x(?:[0-9a-fA-F]{2})*/
 
 /**
- * Finds revert data in the `data` of a JSON-RPC error: a string (geth and most), `Reverted 0x…` (openethereum), `{ data }`
- * (hardhat), `{ <hash>: { return } }` (ganache).
+ * Finds revert data in the `data` of a JSON-RPC error: a string (geth and most), `Reverted 0x…` (openethereum), `{ data
+ * }` (hardhat), `{ <hash>: { return } }` (ganache).
  *
- * @returns the data, `0x` when the node says there is none, `null` when there is no word of it
+ * @returns the data; `0x` when the node reports none; `null` when there is no data field
  */
 export function findRevertData(data: unknown, depth = 0): string | null {
   if (typeof data === 'string') {
@@ -115,7 +115,7 @@ const REASONS: readonly RegExp[] = [
   /VM Exception while processing transaction: revert (.+)$/is,
 ]
 
-/** The reason that a node put into its message, when it gave no data; `null` when the message holds none. */
+/** The revert reason in a node's message, for nodes that return no data; `null` when the message has none. */
 export function readRevertMessage(message: string): string | null {
   for (const pattern of REASONS) {
     const reason = pattern.exec(message)?.[1]

@@ -1,6 +1,6 @@
 /**
- * A chain through several RPC URLs as if it were one: what one URL cannot answer, the next one is asked. Sending the same
- * signed bytes to several nodes is harmless, so submissions fail over like reads.
+ * A chain through several RPC URLs as if they were one: a request that one URL cannot answer goes to the next. Sending
+ * the same signed bytes to several nodes is harmless, so submissions fail over like reads.
  */
 import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
@@ -8,18 +8,18 @@ import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-e
 import type { RpcBatchLimits } from './settings.ts'
 
 /**
- * The lowest default limit among common nodes (erigon, nethermind; anvil is no faster with more), and half of the lowest among
- * common providers: a server that finds a body too large may cut the connection instead of saying so.
+ * The lowest default limit of common nodes (erigon, nethermind; anvil is no faster with more), and half of the lowest
+ * limit of common providers: a server that finds a body too large may close the connection without an error.
  */
 const BATCH_LIMITS: RpcBatchLimits = { maxCalls: 100, maxBytes: 500_000 }
 
-/** Batches of one read that are under way together: enough to hide the round trip, too few to starve other callers. */
+/** Concurrent batches of one read: enough to hide the round trip, few enough not to starve other callers. */
 const PARALLEL_BATCHES = 4
 
 /** How often the heads of several URLs are compared. */
 const PROBE_INTERVAL_MS = 5_000
 
-/** Replicas of one provider differ by a block or two; more is a node that has fallen behind. */
+/** Replicas of one provider differ by a block or two; a larger lag means that the node has fallen behind. */
 const MAX_HEAD_LAG_BLOCKS = 5
 
 export type RpcClientOptions = {
@@ -32,24 +32,24 @@ export type RpcClientOptions = {
   readonly now: () => number
   readonly log: RpcLog
   readonly batch?: RpcBatchLimits
-  /** Bytes of one answer: a larger one is cut off, and its batch is asked in halves. */
+  /** Bytes of one response: a larger one is aborted, and its batch is split in half. */
   readonly maxResponseBytes?: number
-  /** False: a timeout does not count against the server. For reads of contracts that strangers wrote. Default true. */
+  /** False: a timeout does not count against the server. For reads of third-party contracts. Default true. */
   readonly blamesTimeouts?: boolean
   readonly onExchange?: (observation: RpcObservation) => void
 }
 
 export type RpcClient = RpcReader & {
-  /** One request. Throws Unavailable `rpc_unavailable`, or ChainRefused `rpc_error` when a node answered with an error. */
+  /** One request. @throws Unavailable `rpc_unavailable`; ChainRefused `rpc_error` when a node answered with an error */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
   /**
-   * Hands signed transactions to a node, in order, and says what became of each. Never throws.
+   * Submits signed transactions in order and returns the outcome of each. Never throws.
    *
    * @param rawTransactions RLP as `0x` hex; consecutive nonces of a sender in ascending order
    */
   readonly sendRawTransactions: (rawTransactions: readonly string[]) => Promise<readonly Submission[]>
   readonly health: () => readonly EndpointHealth[]
-  /** Frees the connections. What is under way ends as unavailable. */
+  /** Closes the connections. Pending requests end as unavailable. */
   readonly close: () => void
 }
 
@@ -91,7 +91,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   }
 }
 
-/** Asks one URL after the other for what is still open. */
+/** Sends the open requests to one URL after the other. */
 async function ask(endpoints: readonly Endpoint[], plan: Plan, maxBytes: number): Promise<readonly RpcResult[]> {
   const nobody: RpcResult = { ok: false, error: unavailable('no_endpoint', 'every RPC URL is out of use for now') }
   const results = plan.requests.map(() => nobody)
@@ -109,14 +109,14 @@ function isOpen(result: RpcResult, method: string): boolean {
   return !result.ok && isWorthAnotherNode(result.error, method)
 }
 
-/** Healthy ones first; for reads those that keep up before those that lag; else as configured. */
+/** Healthy URLs first; for reads, up-to-date ones before lagging ones; otherwise in configured order. */
 function inOrder(endpoints: readonly Endpoint[], kind: Plan['kind']): Endpoint[] {
   const rank = (endpoint: Endpoint): number =>
     (endpoint.failures() > 0 ? 2 : 0) + (kind === 'read' && endpoint.isLagging() ? 1 : 0)
   return [...endpoints].sort((a, b) => rank(a) - rank(b) || a.index - b.index)
 }
 
-/** Fills `results` at the places of `open`. Submissions go one batch after the other, to keep the order of nonces. */
+/** Fills `results` at the indexes of `open`. Batches of submissions go sequentially, to keep the order of nonces. */
 async function askOne(
   endpoint: Endpoint,
   plan: Plan,
@@ -138,7 +138,7 @@ async function askOne(
   await Promise.all(Array.from({ length: plan.kind === 'send' ? 1 : PARALLEL_BATCHES }, work))
 }
 
-/** The first places whose requests fit into one body; at least one. */
+/** The first indexes whose requests fit into one body; at least one. */
 function fitting(plan: Plan, places: readonly number[], maxBytes: number): readonly number[] {
   let bytes = 0
   const end = places.findIndex((place, i) => {
@@ -148,17 +148,17 @@ function fitting(plan: Plan, places: readonly number[], maxBytes: number): reado
   return end === -1 ? places : places.slice(0, end)
 }
 
-/** What JSON-RPC adds to the parameters. */
+/** JSON-RPC overhead per request, in bytes. */
 const REQUEST_BYTES = 100
 
-/** About as many bytes as JSON makes of a parameter, without making it. */
+/** Estimates the JSON size of a parameter in bytes without serializing it. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 8
   return Object.entries(value).reduce((sum, [key, part]) => sum + key.length + 4 + sizeOf(part), 2)
 }
 
-/** A node's own words say more than the silence of the next one. */
+/** An error from a node is more informative than a missing answer from the next one. */
 function keep(results: RpcResult[], place: number, answer: RpcResult | undefined): void {
   const before = results[place]
   if (answer === undefined) return
@@ -168,8 +168,8 @@ function keep(results: RpcResult[], place: number, answer: RpcResult | undefined
 }
 
 /**
- * Compares the heads of all URLs, taken together, at most once per interval and beside the request that asks for it.
- * A single URL has nobody to be compared with.
+ * Compares the heads of all URLs, at most once per interval and in parallel to the request that triggers it. Does
+ * nothing with a single URL.
  */
 function createHeadComparison(endpoints: readonly Endpoint[], now: () => number): () => void {
   let comparedAt = Number.NEGATIVE_INFINITY

@@ -1,6 +1,6 @@
 /**
- * One RPC URL: proven to serve the right chain before anything else is asked of it, left alone while it is broken, and
- * asked in batches as large as it takes.
+ * One RPC URL: verified to serve the right chain before any other request, skipped while it is failing, and called with
+ * batches as large as it accepts.
  */
 import { type Circuit, createCircuit } from './circuit.ts'
 import { readCount } from './hex.ts'
@@ -17,12 +17,12 @@ import { isBatchTooLarge, overloadOf } from './rpc-errors.ts'
 import { createHttpTransport, type HttpTransport } from './rpc-transport.ts'
 
 /**
- * A server of another chain is a mistake in the configuration, which somebody may correct behind the same URL, or one bad
- * back end of many: a chain with a single URL stands still meanwhile, so it is asked as often as a server that is down.
+ * A server of another chain is a configuration error that may be corrected behind the same URL, or one bad back end of
+ * many. A chain with a single URL stops meanwhile, so it is checked as often as a server that is down.
  */
 const WRONG_CHAIN_RECHECK_MS = 5_000
 
-/** As pino has it. */
+/** Compatible with pino. */
 export type RpcLog = {
   readonly info: (fields: Record<string, unknown>, message: string) => void
   readonly warn: (fields: Record<string, unknown>, message: string) => void
@@ -31,10 +31,10 @@ export type RpcLog = {
 
 /** One HTTP exchange, for metrics. */
 export type RpcObservation = {
-  /** The method, or `batch` when several kinds went together. */
+  /** The method, or `batch` for different methods in one exchange. */
   readonly method: string
   readonly requests: number
-  /** Place of the URL in the configuration: URLs hold keys and stay out of metrics. */
+  /** Index of the URL in the configuration: URLs may contain keys and are not used in metrics. */
   readonly endpoint: number
   readonly ms: number
   readonly outcome: 'ok' | 'error' | 'unavailable'
@@ -42,7 +42,7 @@ export type RpcObservation = {
 
 export type EndpointHealth = {
   readonly endpoint: number
-  /** Host and port, never the path: it may hold a key. */
+  /** Host and port without the path, which may contain a key. */
   readonly host: string
   readonly state: 'unverified' | 'ready' | 'failing' | 'open' | 'wrong_chain'
   readonly failures: number
@@ -53,11 +53,11 @@ export type EndpointHealth = {
 
 export type Endpoint = {
   readonly index: number
-  /** Whether a request may go to it now: right chain, and not resting. Verifies when it must. */
+  /** Whether a request may go to this URL now: right chain and circuit closed. Verifies the chain when necessary. */
   readonly isUsable: () => Promise<boolean>
-  /** One HTTP exchange for the whole batch; halves it when the server says that it is too large. */
+  /** One HTTP exchange for the whole batch; halves the batch when the server reports that it is too large. */
   readonly exchange: (requests: readonly RpcRequest[]) => Promise<RpcResult[]>
-  /** Asks for chain id and head. */
+  /** Reads chain id and head. */
   readonly probe: () => Promise<number | null>
   readonly batchLimit: () => number
   readonly failures: () => number
@@ -73,9 +73,9 @@ export type EndpointOptions = {
   readonly chainId: number
   readonly timeoutMs: number
   readonly maxBatchSize: number
-  /** Bytes of one answer; the transport's own bound unless it is given. */
+  /** Maximum bytes of one response; by default the transport's limit. */
   readonly maxResponseBytes?: number | undefined
-  /** Whether a timeout counts against the server. Not where code of strangers decides how long an answer takes. */
+  /** Whether a timeout counts against the server. Not for reads in which third-party code determines the duration. */
   readonly blamesTimeouts: boolean
   readonly now: () => number
   readonly log: RpcLog
@@ -196,7 +196,7 @@ async function exchange(context: Context, requests: readonly RpcRequest[]): Prom
   return [...first, ...(await exchange(context, requests.slice(half)))]
 }
 
-/** Said of one of the requests, or one error for all of them: whatever its words, a part of the batch may pass. */
+/** One request reports it, or one error covers all of them: whatever the message, a part of the batch may succeed. */
 function isTooLarge(results: readonly RpcResult[]): boolean {
   if (results.some((result) => !result.ok && isBatchTooLarge(result.error))) return true
   const [first] = results
@@ -210,12 +210,12 @@ async function post(context: Context, requests: readonly RpcRequest[]): Promise<
   const results = reply.ok
     ? decodeResults(reply.text, requests.length).map((result, i) => heard(result, requests[i]?.method ?? ''))
     : requests.map((): RpcResult => ({ ok: false, error: reply.error }))
-  // Nothing of a stranger runs before the server has proven its chain.
+  // No third-party code runs before the server has passed the chain check.
   const blames = options.blamesTimeouts || !state.verified
   const failure = results.map((result) => breakdown(result, blames)).find((found) => found !== null)
   const broken = failure !== undefined
   if (broken) {
-    // Whatever listens there next may be another node.
+    // Another node may answer at this URL next.
     if (failure.reason === 'network') state.verified = false
     fail(context, startedAt, failure.message, reply.ok ? 0 : reply.retryAfterMs)
   } else succeed(context, requests.length)
@@ -223,13 +223,13 @@ async function post(context: Context, requests: readonly RpcRequest[]): Promise<
   return results
 }
 
-/** A server that only says that it did not try has not answered. */
+/** A server that only reports that it did not process a request counts as unavailable. */
 function heard(result: RpcResult, method: string): RpcResult {
   const reason = result.ok ? null : overloadOf(result.error, method)
   return result.ok || reason === null ? result : { ok: false, error: unavailable(reason, result.error.message) }
 }
 
-/** What counts against the server as a whole. */
+/** Failures that count against the server as a whole. */
 function breakdown(result: RpcResult, blamesTimeouts: boolean): Unavailability | null {
   if (result.ok || result.error.kind === 'answer') return null
   const { reason } = result.error
@@ -256,11 +256,11 @@ function observe(
 function succeed({ options, circuit, host, state }: Context, requests: number): void {
   if (circuit.failures() > 0) options.log.info({ endpoint: options.index, host }, 'an RPC URL answers again')
   circuit.succeeded()
-  // A limit that was met once may have been met by large blocks: feel for more, one request at a time.
+  // The limit may have been hit because of large blocks: it is raised again, one request at a time.
   if (requests >= state.batchLimit && state.batchLimit < options.maxBatchSize) state.batchLimit += 1
 }
 
-/** Says it when it begins and while it lasts, not for each request. */
+/** Logs when a failure begins and periodically while it lasts, not for each request. */
 function fail({ options, circuit, host }: Context, startedAt: number, reason: string, pauseMs = 0): void {
   circuit.failed(startedAt, pauseMs)
   const failures = circuit.failures()

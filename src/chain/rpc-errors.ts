@@ -1,6 +1,6 @@
 /**
- * The one place that knows what nodes mean. Codes are of little use, since every client gives them other meanings (-32003 is
- * a refused transaction on anvil, a full response on geth, too little gas on besu), so the wording decides.
+ * The only place that interprets node errors. Clients assign codes differently (-32003 is a refused transaction on
+ * anvil, a full response on geth, too little gas on besu), so messages are matched instead.
  */
 import type { Interface } from 'ethers/abi'
 import type { RpcFailure, RpcResult } from './json-rpc.ts'
@@ -20,15 +20,15 @@ import type { SubmissionOutcome } from './submission-outcome.ts'
 
 export type Submission = {
   readonly outcome: SubmissionOutcome
-  /** The node's own words, for the log; empty when it simply took the transaction. */
+  /** The node's message, for the log; empty when it accepted the transaction. */
   readonly message: string
 }
 
-/** Why a read or a simulation gave no value. */
+/** Why a read or a simulation returned no value. */
 export type CallFailure =
   | {
       readonly type: 'reverted'
-      /** In words: the reason string, the panic's meaning, the custom error with its arguments or its selector; or `null`. */
+      /** The reason string, the panic's meaning, or the custom error with its arguments or selector; or `null`. */
       readonly reason: string | null
       readonly decoded: DecodedRevert | null
       /** The raw revert data. */
@@ -37,7 +37,7 @@ export type CallFailure =
   | { readonly type: 'missing_state' | 'insufficient_funds' | 'unsupported'; readonly message: string }
   | { readonly type: 'unavailable' | 'unknown'; readonly message: string }
 
-/** HTTP's word, which providers also put into the JSON-RPC code. */
+/** The HTTP status, which providers also use as the JSON-RPC code. */
 const TOO_MANY_REQUESTS = 429
 
 /** JSON-RPC 2.0. */
@@ -46,7 +46,7 @@ const INTERNAL_ERROR = -32603
 
 const SEND = 'eth_sendRawTransaction'
 
-/** @param result the answer to eth_sendRawTransaction */
+/** @param result the result of eth_sendRawTransaction */
 export function classifySubmission(result: RpcResult): Submission {
   if (result.ok) return { outcome: 'accepted', message: '' }
   const { error } = result
@@ -57,20 +57,18 @@ export function classifySubmission(result: RpcResult): Submission {
   return { outcome: known?.[0] ?? (soundsUnavailable(error) ? 'unavailable' : 'unknown'), message }
 }
 
-/** Whether the same bytes may be taken by a node later on, with nothing changed but time or the state of the chain. */
+/** Whether a node may accept the same bytes later, after time has passed or the state of the chain has changed. */
 export function isRetryable(outcome: SubmissionOutcome): boolean {
   return outcome !== 'accepted' && outcome !== 'rejected' && outcome !== 'nonce_too_low'
 }
 
-/**
- * @param errors ABIs of the called contracts, beside the errors that are always known (known-errors.ts)
- */
+/** @param errors ABIs of the called contracts, in addition to the known errors (known-errors.ts) */
 export function classifyCallFailure(failure: RpcFailure, errors?: readonly Interface[]): CallFailure {
   if (failure.kind === 'unavailable') return { type: 'unavailable', message: failure.message }
   const { message } = failure
   const said = message.toLowerCase()
   const data = findRevertData(failure.data)
-  // Some servers put an empty `0x` beside errors that have nothing to do with a contract.
+  // Some servers add an empty `0x` to errors that are unrelated to a contract.
   if ((data !== null && data !== '0x') || isSaid(said, EXECUTION_FAILED)) {
     const decoded = data === null ? null : decodeRevert(data, errors)
     return { type: 'reverted', reason: decoded?.text ?? describeUndecoded(data, message), decoded, data }
@@ -81,31 +79,31 @@ export function classifyCallFailure(failure: RpcFailure, errors?: readonly Inter
   return { type: soundsUnavailable(failure) ? 'unavailable' : 'unknown', message }
 }
 
-/** Data that nobody can read says more than a node's attempt to print it. */
+/** Undecoded data is more informative than a node's attempt to print it. */
 function describeUndecoded(data: string | null, message: string): string | null {
   return data !== null && data.length >= 10 ? `unknown error ${data.slice(0, 10)}` : readRevertMessage(message)
 }
 
-/** Whether a call failed because it used up its gas. */
+/** Whether a call ran out of gas. */
 export function ranOutOfGas(failure: RpcFailure): boolean {
   return failure.kind === 'answer' && isSaid(failure.message.toLowerCase(), OUT_OF_GAS)
 }
 
-/** Whether the node does not know the method. */
+/** Whether the node does not support the method. */
 export function isUnsupported(failure: RpcFailure): boolean {
   if (failure.kind === 'unavailable') return false
   return failure.code === METHOD_NOT_FOUND || isSaid(failure.message.toLowerCase(), UNSUPPORTED)
 }
 
-/** Whether the same requests may pass in smaller batches. */
+/** Whether the same requests may succeed in smaller batches. */
 export function isBatchTooLarge(failure: RpcFailure): boolean {
   if (failure.kind === 'unavailable') return failure.reason === 'too_large'
   return isSaid(failure.message.toLowerCase(), BATCH_TOO_LARGE)
 }
 
 /**
- * Whether the node said that it did not try. `rate_limited` asks for a pause; `overloaded` may be the fault of this one
- * request (a simulation that never ends), and says nothing of the next one.
+ * Whether the node reported that it did not process the request. `rate_limited` requires a pause; `overloaded` may be
+ * caused by this one request (a simulation that never ends) and does not predict the next.
  */
 export function overloadOf(failure: RpcFailure, method: string): 'rate_limited' | 'overloaded' | null {
   if (failure.kind === 'unavailable') return null
@@ -114,7 +112,7 @@ export function overloadOf(failure: RpcFailure, method: string): 'rate_limited' 
   return soundsRateLimited(failure) ? 'rate_limited' : 'overloaded'
 }
 
-/** Whether another node may answer what this one did not: it was not heard, it failed, or it lacks the method or the state. */
+/** Whether another node may succeed: this one did not answer, failed, or lacks the method or the state. */
 export function isWorthAnotherNode(failure: RpcFailure, method: string): boolean {
   if (failure.kind === 'unavailable') return true
   if (method === SEND) {

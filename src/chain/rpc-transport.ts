@@ -1,8 +1,8 @@
 /**
- * One JSON-RPC server over HTTP with kept-alive connections. A post either returns the body of an answer or says why
- * there is none; it never throws and never outlives its time limit.
+ * One JSON-RPC server over HTTP with keep-alive connections. A post returns either the body of a response or the reason
+ * why there is none; it never throws and never exceeds its time limit.
  *
- * It stands on node:http because global fetch costs two to three times the CPU a request (measured against anvil).
+ * Uses node:http because global fetch costs two to three times the CPU per request (measured against anvil).
  */
 import http from 'node:http'
 import https from 'node:https'
@@ -11,14 +11,16 @@ import { type RpcFailure, unavailable } from './json-rpc.ts'
 /** Enough for a follower, a submitter and the reads of many requests; more would only queue in the node. */
 const MAX_SOCKETS = 32
 
-/** Shorter than the idle limit of common servers (5 s and up), so that a connection is seldom closed under a request. */
+/**
+ * Shorter than the idle limit of common servers (5 s and up), so that a connection is rarely closed during a request.
+ */
 const IDLE_SOCKET_MS = 4_000
 
-/** A server that is there and cuts the connection under a body of this size has found it too large. */
+/** When a server closes the connection during a body of at least this size, the body counts as too large. */
 const LARGE_BODY_BYTES = 32_768
 const CUTS: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_WRITE_AFTER_END'])
 
-/** A block of 5,000 transfers with receipts is some 10 MB. */
+/** A block of 5,000 transfers with receipts is about 10 MB. */
 const MAX_RESPONSE_BYTES = 128 * 1024 * 1024
 
 export type TransportReply =
@@ -32,7 +34,7 @@ export type HttpTransport = {
 
 export type TransportOptions = {
   readonly url: string
-  /** For a whole exchange, connecting included. */
+  /** For a whole exchange, including the connection. */
   readonly timeoutMs: number
   readonly maxResponseBytes?: number | undefined
 }
@@ -53,7 +55,7 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
         readReply(response, maxBytes, signal).then(resolve, (error: Error) => resolve(broken(error, signal)))
       })
       request.on('error', (error) => {
-        // The server closed an idle connection just as we wrote to it: nothing was heard, so say it again.
+        // The server closed the idle connection while the request was being written: it read nothing, so send it again.
         const stale = request.reusedSocket && !fresh && !signal.aborted && !closed
         resolve(stale ? attempt(body, signal, true) : cut(error, body, signal))
       })
@@ -97,7 +99,7 @@ function judge(response: http.IncomingMessage, text: string): TransportReply {
   if (status >= 200 && status < 300) return { ok: true, text }
   if (status === 429) return refused('rate_limited', 'HTTP 429', readRetryAfter(response.headers['retry-after']))
   if (status === 413) return refused('too_large', 'HTTP 413')
-  // Some servers put a JSON-RPC error under HTTP 400 or 500; gateways put a page under 502 to 504.
+  // Some servers send a JSON-RPC error with HTTP 400 or 500; gateways send an HTML page with 502 to 504.
   if (status < 502 && text.includes('"jsonrpc"')) return { ok: true, text }
   return refused('http_status', `HTTP ${status}`, readRetryAfter(response.headers['retry-after']))
 }
@@ -115,7 +117,7 @@ function refused(
   return { ok: false, error: unavailable(reason, message), retryAfterMs }
 }
 
-/** A connection that broke while a large body was written: the same requests may pass in smaller ones. */
+/** The connection broke while a large body was written: the same requests may succeed in smaller batches. */
 function cut(error: Error, body: string, signal: AbortSignal): TransportReply {
   const { code = '' } = error as NodeJS.ErrnoException
   const isTooLarge = !signal.aborted && CUTS.has(code) && body.length >= LARGE_BODY_BYTES

@@ -1,7 +1,7 @@
 /**
- * The words in which nodes and providers say things, as data for `rpc-errors.ts`. A string fits when the message, in lower
- * case, contains it; patterns are for what varies. Sources are the error lists of geth (and bor, bsc), erigon, nethermind,
- * besu, reth, openethereum, anvil and hardhat, and what public providers send.
+ * The error messages of nodes and providers, as data for `rpc-errors.ts`. A string matches when the lower-case message
+ * contains it; patterns are for variable texts. Sources: the error lists of geth (and bor, bsc), erigon, nethermind,
+ * besu, reth, openethereum, anvil and hardhat, and responses of public providers.
  */
 import type { SubmissionOutcome } from './submission-outcome.ts'
 
@@ -12,7 +12,7 @@ export function isSaid(message: string, wordings: readonly Wording[]): boolean {
   return wordings.some((wording) => (typeof wording === 'string' ? message.includes(wording) : wording.test(message)))
 }
 
-/** In this order: the first group that fits decides, since "replacement transaction underpriced" is also "underpriced". */
+/** The first matching group wins, since "replacement transaction underpriced" is also "underpriced". */
 export const SUBMISSION_WORDINGS: readonly (readonly [SubmissionOutcome, readonly Wording[]])[] = [
   [
     'accepted',
@@ -141,7 +141,7 @@ export const SUBMISSION_WORDINGS: readonly (readonly [SubmissionOutcome, readonl
   ],
 ]
 
-/** The provider counts requests, and there were too many. */
+/** The provider's rate limit was exceeded. */
 export const RATE_LIMITED: readonly Wording[] = [
   /rate ?-?limit|rate exceeded|throttl|requests? limited/,
   /too many (requests|connections)/,
@@ -150,7 +150,7 @@ export const RATE_LIMITED: readonly Wording[] = [
   /exceeded (its|the|your) .*(capacity|quota|credits|units)/,
 ]
 
-/** The node, or the gateway before it, did not get to it. */
+/** The node, or the gateway in front of it, did not process the request. */
 export const OVERLOADED: readonly Wording[] = [
   /time[d]?[ -]?out|deadline exceeded|context canceled/,
   /service unavailable|temporarily unavailable|bad gateway|gateway time/,
@@ -200,7 +200,7 @@ export const BATCH_TOO_LARGE: readonly Wording[] = [
   'response size',
 ]
 
-/** A call used up its gas. */
+/** A call ran out of gas. */
 export const OUT_OF_GAS: readonly Wording[] = [/out ?of ?gas|oog\b/, 'gas required exceeds allowance']
 
 /** A call ran and failed. */

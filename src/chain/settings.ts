@@ -1,4 +1,4 @@
-/** What a chain needs to be spoken to: built by the configuration, read by everything in this folder. */
+/** The settings of a chain: built by the configuration, read by everything in this folder. */
 import type { ChainKey } from '../core/networks.ts'
 
 export type TokenSetting = {
@@ -10,11 +10,11 @@ export type TokenSetting = {
 
 export type ChainSettings = ChainKey & {
   readonly chainId: number
-  /** In order of preference. They may hold keys: never log them. */
+  /** In order of preference. They may contain keys: never log them. */
   readonly rpcUrls: readonly string[]
-  /** Blocks on top of a transaction's block, that block included, until it counts as final. */
+  /** Blocks from a transaction's block to the newest, both included, until the transaction is settled. */
   readonly confirmations: number
-  /** The least tip that the network's nodes take, wei per gas. */
+  /** The lowest tip that the network's nodes accept, wei per gas. */
   readonly minTipWei: bigint
   /** The hard cap, wei per gas. */
   readonly maxFeePerGasWei: bigint
@@ -25,7 +25,7 @@ export type ChainSettings = ChainKey & {
   readonly tokens: readonly TokenSetting[]
 }
 
-/** What nodes, and proxies before them, take in one body. */
+/** What nodes, and proxies in front of them, accept in one body. */
 export type RpcBatchLimits = {
   readonly maxCalls: number
   /** A single request may be larger. */

@@ -1,19 +1,19 @@
-/** The ends that handing a transaction to a node can have: `rpc-errors.ts` decides which. */
+/** The outcomes of submitting a transaction to a node; `rpc-errors.ts` classifies them. */
 
 /**
- * What became of a signed transaction that was handed to a node.
+ * The outcome of submitting a signed transaction to a node.
  *
  * - `accepted`: it is in the pool, or was there already
- * - `nonce_too_low`: the nonce is used; by this transaction or by another one, only a block can tell
- * - `nonce_gap`: the node does not know an earlier nonce of the sender; send that one first
- * - `replacement_underpriced`: another transaction holds the nonce, and this one does not pay enough more
- * - `fee_too_low`: below what the node or the next block asks
+ * - `nonce_too_low`: the nonce is used, by this transaction or another; only a block can show which
+ * - `nonce_gap`: the node is missing an earlier nonce of the sender; send that one first
+ * - `replacement_underpriced`: another transaction has the nonce, and this one does not pay enough more
+ * - `fee_too_low`: below the minimum of the node or the next block
  * - `insufficient_funds`: the sender cannot pay value and gas
  * - `pool_full`: no room now, for anybody or for this sender
- * - `node_limit`: a setting of this node forbids it (geth: the fee cap of `--rpc.txfeecap`); another node may take it
- * - `rejected`: no node will ever take these bytes
- * - `unavailable`: nobody heard it, or nobody said so
- * - `unknown`: an answer in words not known here; try again, but not for ever
+ * - `node_limit`: a setting of this node forbids it (geth: the fee cap of `--rpc.txfeecap`); another node may accept it
+ * - `rejected`: no node will ever accept these bytes
+ * - `unavailable`: no answer, or no node was reached
+ * - `unknown`: an unrecognized answer; retry a bounded number of times
  */
 export type SubmissionOutcome =
   | 'accepted'

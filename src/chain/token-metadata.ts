@@ -1,4 +1,7 @@
-/** What a contract says of itself as a token. It is a stranger's: each answer is bounded in gas and size, and cleaned. */
+/**
+ * Token metadata that a contract reports. The contract is untrusted: each answer is bounded in gas and size, and
+ * cleaned.
+ */
 import { Unavailable } from '../core/errors.ts'
 import { foreignText } from './foreign-text.ts'
 import { wordAt } from './hex.ts'
@@ -16,18 +19,18 @@ const SYMBOL = '0x95d89b41'
 const DECIMALS = '0x313ce567'
 const NAME = '0x06fdde03'
 
-/** Longer names are decoration or an attack on whoever prints them. */
+/** Longer names are decoration or an attack on programs that print them. */
 const MAX_TEXT_BYTES = 64
-/** With more, one whole unit is above the largest amount that there is: 2^256 has 78 digits. */
+/** With more, one whole unit would exceed the largest amount: 2^256 has 78 digits. */
 const MAX_DECIMALS = 77n
 
 export type TokenMetadata = { readonly symbol: string; readonly name: string; readonly decimals: number }
 
-/** `flaw` says what is not as ERC-20 has it: the end of a sentence that begins with the contract. */
+/** `flaw` is how the contract violates ERC-20, completing a sentence that starts with the contract. */
 export type TokenDescription = { readonly token: TokenMetadata } | { readonly flaw: string }
 
 /**
- * Asks a contract what token it is, and whether it tells balances.
+ * Reads a contract's token metadata and checks that it returns balances.
  *
  * @throws Unavailable when no node answered in time
  */
@@ -38,7 +41,7 @@ export async function describeToken(client: RpcReader, token: string): Promise<T
   if ('flaw' in symbol) return symbol
   const decimals = readDecimals(decimalsAnswer)
   if ('flaw' in decimals) return decimals
-  // Of the contract itself, since some refuse the zero address.
+  // The balance of the contract itself, since some tokens refuse the zero address.
   const [balance] = await readTokens(client, [{ token, owner: token }], 'latest')
   if (balance === undefined || 'failure' in balance) return { flaw: flawOf('balanceOf()', balance?.failure) }
   // The name is optional in ERC-20.
@@ -93,7 +96,7 @@ function readText(data: string): string | null {
   return nameOf(bytes.subarray(64, 64 + Number(length)))
 }
 
-/** Line breaks and tabs are left out: a symbol is one word. */
+/** Line breaks and tabs are removed: a symbol is one word. */
 function nameOf(bytes: Buffer): string {
   return foreignText(bytes.toString('utf8').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ''), MAX_ANSWER_BYTES)
 }

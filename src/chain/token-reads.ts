@@ -1,6 +1,6 @@
 /**
- * Balances of tokens whose contracts nobody vouches for. Each `balanceOf` gets a fixed amount of gas, its answer is cut to
- * a word, and it can change nothing that another one reads: what one contract does concerns its own balances alone.
+ * Balances of untrusted token contracts. Each `balanceOf` gets a fixed amount of gas, its answer is cut to one word,
+ * and it cannot change what others read, so a contract affects only its own balances.
  */
 import { readFileSync } from 'node:fs'
 import { encodeBalanceOf } from './erc20.ts'
@@ -11,23 +11,29 @@ import { classifyCallFailure, ranOutOfGas } from './rpc-errors.ts'
 
 /** Gas of one read. Common tokens use 3,000 to 30,000, those that compute interest up to 200,000. */
 export const TOKEN_READ_GAS = 500_000n
-/** Gas of one call with many reads: below the 2^24 that one transaction may use (EIP-7825), which some nodes ask of calls too. */
+/**
+ * Gas of one call with many reads: below the 2^24 limit per transaction (EIP-7825), which some nodes apply to calls
+ * too.
+ */
 const CALL_GAS = 16_000_000n
 /** Reads in one call: with common tokens, some 3 M gas. */
 const READS_PER_CALL = 100
-/** A balance is 32 bytes. Padding is tolerated, a book is not. */
+/** A balance is 32 bytes. Padding is tolerated up to this size. */
 export const MAX_ANSWER_BYTES = 1_024
-/** Rounds after the first: each settles at least the first read of each call, and a token that misbehaved is not asked again. */
+/**
+ * Time limit, ms, for rounds after the first: each settles at least the first read of each call, and a token that
+ * misbehaved is not read again.
+ */
 const BUDGET_MS = 10_000
 
-/** The code of TokenReads.sol, which is never deployed: it runs as the data of a call. Read once, when the process starts. */
+/** The code of TokenReads.sol, which is never deployed: it runs as the data of a call. Loaded once at process start. */
 const READER_CODE = readCode()
 
 export type TokenRead = { readonly token: string; readonly owner: string }
 
 /**
- * `none`: the call reverted, no contract is there, or what it said is no number. `gas`, `size`: it used up its gas, or
- * answered more than a balance. `unread`: nothing is known, since no node answered in time.
+ * `none`: the call reverted, there is no contract, or the answer is not a number. `gas`, `size`: it ran out of gas, or
+ * returned more than a balance. `unread`: unknown, since no node answered in time.
  */
 export type TokenReadFailure = 'none' | 'gas' | 'size' | 'unread'
 export type TokenReadOutcome = { readonly balance: bigint } | { readonly failure: TokenReadFailure }
@@ -35,8 +41,8 @@ export type TokenReadOutcome = { readonly balance: bigint } | { readonly failure
 const UNREAD: TokenReadOutcome = { failure: 'unread' }
 
 /**
- * Reads balances of tokens at a block, in the order of the reads. Stops asking after ten seconds; what is open then is
- * `unread`. After one read of a token used up its gas or said too much, no other one is made.
+ * Reads balances of tokens at a block, in the order of the reads. Stops after ten seconds; open reads are then
+ * `unread`. After one read of a token ran out of gas or returned too much, the token is not read again.
  *
  * @throws ChainRefused when a node lacks the block's state
  */
@@ -62,7 +68,7 @@ export async function readTokens(
   return reads.map(({ token }, place) => outcomes.get(place) ?? misbehaved.get(token) ?? UNREAD)
 }
 
-/** @returns `null` for what a call had no gas left to try */
+/** @returns `null` for reads that the call had no gas left to try */
 async function readRound(
   client: RpcReader,
   reads: readonly TokenRead[],
@@ -73,7 +79,7 @@ async function readRound(
   )
   const results = await client.batch(chunks.map((chunk) => callOf(chunk, block)))
   const outcomes = chunks.map((chunk, i) => outcomesOf(results[i], chunk.length))
-  // A node that runs no code without an address is asked for each read.
+  // A node that refuses calls without an address gets each read separately.
   const refused = chunks.filter((_, i) => outcomes[i] === null).flat()
   const alone = new Map((await readAlone(client, refused, block)).map((outcome, i) => [refused[i], outcome]))
   return chunks.flatMap((chunk, i) => outcomes[i] ?? chunk.map((read) => alone.get(read) ?? UNREAD))
@@ -85,7 +91,7 @@ function callOf(reads: readonly TokenRead[], block: unknown): RpcRequest {
   return { method: 'eth_call', params: [{ data, gas: toQuantity(CALL_GAS) }, block] }
 }
 
-/** @returns `null` when the node refused the call as such */
+/** @returns `null` when the node refused the whole call */
 function outcomesOf(result: RpcResult | undefined, count: number): (TokenReadOutcome | null)[] | null {
   if (result?.ok) {
     const data = readData(result.value, 'the answer to eth_call')
@@ -118,13 +124,13 @@ async function readAlone(client: RpcReader, reads: readonly TokenRead[], block: 
   })
 }
 
-/** A call of a contract that nobody vouches for. */
+/** A call of an untrusted contract with a gas limit. */
 export function cappedCall(call: { readonly to: string; readonly data: string }, block: unknown): RpcRequest {
   return { method: 'eth_call', params: [{ ...call, gas: toQuantity(TOKEN_READ_GAS) }, block] }
 }
 
 /**
- * What a capped call returned, of bounded size.
+ * The return data of a capped call, of bounded size.
  *
  * @throws ChainRefused when the node lacks the block's state
  */

@@ -1,6 +1,6 @@
 /**
- * BullMQ behind one shape, whatever it runs on. A queue or a worker is handed out only once its connection has been
- * ready: BullMQ remembers a failed first connection for ever, so what never got ready is thrown away and made anew.
+ * BullMQ behind one interface for both back ends. A queue or worker is returned only after its connection was ready:
+ * BullMQ never recovers from a failed first connection, so such an instance is discarded and created again.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BackendFactory, type IQueueBackend, type Processor, type Queue, type Worker, withBackend } from 'bullmq'
@@ -26,21 +26,21 @@ export type BullWorker = Pick<Worker, 'close' | 'disconnect' | 'run'> & {
   readonly onStalled: (listener: (bullId: string) => void) => void
 }
 
-/** The locks of running jobs, where they end by the clock of a process; by name, with the time until which they hold. */
+/** The locks of running jobs when they expire by a process's clock; by name, with their expiry time. */
 export type Locks = {
   readonly read: () => Promise<ReadonlyMap<string, string>>
-  /** Lets these end now: the next check for jobs of dead workers finds them. */
+  /** Expires these locks now, so that the next check for jobs of dead workers finds them. */
   readonly drop: (names: readonly string[]) => Promise<void>
 }
 
-/** What differs between the back ends. `C` is how BullMQ is told to connect. */
+/** The differences between the back ends. `C` is BullMQ's connection type. */
 export type Wiring<C> = {
   readonly factory: BackendFactory<IQueueBackend, C>
-  /** Resolves when the back end can be used; may be called again after it failed. */
+  /** Resolves when the back end can be used; may be called again after a failure. */
   readonly prepare: () => Promise<void>
   readonly producer: () => C
   readonly consumer: (concurrency: number) => C
-  /** `null` where the server's own clock ends them. */
+  /** `null` when the server's own clock expires them. */
   readonly locks: Locks | null
   readonly close: () => Promise<void>
 }
@@ -57,19 +57,20 @@ export type Bull = {
 }
 
 /**
- * The lock of a running job, renewed at half its life. A killed worker's jobs are free when it lapses and the next check
- * has seen it: 1.5 to 5 s. Shorter would let a busy event loop lose its jobs; losing one only means that it runs twice.
+ * The lock of a running job, renewed at half its duration. The jobs of a killed worker are free after it expires and
+ * the next check has run: 1.5 to 5 s. A shorter lock would let a busy event loop lose its jobs; a lost job only runs
+ * twice.
  */
 const LOCK_MS = 3_000
-/** One small write a second for each queue, by whichever worker comes first. */
+/** One small write per second and queue, by whichever worker comes first. */
 const STALLED_CHECK_MS = 1_000
-/** Deaths of a worker in the middle of the same job before that job counts as their cause. */
+/** Worker deaths during the same job after which that job counts as their cause. */
 const MAX_STALLED = 5
-/** Jobs wake a worker at once; this only bounds the wait when a wake-up was lost. */
+/** Jobs wake a worker immediately; this bounds the wait after a lost wake-up. */
 const POLL_SECONDS = 5
-/** Between tries to reach a back end that is down. */
+/** Pause between tries to reach a back end that is down. */
 const RECONNECT_MS = 500
-/** BullMQ writes a stream of events that nobody here reads: keep it short. */
+/** BullMQ writes an event stream that Bursar does not read: keep it short. */
 const EVENTS_KEPT = 256
 
 /** The name that BullMQ's retry options refer to. */
@@ -131,15 +132,15 @@ async function readyOrGone<T extends { waitUntilReady(): Promise<void>; close():
   }
 }
 
-/** Keys of one queue share a Redis Cluster slot, as BullMQ's scripts need; PostgreSQL takes no notice. */
+/** Keys of one queue share a Redis Cluster slot, as BullMQ's scripts require; PostgreSQL ignores this. */
 function keyPrefix(name: QueueName): string {
   return `bursar:{${name}}`
 }
 
 /**
- * Two habits of BullMQ 6 changed. A fetch that fails for another reason than a refused connection (PostgreSQL starting
- * up, say) is repeated at once, for ever: here it waits first. And after an error a worker on PostgreSQL would sleep for
- * up to an hour until the next wake-up: here it looks every few seconds.
+ * Changes two behaviours of BullMQ 6. A fetch that fails for a reason other than a refused connection (for example
+ * while PostgreSQL starts) is repeated immediately and endlessly: here it waits first. After an error, a worker on
+ * PostgreSQL would sleep up to an hour until the next wake-up: here it checks every few seconds.
  */
 function patient<C>(factory: BackendFactory<IQueueBackend, C>): BackendFactory<IQueueBackend, C> {
   return (name, options, more) => {

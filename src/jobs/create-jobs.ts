@@ -1,4 +1,4 @@
-/** Makes the job layer on PostgreSQL, or on Redis when its URL is set. The only door to BullMQ. */
+/** Creates the job layer on PostgreSQL, or on Redis when its URL is set. The only entry point to BullMQ. */
 import { DEFAULT_RETRIES, type RetryPolicy } from './backoff.ts'
 import { BACKOFF, type BullJob, type BullQueue, createBull } from './bull.ts'
 import { createErrorLog } from './error-log.ts'
@@ -14,7 +14,7 @@ import { createUnstick } from './unstick.ts'
 import { startWorker } from './worker.ts'
 
 export type JobsSettings = {
-  /** The database of the log: carries the queues unless `redisUrl` is set. */
+  /** The database of the log; holds the queues unless `redisUrl` is set. */
   readonly databaseUrl: string
   /** `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://`. */
   readonly redisUrl?: string | undefined
@@ -24,12 +24,12 @@ export type JobsSettings = {
   readonly log: JobsLog
 }
 
-/** PostgreSQL holds a lock for each job of a statement: far under its default of 64 for each connection allowed. */
+/** PostgreSQL takes a lock for each job of a statement: far below its default of 64 per allowed connection. */
 const BULK_SIZE = 500
-/** An operator may put back all that is kept, one by one. */
+/** An operator may retry all kept jobs, one by one. */
 const RETRY_DEADLINE_MS = 60_000
 
-/** Returns at once, connects on first use and again after every outage. */
+/** Returns immediately, connects on first use and again after each outage. */
 export function createJobs(settings: JobsSettings): Jobs {
   const { databaseUrl, redisUrl, graceMs, log, retries = DEFAULT_RETRIES } = settings
   const onError = createErrorLog(log)
@@ -80,7 +80,7 @@ export function createJobs(settings: JobsSettings): Jobs {
   }
 }
 
-/** The jobs for one queue, each id once (the later data win), in portions for one statement each. */
+/** The jobs for one queue, each id once (the later data win), split into chunks of one statement each. */
 function bulksOf(name: QueueName, jobs: readonly Job[]): readonly (readonly Job[])[] {
   const byId = new Map(jobs.filter((job) => job.queue === name).map((job) => [job.id, job]))
   const distinct = [...byId.values()]
@@ -89,8 +89,8 @@ function bulksOf(name: QueueName, jobs: readonly Job[]): readonly (readonly Job[
 }
 
 /**
- * The id goes in as a deduplication id, not as BullMQ's job id: the latter would also shut out a job while another of
- * its id runs, so that work which arrives at that moment is missed, and while one is kept among the failed.
+ * The id is passed as a deduplication id, not as BullMQ's job id. The latter would also refuse a job while another of
+ * its id runs, so that work arriving then would be missed, and while one is kept among the failed.
  */
 async function addBulk(
   queue: BullQueue,

@@ -1,9 +1,9 @@
 /**
  * Turns recorded events into jobs: the bridge from the log to the queues.
  *
- * Invariant: a batch is committed only after its jobs were taken (they are in the queues, or wait for their tenant's turn:
- * `take-turns.ts`). A queue that is down holds the batch up; an event whose route fails does not: the sweeper finds its work,
- * as it finds that of jobs whose turn had not come when the process died.
+ * Invariant: a batch is committed only after its jobs were accepted (they are in the queues, or wait for their tenant's
+ * turn: `take-turns.ts`). A queue that is down delays the batch. An event whose route fails does not: the sweeper finds
+ * its work, and that of jobs still waiting for their turn when the process died.
  */
 import { Unavailable } from '../core/errors.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
@@ -11,30 +11,30 @@ import type { Jobs, JobsLog } from './jobs.ts'
 import { pause } from './pause.ts'
 import { assertJob, type Job } from './queues.ts'
 
-/** What a subscription on the log yields: events in log order, and the way to say that they are done with. */
+/** A batch of a subscription on the log: events in log order, and the function that commits them. */
 export type EventBatch<Evt> = { readonly events: readonly Evt[]; readonly commit: () => Promise<void> }
 
-/** What is logged of an event; its data are not. */
+/** The logged fields of an event; its data are not logged. */
 type Routed = { readonly type: string; readonly streamId?: string }
 
 export type DispatchSettings<Evt extends Routed> = {
   readonly subscription: AsyncIterable<EventBatch<Evt>>
-  /** The jobs that an event asks for. Pure. */
+  /** The jobs for an event. Pure. */
   readonly routes: (event: Evt) => readonly Job[]
   readonly jobs: Pick<Jobs, 'add'>
   readonly signal: AbortSignal
   readonly log: JobsLog
-  /** Told of each batch once it is committed, for metrics. */
+  /** Called with each batch after it is committed, for metrics. */
   readonly onBatch?: (counts: { readonly events: number; readonly jobs: number }) => void
 }
 
-/** A dispatcher is alone: it need not be gentle with a queue that comes back, only with one that stays away. */
+/** There is a single dispatcher: it need not spare a queue that comes back, only one that stays down. */
 const RETRIES: RetryPolicy = { attempts: Infinity, baseMs: 100, capMs: 2_000 }
 
 /**
  * Runs until the signal aborts or the subscription ends.
  *
- * @throws what the subscription or its commit throws: start again, from the last committed batch
+ * @throws errors of the subscription or its commit: start again, from the last committed batch
  */
 export async function dispatchEvents<Evt extends Routed>(settings: DispatchSettings<Evt>): Promise<void> {
   const { subscription, signal, onBatch } = settings
@@ -61,12 +61,12 @@ function route<Evt extends Routed>({ routes, log }: DispatchSettings<Evt>, event
   }
 }
 
-/** One job for each queue and id; the later data win, as they do in the queue. */
+/** One job for each queue and id; the later data win, as in the queue. */
 function distinct(jobs: readonly Job[]): readonly Job[] {
   return [...new Map(jobs.map((job) => [`${job.queue} ${job.id}`, job])).values()]
 }
 
-/** @returns false when the signal aborted first: the batch is not to be committed */
+/** @returns false when the signal aborted first: the batch must not be committed */
 async function addUntilAccepted<Evt extends Routed>(
   settings: DispatchSettings<Evt>,
   wanted: readonly Job[],

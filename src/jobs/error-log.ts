@@ -1,9 +1,9 @@
-/** Connection errors come by the hundred in an outage: the first is logged, then one line in each interval with a count. */
+/** An outage causes hundreds of connection errors: the first is logged, then one line per interval with a count. */
 import type { JobsLog } from './jobs.ts'
 
 const INTERVAL_MS = 10_000
 
-/** Returns a function that logs errors of the back end without flooding. */
+/** Returns a function that logs errors of the back end without flooding the log. */
 export function createErrorLog(
   log: JobsLog,
   now: () => number = () => performance.now(),

@@ -1,9 +1,9 @@
-/** The jobs that were given up, as an operator sees and retries them: one entry for each id, however often it failed. */
+/** Permanently failed jobs, for operators to list and retry: one entry for each id, however often it failed. */
 import { ErrorCode } from 'bullmq'
 import type { BullJob, BullQueue } from './bull.ts'
 import type { FailedJob } from './jobs.ts'
 
-/** Kept for an operator: enough to see a pattern, little enough to read in one go. The sweeper finds the work anyway. */
+/** Enough to see a pattern, few enough to read at once. The sweeper finds the work anyway. */
 export const FAILED_KEPT = { count: 1_000, age: 7 * 24 * 60 * 60 }
 
 export async function listFailed(queue: BullQueue, limit: number): Promise<FailedJob[]> {
@@ -19,7 +19,7 @@ export async function listFailed(queue: BullQueue, limit: number): Promise<Faile
   }))
 }
 
-/** Puts the failed job of an id back, or all of them; returns how many ids. */
+/** Retries the failed job of an id, or all of them; returns the number of ids. */
 export async function retryFailed(queue: BullQueue, id?: string): Promise<number> {
   let retried = 0
   for (const [failedId, [newest, ...older]] of await failedById(queue)) {
@@ -43,7 +43,7 @@ async function failedById(queue: BullQueue): Promise<Map<string, Failures>> {
   return byId
 }
 
-/** False when another operator, a worker, or the limit of what is kept has taken the job since it was read. */
+/** False when another operator, a worker, or the retention limit has removed the job since it was read. */
 export async function unlessGone(change: Promise<unknown>): Promise<boolean> {
   try {
     await change

@@ -1,4 +1,4 @@
-/** `npm run jobs -- counts|failed|retry`: what waits, what was given up, and the way back for it. */
+/** `npm run jobs -- counts|failed|retry`: lists waiting and failed jobs, and retries failed ones. */
 import { parseArgs } from 'node:util'
 import { Unavailable } from '../core/errors.ts'
 import type { FailedJob, Jobs } from './jobs.ts'
@@ -23,7 +23,7 @@ export type JobsCommandIo = {
 
 class WrongUsage extends Error {}
 
-/** Runs one command. Returns the exit code that the usage text names. */
+/** Runs one command. Returns the exit code described in the usage text. */
 export async function jobsCommand(args: readonly string[], io: JobsCommandIo): Promise<number> {
   try {
     return await run(parse(args), io)

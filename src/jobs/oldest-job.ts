@@ -1,12 +1,12 @@
-/** The job of a queue that waits longest: how an operator sees that a queue does not move. */
+/** The job of a queue that has waited longest: shows operators that a queue is stuck. */
 import type { BullQueue } from './bull.ts'
 import type { OldestJob } from './jobs.ts'
 
 const STATES = ['waiting', 'active', 'delayed'] as const
-/** Jobs that are looked at from either end of a list. Jobs of one moment may stand there in any order. */
+/** Jobs examined at each end of a list. Jobs added at the same moment may be in any order. */
 const LOOKED_AT = 500
 
-/** The back ends of BullMQ do not agree on which end of a list is its first: both are looked at. */
+/** BullMQ's back ends disagree on which end of a list is first: both are examined. */
 export async function findOldest(queue: BullQueue): Promise<OldestJob | null> {
   const ends = await Promise.all(
     STATES.flatMap((state) =>

@@ -1,18 +1,18 @@
-/** The producers of this process: opened on first use, and again after a first connection failed. */
+/** The producers of this process: opened on first use, and again after a failed first connection. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '../core/errors.ts'
 import type { Bull, BullQueue } from './bull.ts'
 import type { QueueName } from './queues.ts'
 
-/** Longer than any healthy call takes; a caller who waits longer has a queue that is down. */
+/** Longer than any healthy call; after this the queue counts as down. */
 const DEADLINE_MS = 5_000
 
 export type OpenQueues = {
   /**
    * Runs a call on a queue, in bounded time.
    *
-   * @param deadlineMs for calls that do many things
-   * @throws Unavailable `queue_unavailable` for all that may happen to a back end
+   * @param deadlineMs for calls that do many operations
+   * @throws Unavailable `queue_unavailable` for any failure of the back end
    */
   readonly on: <T>(name: QueueName, call: (queue: BullQueue) => Promise<T>, deadlineMs?: number) => Promise<T>
   readonly close: () => Promise<void>

@@ -1,4 +1,4 @@
-/** A wait that a signal ends. */
+/** A wait that an abort signal ends. */
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Waits, or returns early when the signal aborts. Never throws. */

@@ -1,4 +1,7 @@
-/** BullMQ on PostgreSQL: its own schema in the database of the log, made by `npm run migrate`, or on first use by an owner. */
+/**
+ * BullMQ on PostgreSQL: its own schema in the database of the log, created by `npm run migrate`, or on first use by an
+ * owner.
+ */
 import { createPostgresBackend, type PostgresConnectionOptions, runMigrations } from 'bullmq'
 import pg from 'pg'
 import type { Locks, Wiring } from './bull.ts'
@@ -6,23 +9,26 @@ import type { Locks, Wiring } from './bull.ts'
 export const QUEUE_SCHEMA = 'bullmq'
 /** A producer sends one statement at a time for each queue; a second connection keeps counts from waiting behind it. */
 const PRODUCER_CONNECTIONS = 2
-/** A worker fetches, finishes and renews at once; statements are short, so more would only hold memory in the server. */
+/**
+ * A worker fetches, finishes and renews concurrently; statements are short, so more connections would only use memory.
+ */
 const CONSUMER_CONNECTIONS = 4
 const CONNECT_TIMEOUT_MS = 3_000
-/** A statement takes milliseconds: one that takes this long hangs on a dead connection. */
+/** A statement takes milliseconds: after this time the connection counts as dead. */
 const QUERY_TIMEOUT_MS = 10_000
-/** Longer than the pauses of a quiet service, so that a job after a pause does not pay for a new connection. */
+/** Longer than the pauses of a quiet service, so that a job after a pause does not need a new connection. */
 const IDLE_TIMEOUT_MS = 60_000
 
 /**
- * Commits do not wait for the disk: a queue holds hints, and this halves the time from add to start. PostgreSQL writes its
- * log in order, so whatever is committed durably after a job was added (the dispatcher's checkpoint) takes the job along.
+ * Commits do not wait for the disk: a queue holds hints, and this halves the time from add to start. PostgreSQL writes
+ * its WAL in order, so anything committed durably after a job was added (the dispatcher's checkpoint) also makes the
+ * job durable.
  */
 const SESSION = '-c synchronous_commit=off'
 
 /**
- * A connection that breaks while BullMQ has it in hand, and does not listen yet or no more, emits an error that would end the
- * process. Nothing is lost with it: the statement that was running, or the next one, fails with the same error.
+ * A connection that breaks while BullMQ is not listening emits an error that would end the process. Handling it here
+ * loses nothing: the running statement, or the next one, fails with the same error.
  */
 class QuietClient extends pg.Client {
   override emit(event: string | symbol, ...details: unknown[]): boolean {
@@ -31,10 +37,10 @@ class QuietClient extends pg.Client {
   }
 }
 
-/** What BullMQ takes for the package `pg`, of which it makes the connection that waits for wake-ups. */
+/** Passed to BullMQ in place of the package `pg`, with which it creates the connection for wake-ups. */
 const QUIET_PG = { Pool: pg.Pool, Client: QuietClient }
 
-/** Of that connection BullMQ lets nobody name the class, as it does for those of its pool. */
+/** BullMQ offers no option for the class of that connection, unlike for those of its pool. */
 const createQuietBackend: typeof createPostgresBackend = (...args) => {
   const backend = createPostgresBackend(...args)
   Object.assign(Reflect.get(backend, 'connection') as object, { pgModule: QUIET_PG })
@@ -71,7 +77,7 @@ export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOp
   }
 }
 
-/** BullMQ writes the end of a lock as its own machine's time. */
+/** BullMQ records the expiry of a lock by its own machine's clock. */
 function postgresLocks(databaseUrl: string): Locks {
   return {
     async read() {
@@ -85,7 +91,7 @@ function postgresLocks(databaseUrl: string): Locks {
     },
     drop: (names) =>
       withClient(databaseUrl, async (client) => {
-        // The time of the last check is of such a clock too: until it has come again, nobody would check.
+        // The time of the last check also comes from such a clock: no check would run until that time is reached again.
         const text = `WITH again AS (DELETE FROM ${QUEUE_SCHEMA}.meta WHERE field = 'stalled-check')
                       UPDATE ${QUEUE_SCHEMA}.job SET locked_until_ms = 0 WHERE state = 'active' AND queue || ' ' || id = ANY ($1)`
         await client.query(text, [names])
@@ -98,7 +104,10 @@ export async function migrateQueues(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => void (await runMigrations(client, QUEUE_SCHEMA)))
 }
 
-/** A process that may not make tables finds them made by `npm run migrate`, or is told by BullMQ that they are missing. */
+/**
+ * A process without the right to create tables uses those of `npm run migrate`, or gets BullMQ's error that they are
+ * missing.
+ */
 async function migrateIfAllowed(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ allowed: boolean }>(
@@ -119,7 +128,7 @@ async function withClient<T>(databaseUrl: string, use: (client: pg.Client) => Pr
   }
 }
 
-/** Session options in the URL would replace those that BullMQ sets for its schema: they are joined instead. */
+/** Session options in the URL would replace those that BullMQ sets for its schema, so both are merged. */
 function splitOptions(databaseUrl: string): { url: string; options: string } {
   const found = /([?&])options=([^&]*)(&|$)/.exec(databaseUrl)
   if (found === null) return { url: databaseUrl, options: '' }

@@ -1,23 +1,31 @@
-/** How many jobs may be in a queue at once: what bounds how long a tenant waits for the work of another. */
+/** How many jobs may be in a queue at once; this bounds how long a tenant waits for the work of others. */
 import type { QueueName } from './queues.ts'
 
 export type QueueLimits = {
   /**
-   * Jobs that wait for a worker, of all tenants together. Whoever comes next waits for no more than these, so it is small; and
-   * it is more than the workers finish until the queue is looked at again, so that they never run dry.
+   * Waiting jobs of all tenants together. A new job waits for at most these, so it is small; but it is more than the
+   * workers finish until the next look at the queue, so they never idle.
    */
   readonly window: number
-  /** Jobs of one tenant that wait for a worker or have one; `null` where a job takes milliseconds and the window is bound enough. */
+  /**
+   * Jobs of one tenant that wait for a worker or are running; `null` when a job takes milliseconds and the window is
+   * limit enough.
+   */
   readonly atOnce: number | null
-  /** Jobs of one tenant that wait for their next try. So many failing ones stop only what would fail too, most often. */
+  /**
+   * Jobs of one tenant that wait for their next try. This many failures usually delay only jobs that would fail too.
+   */
   readonly failing: number
-  /** While jobs wait for their turn, the queue is looked at this often, in ms: workers finish a window in no less. */
+  /**
+   * Interval, in ms, at which the queue is read while jobs wait for their turn: workers need at least this long for a
+   * window.
+   */
   readonly lookMs: number
 }
 
 const LANES: QueueLimits = { window: 64, atOnce: null, failing: 256, lookMs: 20 }
 const QUICK: QueueLimits = { window: 32, atOnce: null, failing: 256, lookMs: 20 }
-/** Signatures of parties take 50 ms and more. A tenant alone gets as many at once as all tenants together got before. */
+/** Signatures of mpc parties take 50 ms and more. `atOnce` of one tenant is what all tenants together had before. */
 const JOINT: QueueLimits = { window: 32, atOnce: 8, failing: 64, lookMs: 50 }
 
 export const QUEUE_LIMITS: Readonly<Record<QueueName, QueueLimits>> = {
@@ -31,7 +39,7 @@ export const QUEUE_LIMITS: Readonly<Record<QueueName, QueueLimits>> = {
   'mpc-lane': JOINT,
   'mpc-voucher': JOINT,
   'mpc-signature': JOINT,
-  // Making a key or new shares takes the processor of every party for seconds: more at once only makes each of them slower.
+  // Creating a key or refreshing shares takes every party's CPU for seconds: more at once only slows each of them down.
   'mpc-wallet': { ...JOINT, atOnce: 3 },
   shares: { ...JOINT, atOnce: 2 },
 }

@@ -1,31 +1,31 @@
-/** What a queue holds, and for whom: what decides whose job is next to go in. */
+/** The contents of a queue by tenant, which decide whose job is added next. */
 import type { BullJob, BullQueue } from './bull.ts'
 import type { QueueLoad, TenantLoad } from './jobs.ts'
 import type { OpenQueues } from './open-queues.ts'
 import { QUEUE_LIMITS } from './queue-limits.ts'
 import { QUEUE_NAMES, type QueueName } from './queues.ts'
 
-/** Jobs of each state that are looked at: more than the limits of `take-turns.ts` let in, unless an operator put jobs back. */
+/** Jobs examined in each state: more than the limits of `take-turns.ts` admit, unless an operator retried jobs. */
 const LOOKED_AT = 500
 const STATES = ['delayed', 'waiting', 'active'] as const
 type State = (typeof STATES)[number]
-/** Jobs of the version before named no tenant. */
+/** Jobs of the previous version named no tenant. */
 const NOBODY = ''
 
 export type QueueLoads = {
   readonly read: (queue: QueueName, options: { readonly byTenant: boolean }) => Promise<QueueLoad>
-  /** Takes note of jobs that were added: those need not be read to know whose they are. */
+  /** Records added jobs, so that their tenants need not be read from the queue. */
   readonly note: (queue: QueueName, added: readonly BullJob[]) => void
 }
 
-/** A job keeps its tenant: each is read once at most, and after that known by its id in the queue. */
+/** A job never changes its tenant: each is read at most once and then known by its id in the queue. */
 export function createQueueLoads(queues: Pick<OpenQueues, 'on'>): QueueLoads {
   const known = new Map<QueueName, Map<string, string>>(QUEUE_NAMES.map((name) => [name, new Map()]))
   return {
     read: (name, { byTenant }) =>
       queues.on(name, async (queue) => {
         if (!byTenant) return { ...(await countsOf(queue)), byTenant: null }
-        // In the order in which jobs move: what moves in between is seen twice, and counts where it was seen last.
+        // In the order of a job's states: a job that moves during the reads is seen twice, and its last state counts.
         const states = new Map<string, State>()
         for (const state of STATES) {
           for (const id of await queue.getRanges([state], 0, LOOKED_AT - 1)) states.set(id, state)
@@ -58,7 +58,7 @@ async function tenantsOf(
   return new Map(found)
 }
 
-/** Whatever its data are: the worker refuses what is no job of ours. */
+/** Accepts any data: the worker refuses malformed jobs. */
 function tenantOf(data: unknown): string {
   if (typeof data !== 'object' || data === null || !('tenant_id' in data)) return NOBODY
   return typeof data.tenant_id === 'string' ? data.tenant_id : NOBODY

@@ -1,12 +1,12 @@
 /**
- * What a job is, for the rest of Bursar: a queue, an id and a few ids as data. A job is a hint that there is work; the
- * work itself is in the log.
+ * The definition of a job: a queue, an id and a few ids as data. A job is a hint that there is work; the work itself is
+ * in the log.
  */
 import { ValidationFailed } from '../core/errors.ts'
 
 /**
- * Every queue. A new one is a new line here; the back ends make it on first use. What an hd key does in milliseconds takes the
- * parties of an mpc key seconds: work for the two kinds of key never shares a queue.
+ * Every queue. To add one, add a line; the back ends create it on first use. Work that an hd key does in milliseconds
+ * takes mpc parties seconds, so the two kinds of key never share a queue.
  */
 export const QUEUE_NAMES = [
   'lane', // A lane of an hd wallet has requests to sign.
@@ -34,9 +34,9 @@ export type Job = {
   readonly data: JobData
 }
 
-/** Ids are short and printable; anything else is a job that no code of ours made. */
+/** Ids are short and printable; Bursar creates no other ids. */
 const ID = /^[\x21-\x7e]{1,256}$/
-/** A job names its work by a handful of ids. More is a payload, which has no place in a queue. */
+/** A job identifies its work by a few ids. More would be a payload, which does not belong in a queue. */
 const MAX_FIELDS = 8
 
 /** Whether a text names a queue. */
@@ -44,16 +44,16 @@ export function isQueueName(text: string): text is QueueName {
   return (QUEUE_NAMES as readonly string[]).includes(text)
 }
 
-/** @throws ValidationFailed `malformed_job` when the job is not ids all through */
+/** @throws ValidationFailed `malformed_job` when the data contains anything but ids */
 export function assertJob(job: Job): void {
   if (!ID.test(job.id)) throw malformed('id', 'the job id must be 1 to 256 printable characters without spaces')
   parseJobData(job.data)
 }
 
 /**
- * Reads the data of a job that comes out of a queue, where anybody may have written.
+ * Parses the data of a job from a queue, which other programs may have written.
  *
- * @throws ValidationFailed `malformed_job`, which is not retryable: such a job is poison
+ * @throws ValidationFailed `malformed_job`, which is not retryable
  */
 export function parseJobData(data: unknown): JobData {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {

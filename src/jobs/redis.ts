@@ -6,17 +6,17 @@ import type { Wiring } from './bull.ts'
 import { QUEUE_NAMES } from './queues.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
-/** Waits between tries to reconnect grow to this: a Redis that is back is found within a second. */
+/** Maximum delay between reconnects: a recovered Redis is found within a second. */
 const MAX_RECONNECT_MS = 1_000
-/** The longest command, a worker's wait for a job, answers within 5 s: a silence of twice that is a dead connection. */
+/** The longest command, a worker's wait for a job, answers within 5 s: after twice that the connection is dead. */
 const SILENCE_MS = 10_000
-/** Every queue of a process listens on its one client: Node takes more than ten for a leak. */
+/** Every queue of a process listens on its one client; Node warns of a leak at more than ten listeners. */
 const LISTENERS = 4 * QUEUE_NAMES.length
 
 type Patience = { readonly enableOfflineQueue: boolean; readonly maxRetriesPerRequest: number | null }
-/** A producer must not pretend: without a connection a command fails at once instead of waiting in memory. */
+/** For producers: without a connection a command fails immediately instead of waiting in memory. */
 const PRODUCER: Patience = { enableOfflineQueue: false, maxRetriesPerRequest: 0 }
-/** A consumer waits for Redis to come back, as BullMQ demands. */
+/** For consumers: wait for Redis to come back, as BullMQ requires. */
 const CONSUMER: Patience = { enableOfflineQueue: true, maxRetriesPerRequest: null }
 
 /**
@@ -61,12 +61,12 @@ export function redisWiring(
   }
 }
 
-/** What ioredis says of a client that is between two tries to reconnect, or was told to end while it was. */
+/** ioredis states of a client that is between two reconnects, or was closed while it was. */
 const LOST = ['reconnecting', 'disconnecting']
 
 /**
- * Ends a client and with it every command that waits. A lost client that is told to end never says that it has, and who
- * waits for one of its commands waits for ever: it ends by one more try.
+ * Ends a client and every command that waits on it. A disconnected client that is closed never emits its end, and
+ * callers of its commands would wait endlessly: one more connection attempt makes it end.
  */
 function end(client: Redis | Cluster): void {
   const isLost = LOST.includes(client.status)
@@ -76,7 +76,7 @@ function end(client: Redis | Cluster): void {
   client.connect().catch(() => undefined) // That it fails is what it is for.
 }
 
-/** BullMQ copies a client for each worker that waits, and cannot end the copy while Redis is away. */
+/** BullMQ copies a client for each waiting worker, and cannot end the copy while Redis is down. */
 function keepCopies(client: Redis | Cluster, keep: (copy: Redis | Cluster) => void): void {
   const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => Redis | Cluster
   const keeping = (...args: unknown[]) => {

@@ -1,30 +1,32 @@
 /**
- * Jobs of one queue that wait for their tenant's turn. Tenants take turns, one job each; the jobs of a tenant keep their order.
+ * Jobs of one queue that wait for their tenant's turn. Tenants take turns with one job each; the jobs of a tenant keep
+ * their order.
  */
 import type { Job } from './queues.ts'
 
-/** Jobs kept for one tenant: some megabytes. What is above it is forgotten, and the sweeper finds its work. */
+/** Jobs kept for one tenant: a few megabytes. Further jobs are dropped, and the sweeper finds their work. */
 const MAX_KEPT = 10_000
 
 export type Rounds = {
-  /** Keeps a job; one whose id waits already is replaced in its place. */
+  /** Adds a job; replaces a waiting one of the same id in its place. */
   readonly put: (job: Job) => void
   /**
    * Takes the next jobs, at most `room`, one for each tenant in turn.
    *
-   * @param mayHave whether a tenant may have one more now; asked before each of its jobs, with how many it got in this call
+   * @param mayHave whether a tenant may have one more now; called before each of its jobs with the number taken in this
+   *   call
    */
   readonly take: (room: number, mayHave: (tenantId: string, taken: number) => boolean) => Job[]
   readonly size: () => number
 }
 
-/** Whose job it is: '' where its data do not say. */
+/** The tenant of a job; '' when its data have none. */
 function tenantOf({ data }: Job): string {
   return data.tenant_id ?? ''
 }
 
 export function createRounds(): Rounds {
-  /** In the order of their turns: who had one goes to the end. */
+  /** In the order of their turns: a tenant moves to the end after its turn. */
   const tenants = new Map<string, Map<string, Job>>()
   let size = 0
   return {

@@ -1,14 +1,17 @@
 /**
- * Tells what has not moved for longer than it may, by being looked at again and again: no time of day is asked, so that a
- * clock that was set deceives nobody.
+ * Detects values that have not changed for too long, by repeated observation: it does not read the time of day, so
+ * setting a clock has no effect.
  */
 
-/** Takes what there is now, each with a mark that changes when it moves; returns the names of those that stood still too long. */
+/**
+ * Takes the current values, each with a mark that changes on progress; returns the names of those that stood still too
+ * long.
+ */
 export type Standstill = (seen: ReadonlyMap<string, string>) => readonly string[]
 
 /**
- * @param limitMs from the first look that shows a mark to the look that tells of it
- * @param timer a clock that is never set, ms
+ * @param limitMs from the first call that shows a mark to the call that reports it
+ * @param timer a monotonic clock, ms
  */
 export function createStandstill(limitMs: number, timer: () => number = () => performance.now()): Standstill {
   let known = new Map<string, { readonly mark: string; readonly since: number }>()

@@ -1,38 +1,38 @@
 /**
- * Finds unfinished work in the read models and queues it again, so that an emptied queue, a lost job or a job that was
- * given up loses nothing. Safe to run beside the dispatcher: a job that waits already is not added twice.
+ * Finds unfinished work in the read models and queues it again, so that an emptied queue, a lost job or a failed job
+ * loses nothing. Safe to run beside the dispatcher: a job that already waits is not added twice.
  */
 import type { Jobs, JobsLog } from './jobs.ts'
 import { pause } from './pause.ts'
 import type { Job } from './queues.ts'
 
-/** One place where unfinished work shows. */
+/** A query for one kind of unfinished work. */
 export type SweepSource = {
   readonly name: string
-  /** Jobs for work that should have moved by now, the longest waiting first, at most `limit`. */
+  /** Jobs for work that should have progressed by now, the longest waiting first, at most `limit`. */
   readonly find: (limit: number) => Promise<readonly Job[]>
 }
 
-/** What one round did: by source, the number of jobs, or null when the source or the queue failed. */
+/** The result of a round: by source, the number of jobs, or null when the source or the queue failed. */
 export type SweepRound = Readonly<Record<string, number | null>>
 
 export type SweepSettings = {
   readonly sources: readonly SweepSource[]
   readonly jobs: Pick<Jobs, 'add'>
-  /** Between the end of a round and the start of the next, in ms. */
+  /** From the end of a round to the start of the next, in ms. */
   readonly intervalMs: number
-  /** Jobs for each source and round. */
+  /** Maximum jobs per source and round. */
   readonly limit?: number
   readonly signal: AbortSignal
   readonly log: JobsLog
-  /** Told of each round, for metrics. */
+  /** Called with each round, for metrics. */
   readonly onRound?: (round: SweepRound) => void
 }
 
-/** A second or two of work for the workers: what is left over comes with the next round. */
+/** A second or two of work for the workers; the rest follows in the next round. */
 const DEFAULT_LIMIT = 1_000
 
-/** Runs rounds until the signal aborts, the first one at once. A source that fails does not stop the others. */
+/** Runs rounds until the signal aborts, the first one immediately. A failing source does not stop the others. */
 export async function sweep(settings: SweepSettings): Promise<void> {
   const { sources, intervalMs, signal, onRound } = settings
   while (!signal.aborted) {

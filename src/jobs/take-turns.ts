@@ -1,9 +1,9 @@
 /**
- * Puts jobs into the queues tenant by tenant. A queue itself is first come, first served: so only a few jobs are in it at a
- * time, and what exceeds them waits here for its tenant's turn.
+ * Adds jobs to the queues fairly among tenants. A queue itself is first come, first served, so only a few jobs are in
+ * it at a time, and the others wait here for their tenant's turn.
  *
- * Invariant: whatever one tenant has waiting, no more of its jobs are ahead of another tenant's than the limits of the queue
- * let in. What waits here is lost with the process: the sweeper finds its work.
+ * Invariant: however much one tenant has waiting, at most the number of its jobs that the queue limits admit is ahead
+ * of another tenant's. Jobs that wait here are lost with the process: the sweeper finds their work.
  */
 import { backoffMs, type RetryPolicy } from './backoff.ts'
 import type { Jobs, JobsLog, QueueLoad } from './jobs.ts'
@@ -23,22 +23,22 @@ const RETRIES: RetryPolicy = { attempts: Infinity, baseMs: 100, capMs: 2_000 }
 type Line = {
   readonly queue: QueueName
   readonly rounds: Rounds
-  /** Jobs that fit into the queue for sure: its window when it was last looked at, less what was put in since. */
+  /** Jobs that certainly fit into the queue: its window at the last look, minus jobs added since. */
   room: number
-  /** Ends when the jobs before were put in: one at a time knows how much room there is. */
+  /** Resolves when the previous jobs were added: only one caller at a time knows the remaining room. */
   last: Promise<void>
   isTended: boolean
 }
 
 export type Turns = Pick<Jobs, 'add'> & {
-  /** How many jobs of each queue wait here for a turn of their tenant. */
+  /** The number of jobs of each queue that wait here for their tenant's turn. */
   readonly waiting: () => ReadonlyMap<QueueName, number>
 }
 
 /**
- * The `add` of a job layer, with turns. It resolves when the jobs are in their queues or wait here.
+ * The `add` of a job layer, with turns. Resolves when the jobs are in their queues or wait here.
  *
- * @throws what `add` and `load` of the job layer throw; the jobs wait here all the same
+ * @throws errors of `add` and `load` of the job layer; the jobs then still wait here
  */
 export function takeTurns(settings: TakeTurnsSettings): Turns {
   const lines = new Map<QueueName, Line>()
@@ -73,7 +73,7 @@ function putInOrder(settings: TakeTurnsSettings, line: Line): Promise<void> {
   return line.last
 }
 
-/** Puts in what there is room for. */
+/** Adds as many jobs as there is room for. */
 async function putIn({ jobs }: TakeTurnsSettings, line: Line): Promise<void> {
   const { queue, rounds } = line
   if (rounds.size() === 0) return
@@ -96,7 +96,7 @@ async function putIn({ jobs }: TakeTurnsSettings, line: Line): Promise<void> {
   }
 }
 
-/** A look at each tenant's jobs costs more: it is for queues that bound them, and for those where much fails. */
+/** Counting by tenant costs more: only for queues with limits per tenant, and for those with many failures. */
 async function look(jobs: Pick<Jobs, 'load'>, queue: QueueName, { atOnce, failing }: QueueLimits): Promise<QueueLoad> {
   if (atOnce !== null) return jobs.load(queue, { byTenant: true })
   const load = await jobs.load(queue, { byTenant: false })
@@ -113,7 +113,7 @@ function isWithin(
   return failing < maxFailing && (atOnce === null || running + taken < atOnce)
 }
 
-/** Goes on putting in until nothing waits here. Once for a line at a time. */
+/** Keeps adding until no job waits here. Runs at most once per line. */
 function tend(settings: TakeTurnsSettings, line: Line): void {
   if (line.isTended || line.rounds.size() === 0) return
   line.isTended = true

@@ -1,7 +1,7 @@
 /**
- * Frees jobs that wait for a time which does not come. BullMQ times retries, and on PostgreSQL the locks of running jobs too, by
- * the clock of whichever process wrote them: if that clock was an hour ahead, or that of the reader is an hour behind, a lane
- * would stand still for an hour, since a job whose id waits is not added again.
+ * Frees jobs whose wait would not end. BullMQ computes retries, and on PostgreSQL also lock expiry, from the clock of
+ * the process that wrote them: if that clock was an hour ahead, or the reader's is an hour behind, a lane would stop
+ * for an hour, since a job whose id waits is not added again.
  */
 import type { RetryPolicy } from './backoff.ts'
 import type { Bull } from './bull.ts'
@@ -10,14 +10,14 @@ import type { OpenQueues } from './open-queues.ts'
 import { QUEUE_NAMES, type QueueName } from './queues.ts'
 import { createStandstill } from './standstill.ts'
 
-/** More wait only in an outage of what they need; then they are freed by and by. */
+/** More jobs than this wait only during an outage; they are then freed gradually. */
 const MAX_DELAYED = 500
-/** What a retry may come late by: workers look every few seconds. */
+/** How late a retry may be: workers check every few seconds. */
 const LATE_MS = 2_000
-/** A worker that lives renews a lock twice in its 3 s: a lock that stands for longer is of a worker that died. */
+/** A live worker renews a lock twice in its 3 s: an unchanged lock older than this belongs to a dead worker. */
 const LOCK_STANDS_MS = 6_000
 
-/** @returns how many jobs were freed; to be called every so often */
+/** @returns the number of freed jobs; call it periodically */
 export type Unstick = () => Promise<number>
 
 export function createUnstick(

@@ -1,6 +1,6 @@
 /**
- * Runs the jobs of one queue for as long as it is not closed: finds the back end by itself when it is down at the start
- * or goes away, and lets running handlers end when it is closed.
+ * Runs the jobs of one queue until it is closed: connects automatically when the back end was down at the start or goes
+ * away, and lets running handlers finish on close.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Job as StoredJob, UnrecoverableError } from 'bullmq'
@@ -23,9 +23,9 @@ export type WorkerSettings = {
   readonly onError: (error: unknown, fields: object) => void
 }
 
-/** Between tries to open a worker while the back end is down: found again within a second. */
+/** Between tries to open a worker while the back end is down, so that it is found within a second. */
 const REOPEN: RetryPolicy = { attempts: Infinity, baseMs: 250, capMs: 1_000 }
-/** What is left to do after the handlers are a few short statements; in an outage they would wait for ever. */
+/** After the handlers only a few short statements remain; in an outage they would wait endlessly. */
 const DISCONNECT_MS = 1_000
 
 export function startWorker(settings: WorkerSettings): JobWorker {
@@ -34,7 +34,7 @@ export function startWorker(settings: WorkerSettings): JobWorker {
   const running = new Set<Promise<void>>()
   let worker: BullWorker | null = null
 
-  /** The handler with BullMQ's words for its outcome. */
+  /** Runs the handler and maps its outcome to BullMQ's errors. */
   async function run(job: StoredJob): Promise<void> {
     const work = handle(settings, job, stopping.signal)
     running.add(work)
@@ -100,7 +100,7 @@ async function open(
   return worker
 }
 
-/** Only what can never succeed skips the retries: a refusal by the domain that says so itself. */
+/** Only an error that can never succeed skips the retries: a domain error that is not retryable. */
 function toBullError(thrown: unknown): Error {
   const error = thrown instanceof Error ? thrown : new Error(`thrown: ${String(thrown)}`)
   if (!(error instanceof BursarError) || error.retryable) return error

@@ -1,6 +1,6 @@
 /**
- * AES-256-GCM (NIST SP 800-38D) under a key-encryption key, with a fresh 96-bit nonce each time and the full tag: the one
- * place that encrypts at rest. What it is bound to is authenticated with it.
+ * AES-256-GCM (NIST SP 800-38D) under a key-encryption key, with a fresh 96-bit nonce each time and the full tag. This
+ * is the only code that encrypts data at rest. The binding data is authenticated with it.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { Kek } from './kek.ts'
@@ -11,7 +11,7 @@ export const TAG_BYTES = 16
 
 export type Sealed = { readonly nonce: Uint8Array; readonly tag: Uint8Array; readonly ciphertext: Uint8Array }
 
-/** @param boundTo authenticated, not encrypted: opening takes exactly these bytes again */
+/** @param boundTo authenticated, not encrypted: decryption needs exactly these bytes */
 export function encrypt(kek: Kek, boundTo: Uint8Array, secret: Uint8Array): Sealed {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, kek.key, nonce, { authTagLength: TAG_BYTES })
@@ -20,9 +20,9 @@ export function encrypt(kek: Kek, boundTo: Uint8Array, secret: Uint8Array): Seal
   return { nonce, tag: cipher.getAuthTag(), ciphertext }
 }
 
-/** @returns what was sealed, for the caller to wipe; undefined when anything differs: the key, what it is bound to, or a bit of what was sealed */
+/** @returns the secret, for the caller to wipe; undefined when the key, the binding data or any sealed bit differs */
 export function decrypt(kek: Kek, boundTo: Uint8Array, { nonce, tag, ciphertext }: Sealed): Uint8Array | undefined {
-  // A tag of four bytes is one that GCM allows and that can be guessed.
+  // GCM would accept a tag of four bytes, which can be guessed.
   if (nonce.length !== NONCE_BYTES || tag.length !== TAG_BYTES) return undefined
   const decipher = createDecipheriv(CIPHER, kek.key, nonce, { authTagLength: TAG_BYTES })
   decipher.setAAD(boundTo)

@@ -1,11 +1,11 @@
-/** Who signed an authorization of EIP-7702: the account whose nonce it uses. */
+/** The signer of an EIP-7702 authorization: the account whose nonce it uses. */
 import { encodeRlp, getBytes, keccak256, toBeArray } from 'ethers'
 import { HALF_ORDER } from './recover-signer.ts'
 import { recoveredAddress } from './recovered-address.ts'
 
 const MAGIC = '0x05'
 
-/** What is signed, and the signature. */
+/** The signed fields and the signature. */
 export type SignedAuthorization = {
   readonly chainId: bigint
   readonly address: string
@@ -15,7 +15,7 @@ export type SignedAuthorization = {
   readonly s: bigint
 }
 
-/** In lower case; `null` when the signature is nobody's, or one that the chain ignores (EIP-2). */
+/** Lower case; `null` when the signature is invalid or ignored by the chain (EIP-2). */
 export function authorityOf({ chainId, address, nonce, yParity, r, s }: SignedAuthorization): string | null {
   if (s > HALF_ORDER) return null
   const fields = encodeRlp([toBeArray(chainId), address, toBeArray(nonce)])

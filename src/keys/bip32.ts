@@ -1,12 +1,12 @@
-/** Derivation of keys (BIP-32) on plain bytes, so that each of them can be wiped. libsecp256k1 wipes what it was handed. */
+/** Key derivation (BIP-32) on plain bytes, so that all of them can be wiped. libsecp256k1 wipes its inputs. */
 import { createHmac } from 'node:crypto'
 import { pointFromScalar, privateAdd } from 'tiny-secp256k1'
 
 const KEY_BYTES = 32
-/** Indexes from here on are hardened: a child's key then says nothing of its parent. */
+/** Indexes from here on are hardened: a child key then reveals nothing about its parent. */
 export const HARDENED = 2 ** 31
 
-/** An extended private key: 32 bytes each. Whoever holds one wipes it. */
+/** An extended private key: 32 bytes each. The holder must wipe it. */
 export type ExtendedKey = { readonly key: Uint8Array; readonly chainCode: Uint8Array }
 
 /** The master key of a seed. */
@@ -16,10 +16,10 @@ export function masterKey(seed: Uint8Array): ExtendedKey {
 }
 
 /**
- * A child of a key.
+ * Derives a child key.
  *
  * @param index from 0 to 2^32 - 1
- * @throws RangeError for an index that has no key: one of 2^127
+ * @throws RangeError for an index without a key, one in 2^127
  */
 export function childOf({ key, chainCode }: ExtendedKey, index: number): ExtendedKey {
   const data = new Uint8Array(1 + KEY_BYTES + 4)

@@ -1,6 +1,6 @@
 /**
- * From the entropy of a seed to the bytes that keys are derived from (BIP-39, English, no passphrase), without a string on the
- * way: what is made here can be wiped.
+ * Converts the entropy of a seed to the bytes that keys are derived from (BIP-39, English, no passphrase) without an
+ * intermediate string, so that everything can be wiped.
  */
 import { createHash, pbkdf2Sync } from 'node:crypto'
 import { wordlists } from 'ethers/wordlists'
@@ -12,7 +12,7 @@ const SEED_BYTES = 64
 const SPACE = 0x20
 
 /**
- * The seed of BIP-39, 64 bytes, for the caller to wipe.
+ * The BIP-39 seed, 64 bytes, for the caller to wipe.
  *
  * @param entropy 16 to 32 bytes, a multiple of four
  */
@@ -21,12 +21,12 @@ export function seedOfEntropy(entropy: Uint8Array): Uint8Array {
   try {
     return pbkdf2Sync(phrase, 'mnemonic', ROUNDS, SEED_BYTES, 'sha512')
   } finally {
-    // The whole memory of it, not only the part that the words took.
+    // The whole buffer, not only the part with the words.
     new Uint8Array(phrase.buffer).fill(0)
   }
 }
 
-/** The words between single spaces, as bytes. */
+/** The words separated by single spaces, as bytes. */
 function phraseOf(entropy: Uint8Array): Uint8Array {
   if (entropy.length < 16 || entropy.length > 32 || entropy.length % 4 !== 0) {
     throw new RangeError('the entropy of a seed has 16, 20, 24, 28 or 32 bytes')
@@ -40,7 +40,7 @@ function phraseOf(entropy: Uint8Array): Uint8Array {
   let length = 0
   for (let word = 0; word < words; word += 1) {
     if (word > 0) phrase[length++] = SPACE
-    // The words of the list are there before and after: that one of them was read leaves nothing behind.
+    // The word list is always in memory: reading a word from it leaves no trace.
     for (const letter of english().getWord(bitsAt(bits, word * BITS_OF_A_WORD))) {
       phrase[length++] = letter.charCodeAt(0)
     }
@@ -56,7 +56,7 @@ function english() {
   return en
 }
 
-/** Eleven bits from a place on. They lie in at most three bytes. */
+/** Eleven bits starting at a bit index; they span at most three bytes. */
 function bitsAt(bits: Uint8Array, place: number): number {
   const first = Math.floor(place / 8)
   const three = ((bits[first] ?? 0) << 16) | ((bits[first + 1] ?? 0) << 8) | (bits[first + 2] ?? 0)

@@ -1,11 +1,11 @@
 /**
- * What a holder of a share answers when it is asked to sign: whether the log wants exactly this signed. Whoever asks may lie
- * in every field, so each is compared with what is recorded, and what is not recognised is not covered.
+ * Checks of a share holder before it signs: whether the log contains exactly this request. The requester may lie in
+ * every field, so each is compared with the record, and unknown requests are not covered.
  */
 
 /**
- * `rule` says in words what the request broke, for the log of the one who refuses. `signedNonce` is there when nothing is
- * wrong but the nonce, because the one who is asked has helped to sign the same under this one.
+ * `rule` is the violated rule, for the log of the party that refuses. `signedNonce` is set when only the nonce differs,
+ * because this party has already helped to sign the same transaction with that nonce.
  */
 export type Coverage =
   | { readonly covered: true }
@@ -17,7 +17,7 @@ export function notCovered(rule: string): Coverage {
   return { covered: false, rule }
 }
 
-/** Whether two texts write the same bytes: addresses, call data. A value that is no text writes none. */
+/** Whether two texts encode the same bytes, for addresses and call data. A value that is not text never matches. */
 export function sameHex(asked: unknown, recorded: string): boolean {
   return typeof asked === 'string' && asked.toLowerCase() === recorded.toLowerCase()
 }

@@ -1,4 +1,7 @@
-/** A keystore of one file per secret, `<tenant>.<purpose>.sealed.json`. Overwrites none but to rotate the key. */
+/**
+ * A keystore of one file per secret, `<tenant>.<purpose>.sealed.json`. Never overwrites a file except to rotate the
+ * key.
+ */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson } from '../core/canonical-json.ts'
@@ -11,8 +14,8 @@ import { finishReplacing, type NewVersion } from './replace-files.ts'
 import { type Envelope, keyRotatedAway, parseEnvelope, rewrap, type SecretId } from './sealed-box.ts'
 
 /**
- * Opens the directory, making it when it is not there. Signers on several machines need it on storage that they share and
- * that has hard links; where there is none, use the PostgreSQL keystore.
+ * Opens the directory and creates it if it does not exist. Signers on several machines need shared storage that
+ * supports hard links; otherwise use the PostgreSQL keystore.
  */
 export async function openDirectoryKeystore(directory: string): Promise<Keystore> {
   await preparePrivateDirectory(directory)
@@ -46,7 +49,7 @@ export async function openDirectoryKeystore(directory: string): Promise<Keystore
     })
   }
 
-  /** A rotation seals all secrets anew or none, so one other secret speaks for all. */
+  /** A rotation seals all secrets again or none, so checking one other secret is enough. */
   async function requireSameKek(id: SecretId, envelope: Envelope): Promise<void> {
     for (const other of await list()) {
       const sealed = fileName(other) === fileName(id) ? undefined : await readUndamaged(other)
@@ -79,9 +82,9 @@ export async function openDirectoryKeystore(directory: string): Promise<Keystore
 }
 
 /**
- * The sealed files of a directory, each sealed under another key. One that is sealed under it already is left out.
+ * The sealed files of a directory, each sealed under the new key. Files already sealed under it are skipped.
  *
- * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` for one that `from` does not open
+ * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` for a file that `from` does not open
  */
 export async function* resealedFiles(directory: string, from: Kek, to: Kek): AsyncGenerator<NewVersion> {
   const keystore = await openDirectoryKeystore(directory)
@@ -99,7 +102,7 @@ function fileName({ tenantId, purpose }: SecretId): string {
   return `${tenantId}.${purpose}${SEALED_FILE_SUFFIX}`
 }
 
-/** What is no JSON is no envelope: `parseEnvelope` says whose it is. */
+/** Text that is not JSON is not an envelope; `parseEnvelope` reports the owner. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,6 +1,6 @@
 /**
- * The bytes of an EIP-1559 transaction, assembled straight from RLP: a third of the time that a transaction object of
- * the library takes to give its unsigned hash, its bytes and its hash.
+ * Encodes an EIP-1559 transaction directly in RLP: takes a third of the time of the library's transaction object for
+ * the unsigned hash, the bytes and the hash.
  */
 import { encodeRlp, keccak256, toBeArray } from 'ethers'
 import type { RecoverableSignature } from './recoverable-signature.ts'
@@ -10,7 +10,7 @@ const TYPE = '02'
 const MAX_UINT256 = (1n << 256n) - 1n
 
 /**
- * Signs one transaction with `sign`, which is given the Keccak-256 of the unsigned bytes.
+ * Signs one transaction with `sign`, which gets the Keccak-256 of the unsigned bytes.
  *
  * @throws RangeError for a field that the transaction type cannot hold
  */
@@ -21,7 +21,9 @@ export function signEip1559(
   return withSignature(transaction, sign(eip1559Digest(transaction)))
 }
 
-/** What is signed: the Keccak-256 of the unsigned bytes. @throws RangeError for a field that the type cannot hold */
+/**
+ * The signing digest: the Keccak-256 of the unsigned bytes. @throws RangeError for a field that the type cannot hold
+ */
 export function eip1559Digest(transaction: UnsignedTransaction): Uint8Array {
   return toBytes(keccak256(typed(encodeFields(transaction))))
 }
@@ -32,7 +34,7 @@ export function withSignature(
   { signature, recoveryId }: RecoverableSignature,
 ): SignedTransaction {
   const fields = encodeFields(transaction)
-  // Values 2 and 3 mean that R's x overflowed the order: chance 2^-127, and EIP-1559 has no place for them.
+  // Values 2 and 3 mean that R's x overflowed the order: probability 2^-127, and EIP-1559 cannot encode them.
   if (recoveryId > 1) throw new RangeError('the signature has no y parity that a transaction can hold')
   const bytes = typed([
     ...fields,
@@ -81,13 +83,13 @@ function quantity(field: string, value: bigint): Uint8Array {
   return toBeArray(value)
 }
 
-/** RLP holds integers without leading zeros; about one r or s of 256 has one. */
+/** RLP integers have no leading zeros; about one r or s in 256 has one. */
 function integer(bytes: Uint8Array): Uint8Array {
   const first = bytes.findIndex((byte) => byte !== 0)
   return first === -1 ? new Uint8Array() : bytes.subarray(first)
 }
 
-/** The checksum (EIP-55) was checked where the address came in: a second Keccak here would cost a tenth of the signature. */
+/** The checksum (EIP-55) was verified on input: a second Keccak here would cost a tenth of the signature. */
 function recipient(to: string): Buffer {
   if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new RangeError('to must be an address of 20 bytes')
   return toBytes(to)

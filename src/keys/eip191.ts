@@ -1,4 +1,4 @@
-/** Signatures over messages (EIP-191, version 0x45), which wallets call `personal_sign`. */
+/** Signatures of messages (EIP-191, version 0x45), known as `personal_sign` in wallets. */
 import { hashMessage } from 'ethers/hash'
 import { type RecoverableSignature, signatureBytes } from './recoverable-signature.ts'
 
@@ -8,7 +8,7 @@ export function eip191Digest(message: Uint8Array): Uint8Array {
 }
 
 /**
- * Signs one message with `sign`, which is given its digest.
+ * Signs one message with `sign`, which gets its digest.
  *
  * @returns 65 bytes (r, s, v) in hex, v being 27 or 28
  */

@@ -1,4 +1,4 @@
-/** Signatures over typed structured data (EIP-712), as wallets give and contracts recover them. */
+/** Signatures of typed structured data (EIP-712) in the format of wallets and contracts. */
 import { TypedDataEncoder } from 'ethers/hash'
 import { type RecoverableSignature, signatureBytes } from './recoverable-signature.ts'
 import type { TypedData } from './signer.ts'
@@ -10,7 +10,7 @@ export function eip712Digest({ domain, types, message }: TypedData): Uint8Array 
 }
 
 /**
- * Signs one piece of typed data with `sign`, which is given its digest.
+ * Signs one piece of typed data with `sign`, which gets its digest.
  *
  * @returns 65 bytes (r, s, v) in hex, v being 27 or 28
  * @throws TypeError when the message does not fit its types

@@ -1,6 +1,6 @@
 /**
- * One derived key. Its secret is private, so that neither JSON nor an inspection of the object shows it; `reveal` is for
- * what is sealed at once.
+ * One derived key. Its secret is a private field, so that neither JSON nor object inspection shows it; `reveal` is for
+ * secrets that are sealed immediately.
  */
 import { getAddress, keccak256 } from 'ethers'
 import { pointFromScalar, signRecoverable } from 'tiny-secp256k1'
@@ -12,37 +12,37 @@ export class HdKey {
   readonly address: string
   readonly #secret: Uint8Array
 
-  /** @param secret 32 bytes, which this takes over: nobody else may hold them */
+  /** @param secret 32 bytes; ownership passes to this object */
   constructor(secret: Uint8Array) {
     this.address = addressOf(secret)
     this.#secret = secret
   }
 
-  /** RFC 6979: the same digest gives the same signature. libsecp256k1 gives the lower s (EIP-2). */
+  /** Deterministic (RFC 6979). libsecp256k1 returns the lower s (EIP-2). */
   sign(digest: Uint8Array): RecoverableSignature {
     return signRecoverable(digest, this.#secret)
   }
 
-  /** After it nothing can be signed: the library refuses a key of zeros. */
+  /** Later calls of `sign` fail: the library refuses a key of zeros. */
   wipe(): void {
     this.#secret.fill(0)
   }
 
-  /** The private key, 32 bytes: a copy, for the caller to seal and to wipe. */
+  /** A copy of the private key, 32 bytes, for the caller to seal and wipe. */
   reveal(): Uint8Array {
     return Uint8Array.from(this.#secret)
   }
 }
 
-/** The key of an index below an account. @throws RangeError for an index that BIP-32 has not */
+/** The key of an index below an account. @throws RangeError for an index that BIP-32 does not define */
 export function childKey(account: HdAccount, index: number): HdKey {
   return new HdKey(account.keyAt(index))
 }
 
 /**
- * The key of a wallet from its tenant's seed.
+ * The key of a wallet, derived from its tenant's seed.
  *
- * @param entropy 16 to 32 bytes (BIP-39); without a passphrase
+ * @param entropy 16 to 32 bytes (BIP-39), used without a passphrase
  */
 export function hdKey(entropy: Uint8Array, index: number): HdKey {
   const account = hdAccount(entropy)

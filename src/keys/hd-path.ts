@@ -1,4 +1,4 @@
-/** Where the keys of wallets lie below a seed: BIP-44, so that any other program finds them from the words alone. */
+/** The derivation paths of wallet keys: BIP-44, so that other programs find them from the seed words alone. */
 import { Mnemonic } from 'ethers'
 import { childOf, type ExtendedKey, HARDENED, masterKey, wipe } from './bip32.ts'
 import { seedOfEntropy } from './bip39.ts'
@@ -15,7 +15,10 @@ export function hdPath(index: number): string {
   return `${HD_ACCOUNT_PATH}/${index}`
 }
 
-/** What the keys of a seed are derived from. Its bytes are private, so that neither JSON nor an inspection shows them. */
+/**
+ * The account key from which the keys of a seed are derived. Its bytes are private, so that neither JSON nor object
+ * inspection shows them.
+ */
 export class HdAccount {
   readonly #node: ExtendedKey
 
@@ -23,7 +26,10 @@ export class HdAccount {
     this.#node = node
   }
 
-  /** The private key of an index, 32 bytes, for the caller to wipe. @throws RangeError for an index that BIP-32 has not */
+  /**
+   * The private key of an index, 32 bytes, for the caller to wipe. @throws RangeError for an index that BIP-32 does not
+   * define
+   */
   keyAt(index: number): Uint8Array {
     hdPath(index)
     const { key, chainCode } = childOf(this.#node, index)
@@ -31,7 +37,7 @@ export class HdAccount {
     return key
   }
 
-  /** After it no key can be derived any more. */
+  /** No key can be derived afterwards. */
   wipe(): void {
     wipe(this.#node)
   }
@@ -40,7 +46,7 @@ export class HdAccount {
 /**
  * The account of a seed, for the caller to wipe.
  *
- * @param entropy 16 to 32 bytes (BIP-39); without a passphrase
+ * @param entropy 16 to 32 bytes (BIP-39), used without a passphrase
  */
 export function hdAccount(entropy: Uint8Array): HdAccount {
   const seed = seedOfEntropy(entropy)
@@ -54,7 +60,7 @@ export function hdAccount(entropy: Uint8Array): HdAccount {
   return new HdAccount(node)
 }
 
-/** The words of a seed (BIP-39, English): 24 for 32 bytes. A string, which cannot be wiped: for kits alone. */
+/** The words of a seed (BIP-39, English): 24 for 32 bytes. A string cannot be wiped: only for recovery kits. */
 export function seedWords(entropy: Uint8Array): string {
   return Mnemonic.fromEntropy(entropy).phrase
 }

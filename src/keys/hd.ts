@@ -1,7 +1,7 @@
 /**
- * Hierarchical deterministic keys: one BIP-39 seed per tenant, BIP-32 keys at the BIP-44 paths of Ethereum. Seeds and keys
- * stay inside this closure; what leaves it are addresses, hashes and signed bytes. A seed is wiped once its account is derived,
- * accounts and keys when they go from the cache.
+ * Hierarchical deterministic keys: one BIP-39 seed per tenant, BIP-32 keys at the BIP-44 paths of Ethereum. Seeds and
+ * keys never leave this closure, only addresses, hashes and signed bytes. A seed is wiped after its account is derived;
+ * accounts and keys are wiped when they leave the cache.
  */
 import { LRUCache } from 'lru-cache'
 import { signEip191 } from './eip191.ts'
@@ -14,15 +14,16 @@ import type { TenantSeeds } from './tenant-seeds.ts'
 
 const DEFAULT_CACHED_KEYS = 10_000
 const CACHED_TENANTS = 1_000
-/** After so many signatures, about 10 ms, other work of the process gets its turn: leases must be renewed meanwhile. */
+/** After this many signatures, about 10 ms, the event loop gets a turn, so that leases can be renewed. */
 const SIGNATURES_PER_TURN = 50
 
 type HdRef = Extract<KeyRef, { kind: 'hd' }>
 
 /**
- * Signs with keys derived from the tenants' seeds. `createKey` makes a tenant's seed on first use; signing never does.
+ * Signs with keys derived from the tenants' seeds. `createKey` creates a tenant's seed on first use; signing never
+ * does.
  *
- * @param cachedKeys how many derived keys are kept in memory, the least recently used go first
+ * @param cachedKeys number of derived keys kept in memory; the least recently used go first
  */
 export function createHdSigner({
   seeds,
@@ -35,9 +36,10 @@ export function createHdSigner({
   const keys = new LRUCache<string, HdKey>({ max: cachedKeys, dispose: (key) => key.wipe() })
 
   /**
-   * Hands a key to `use`, which must be done with it when it returns.
+   * Passes a key to `use`, which must be finished with it when it returns.
    *
-   * Invariant: between a key's coming out of the cache and its use nothing is awaited. A key that goes from the cache is wiped.
+   * Invariant: nothing is awaited between taking a key from the cache and using it. A key that leaves the cache is
+   * wiped.
    */
   async function withKey<T>(
     ref: HdRef,
@@ -50,7 +52,7 @@ export function createHdSigner({
     if (!accounts.has(ref.tenantId)) {
       const seed = await loadSeed(ref.tenantId)
       try {
-        // Another request may have been faster: setting it again would wipe what that one is given.
+        // A concurrent request may have set it already: setting it again would wipe the account that request uses.
         if (!accounts.has(ref.tenantId)) accounts.set(ref.tenantId, hdAccount(seed))
       } finally {
         seed.fill(0)

@@ -1,6 +1,7 @@
 /**
- * The key-encryption key of a keystore that was given none: a file beside what it seals, made on the very first start. It
- * protects a copy of single sealed files, not against one who can read the directory: in production set KEYSTORE_KEY.
+ * The key-encryption key of a keystore without a configured one: a file beside the sealed files, created on first
+ * start. It protects a copy of single sealed files, but not against a reader of the directory: in production set
+ * KEYSTORE_KEY.
  */
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,14 +10,14 @@ import { decodeKek, type Kek, makeKekText } from './kek.ts'
 import { createFileOnce, isMissing, preparePrivateDirectory, SEALED_FILE_SUFFIX } from './private-files.ts'
 import { finishReplacing } from './replace-files.ts'
 
-/** Its name in the keystore directory. */
+/** Its file name in the keystore directory. */
 export const KEK_FILE = 'kek'
 
 /**
- * Reads the key file of a keystore directory. Processes that race for the first start end with the same key.
+ * Reads the key file of a keystore directory. Processes that start concurrently for the first time get the same key.
  *
- * @throws Unavailable `keystore_key_missing` when there are sealed secrets but no key, for a new one could open none of
- *   them; `keystore_key_damaged` when the file holds something else
+ * @throws Unavailable `keystore_key_missing` when there are sealed secrets but no key, since a new key could not open
+ *   them; `keystore_key_damaged` when the file is malformed
  */
 export async function openKekFile(directory: string): Promise<Kek> {
   await preparePrivateDirectory(directory)
@@ -25,7 +26,7 @@ export async function openKekFile(directory: string): Promise<Kek> {
   const found = await readKekFile(path)
   if (found) return found
   if (!(await hasSealedSecrets(directory))) await createFileOnce(path, `${makeKekText()}\n`)
-  // Another process may have made the key and sealed with it since the first look: the key always comes first.
+  // Another process may have created the key and sealed with it since the first check: the key is always written first.
   const made = await readKekFile(path)
   if (made) return made
   throw new Unavailable(

@@ -1,6 +1,6 @@
 /**
- * The key-encryption key: 256 bits that seal every secret of the keystore. Held as a `KeyObject`, which neither JSON nor
- * `console.log` can show.
+ * The key-encryption key: 256 bits that seal every secret of the keystore. A `KeyObject`, which neither JSON nor
+ * `console.log` shows.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { InvalidSetting } from '../core/errors.ts'
@@ -9,7 +9,7 @@ const KEK_BYTES = 32
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/]{43}=$/
 
 export type Kek = {
-  /** Tells two keys apart without telling anything of either: it stands in every envelope. */
+  /** Identifies the key without revealing anything about it; part of every envelope. */
   readonly id: string
   readonly key: KeyObject
 }
@@ -20,8 +20,8 @@ function createKek(bytes: Uint8Array): Kek {
 }
 
 /**
- * The key that a text holds in base64 (RFC 4648, padded), or undefined when it does not hold exactly 32 bytes. The bytes are
- * wiped; the text, as any string, cannot be.
+ * The key encoded in base64 (RFC 4648, padded), or undefined when the text does not hold exactly 32 bytes. The bytes
+ * are wiped; the text cannot be.
  */
 export function decodeKek(text: string): Kek | undefined {
   const bytes = Buffer.from(text, 'base64')

@@ -1,7 +1,7 @@
 /**
- * The seeds of a keystore, as far as they made the wallets that are recorded. A keystore may have been lost, or be another
- * installation's: a seed that derives other addresses signs nothing, and no new one is made beside wallets whose seeds are missing,
- * for its wallets would be lost when the right keystore is back.
+ * Compares the seeds of a keystore with the recorded wallets. The keystore may be lost or belong to another
+ * installation: a seed that derives other addresses signs nothing, and no new seed is created beside wallets whose
+ * seeds are missing, since its wallets would be lost when the right keystore returns.
  */
 import { Unavailable } from '../core/errors.ts'
 import { childKey } from './hd-key.ts'
@@ -10,17 +10,20 @@ import type { TenantSeeds } from './tenant-seeds.ts'
 
 export type KnownSeedsPorts = {
   readonly seeds: TenantSeeds
-  /** Any wallet that a tenant's seed made, and its address; `null` for a tenant without one. */
+  /** Any wallet created from a tenant's seed, with its address; `null` for a tenant without one. */
   readonly walletOf: (tenantId: string) => Promise<{ readonly index: number; readonly address: string } | null>
-  /** Whether the keystore has a seed of any tenant that has wallets; true as well where no tenant has any. */
+  /** Whether the keystore has a seed of any tenant that has wallets; true when no tenant has any. */
   readonly isOurs: () => Promise<boolean>
-  /** Told why a tenant's seed cannot be used, or `null` that it can. */
+  /** Called with the reason why a tenant's seed cannot be used, or `null` when it can. */
   readonly onJudged: (tenantId: string, problem: string | null) => void
 }
 
 const ADVICE = 'put the keystore back that made them.'
 
-/** As the seeds of the keystore; both functions also throw Unavailable `seed_differs`, and creating one `keystore_not_ours`. */
+/**
+ * As the seeds of the keystore; both functions also throw Unavailable `seed_differs`, and creating one
+ * `keystore_not_ours`.
+ */
 export function createKnownSeeds({ seeds, walletOf, isOurs, onJudged }: KnownSeedsPorts): TenantSeeds {
   async function judged(tenantId: string, use: () => Promise<Uint8Array>): Promise<Uint8Array> {
     try {

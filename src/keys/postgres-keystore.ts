@@ -1,4 +1,6 @@
-/** A keystore in the table `sealed_keys`: any number of signer machines share it, and the database sees ciphertext only. */
+/**
+ * A keystore in the table `sealed_keys`: shared by any number of signer machines; the database sees only ciphertext.
+ */
 import type { Pool, PoolClient } from 'pg'
 import { canonicalJson } from '../core/canonical-json.ts'
 import type { Kek } from './kek.ts'
@@ -6,8 +8,8 @@ import type { Keystore } from './keystore.ts'
 import { type Envelope, keyRotatedAway, parseEnvelope, rewrap, type SecretId } from './sealed-box.ts'
 
 /**
- * Keeps envelopes in PostgreSQL. A backup of the database is then a backup of the sealed keys too, worthless without the
- * key-encryption key: set KEYSTORE_KEY to the same value on every machine.
+ * Keeps envelopes in PostgreSQL. A backup of the database then includes the sealed keys, which are worthless without
+ * the key-encryption key: set KEYSTORE_KEY to the same value on every machine.
  */
 export function createPostgresKeystore(pool: Pool): Keystore {
   async function read(id: SecretId): Promise<Envelope | undefined> {
@@ -23,7 +25,7 @@ export function createPostgresKeystore(pool: Pool): Keystore {
 
     async createOnce(id, envelope) {
       await inTransaction(pool, async (client) => {
-        // Waits for a rotation that is under way: the insert then sees what it made.
+        // Waits for a running rotation, so that the insert sees its result.
         await client.query('LOCK TABLE sealed_keys IN ROW EXCLUSIVE MODE')
         await client.query(
           `INSERT INTO sealed_keys (tenant_id, purpose, envelope)
@@ -31,7 +33,7 @@ export function createPostgresKeystore(pool: Pool): Keystore {
           [id.tenantId, id.purpose, canonicalJson(envelope), envelope.kek],
         )
       })
-      // A statement of its own: it sees the winner's row, which the insert of a loser waited for.
+      // A separate statement: it sees the winner's row, which the losing insert waited for.
       const stored = await read(id)
       if (stored === undefined) throw keyRotatedAway(id, envelope.kek)
       return stored
@@ -54,10 +56,10 @@ export function createPostgresKeystore(pool: Pool): Keystore {
 }
 
 /**
- * Seals every secret of the table under another key, in one transaction: all of them, or none. Reading goes on meanwhile.
+ * Seals every secret of the table under another key, in one transaction: all or none. Reads continue meanwhile.
  *
- * @param beforeCommit what it throws leaves everything as it was
- * @returns how many were sealed anew: those that are under the new key already stay
+ * @param beforeCommit if it throws, nothing changes
+ * @returns the number of secrets sealed again; those already under the new key are skipped
  * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` for one that `from` does not open
  */
 export async function rotatePostgresKeystore(

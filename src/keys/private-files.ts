@@ -1,6 +1,6 @@
 /**
- * Files that only their owner can read (0600, in a directory of 0700) unless they are public, written so that a reader sees
- * all of one version or nothing, and so that a power cut after the call loses nothing.
+ * Files that only their owner can read (0600, in a directory of 0700) unless they are public. Writes are atomic for
+ * readers, and durable after the call, even on a power cut.
  */
 import { randomUUID } from 'node:crypto'
 import { chmod, type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 export const SEALED_FILE_SUFFIX = '.sealed.json'
 const OWNER_ONLY = 0o600
 
-/** Makes the directory when it is not there, and takes it from the group and from others. */
+/** Creates the directory if necessary and removes the access of group and others. */
 export async function preparePrivateDirectory(directory: string): Promise<void> {
   const made = await mkdir(directory, { recursive: true, mode: 0o700 })
   if (made !== undefined) await syncDirectory(dirname(made))
@@ -17,15 +17,15 @@ export async function preparePrivateDirectory(directory: string): Promise<void> 
 }
 
 /**
- * Creates a file, unless there is one: then that one stays, whoever made it.
+ * Creates a file unless it exists; an existing file stays unchanged.
  *
- * @param mode who may read it: its owner alone, unless it is public
- * @returns whether this call made it
+ * @param mode readable by its owner only, unless it is public
+ * @returns whether this call created it
  */
 export async function createFileOnce(path: string, contents: string | Uint8Array, mode = OWNER_ONLY): Promise<boolean> {
   return withTemporaryFile(path, contents, mode, async (temporary) => {
     try {
-      // Unlike rename, link refuses a name that is taken: of many processes exactly one wins.
+      // Unlike rename, link refuses an existing name: of many processes exactly one wins.
       await link(temporary, path)
       return true
     } catch (error) {
@@ -35,12 +35,12 @@ export async function createFileOnce(path: string, contents: string | Uint8Array
   })
 }
 
-/** Puts a new version in the place of a file, at once. @param mode who may read it: its owner alone, unless it is public */
+/** Replaces a file atomically. @param mode readable by its owner only, unless it is public */
 export async function replaceFile(path: string, contents: string | Uint8Array, mode = OWNER_ONLY): Promise<void> {
   await withTemporaryFile(path, contents, mode, (temporary) => rename(temporary, path))
 }
 
-/** Whether a file operation failed because there is no such file. */
+/** Whether a file operation failed because the file does not exist. */
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
@@ -59,7 +59,7 @@ async function withTemporaryFile<T>(
     await syncDirectory(dirname(path))
     return placed
   } finally {
-    // Placed it is gone already. One that a full disk cut short must not help to keep the disk full.
+    // After a successful rename it no longer exists. A file truncated by a full disk must not take space.
     await unlink(temporary).catch((error: unknown) => {
       if (!isMissing(error)) throw error
     })
@@ -75,7 +75,7 @@ async function writeWhole(file: FileHandle, contents: string | Uint8Array): Prom
   }
 }
 
-/** A name that came or went is durable once its directory is. */
+/** A created or removed name is durable once its directory is synced. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r')
   try {

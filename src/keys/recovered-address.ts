@@ -1,11 +1,11 @@
-/** The address behind a recoverable signature, by compiled code: for signatures that come in numbers. */
+/** The address of a recoverable signature, by compiled code: for large numbers of signatures. */
 import { keccak256 } from 'ethers'
 import { recover } from 'tiny-secp256k1'
 
 /**
  * @param digest 32 bytes
  * @param signature 64 bytes (r, s)
- * @returns in lower case; `null` when r or s is no number of the curve
+ * @returns in lower case; `null` when r or s is out of range
  */
 export function recoveredAddress(digest: Uint8Array, signature: Uint8Array, parity: 0 | 1): string | null {
   if (signature.length !== 64) return null

@@ -1,26 +1,27 @@
 /**
- * Puts new versions in the place of many files of one directory: all of them, or none, whatever dies and whenever.
+ * Replaces many files of one directory atomically: all or none, after a crash at any moment.
  *
- * The new versions are written and synced in a folder beside the old ones. One rename makes that folder count; from then on
- * whoever opens the directory moves what is in it into place, which needs no key. Readers call `finishReplacing` first.
+ * The new versions are written and synced in a folder beside the old ones. One rename commits that folder; from then on
+ * any process that opens the directory moves its files into place, which needs no key. Readers call `finishReplacing`
+ * first.
  */
 import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isMissing, syncDirectory } from './private-files.ts'
 
-/** Being written: nothing of it counts. */
+/** Being written: not committed. */
 const STAGED = '.rotation.part'
-/** Counts: what is in it belongs in the place of the files of the same names. */
+/** Committed: its files replace those of the same names. */
 const COMMITTED = '.rotation'
 
 /** @param name relative to the directory, with at most one folder: `kek`, `shares/mkey_1.1.generated.share` */
 export type NewVersion = { readonly name: string; readonly contents: string | Uint8Array }
 
 /**
- * Replaces files. One process at a time may do this to a directory: the caller sees to that.
+ * Replaces files. The caller ensures that one process at a time does this to a directory.
  *
- * @param beforeCommit the last that happens before the new versions count; what it throws leaves the old ones
- * @returns how many files were replaced
+ * @param beforeCommit runs last before the commit; if it throws, the old versions stay
+ * @returns the number of files replaced
  */
 export async function replaceFiles(
   directory: string,
@@ -29,7 +30,7 @@ export async function replaceFiles(
 ): Promise<number> {
   await finishReplacing(directory)
   const staged = join(directory, STAGED)
-  // What a run left that was killed before its commit.
+  // Leftovers of a run that was killed before its commit.
   await rm(staged, { recursive: true, force: true })
   await mkdir(staged, { mode: 0o700 })
   const folders = new Set([staged])
@@ -55,8 +56,8 @@ export async function replaceFiles(
 }
 
 /**
- * Moves new versions into place that were committed and not all moved. Any number of processes may do it at once, and it
- * may be stopped at any point: the next one goes on.
+ * Moves committed new versions into place that were not all moved. Any number of processes may do it at once, and it
+ * may be interrupted at any point: the next call continues.
  *
  * @returns whether there was something to finish
  */
@@ -69,7 +70,7 @@ export async function finishReplacing(directory: string): Promise<boolean> {
     await unlessMissing(rename(join(committed, name), join(directory, name)))
     folders.add(dirname(name))
   }
-  // The moves are durable before the folder goes that says that they are due.
+  // The moves are made durable before the folder that records them is removed.
   for (const folder of folders) await syncDirectory(join(directory, folder))
   await removeEmpty(committed)
   await syncDirectory(directory)
@@ -86,7 +87,7 @@ async function filesIn(folder: string): Promise<string[] | undefined> {
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
 }
 
-/** Never more than empty folders go: a file that is still in one is the only copy that counts. */
+/** Removes only empty folders: a file still in one is its only valid copy. */
 async function removeEmpty(committed: string): Promise<void> {
   for (const entry of (await unlessMissing(readdir(committed))) ?? []) {
     await unlessMissing(rmdir(join(committed, entry)))

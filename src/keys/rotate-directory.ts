@@ -1,7 +1,9 @@
 /**
- * Seals what lies in a directory under another key-encryption key: a keystore, or the directory of a party with its shares.
+ * Seals the contents of a directory under another key-encryption key: a keystore, or the directory of a party with its
+ * shares.
  *
- * Invariant: whatever dies and whenever, the directory opens as a whole with the old key, or as a whole with the new one.
+ * Invariant: after a crash at any moment the whole directory opens with the old key, or the whole directory with the
+ * new one.
  */
 import { Conflict } from '../core/errors.ts'
 import { openDirectoryKeystore, resealedFiles } from './directory-keystore.ts'
@@ -14,20 +16,20 @@ export type DirectoryRotation = {
   readonly directory: string
   readonly from: Kek
   readonly to: Kek
-  /** The new key as text, where the key lies in the directory too; `null` where it comes from outside. */
+  /** The new key as text when the key is stored in the directory; `null` when it comes from outside. */
   readonly kekText: string | null
-  /** The party whose directory it is; `null` for a keystore. */
+  /** The party that owns the directory; `null` for a keystore. */
   readonly party: number | null
-  /** The last that happens before the new key counts; what it throws leaves everything as it was. */
+  /** Runs last before the new key is in force; if it throws, nothing changes. */
   readonly beforeCommit: () => Promise<void>
-  /** Called with the number of secrets that were sealed anew so far. */
+  /** Called with the number of secrets sealed so far. */
   readonly onProgress: (secrets: number) => void
 }
 
 /**
- * Nothing else may write to the directory, and one process at a time may do this: the caller sees to both.
+ * The caller ensures that nothing else writes to the directory and that one process at a time does this.
  *
- * @returns how many secrets were sealed anew; those that were under the new key already are not counted
+ * @returns the number of secrets sealed again; those already under the new key are not counted
  * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` for a secret that `from` does not open; Conflict
  *   `keystore_changed` when a secret was added meanwhile. Nothing is changed then
  */

@@ -1,12 +1,12 @@
-/** Whether two pieces of typed data say the same, without hashing what a stranger sent. */
+/** Whether two pieces of typed data are equal, without hashing untrusted input. */
 import { canonicalJson } from '../core/canonical-json.ts'
 import type { TypedData } from './signer.ts'
 
 /**
- * True when domain, types and message are equal in every value, field and form; then so is the digest. What differs in form
- * alone, such as a number in hex, is not the same: whoever asks has the recorded form.
+ * True when domain, types and message are equal in every value, field and notation; then their digests are equal. A
+ * different notation, such as a number in hex, is not equal: the requester has the recorded notation.
  *
- * @param asked anything: what is no typed data is not the same as any
+ * @param asked any value; one that is not typed data is never equal
  */
 export function sameTypedData(asked: unknown, recorded: TypedData): boolean {
   if (typeof asked !== 'object' || asked === null) return false
@@ -14,7 +14,7 @@ export function sameTypedData(asked: unknown, recorded: TypedData): boolean {
   try {
     return canonicalJson({ domain, types, message }) === canonicalJson(signedPart(recorded))
   } catch {
-    // Not JSON, nested without end, or with numbers that no record holds.
+    // Not JSON, nested too deeply, or with numbers that a record cannot hold.
     return false
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets at rest, sealed under a key-encryption key. An envelope opens only under its own key, for its own holder and
- * purpose, and only while every byte of it is as it was.
+ * Secrets sealed under a key-encryption key. An envelope opens only with its own key, for its own holder and purpose,
+ * and only if no byte was changed.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { type Static, Type } from '@sinclair/typebox'
@@ -13,8 +13,8 @@ import type { Kek } from './kek.ts'
 const VERSION = 1
 
 /**
- * Whose secret it is and what it is for: bound to the ciphertext, so that an envelope is worthless in another's place. A
- * process that holds a secret of its own (`mpc-identity`) stands in the tenant's place with its name.
+ * The owner and purpose of a secret, bound to the ciphertext, so that an envelope cannot be used in another's place.
+ * For a process's own secret (`mpc-identity`), `tenantId` is the name of the process.
  */
 export type SecretId = { readonly tenantId: string; readonly purpose: string }
 
@@ -22,7 +22,7 @@ const BASE64 = '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
 const Envelope = Type.Object(
   {
     version: Type.Literal(VERSION),
-    /** Which key-encryption key it was sealed under. */
+    /** The id of the key-encryption key it is sealed under. */
     kek: Type.String({ pattern: '^[0-9a-f]{16}$' }),
     nonce: Type.String({ pattern: BASE64 }),
     ciphertext: Type.String({ pattern: BASE64 }),
@@ -33,16 +33,16 @@ const Envelope = Type.Object(
 export type Envelope = Readonly<Static<typeof Envelope>>
 
 /**
- * Reads an envelope that came from a file or a table.
+ * Parses an envelope from a file or a table.
  *
- * @throws Unavailable `sealed_secret_damaged` for anything else than an envelope of a known version
+ * @throws Unavailable `sealed_secret_damaged` for anything but an envelope of a known version
  */
 export function parseEnvelope(value: unknown, id: SecretId): Envelope {
   if (!Value.Check(Envelope, value)) throw damaged(id)
   return value
 }
 
-/** Seals a secret. Two seals of the same secret never look alike. */
+/** Seals a secret. Sealing the same secret twice gives different envelopes. */
 export function seal(kek: Kek, id: SecretId, secret: Uint8Array): Envelope {
   const sealed = encrypt(kek, boundTo(kek.id, id), secret)
   return {
@@ -57,8 +57,8 @@ export function seal(kek: Kek, id: SecretId, secret: Uint8Array): Envelope {
 /**
  * Opens an envelope.
  *
- * @throws Unavailable `keystore_key_wrong` when it was sealed under another key, `sealed_secret_damaged` when it was changed.
- *   Both wait for an operator: nothing that depends on the secret may be given up for it
+ * @throws Unavailable `keystore_key_wrong` when it was sealed under another key, `sealed_secret_damaged` when it was
+ *   changed. Both wait for an operator: nothing that depends on the secret may be given up because of them
  */
 export function open(kek: Kek, id: SecretId, envelope: Envelope): Uint8Array {
   if (envelope.kek !== kek.id) throw wrongKek(id, envelope.kek, kek.id)
@@ -71,7 +71,7 @@ export function open(kek: Kek, id: SecretId, envelope: Envelope): Uint8Array {
   return secret
 }
 
-/** The same secret sealed under another key, opened again before it is trusted: how a key-encryption key is rotated. */
+/** The same secret sealed under another key, verified by opening it again: used to rotate a key-encryption key. */
 export function rewrap(from: Kek, to: Kek, id: SecretId, envelope: Envelope): Envelope {
   const secret = open(from, id, envelope)
   try {
@@ -86,7 +86,7 @@ export function rewrap(from: Kek, to: Kek, id: SecretId, envelope: Envelope): En
   }
 }
 
-/** Of a process that holds a key which was rotated away: it must not seal another secret under it. */
+/** For a process that holds a key which was rotated away: it must not seal another secret under it. */
 export function keyRotatedAway({ tenantId, purpose }: SecretId, given: string): Unavailable {
   return new Unavailable(
     'keystore_key_wrong',
@@ -98,7 +98,7 @@ function boundTo(kekId: string, id: SecretId): Buffer {
   return Buffer.from(canonicalJson(['bursar sealed box', VERSION, kekId, id.tenantId, id.purpose]))
 }
 
-/** Base64 has spare bits at its end that decoding ignores: here they must be as they were written. */
+/** Decoding ignores the spare bits at the end of base64: here they must be unchanged too. */
 function exactBytes(text: string, id: SecretId): Buffer {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.toString('base64') !== text) throw damaged(id)

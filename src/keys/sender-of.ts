@@ -1,18 +1,18 @@
-/** Who sends signed bytes: what they are asked before anybody appends or sends them. */
+/** Recovers the sender of signed bytes; checked before they are appended or submitted. */
 import { decodeRlp, hexlify, keccak256 } from 'ethers'
 import { encodeFields, typed } from './eip1559.ts'
 import { recoveredAddress } from './recovered-address.ts'
 import type { UnsignedTransaction } from './signer.ts'
 
-/** Fields of EIP-1559 before the signature, and with it. */
+/** Number of EIP-1559 fields before the signature, and with it. */
 const UNSIGNED_FIELDS = 9
 const SIGNED_FIELDS = 12
 
 /**
- * The address from which signed bytes are sent, recovered from the bytes themselves.
+ * The address that sends signed bytes, recovered from the bytes themselves.
  *
- * @param transaction what was to be signed: bytes that say anything else have no sender here
- * @param rawTransaction as a signer gave it, 0x-prefixed hex
+ * @param transaction the transaction to sign: bytes of any other transaction give `null`
+ * @param rawTransaction from a signer, 0x-prefixed hex
  * @returns in lower case; `null` when the bytes are not that transaction with a signature
  */
 export function senderOf(transaction: UnsignedTransaction, rawTransaction: string): string | null {

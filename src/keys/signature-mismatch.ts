@@ -1,6 +1,9 @@
 import { BursarError } from '../core/errors.ts'
 
-/** A signer gave what is not the signature of the wallet's key. Another try may ask others, or the same in a better hour. */
+/**
+ * A signer returned bytes that are not a signature of the wallet's key. A retry may use other parties, or succeed
+ * later.
+ */
 export class SignatureMismatch extends BursarError {
   override readonly type = 'internal_error'
   override readonly code = 'signature_mismatch'

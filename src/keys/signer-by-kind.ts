@@ -1,11 +1,11 @@
-/** One signer in front of several: each request goes to the signer of its key's kind, answers come back in request order. */
+/** One signer in front of several: each request goes to the signer of its key's kind; results are in request order. */
 import { Unavailable } from '../core/errors.ts'
 import type { KeyRef, SignedTransaction, Signer, SigningRequest } from './signer.ts'
 
 export type SignersByKind = { readonly [Kind in KeyRef['kind']]?: Signer }
 
 /**
- * Routes by the kind of key. A kind without a signer is refused as `signer_unavailable`, before anything is signed.
+ * Routes by the kind of key. A kind without a signer is refused with `signer_unavailable` before anything is signed.
  */
 export function signerByKind(signers: SignersByKind): Signer {
   function signerOf(kind: KeyRef['kind']): Signer {

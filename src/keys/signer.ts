@@ -1,31 +1,31 @@
 /**
- * The port behind which every private key lives. An implementation may take hundreds of milliseconds and may fail with a
- * retryable error: callers wait, try again later with the same request, and never see a key.
+ * The port of all private keys. An implementation may take hundreds of milliseconds and may fail with a retryable
+ * error: callers wait, retry the same request later, and never see a key.
  */
 
 import { Unavailable } from '../core/errors.ts'
 
-/** Names a key that exists. It is recorded in events, so its shape is for ever. */
+/** Identifies an existing key. It is recorded in events, so its shape must never change. */
 export type KeyRef =
   | { readonly kind: 'hd'; readonly tenantId: string; readonly index: number }
   | { readonly kind: 'mpc'; readonly keyId: string }
 
-/** Asks for a key of a tenant's seed. The same request always yields the same key, so a job may repeat it. */
+/** A key of a tenant's seed. The same request always returns the same key, so a job may repeat it. */
 export type KeyRequest = Extract<KeyRef, { kind: 'hd' }>
 
 /** `address` has its EIP-55 checksum. */
 export type CreatedKey = { readonly key: KeyRef; readonly address: string }
 
 /**
- * A transaction of type 2 (EIP-1559) before its signature; amounts in wei. `to` is always given: contracts are deployed
- * through a factory, so a forgotten recipient can never be taken for a deployment that swallows the value.
+ * An unsigned type 2 transaction (EIP-1559); amounts in wei. `to` is required: contracts are deployed through a
+ * factory, so a missing recipient can never become a deployment that takes the value.
  */
 export type UnsignedTransaction = {
   readonly chainId: number
   readonly nonce: number
   readonly to: string
   readonly value: bigint
-  /** 0x-prefixed bytes of the call, `0x` for none. */
+  /** 0x-prefixed call data, `0x` for none. */
   readonly data: string
   readonly gasLimit: bigint
   readonly maxFeePerGas: bigint
@@ -33,12 +33,15 @@ export type UnsignedTransaction = {
 }
 
 /**
- * What in the log wants a signature. One who holds a whole key takes the caller's word for it; parties that hold shares look
- * it up in the log themselves, and refuse what it does not cover.
+ * The resource of the log that needs a signature. The holder of a whole key trusts the caller; parties that hold shares
+ * look it up in the log and refuse what it does not cover.
  */
 export type IntentRef = { readonly kind: 'transaction' | 'voucher' | 'signature'; readonly id: string }
 
-/** Somebody has helped to sign this transaction under another nonce before, and it was not recorded: only that one will do. */
+/**
+ * A party has helped to sign this transaction with another nonce before, and that was not recorded: only that nonce can
+ * be used.
+ */
 export class NonceClaimed extends Unavailable {
   readonly nonce: number
 
@@ -54,7 +57,10 @@ export type SigningRequest = {
   readonly transaction: UnsignedTransaction
 }
 
-/** Typed structured data (EIP-712); the primary type is the one that no other refers to. Numbers may be decimal strings. */
+/**
+ * Typed structured data (EIP-712); the primary type is the one that no other type refers to. Numbers may be decimal
+ * strings.
+ */
 export type TypedData = {
   readonly domain: {
     readonly name?: string
@@ -63,22 +69,22 @@ export type TypedData = {
     readonly verifyingContract?: string
     readonly salt?: string
   }
-  /** Without `EIP712Domain`: it follows from the domain. */
+  /** Without `EIP712Domain`, which is derived from the domain. */
   readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>
   readonly message: Readonly<Record<string, unknown>>
 }
 
 export type TypedDataRequest = { readonly key: KeyRef; readonly intent: IntentRef; readonly typedData: TypedData }
 
-/** A message for people or programs (EIP-191, version 0x45): its bytes, without the prefix. */
+/** A message (EIP-191, version 0x45): its bytes, without the prefix. */
 export type MessageRequest = { readonly key: KeyRef; readonly intent: IntentRef; readonly message: Uint8Array }
 
-/** What goes into the log and then on the wire: the bytes and their Keccak-256, both as 0x-prefixed hex. */
+/** The signed bytes and their Keccak-256, both as 0x-prefixed hex; recorded in the log, then submitted. */
 export type SignedTransaction = { readonly hash: string; readonly rawTransaction: string }
 
 export type KeyMaker = {
   /**
-   * Makes the key of a request, or finds it again.
+   * Creates the key of a request, or finds the existing one.
    *
    * @throws Unavailable when the keystore does not answer
    */
@@ -87,18 +93,18 @@ export type KeyMaker = {
 
 export type Signer = {
   /**
-   * Signs in the order of the requests, as far as it goes: the answer may be shorter than the question, and the caller asks
-   * for the rest again. Signs whatever it is given: that a nonce is used once is the caller's to guarantee, by the lane's
-   * lease and the log.
+   * Signs the requests in order, as far as possible: the result may be shorter than the input, and the caller requests
+   * the rest again. Signs anything it is given: the caller guarantees through the lane's lease and the log that a nonce
+   * is used once.
    *
-   * @throws NonceClaimed when the first transaction can be signed under one nonce only, which is not the given one
+   * @throws NonceClaimed when the first transaction can only be signed with another nonce
    * @throws Unavailable when not even the first could be signed now: the same call may succeed later
    * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
    */
   readonly signTransactions: (requests: readonly SigningRequest[]) => Promise<readonly SignedTransaction[]>
   /**
-   * Signs whatever it is given: that the owner wants it signed is in the log before. The same request gives a signature that
-   * is as good, not always the same one.
+   * Signs anything it is given: the owner's request is in the log before. The same request gives an equally valid
+   * signature, not always the same one.
    *
    * @returns 65 bytes (r, s, v) in hex: s in the lower half of the order (EIP-2), v 27 or 28
    * @throws Unavailable when the key cannot be reached now: the same call may succeed later
@@ -106,7 +112,7 @@ export type Signer = {
    */
   readonly signTypedData: (request: TypedDataRequest) => Promise<string>
   /**
-   * As `signTypedData`, of a message with the prefix of EIP-191: no transaction and no typed data has such bytes.
+   * As `signTypedData`, for a message with the prefix of EIP-191, which no transaction or typed data starts with.
    *
    * @returns 65 bytes (r, s, v) in hex: s in the lower half of the order (EIP-2), v 27 or 28
    * @throws Unavailable when the key cannot be reached now: the same call may succeed later

@@ -1,6 +1,6 @@
 /**
- * The seed of each tenant: 256 bits of entropy, the 24 words of BIP-39, made once and sealed at once. Every wallet of the
- * tenant comes from it, so a seed is never made anew when one exists but cannot be opened.
+ * The seed of each tenant: 256 bits of entropy, the 24 words of BIP-39, created once and sealed immediately. Every hd
+ * wallet of the tenant is derived from it, so a new seed is never created when one exists but cannot be opened.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { Conflict, Unavailable } from '../core/errors.ts'
@@ -12,17 +12,20 @@ const ENTROPY_BYTES = 32
 const PURPOSE = 'hd-seed'
 
 export type TenantSeeds = {
-  /** The caller wipes it after use. @throws Unavailable `seed_missing` when the tenant has none, or why it cannot be opened */
+  /**
+   * The caller wipes it after use. @throws Unavailable `seed_missing` when the tenant has none, or why it cannot be
+   * opened
+   */
   readonly load: (tenantId: string) => Promise<Uint8Array>
-  /** The tenant's seed, made now if it has none, for the caller to wipe. Processes that race are given the same one. */
+  /** The tenant's seed, created if it has none, for the caller to wipe. Concurrent processes get the same one. */
   readonly loadOrCreate: (tenantId: string) => Promise<Uint8Array>
 }
 
 /**
  * Opens the seeds of a keystore.
  *
- * @throws Unavailable `keystore_key_wrong` when anything in it is sealed under another key: a signer that went on would seal
- *   new seeds under the wrong one
+ * @throws Unavailable `keystore_key_wrong` when any secret is sealed under another key: otherwise new seeds would be
+ *   sealed under the wrong one
  */
 export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; kek: Kek }): Promise<TenantSeeds> {
   const foreign = (await keystore.kekIds()).filter((id) => id !== kek.id)
@@ -72,9 +75,9 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
 }
 
 /**
- * Puts a seed back that was kept elsewhere. One that is there is never replaced.
+ * Restores a seed from elsewhere. An existing seed is never replaced.
  *
- * @returns false when it is there already
+ * @returns false when it already exists
  * @throws Conflict `seed_differs` when the tenant has another one; Unavailable when that one cannot be opened
  */
 export async function restoreSeed(

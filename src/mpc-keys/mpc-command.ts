@@ -29,7 +29,7 @@ export type MpcCommandIo = {
 
 class WrongUsage extends Error {}
 
-/** Runs one command. Returns the exit code that the usage text names. */
+/** Runs one command. Returns the exit code described in the usage text. */
 export async function mpcCommand(args: readonly string[], io: MpcCommandIo): Promise<number> {
   try {
     const owner = parse(args)

@@ -13,7 +13,7 @@ import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from './wait-for-wallet.t
 import type { WatchWallet } from './watch-wallet.ts'
 
 export type OpeningRoutePorts = {
-  /** @throws ValidationFailed `network_not_configured`, naming the setting */
+  /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
   readonly chainIdOf: (key: ChainKey) => number
   readonly requestWallet: RequestWallet
   readonly watchWallet: WatchWallet

@@ -11,7 +11,7 @@ struct Voucher {
     uint256 tokenId;
     /// Who gets the token; zero for whoever redeems.
     address recipient;
-    /// Units of the token; 1 in ERC-721.
+    /// Units of the token; 1 for ERC-721.
     uint256 amount;
     bytes32 digest;
     /// The last second at which it can be redeemed; 0 for no end.

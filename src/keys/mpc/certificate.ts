@@ -1,6 +1,6 @@
 /**
- * Makes self-signed certificates (X.509 v3, RFC 5280) with an Ed25519 key (RFC 8410). They say no more than which key a
- * name has: nobody else signs them, and whoever trusts one trusts its very bytes.
+ * Creates self-signed certificates (X.509 v3, RFC 5280) with an Ed25519 key (RFC 8410). They only bind a key to a name:
+ * no authority signs them, and trust is in the exact bytes.
  */
 import { type KeyObject, randomBytes, sign } from 'node:crypto'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
@@ -31,13 +31,16 @@ import {
 const ID_ED25519 = '1.3.101.112'
 const ID_COMMON_NAME = '2.5.4.3'
 const SERIAL_BYTES = 16
-/** What RFC 5280 (section 4.1.2.5) gives a certificate without an end: it is replaced by hand, never by a date at night. */
+/**
+ * The date that RFC 5280 (section 4.1.2.5) defines for a certificate without expiry: it is replaced manually, never
+ * because it expired.
+ */
 const NO_END = new Date('9999-12-31T23:59:59Z')
 
 /**
  * @param name the certificate's common name
  * @param publicKey Ed25519, as is `privateKey`
- * @param notBefore the certificate's first second
+ * @param notBefore start of validity
  * @returns the certificate in DER
  */
 export function makeCertificate({
@@ -75,14 +78,14 @@ export function makeCertificate({
   )
 }
 
-/** Positive, as RFC 5280 wants it, and never the same one twice. */
+/** Positive, as RFC 5280 requires, and unique. */
 function serialNumber(): ArrayBuffer {
   const serial = new Uint8Array(randomBytes(SERIAL_BYTES))
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
   return serial.buffer
 }
 
-/** It signs handshakes, of clients and of servers, and no other certificate. */
+/** For TLS handshakes of clients and servers; not for signing other certificates. */
 function extensions(): Extensions {
   const critical = (extnID: string, value: object) =>
     new Extension({ extnID, critical: true, extnValue: new OctetString(AsnConvert.serialize(value)) })

@@ -1,10 +1,10 @@
 /**
- * How many consistency checks of other parties' messages were made with a share. Each may tell its sender something when it
- * passes as well as when it fails, and each has a chance of 2^-80 to pass a message that it should not (the statistical parameter
- * of DKLs23 and of the engine). So a share serves a bounded number of them, and is refreshed long before.
+ * Counts the consistency checks of other parties' messages made with a share. A check may leak information to the
+ * sender whether it passes or fails, and passes a wrong message with probability 2^-80 (the statistical parameter of
+ * DKLs23 and of the engine). So a share serves a bounded number of checks, and is refreshed long before.
  *
- * Invariant: the number on the disk is never below the number of checks that were made: room for a block of them is written
- * before the first of the block. A crash counts up to a block too many.
+ * Invariant: the number on disk is never below the number of checks made: space for a block of checks is written before
+ * the first of them. A crash overcounts by at most one block.
  */
 import { readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,24 +14,25 @@ import type { JointKey } from './ceremonies.ts'
 import { generationOf } from './loaded-shares.ts'
 
 export type CheckLimits = {
-  /** From here on new shares are asked for, once for each block; signing goes on. */
+  /** From this count on a refresh is requested, once for each block; signing continues. */
   readonly refreshFrom: number
-  /** No check beyond this: at 2^20 the chance that any of them passed what it should not is 2^-60. */
+  /** No check beyond this count: at 2^20 the probability that any wrong message passed is 2^-60. */
   readonly most: number
 }
 
 export const CHECK_LIMITS: CheckLimits = { refreshFrom: 2 ** 19, most: 2 ** 20 }
 
-/** Written ahead at a time: one small file for so many checks. */
+/** Checks reserved by one write of a small file. */
 const BLOCK = 256
 const SUFFIX = '.checks'
 
 export type CheckCounts = {
   /**
-   * Counts checks that are about to be made.
+   * Counts checks before they are made.
    *
-   * @returns `due` when new shares should be asked for, `worn` when nothing was counted and none may be made; and a promise that
-   *   resolves once the count is durable: await it before the checks. @throws Unavailable `mpc_count_failed` through that promise
+   * @returns `due` when a refresh should be requested, `worn` when nothing was counted and no check may be made; and a
+   *   promise that resolves once the count is durable: await it before the checks. @throws Unavailable
+   *   `mpc_count_failed` through that promise
    */
   readonly count: (
     key: Pick<JointKey, 'keyId' | 'refreshId'>,
@@ -42,7 +43,7 @@ export type CheckCounts = {
 type Count = { used: number; reserved: number; kept: Promise<void> }
 
 /**
- * @param directory the party's own, for these files alone
+ * @param directory the party's directory for these files only
  * @param isHeld whether the party holds this generation of a key: counts of others are removed
  */
 export async function openCheckCounts(
@@ -63,7 +64,7 @@ export async function openCheckCounts(
       throw notCounted(error)
     })
     const used = Number.parseInt(text, 10)
-    // A file that says nothing is taken for the worst: new shares begin a new one.
+    // An unreadable file counts as the maximum: new shares begin a new file.
     const safe = Number.isSafeInteger(used) && used >= 0 ? used : limits.most
     return { used: safe, reserved: safe, kept: Promise.resolve() }
   }

@@ -1,6 +1,6 @@
-/** The claims of a signing journal in memory: by nonce, and by transaction. */
+/** The in-memory index of a signing journal's claims: by nonce, and by transaction. */
 
-/** Which transaction was signed under which nonce of which address. */
+/** A transaction signed with a nonce of an address. */
 export type ClaimEntry = {
   readonly transactionId: string
   readonly chainId: number
@@ -11,18 +11,21 @@ export type ClaimEntry = {
 
 export type ClaimResult =
   | { readonly granted: true }
-  /** The nonce serves `transactionId`. When the log says that this one has ended, forget it and claim again. */
+  /**
+   * The nonce is claimed by `transactionId`. If that transaction has ended according to the log, forget it and claim
+   * again.
+   */
   | { readonly granted: false; readonly reason: 'nonce_used'; readonly transactionId: string }
-  /** The transaction was signed under `nonce`, which is not known to be lost. */
+  /** The transaction was signed with `nonce`, which is not known to be lost. */
   | { readonly granted: false; readonly reason: 'transaction_used'; readonly nonce: number }
 
 export type ClaimBook = ReturnType<typeof createClaimBook>
 
 export function createClaimBook() {
-  /** The last one has the nonce; those before it are of transactions that the log has forgotten. */
+  /** The last entry owns the nonce; entries before it belong to transactions that the log no longer has. */
   const byNonce = new Map<string, ClaimEntry[]>()
   const byTransaction = new Map<string, Set<ClaimEntry>>()
-  /** By chain and address. Never falls: what is forgotten was signed all the same. */
+  /** By chain and address. Never decreases, even when entries are forgotten. */
   const highest = new Map<string, number>()
   let size = 0
   const holderOf = (entry: ClaimEntry) => byNonce.get(keyOf(entry))?.at(-1)
@@ -41,14 +44,14 @@ export function createClaimBook() {
     transactions: (): readonly string[] => [...byTransaction.keys()],
     noncesOf: (transactionId: string): readonly number[] =>
       [...(byTransaction.get(transactionId) ?? [])].map(({ nonce }) => nonce),
-    /** The highest nonce of an address that was ever in the book; -1 when there was none. */
+    /** The highest nonce of an address that was ever claimed; -1 for none. */
     highestOf: (chainId: number, address: string): number => highest.get(`${chainId}:${address.toLowerCase()}`) ?? -1,
     knows: (transactionId: string) => byTransaction.has(transactionId),
     has: (entry: ClaimEntry) => holderOf(entry)?.transactionId === entry.transactionId,
 
     /**
      * @param released nonces of the same address that the transaction lost
-     * @param overtaken transactions that keep nobody from their nonces
+     * @param overtaken transactions whose claims do not block others
      */
     judge(entry: ClaimEntry, released: readonly number[], overtaken: readonly string[] = []): ClaimResult {
       const holder = holderOf(entry)

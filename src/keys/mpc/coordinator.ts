@@ -1,6 +1,6 @@
 /**
- * Asks the parties for ceremonies and gathers what they answer. It holds no share and is believed by nobody: what it can do
- * is to choose who takes part, and to ask again.
+ * Requests ceremonies from the parties and collects their answers. It holds no share and the parties do not trust it:
+ * it can only choose participants and retry.
  */
 import { randomBytes } from 'node:crypto'
 import { Unavailable } from '../../core/errors.ts'
@@ -18,22 +18,22 @@ import {
 } from './protocol.ts'
 
 /**
- * What each party answered. One that did not answer has `stalled` for all items, unless what came before was enough: then
- * nobody waited for it, and it is left out.
+ * The answer of each party. A party that did not answer has `stalled` for all items, unless earlier answers were
+ * enough: then it was not awaited and is left out.
  */
 export type Answers = ReadonlyMap<number, readonly ItemOutcome[]>
 
 export type Coordinator = {
-  /** The parties that can be asked now, those first that were heard of last. */
+  /** The reachable parties, most recently heard first. */
   readonly reachable: () => readonly number[]
   /**
-   * Begins a ceremony under a fresh session and waits for the answers.
+   * Begins a ceremony in a new session and waits for the answers.
    *
-   * @param enough given what has come so far, whether the rest need not be waited for
+   * @param enough whether the answers so far make waiting for the others unnecessary
    * @throws Unavailable `mpc_parties_unavailable` when one of them is not connected: nothing was begun
    */
   readonly ask: (parties: readonly number[], begin: Begin, options: AskOptions) => Promise<Answers>
-  /** Tells all parties that the log names new shares of a key. Lost hints do no harm. */
+  /** Notifies all parties that the log names new shares of a key. A lost notification does no harm. */
   readonly settle: (keyId: string) => void
 }
 

@@ -1,10 +1,10 @@
 /**
- * Messages of sessions that nobody has opened here yet. A peer that heard of a session before us speaks at once, over another
- * connection; what it says is held for a moment, within bounds for each peer, instead of being lost.
+ * Messages of sessions that are not open here yet. A peer that opened the session earlier may send at once, over
+ * another connection; its messages are kept briefly, within limits per peer, instead of being lost.
  */
 import type { Message } from './message.ts'
 
-/** Longer than the word that opens a session takes to arrive, shorter than the deadline of any round. */
+/** Longer than the message that opens a session takes to arrive, shorter than the deadline of any round. */
 const MAX_AGE_MS = 5_000
 const MAX_MESSAGES_OF_A_PEER = 256
 const MAX_BYTES_OF_A_PEER = 16 * 1024 * 1024
@@ -18,7 +18,7 @@ export function createEarlyMessages({
   readonly now: () => number
   readonly onExpired: (message: Message) => void
 }) {
-  /** By sender, in the order in which they came. */
+  /** By sender, in order of arrival. */
   const held = new Map<string, Held[]>()
 
   function dropOld(): void {
@@ -31,7 +31,7 @@ export function createEarlyMessages({
   }
 
   return {
-    /** Whether there was room for it. */
+    /** Returns whether there was room for it. */
     hold(message: Message): boolean {
       dropOld()
       const others = held.get(message.sender) ?? []
@@ -41,7 +41,7 @@ export function createEarlyMessages({
       return true
     },
 
-    /** Gives the messages of a session back, each sender's in the order in which they came. */
+    /** Returns and removes the messages of a session, each sender's in order of arrival. */
     take(session: string): readonly Message[] {
       dropOld()
       const taken: Message[] = []

@@ -1,26 +1,26 @@
-/** Calls of an engine as values, so that they can go to another thread, many at once, and come back as values too. */
+/** Engine calls and results as values, so that they can be sent to another thread in batches. */
 import type { Engine } from './engine.ts'
 import { EngineFailure } from './engine-wire.ts'
 
-/** One call: the name of a function of the engine and what it is called with. */
+/** One call: the name of an engine function and its arguments. */
 export type EngineCall = {
   readonly [Name in keyof Engine]: { readonly name: Name; readonly with: Parameters<Engine[Name]> }
 }[keyof Engine]
 
-/** What a call gave. A failure is a value here: one session that fails is no reason to lose the others. */
+/** The result of a call. A failure is a value: one failed session does not affect the others. */
 export type EngineResult =
   | { readonly ok: true; readonly value: ReturnType<Engine[keyof Engine]> }
   | { readonly ok: false; readonly failure: SessionFailure }
 
-/** Why a session of ours has no result, as it is told to the coordinator. See `EngineFailure`. */
+/** Why a session failed here, as reported to the coordinator. See `EngineFailure`. */
 export type SessionFailure = {
   readonly kind: EngineFailure['kind']
-  /** Whose message it was; null where nobody can be named. */
+  /** The sender of the offending message; null when it is unknown. */
   readonly party: number | null
   readonly reason: string
 }
 
-/** Runs calls one after the other. Any error but a failure of the engine is a defect, and is thrown. */
+/** Runs calls one after the other. Any error that is not an EngineFailure is a defect and is thrown. */
 export function runCalls(engine: Engine, calls: readonly EngineCall[]): EngineResult[] {
   return calls.map((call) => {
     try {

@@ -1,6 +1,6 @@
 /**
- * An engine in a thread of its own, so that a process goes on answering while it computes. What is in its memory stays there:
- * when the thread ends, every session and every loaded share in it is gone, and a new thread begins with nothing.
+ * An engine in its own thread, so that the process stays responsive while it computes. When the thread ends, all
+ * sessions and loaded shares in its memory are lost, and a new thread starts empty.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -9,12 +9,12 @@ import type { EngineCall, EngineResult } from './engine-calls.ts'
 
 export type EngineThread = {
   /**
-   * Runs calls in their order; results come in the same order.
+   * Runs calls in order; results come in the same order.
    *
    * @throws Unavailable `mpc_engine_ended` when the thread ended meanwhile
    */
   readonly run: (calls: readonly EngineCall[]) => Promise<readonly EngineResult[]>
-  /** Grows whenever the thread was begun anew: numbers of shares and sessions from before mean nothing any more. */
+  /** Increases with each restart of the thread: earlier share and session numbers are invalid then. */
   readonly generation: () => number
   readonly close: () => Promise<void>
 }
@@ -22,9 +22,9 @@ export type EngineThread = {
 type Waiting = { readonly resolve: (results: readonly EngineResult[]) => void; readonly reject: (error: Error) => void }
 
 /**
- * Starts a thread with the first call; it lasts until it is closed or traps.
+ * Starts a thread on the first call; it runs until it is closed or traps.
  *
- * @param options.niceness how far the thread stands back when the processor is short: 0 to 19. Linux only
+ * @param options.niceness scheduling niceness of the thread, 0 to 19. Linux only
  */
 export function createEngineThread({ niceness = 0 }: { readonly niceness?: number } = {}): EngineThread {
   let worker: Worker | undefined

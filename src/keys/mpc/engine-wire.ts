@@ -1,10 +1,16 @@
-/** The bytes between the engine and its host: single bytes, 32-bit little-endian numbers, byte strings behind their length. */
+/**
+ * The encoding between the engine and its host: single bytes, 32-bit little-endian integers, length-prefixed byte
+ * strings.
+ */
 import { BursarError } from '../../core/errors.ts'
 
-/** What goes to, or came from, each other party, by its number. */
+/** Messages to or from each other party, by its number. */
 export type Messages = ReadonlyMap<number, Uint8Array>
 
-/** `continue`: send these, and come back with what all others sent. `done`: send these, and this is what came of it. */
+/**
+ * `continue`: send these messages and call again with those of all others. `done`: send these; the session has a
+ * result.
+ */
 export type Step =
   | { readonly kind: 'continue'; readonly session: number; readonly outgoing: Messages }
   | { readonly kind: 'done'; readonly outgoing: Messages; readonly result: Uint8Array }
@@ -12,7 +18,7 @@ export type Step =
 /** A share in the engine's memory. */
 export type LoadedShare = {
   readonly number: number
-  /** The party whose share it is: 1 to `parties`. */
+  /** The party that holds the share: 1 to `parties`. */
   readonly party: number
   readonly threshold: number
   readonly parties: number
@@ -24,15 +30,15 @@ const FAILURES = { 2: 'invalid', 3: 'refused', 4: 'transcript_mismatch', 5: 'che
 const DONE = 1
 
 /**
- * Why a session has no result. `invalid`: a defect of this program. `refused`: a message that cannot be right, nothing
- * leaked. `transcript_mismatch`: the parties did not see the same messages. `cheated`: `party` failed a check on which the
- * secrecy of the shares rests, and must take no part again before they are refreshed (DKLs23, section 3.2).
+ * Why a session has no result. `invalid`: a defect of this program. `refused`: a malformed message, nothing leaked.
+ * `transcript_mismatch`: the parties did not see the same messages. `cheated`: `party` failed a check that protects the
+ * secrecy of the shares, and must not take part again before they are refreshed (DKLs23, section 3.2).
  */
 export class EngineFailure extends BursarError {
   override readonly type = 'internal_error'
   override readonly code: string
   readonly kind: (typeof FAILURES)[keyof typeof FAILURES]
-  /** Whose message it was; null where nobody can be named. */
+  /** The sender of the offending message; null when it is unknown. */
   readonly party: number | null
 
   constructor(kind: EngineFailure['kind'], party: number | null, reason: string) {
@@ -43,7 +49,7 @@ export class EngineFailure extends BursarError {
   }
 }
 
-/** Collects the fields of a request. */
+/** Builds a request from its fields. */
 export class RequestWriter {
   readonly #parts: Uint8Array[] = []
   #length = 0
@@ -68,7 +74,7 @@ export class RequestWriter {
     return this
   }
 
-  /** All fields, in bytes of their own. */
+  /** All fields in a new buffer. */
   finish(): Uint8Array {
     const request = new Uint8Array(this.#length)
     let at = 0
@@ -86,14 +92,14 @@ export class RequestWriter {
   }
 }
 
-/** An answer of the engine, read as what was asked for. */
+/** Reads the fields of an engine answer in order. */
 export type EngineAnswer = {
   readonly step: () => Step
   readonly result: () => Uint8Array
   readonly share: () => LoadedShare
 }
 
-/** @throws EngineFailure when that is what the engine answered */
+/** @throws EngineFailure when the engine returned a failure */
 export function readAnswer(answer: Buffer): EngineAnswer {
   let at = 0
   const byte = () => answer.readUInt8(at++)

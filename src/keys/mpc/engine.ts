@@ -1,8 +1,9 @@
 /**
- * The threshold signature engine (DKLs23, ePrint 2023/765): the crate in `engine/`, compiled to WebAssembly, with randomness
- * from Node's `crypto`. One engine is the memory of one party: shares and sessions in it are known by number.
+ * The threshold signature engine (DKLs23, ePrint 2023/765): the crate in `engine/`, compiled to WebAssembly, with
+ * randomness from Node's `crypto`. One engine is the memory of one party; its shares and sessions are identified by
+ * number.
  *
- * Nothing here waits or sends: each step takes what the others sent in the round before and gives what to send in the next.
+ * It does no I/O: each step takes the others' messages of the previous round and returns the messages of the next.
  */
 import { randomFillSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -17,7 +18,7 @@ import {
 import { type WasmMemory, type WasmModule, wasm } from './webassembly.ts'
 
 export type Engine = {
-  /** @throws EngineFailure `invalid` for bytes that are no share, or whose secret and public sides do not agree */
+  /** @throws EngineFailure `invalid` for bytes that are not a share, or whose secret and public parts do not match */
   readonly load: (share: Uint8Array) => LoadedShare
   readonly unload: (share: number) => void
   /** Begins key generation; its result is a share, for `load`. Four rounds among all parties. */
@@ -28,10 +29,10 @@ export type Engine = {
     readonly sessionId: Uint8Array
   }) => Step
   /**
-   * Begins a signature of exactly `threshold` signers over a digest of 32 bytes; three rounds. Only the finisher gets a
+   * Begins a signature of exactly `threshold` signers over a 32-byte digest; three rounds. Only the finisher gets a
    * result: 65 bytes (r, s, recovery id), s in the lower half of the order, verified.
    *
-   * @param request.others the signers beside this party
+   * @param request.others the signers besides this party
    * @param request.sessionId the same for all signers, fresh for each attempt
    */
   readonly sign: (request: {
@@ -44,17 +45,17 @@ export type Engine = {
   /** Begins a refresh among all parties; its result is a share of the same key, for `load`. Four rounds. */
   readonly refresh: (request: { readonly share: number; readonly refreshId: Uint8Array }) => Step
   /**
-   * Goes on with a session.
+   * Continues a session.
    *
-   * @param incoming what each other party sent in the round before
-   * @throws EngineFailure: the session is gone then
+   * @param incoming the messages of each other party of the previous round
+   * @throws EngineFailure: the session no longer exists then
    */
   readonly advance: (session: number, incoming: Messages) => Step
-  /** Forgets a session. */
+  /** Removes a session. */
   readonly end: (session: number) => void
-  /** What a helper sends to the party that lost its share, and to nobody else. */
+  /** A helper's message for the party that lost its share; it must go to no other party. */
   readonly help: (request: Repair & { readonly share: number; readonly repairId: Uint8Array }) => Uint8Array
-  /** The share that the terms of all helpers add up to: it refreshes, it cannot sign. */
+  /** Combines the terms of all helpers into a share that can be refreshed but cannot sign. */
   readonly assemble: (request: Repair & { readonly terms: Messages }) => Uint8Array
 }
 
@@ -94,7 +95,8 @@ export function createEngine(): Engine {
     bytes.fill(0)
     const packed = exports.call(address, bytes.length)
     const [at, length] = [Number(packed >> 32n), Number(packed & 0xffff_ffffn)]
-    // A memory of its own, never a part of the pool of buffers: what is in it can be wiped, and goes to no other thread by chance.
+    // A separate allocation, never part of the buffer pool, so that it can be wiped and is not transferred to another
+    // thread by accident.
     const answer = Buffer.from(new Uint8Array(exports.memory.buffer, at, length).slice().buffer)
     exports.release(at, length)
     return readAnswer(answer)
@@ -122,8 +124,8 @@ export function createEngine(): Engine {
 }
 
 /**
- * The module imports one function that does something: `getRandomValues`, from the backend `wasm_js` of the crate
- * `getrandom`. The rest is scaffolding of wasm-bindgen that nothing calls, and that ends the engine if anything should.
+ * The module imports one functional import: `getRandomValues`, from the backend `wasm_js` of the crate `getrandom`. The
+ * rest is unused scaffolding of wasm-bindgen, which ends the engine if it is called.
  */
 function instantiate(module: WasmModule): Exports {
   const imports: Record<string, Record<string, (...values: number[]) => void>> = {}

@@ -1,18 +1,18 @@
 /**
- * Keeps the signing journal of a party small: what has ended for good needs no remembering. Goes in steps with rests between
- * them, so that signatures do not wait.
+ * Removes permanently ended transactions from a party's signing journal. Works in steps with pauses, so that signatures
+ * do not wait.
  */
 import { type Clock, idTime } from '../../core/ids.ts'
 import type { SigningJournal } from './signing-journal.ts'
 
-/** So many transactions are read at once: about a megabyte of the log. */
+/** Transactions read at once: about a megabyte of the log. */
 const STEP = 100
-/** Nothing younger has ended for good, so nobody needs to ask. */
+/** Nothing younger has permanently ended, so it is not checked. */
 const LEAST_AGE_MS = 24 * 60 * 60_000
 
 export type ForgetEndedPorts = {
   readonly journal: Pick<SigningJournal, 'transactions' | 'forget'>
-  /** Those of these transactions that neither the chain nor a coordinator can bring back, as the log has it. */
+  /** Those of these transactions that neither the chain nor a coordinator can revive, according to the log. */
   readonly endedForGood: (transactionIds: readonly string[]) => Promise<readonly string[]>
   readonly clock: Clock
   /** Waits between two steps. */
@@ -20,10 +20,11 @@ export type ForgetEndedPorts = {
 }
 
 /**
- * Looks at every transaction that the journal remembers; resolves with how many it forgot and still remembers.
+ * Checks every transaction in the journal; resolves with the numbers forgotten and remaining.
  *
- * @param signal aborts when it is to stop before the end
- * @throws Unavailable when the log cannot be read or the journal cannot be written: what was forgotten until then is
+ * @param signal aborts to stop early
+ * @throws Unavailable when the log cannot be read or the journal cannot be written; what was forgotten until then stays
+ *   forgotten
  */
 export type ForgetEnded = (signal: AbortSignal) => Promise<{ readonly forgotten: number; readonly remembered: number }>
 

@@ -1,4 +1,4 @@
-/** A share on its way between the store and the engine: it is in the engine's memory for as long as it is needed there. */
+/** Moves a share between the store and the engine: it is in the engine's memory only while it is needed. */
 import type { EngineResult } from './engine-calls.ts'
 import type { EngineThread } from './engine-thread.ts'
 import type { LoadedShare } from './engine-wire.ts'
@@ -7,7 +7,7 @@ import { publicKeyAddress } from './public-key.ts'
 import { RefusalError } from './refusal-error.ts'
 import type { ShareStore } from './share-store.ts'
 
-/** Does something with the number of a share in the engine's memory. The share itself is wiped. */
+/** Runs a task with the number of a share in the engine's memory. The share's bytes are wiped. */
 export async function withShare<T>(
   engine: EngineThread,
   share: Uint8Array,
@@ -21,7 +21,7 @@ export async function withShare<T>(
   }
 }
 
-/** Keeps the share that a ceremony gave, durably, and answers with its public key. */
+/** Stores the share from a ceremony durably and returns its public key. */
 export async function keepShare(
   { engine, store }: { readonly engine: EngineThread; readonly store: Pick<ShareStore, 'prepare'> },
   { keyId, generation }: { readonly keyId: string; readonly generation: string },
@@ -45,7 +45,7 @@ export async function keepShare(
   }
 }
 
-/** @throws RefusalError with what the engine said */
+/** @throws RefusalError with the engine's failure */
 export function resultOf([result]: readonly EngineResult[]): unknown {
   if (result === undefined) throw new TypeError('the engine answered nothing')
   if (result.ok) return result.value

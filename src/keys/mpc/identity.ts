@@ -1,6 +1,6 @@
 /**
- * Who a process of mpc is to the others: a name, an Ed25519 key and a self-signed certificate over both. Made on the very
- * first start, kept sealed under the process's key-encryption key, and the same for ever after.
+ * The identity of an mpc process: a name, an Ed25519 key and a self-signed certificate over both. Created on first
+ * start, sealed under the process's key-encryption key, and never changed.
  */
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import type { Kek } from '../kek.ts'
@@ -10,27 +10,27 @@ import { makeCertificate } from './certificate.ts'
 import { isPeerName, PEER_NAME_RULE } from './peer-name.ts'
 
 const PURPOSE = 'mpc-identity'
-/** The PKCS #8 block of the bundle; what follows it is the certificate. */
+/** The PKCS #8 block of the bundle; the certificate follows it. */
 const PRIVATE_KEY = /^-----BEGIN PRIVATE KEY-----\n[\s\S]+?-----END PRIVATE KEY-----\n/
 
 export type Identity = {
   readonly name: string
-  /** For everybody to see. */
+  /** Public. */
   readonly certificatePem: string
-  /** The certificate's bytes: what others pin. */
+  /** The certificate's bytes, which peers pin. */
   readonly certificate: Uint8Array
-  /** For TLS alone. A method, so that an identity that is logged or put into JSON shows no key. */
+  /** For TLS only. A method, so that logging the identity or converting it to JSON does not show the key. */
   readonly privateKeyPem: () => string
 }
 
 /**
- * Opens the identity of a process, making it when the keystore has none. Processes of the same name that race end with the
- * same one.
+ * Opens the identity of a process, creating it when the keystore has none. Concurrent processes of the same name get
+ * the same one.
  *
- * @param now when the certificate begins, if it is made now: milliseconds since the epoch
- * @throws RangeError for a name that no process can have
- * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` when there is one that cannot be opened: it is not made anew,
- *   since the others trust the one that they know
+ * @param now start of the certificate's validity if it is created now: milliseconds since the epoch
+ * @throws RangeError for an invalid process name
+ * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` when the existing one cannot be opened: it is not
+ *   created again, since peers trust the one that they know
  */
 export async function openIdentity({
   name,

@@ -1,7 +1,7 @@
 /**
- * A file of records that only grows: one line each, durable before `append` resolves, every line chained to the one before by
- * a hash. A last line that a power cut tore is dropped when the file is opened, for nobody was told that it was there; damage
- * anywhere else is refused.
+ * An append-only file of records, one line each. Each line is durable before `append` resolves and is hash-chained to
+ * the one before. A last line that a power cut truncated is dropped on opening, since its append never resolved; damage
+ * elsewhere is refused.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises'
@@ -11,24 +11,24 @@ import { createFileOnce, syncDirectory } from '../private-files.ts'
 
 const HASH_LENGTH = 16
 const LINE = /^([0-9a-f]{16}) (.*)$/s
-/** What the first line is chained to; names the format and its version. */
+/** The hash that the first line is chained to; names the format and its version. */
 const GENESIS = 'bursar mpc journal 1'
 const OWNER_ONLY = 0o600
 
 export type JournalFile = {
   /**
-   * Adds a line. One that failed is not there, even when the disk took some of it.
+   * Appends a line. A failed append does not count, even if part of it reached the disk.
    *
    * @throws Unavailable `mpc_journal_full` or `mpc_journal_failed`
    */
   readonly append: (record: unknown) => Promise<void>
-  /** Puts one line in the place of all. Throws as `append` does; the file is then as it was, or takes nothing more. */
+  /** Replaces all lines with one. Throws as `append` does; the file is then unchanged, or accepts nothing more. */
   readonly rewrite: (record: unknown) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 /**
- * @returns the file, what stands in it, and how many bytes of a torn last line were dropped
+ * @returns the file, its records, and how many bytes of a truncated last line were dropped
  * @throws Unavailable `mpc_journal_damaged` naming the line
  */
 export async function openJournalFile(
@@ -41,12 +41,15 @@ export async function openJournalFile(
   return { file: createWriter(path, { handle, hash, length }), records, torn: contents.length - length }
 }
 
-/** The end of the file, as far as it is known to be on the disk. */
+/** The end of the file that is known to be on disk. */
 type End = { readonly handle: FileHandle; readonly hash: string; readonly length: number }
 
 function createWriter(path: string, opened: End): JournalFile {
   let end = opened
-  /** Something may stand past the end: a torn line, or one whose writing failed. It goes before the next one comes. */
+  /**
+   * There may be bytes after the end: a truncated line, or one whose write failed. They are removed before the next
+   * line.
+   */
   let doubtful = true
   let unusable = false
 
@@ -81,7 +84,7 @@ function createWriter(path: string, opened: End): JournalFile {
         renamed = true
         await syncDirectory(dirname(path))
       } catch (error) {
-        // Past the renaming nobody knows which of the two files a power cut would leave: neither may be told anything more.
+        // After the rename it is unknown which of the two files survives a power cut: no further write is accepted.
         unusable = renamed
         await handle.close()
         if (!renamed) await unlink(temporary)
@@ -104,7 +107,8 @@ function parse(path: string, contents: Buffer) {
     const [, stated, json = ''] = LINE.exec(contents.toString('utf8', at, newline)) ?? []
     const line = { hash: hashOf(hash, json), json }
     if (line.hash !== stated) {
-      // Pages of a write reach the disk in any order, so a torn line may have its end; what is missing reads as zeros.
+      // Pages of a write reach the disk in any order, so a truncated line may have its end; missing parts read as
+      // zeros.
       const torn = newline === contents.length - 1 && contents.subarray(at).includes(0)
       if (torn) break
       throw damaged(path, records.length + 1)
@@ -126,7 +130,7 @@ function hashOf(previous: string, json: string): string {
   return createHash('sha256').update(`${previous}\n${json}`).digest('hex').slice(0, HASH_LENGTH)
 }
 
-/** The file holds what it should not: nothing that depends on it may go on. */
+/** The file is corrupted: nothing that depends on it may continue. */
 export function damaged(path: string, line: number): Unavailable {
   return new Unavailable(
     'mpc_journal_damaged',

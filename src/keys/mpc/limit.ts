@@ -1,4 +1,4 @@
-/** Lets so many pieces of work run at once; the others wait in their order. */
+/** Limits the number of tasks that run at once; the others wait in order. */
 export function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0
   const queue: (() => void)[] = []
@@ -8,7 +8,7 @@ export function createLimit(most: number): <T>(work: () => Promise<T>) => Promis
     try {
       return await work()
     } finally {
-      // Whoever waits takes over the place: nobody who comes just now gets in between.
+      // The slot passes directly to the next waiting task: a new one cannot get in between.
       const next = queue.shift()
       if (next === undefined) running -= 1
       else next()

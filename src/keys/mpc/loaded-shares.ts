@@ -1,5 +1,5 @@
 /**
- * Shares in the memory of the engine that signs: those that were used lately, and of each key only the generation that the log
+ * Shares in the memory of the signing engine: recently used ones, and for each key only the generation that the log
  * names now.
  */
 import { LRUCache } from 'lru-cache'
@@ -12,10 +12,10 @@ import type { ShareStore } from './share-store.ts'
 /** About 400 kB each in the engine. */
 const LOADED = 200
 
-/** The name of the shares that were made with the key itself. */
+/** The generation name of shares created with the key. */
 export const GENERATED = 'generated'
 
-/** The name under which the shares of the present epoch were prepared. */
+/** The generation name of the current epoch's shares. */
 export function generationOf({ refreshId }: Pick<JointKey, 'refreshId'>): string {
   return refreshId ?? GENERATED
 }
@@ -24,8 +24,7 @@ export type LoadedShares = {
   /**
    * The number of a key's share in the engine.
    *
-   * @throws RefusalError `share_missing` when this party has no such share, or one that is not of this key; Unavailable when
-   *   it cannot be opened
+   * @throws RefusalError `share_missing` when this party has no share of this key; Unavailable when it cannot be opened
    */
   readonly numberOf: (key: JointKey) => Promise<number>
 }
@@ -66,7 +65,7 @@ export function createLoadedShares(settings: {
       const found = held.get(key.keyId)
       if (found?.generation === generation && found.thread === engine.generation()) return found.number
       const number = load(key)
-      // A call starts the thread that has none, so only from here on its number is known.
+      // A call starts the thread if there is none, so its number is known only from here on.
       const fresh: Held = { generation, thread: engine.generation(), number }
       held.set(key.keyId, fresh)
       number.catch(() => {

@@ -1,6 +1,6 @@
 /**
- * What stands in a frame: a payload, and to which session, ceremony and round it belongs, from whom, for whom, and as the
- * how-manieth. One message has one encoding; whatever is not one is refused, never thrown.
+ * The content of a frame: a payload with its session, ceremony, round, sender, receiver and sequence number. Each
+ * message has exactly one encoding; anything else is refused, not thrown.
  */
 import { isPeerName } from './peer-name.ts'
 
@@ -10,21 +10,21 @@ const SESSION_BYTES = 16
 const FIXED_BYTES = 1 + 1 + 2 + 4 + SESSION_BYTES + 1 + 1
 
 export type Message = {
-  /** 16 random bytes in hex: never the same for two sessions. */
+  /** 16 random bytes in hex, unique per session. */
   readonly session: string
-  /** Which ceremony, 0 to 255; what the numbers mean is for those who run ceremonies. */
+  /** The ceremony, 0 to 255; the code that runs ceremonies defines the numbers. */
   readonly kind: number
   /** 0 to 65,535. */
   readonly round: number
-  /** How many messages its sender had sent to its receiver in this session before. */
+  /** The number of messages that the sender sent to the receiver in this session before. */
   readonly sequence: number
   readonly sender: string
   readonly receiver: string
-  /** Of a message that was read, a view of the frame. */
+  /** In a message that was read, a view of the frame. */
   readonly payload: Uint8Array
 }
 
-/** Why a frame is not believed to be a message to us from the peer that it came from. */
+/** Why a frame is not accepted as a message for this process from its peer. */
 export type FrameRefusal = 'malformed' | 'unknown_version' | 'sender_is_not_the_peer' | 'not_for_us'
 
 const SESSION = /^[0-9a-f]{32}$/
@@ -49,10 +49,10 @@ export function encodeMessage(message: Message): Uint8Array {
 }
 
 /**
- * Reads a frame that came over the channel.
+ * Parses a frame from the channel.
  *
  * @param from the peer that the channel authenticated
- * @param me our own name
+ * @param me the name of this process
  */
 export function readMessage(frame: Uint8Array, from: string, me: string): Message | { readonly refused: FrameRefusal } {
   const bytes = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength)

@@ -1,4 +1,4 @@
-/** Signs with joint keys, behind the same port as whole keys: what needs the parties, and how long they take, stays here. */
+/** Signs with joint keys, through the same port as whole keys; the parties and their latency are hidden behind it. */
 import { eip191Digest } from '../eip191.ts'
 import { eip712Digest } from '../eip712.ts'
 import { eip1559Digest, withSignature } from '../eip1559.ts'
@@ -7,7 +7,7 @@ import type { IntentRef, KeyRef, Signer } from '../signer.ts'
 import type { SigningSubject } from './protocol.ts'
 import type { SignJointly } from './sign-jointly.ts'
 
-/** What is signed goes on its way while the next ones are signed: about a second of work on two cores. */
+/** Signed transactions are submitted while the next ones are signed: this many take about a second on two cores. */
 const MAX_TRANSACTIONS = 32
 
 /** See `SignJointly` for what it throws. */

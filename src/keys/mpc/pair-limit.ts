@@ -1,17 +1,17 @@
 /**
- * How many signatures of one key are under way at once with one pair of parties: no more than the parties allow, so that none is
- * refused for it. Sessions that are too many wait in their order.
+ * Limits concurrent signatures of one key with one pair of parties to what the parties allow, so that none is refused.
+ * Further sessions wait in order.
  */
 import type { JointKey } from './ceremonies.ts'
 
-/** Signatures that a session makes of each key, among these signers. */
+/** The number of signatures of each key in a session, and their signers. */
 export type PairUse = { readonly signers: readonly number[]; readonly keys: readonly JointKey[] }
 
 type Waiting = { readonly wants: ReadonlyMap<string, number>; readonly start: () => void }
 
 export type PairLimit = <T>(use: PairUse, work: () => Promise<T>) => Promise<T>
 
-/** @param most a session that wants more for one pair by itself never begins: the caller keeps it smaller */
+/** @param most a session that alone needs more for one pair never starts: the caller keeps it smaller */
 export function createPairLimit(most: number): PairLimit {
   const running = new Map<string, number>()
   const waiting: Waiting[] = []
@@ -27,7 +27,7 @@ export function createPairLimit(most: number): PairLimit {
     }
   }
 
-  /** Whoever waits holds back those behind it that want one of the same pairs. */
+  /** A waiting session delays later ones that need one of the same pairs. */
   function startNext(): void {
     const held = new Set<string>()
     for (const each of [...waiting]) {

@@ -1,9 +1,9 @@
 /**
- * Whom this party signs with no more: one that failed a consistency check, for the shares with which it did. Kept as empty files,
- * so that neither a restart nor a coordinator that stays silent makes it forget (DKLs23, section 3.2).
+ * Parties that this party no longer signs with: those that failed a consistency check, for the shares involved. Kept as
+ * empty files, so that a restart or a silent coordinator does not undo them (DKLs23, section 3.2).
  *
- * Invariant: a ban is in force in every session of this process from the call that adds it. Nothing that follows from it may
- * leave the process before it is on the disk, else a crash gives the banned party another guess.
+ * Invariant: a ban applies to every session of this process as soon as it is added. Nothing that follows from it may
+ * leave the process before it is on disk; otherwise a crash would give the banned party another guess.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,21 +11,23 @@ import { createFileOnce, preparePrivateDirectory } from '../private-files.ts'
 import type { JointKey } from './ceremonies.ts'
 import { generationOf } from './loaded-shares.ts'
 
-/** The disk did not take a ban. Who meets this says nothing to anybody: the next session tries to write it again. */
+/** The ban could not be written to disk. The caller must send nothing; the next session tries to write it again. */
 export class BanNotKept extends Error {
   override readonly name = 'BanNotKept'
 }
 
-/** A key and which of its shares: what a cheat learns of one generation is worth nothing for the next. */
+/**
+ * A key and a generation of its shares: what a cheating party learns about one generation is worthless for the next.
+ */
 export type BanScope = Pick<JointKey, 'keyId' | 'epoch' | 'refreshId'>
 
 export type PartyBans = {
-  /** In force at once; durable when it resolves. @throws BanNotKept: it is in force nevertheless */
+  /** In force immediately; durable when it resolves. @throws BanNotKept: it is in force nevertheless */
   readonly add: (key: BanScope, party: number) => Promise<void>
-  /** Whom the log bans, and whom this party does. */
+  /** The parties banned by the log or by this party. */
   readonly of: (key: BanScope & Pick<JointKey, 'banned'>) => readonly number[]
   /**
-   * Resolves when the bans of a key are durable, and tries again to write those that the disk did not take.
+   * Resolves when the bans of a key are durable; retries writes that failed.
    *
    * @returns undefined when all of them are durable
    */
@@ -37,7 +39,7 @@ const FAILED = Symbol('a write that failed')
 export async function openPartyBans(directory: string): Promise<PartyBans> {
   await preparePrivateDirectory(directory)
   const known = new Set((await readdir(directory)).filter((name) => name.endsWith('.ban')))
-  /** Those that are not on the disk, each with the write that is under way; `FAILED` where it failed. */
+  /** Bans not on disk yet, each with its running write; `FAILED` after a failure. */
   const unwritten = new Map<string, Promise<void> | typeof FAILED>()
 
   async function write(name: string): Promise<void> {

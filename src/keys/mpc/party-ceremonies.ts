@@ -1,6 +1,6 @@
 /**
- * A party's part in making a key, in refreshing its shares, and in repairing the share of another party. What comes of it is
- * kept durably before the coordinator hears of it, and counts only once the log names it.
+ * A party's part in creating a key, refreshing its shares, and repairing another party's share. The result is stored
+ * durably before the coordinator is answered, and is in force only once the log names it.
  */
 
 import { LRUCache } from 'lru-cache'
@@ -18,15 +18,15 @@ import { runSession, type Watch } from './run-session.ts'
 import type { ShareStore } from './share-store.ts'
 import { watchOver } from './signing-guard.ts'
 
-/** Whether the log wants a ceremony. @throws Unavailable when the log cannot be read */
+/** Whether the log contains a request for the ceremony. @throws Unavailable when the log cannot be read */
 export type CoversCeremony = (begin: Exclude<Begin, { readonly ceremony: 'sign' }>) => Promise<Coverage>
 
 export type PartyCeremoniesPorts = {
   readonly me: number
-  /** A thread of its own: key generation takes seconds, and signatures do not wait for it. */
+  /** A separate thread: key generation takes seconds, and signatures must not wait for it. */
   readonly engine: EngineThread
   readonly store: ShareStore
-  /** Whom this party signs with no more, the same as for signatures. */
+  /** The bans of this party, shared with signing. */
   readonly bans: PartyBans
   readonly jointKeysOf: JointKeysOf
   readonly covers: CoversCeremony
@@ -36,13 +36,13 @@ type Seat = { readonly session: string; readonly table: RoundTable }
 type Of<Ceremony extends Begin['ceremony']> = Extract<Begin, { readonly ceremony: Ceremony }>
 
 export type PartyCeremonies = {
-  /** The result names the public key, in 33 bytes. */
+  /** The result is the public key, 33 bytes. */
   readonly generate: (begin: Of<'generate'>, seat: Seat) => Promise<readonly ItemOutcome[]>
   readonly refresh: (begin: Of<'refresh'>, seat: Seat) => Promise<readonly ItemOutcome[]>
   readonly repair: (begin: Of<'repair'>, seat: Seat) => Promise<readonly ItemOutcome[]>
 }
 
-/** Repaired shares that wait for their refresh; a repair whose refresh does not come is begun anew. */
+/** Repaired shares that wait for their refresh; without one, the repair is started again. */
 const REPAIRED = 100
 const REPAIRED_MS = 10 * 60_000
 
@@ -87,7 +87,7 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       const key = await keyOf(keyId)
       await requireCovered(begin)
       if (!isWhole(parties) || parties.length !== key.parties.length) throw new RefusalError(INVALID_PARTIES)
-      // A copy of what was repaired, since the share is wiped after use and the refresh may be tried again.
+      // A copy of the repaired share, since it is wiped after use and the refresh may be tried again.
       const share =
         target === me ? repaired.get(refreshId)?.slice() : (await store.load(keyId, generationOf(key))).share
       if (share === undefined) {
@@ -96,7 +96,7 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       return withShare(engine, share, async (number) => {
         const call: EngineCall = { name: 'refresh', with: [{ share: number, refreshId: Buffer.from(session, 'hex') }] }
         const run = { engine, begin: [{ call }], others: others(key.parties.length, me), table }
-        // Those that are banned take part too: who cheats here signs no more with the shares of now.
+        // Banned parties take part too: a party that cheats here no longer signs with the current shares.
         const watch = { ...watchOver(bans, [key], run.others, NOTHING_COUNTED), fallen: () => null }
         const outcome = await runSession({ ...run, watch })
         return keepShare({ engine, store }, { keyId, generation: refreshId }, outcome)
@@ -123,7 +123,7 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       }
       const terms = await table.gather(1)
       const share = resultOf(await engine.run([{ name: 'assemble', with: [{ target, helpers, terms }] }])) as Uint8Array
-      // Together they are the share.
+      // Together the terms are the share.
       for (const term of terms.values()) term.fill(0)
       repaired.set(refreshId, share)
       return [{ ok: true, result: EMPTY }]
@@ -133,7 +133,7 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
 
 const EMPTY = new Uint8Array()
 const NOTHING_COUNTED = Promise.resolve()
-/** Of a key that is being made there are no shares to protect: what cheats spoils a key that nobody will use. */
+/** A new key has no shares to protect: cheating only spoils a key that will not be used. */
 const NO_WATCH: Watch = {
   counted: NOTHING_COUNTED,
   fallen: () => null,

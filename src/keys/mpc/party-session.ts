@@ -1,4 +1,6 @@
-/** A party's part in one session: who speaks to it and when, and what it does. Whoever gives up says so to the others. */
+/**
+ * A party's part in one session: who sends when, and what this party does. A party that gives up notifies the others.
+ */
 
 import { BanNotKept } from './party-bans.ts'
 import type { PartyCeremonies } from './party-ceremonies.ts'
@@ -17,7 +19,10 @@ export type TakePartPorts = {
   readonly tables: { readonly signing: RoundTables; readonly ceremonies: RoundTables }
 }
 
-/** Rejects when the party cannot take part, with BanNotKept when nobody may be told why; what comes of each item is in the outcome. */
+/**
+ * Rejects when the party cannot take part, with BanNotKept when no answer may be sent; the results of the items are in
+ * the outcome.
+ */
 export type TakePart = (session: string, begin: Begin) => Promise<readonly ItemOutcome[]>
 
 export function createTakePart({ me, signing, ceremonies, tables }: TakePartPorts): TakePart {
@@ -37,7 +42,7 @@ export function createTakePart({ me, signing, ceremonies, tables }: TakePartPort
       return await run(session, begin, table)
     } catch (error) {
       if (error instanceof BanNotKept) throw error
-      // The others need not wait for one who will not come.
+      // The others need not wait for a party that does not take part.
       const givenUp = encodePayloads(itemsOf(begin).map(() => null))
       for (const party of plan[0] ?? []) table.send(1, party, givenUp)
       throw error
@@ -47,7 +52,7 @@ export function createTakePart({ me, signing, ceremonies, tables }: TakePartPort
   }
 }
 
-/** The same answer to all that is asked. */
+/** The same refusal for all items. */
 export function refuseAll(begin: Begin, refusal: Refusal): readonly ItemOutcome[] {
   return itemsOf(begin).map(() => ({ ok: false, refusal }))
 }
@@ -65,7 +70,7 @@ function participantsOf(begin: Begin): readonly number[] {
   return begin.ceremony === 'repair' ? [...begin.helpers, begin.target] : begin.parties
 }
 
-/** Who speaks to this party, round by round. */
+/** The senders of messages to this party, for each round. */
 function planOf(begin: Begin, me: number): readonly (readonly number[])[] {
   if (begin.ceremony === 'sign') {
     const others = begin.signers.filter((party) => party !== me)

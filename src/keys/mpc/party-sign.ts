@@ -1,6 +1,6 @@
 /**
- * A party's part in signatures: it looks up what the log wants signed, computes the digests itself, and lets no last message
- * go before its journal holds what it helped to sign.
+ * A party's part in signing: it looks up the request in the log, computes the digests itself, and sends no last message
+ * before its journal has recorded what it helped to sign.
  */
 import { type Coverage, notCovered } from '../coverage.ts'
 import { eip191Digest } from '../eip191.ts'
@@ -20,14 +20,14 @@ import type { Claim, SigningJournal } from './signing-journal.ts'
 
 export type SignBegin = Extract<Begin, { ceremony: 'sign' }>
 
-/** Something that a coordinator wants signed, with the address of the key that it names. */
+/** An item that a coordinator requests, with the address of its key. */
 export type AskedSignature = SigningItem & {
   readonly address: string
-  /** Nonces under which this party has helped to sign the transaction before. */
+  /** Nonces with which this party has already helped to sign the transaction. */
   readonly signedNonces: readonly number[]
 }
 
-/** Whether the log wants exactly this, in the order of what is asked. @throws Unavailable when the log cannot be read */
+/** Whether the log contains exactly these requests, in order. @throws Unavailable when the log cannot be read */
 export type CoverageOf = (asked: readonly AskedSignature[]) => Promise<readonly Coverage[]>
 
 export type PartySignPorts = {
@@ -36,19 +36,21 @@ export type PartySignPorts = {
   readonly shares: LoadedShares
   readonly journal: SigningJournal
   readonly bans: PartyBans
-  /** One for all sessions of the party. */
+  /** Shared by all sessions of the party. */
   readonly guard: SigningGuard
   readonly jointKeysOf: JointKeysOf
   readonly coverageOf: CoverageOf
-  /** Those of these transactions that have ended without a signature, as the log has it: their nonces are free. */
+  /** Those of these transactions that ended without a signature, according to the log: their nonces are free. */
   readonly endedOf: (transactionIds: readonly string[]) => Promise<readonly string[]>
-  /** Those of these transactions that the log does not have: it went back to an earlier state since they were signed. */
+  /**
+   * Those of these transactions that the log does not have: it was restored to an earlier state since they were signed.
+   */
   readonly unknownOf: (transactionIds: readonly string[]) => Promise<readonly string[]>
-  /** Told of what is not covered: somebody asks for what nobody wanted. */
+  /** Called for items that the log does not cover: an unauthorized request. */
   readonly onNotCovered: (item: SigningItem, rule: string) => void
 }
 
-/** With the messages of this round the finisher puts the signature together. */
+/** With the messages of this round the finisher assembles the signature. */
 const LAST_ROUND = 3
 
 type Accepted = {
@@ -56,11 +58,11 @@ type Accepted = {
   readonly key: JointKey
   readonly digest: Uint8Array
   readonly share: number
-  /** What the log was asked about: nonces that another session claimed since then are not proven to be lost. */
+  /** The nonces checked against the log: nonces that another session claimed since then are not proven lost. */
   readonly signedNonces: readonly number[]
 }
 
-/** Takes part in one session; resolves with what came of each item. */
+/** Takes part in one session; resolves with the outcome of each item. */
 export async function takePartInSigning(
   ports: PartySignPorts,
   { session, begin, table }: { readonly session: string; readonly begin: SignBegin; readonly table: RoundTable },
@@ -160,12 +162,12 @@ function digestOf(subject: SigningSubject): Uint8Array {
   return subject.kind === 'typed_data' ? eip712Digest(subject.typedData) : eip191Digest(subject.message)
 }
 
-/** Only transactions can be mined twice; a message that is signed twice says nothing new. */
+/** Only transactions need claims, since they can be mined twice; signing a message twice has no further effect. */
 async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
   const claims = items.map(({ item: { intent, subject }, key, signedNonces }): Claim | null => {
     if (subject.kind !== 'transaction') return null
     const { chainId, nonce } = subject.transaction
-    // That the log proves each of these but this one to be lost was asked before.
+    // Whether the log proves all of these except this one lost was checked before.
     const released = signedNonces.filter((other) => other !== nonce)
     return { transactionId: intent.id, chainId, address: key.address, nonce, released }
   })
@@ -189,8 +191,8 @@ async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<rea
 type ClaimPorts = Pick<PartySignPorts, 'journal' | 'endedOf' | 'unknownOf'>
 
 /**
- * A nonce that was meant for a transaction which then failed unsigned goes to the next one. So does that of a transaction that the log
- * has forgotten: it stays bound to the nonce, of which one transaction is mined.
+ * The nonce of a transaction that failed unsigned goes to the next one. So does that of a transaction that the log no
+ * longer has: it stays bound to the nonce, with which only one transaction can be mined.
  */
 async function claimAnew(
   { journal, endedOf, unknownOf }: ClaimPorts,

@@ -1,6 +1,6 @@
 /**
- * One party: holds shares, takes part in ceremonies that a coordinator begins, and believes nobody. The coordinator says who
- * takes part and in what; what a share is used for, the party reads in the log.
+ * One party: holds shares, takes part in ceremonies that a coordinator begins, and trusts nobody. The coordinator
+ * chooses participants and requests; the party reads in the log what a share may be used for.
  */
 import type { Channel } from './channel/open-channel.ts'
 import { nameOfHandle } from './channel/shared-handle.ts'
@@ -13,19 +13,19 @@ import { refusalOf } from './refusal-error.ts'
 import { createRoundTables, type RoundTables } from './round-table.ts'
 import type { MessageRefusal } from './session-inbox.ts'
 
-/** Sessions that run side by side; a coordinator that begins more is told to wait. */
+/** Concurrent sessions; beyond this the coordinator gets `busy`. */
 const MAX_SESSIONS = 64
 
 export type PartyPorts = Omit<TakePartPorts, 'tables'> & {
   readonly channel: Channel
-  /** The log has named new shares of these keys: what it names no more can go. */
+  /** The log has named new shares of these keys: shares that it no longer names can be removed. */
   readonly settle: (keyIds: readonly string[]) => Promise<void>
-  /** How long others may take for one round of a ceremony. */
+  /** Time limit of one round of a ceremony, ms. */
   readonly roundMs: { readonly signing: number; readonly ceremonies: number }
   readonly observe: PartyObserver
 }
 
-/** What is worth counting and telling. */
+/** Events for metrics and logs. */
 export type PartyObserver = {
   readonly onSession: (ended: {
     ceremony: string
@@ -41,7 +41,7 @@ export type PartyObserver = {
 }
 
 export type Party = {
-  /** Takes no new session, and resolves when those that run have ended. */
+  /** Accepts no new session, and resolves when the running ones have ended. */
   readonly drain: () => Promise<void>
 }
 
@@ -98,7 +98,7 @@ export function createParty(ports: PartyPorts): Party {
       if (refusal.kind === 'unavailable') observe.onFailure(error, begin.ceremony)
       return refuseAll(begin, refusal)
     })
-    // Any answer would tell of a ban that a crash could still undo.
+    // Any answer would reveal a ban that a crash could still undo.
     if (outcome === null) return
     const refused = outcome.flatMap((item) => (item.ok ? [] : [item.refusal.kind]))
     const durationMs = performance.now() - began
@@ -113,7 +113,7 @@ export function createParty(ports: PartyPorts): Party {
   }
 
   function answer(coordinator: string, session: string, outcome: readonly ItemOutcome[]): void {
-    // A coordinator that is gone asks again under another session.
+    // A disconnected coordinator asks again in another session.
     if (!channel.connected().includes(coordinator)) return
     const payload = encodeOutcome(outcome)
     const address = { sender: partyName(me), receiver: COORDINATOR }

@@ -1,4 +1,4 @@
-/** The payload of a round: what one party sends another for each item of a session, or that it gave the item up. */
+/** The payload of a round: a party's message to another for each item of a session, or that it gave the item up. */
 
 const GIVEN_UP = 0xffff_ffff
 
@@ -17,7 +17,7 @@ export function encodePayloads(payloads: Payloads): Uint8Array {
   return bytes
 }
 
-/** @returns undefined for anything that does not hold exactly `count` payloads */
+/** @returns undefined unless the text holds exactly `count` payloads */
 export function decodePayloads(encoded: Uint8Array, count: number): Payloads | undefined {
   const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)
   const payloads: (Uint8Array | null)[] = []

@@ -1,18 +1,18 @@
 /**
- * What the coordinator asks of the parties, and what they answer. A party believes nothing of it: every field is checked, and
- * what is to be signed is looked up in the log.
+ * Requests of the coordinator to the parties, and their answers. A party trusts none of it: every field is validated,
+ * and signing requests are looked up in the log.
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IntentRef, TypedData, UnsignedTransaction } from '../signer.ts'
 
-/** What a message is, in the field `kind` of its envelope. */
+/** Message types, in the field `kind` of the envelope. */
 export const KIND = { begin: 1, outcome: 2, settle: 3, signingRound: 4, ceremonyRound: 5 } as const
 
-/** Signatures that one session makes side by side: a round of eight takes a party about 60 ms. */
+/** Concurrent signatures of one session: a round of eight takes a party about 60 ms. */
 export const MAX_ITEMS = 8
 
-/** What is to be signed, whole: a party computes the digest itself. */
+/** The complete object to sign: a party computes the digest itself. */
 export type SigningSubject =
   | { readonly kind: 'transaction'; readonly transaction: UnsignedTransaction }
   | { readonly kind: 'typed_data'; readonly typedData: TypedData }
@@ -20,13 +20,13 @@ export type SigningSubject =
 
 export type SigningItem = { readonly keyId: string; readonly intent: IntentRef; readonly subject: SigningSubject }
 
-/** The ceremony that a party is asked to take part in. Parties are named by their numbers. */
+/** A request to take part in a ceremony. Parties are identified by number. */
 export type Begin =
   | {
       readonly ceremony: 'sign'
-      /** Exactly as many as the threshold of every key asks for. */
+      /** Exactly the threshold of every key. */
       readonly signers: readonly number[]
-      /** The one of them that puts the signatures together. */
+      /** The signer that assembles the signatures. */
       readonly finisher: number
       readonly items: readonly SigningItem[]
     }
@@ -53,10 +53,11 @@ export type Begin =
     }
 
 /**
- * Why something was not done. `cheated` names a party that failed a check on which secrecy rests; `stalled` one that did not
- * send in time; `given_up` one that told us that it would not go on; `not_covered` means that the log wants no such signature;
- * `nonce_claimed` that the party helped to sign the same transaction under another nonce, or another one under this; `busy` that
- * as much is under way as may be at once; `worn` that the shares have served long and are to be refreshed.
+ * Reasons for a refusal. `cheated`: the named party failed a check that protects secrecy. `stalled`: the named party
+ * did not send in time. `given_up`: the named party reported that it would not continue. `not_covered`: the log has no
+ * such request. `nonce_claimed`: the party helped to sign the same transaction with another nonce, or another
+ * transaction with this nonce. `busy`: the concurrency limit is reached. `worn`: the shares have reached their limit of
+ * checks and must be refreshed.
  */
 export const REFUSALS = [
   'invalid',
@@ -78,11 +79,11 @@ export type Refusal = {
   readonly kind: (typeof REFUSALS)[number]
   readonly party: number | null
   readonly reason: string
-  /** Of `nonce_claimed`: the only nonce under which this party helps to sign the transaction. */
+  /** For `nonce_claimed`: the only nonce with which this party helps to sign the transaction. */
   readonly nonce?: number
 }
 
-/** Of each item of a session in order, what came of it at one party. The result is empty at all but the finisher. */
+/** The outcome of each item of a session in order, at one party. Only the finisher has a result. */
 export type ItemOutcome =
   | { readonly ok: true; readonly result: Uint8Array }
   | { readonly ok: false; readonly refusal: Refusal }
@@ -206,7 +207,7 @@ export function encodeBegin(begin: Begin): Uint8Array {
   return toJson({ ...begin, items: begin.items.map((item) => ({ ...item, subject: plainSubject(item.subject) })) })
 }
 
-/** @returns undefined for anything that is not exactly such a request */
+/** @returns undefined for anything but exactly such a request */
 export function decodeBegin(payload: Uint8Array): Begin | undefined {
   const plain = fromJson(payload)
   if (!Value.Check(BeginSchema, plain)) return undefined
@@ -218,19 +219,19 @@ export function encodeOutcome(outcome: readonly ItemOutcome[]): Uint8Array {
   return toJson(outcome.map((item) => (item.ok ? { ok: true, result: toHex(item.result) } : item)))
 }
 
-/** @returns undefined for anything that is not exactly such an answer */
+/** @returns undefined for anything but exactly such an answer */
 export function decodeOutcome(payload: Uint8Array): readonly ItemOutcome[] | undefined {
   const plain = fromJson(payload)
   if (!Value.Check(OutcomeSchema, plain)) return undefined
   return plain.map((item) => (item.ok ? { ok: true, result: fromHex(item.result) } : item))
 }
 
-/** Keys whose shares the log has named anew: what it names no more can go. */
+/** Keys whose new shares the log has named: older shares can be removed. */
 export function encodeSettle(keyIds: readonly string[]): Uint8Array {
   return toJson({ keyIds })
 }
 
-/** @returns undefined for anything that is not exactly such a hint */
+/** @returns undefined for anything but exactly such a notification */
 export function decodeSettle(payload: Uint8Array): readonly string[] | undefined {
   const plain = fromJson(payload)
   return Value.Check(SettleSchema, plain) ? plain.keyIds : undefined

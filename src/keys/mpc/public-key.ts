@@ -1,4 +1,4 @@
-/** Public keys as parties and the log name them. */
+/** Public keys in the encoding of the parties and the log. */
 import { computeAddress } from 'ethers/transaction'
 
 /** The address of a compressed public key (SEC 1, 33 bytes), with its EIP-55 checksum. */

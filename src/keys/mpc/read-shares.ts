@@ -1,6 +1,6 @@
 /**
- * Reads the shares of a party beside its running process: nothing is written, made or removed. What is read is what the log
- * named when it was asked; a refresh that ends meanwhile may have taken it away.
+ * Reads the shares of a party beside its running process: it writes, creates and removes nothing. It reads the
+ * generation that the log named at that time; a concurrent refresh may have removed it.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,9 @@ import { isMissing } from '../private-files.ts'
 import { openShare } from './share-file.ts'
 import { parseShareName, SHARES_FOLDER } from './share-names.ts'
 
-/** The share of a generation of a key; `undefined` when the party has none. @throws Unavailable when it cannot be opened */
+/**
+ * The share of a generation of a key; `undefined` when the party has none. @throws Unavailable when it cannot be opened
+ */
 export type ReadShare = (keyId: string, generation: string) => Promise<Uint8Array | undefined>
 
 export function createReadShare({

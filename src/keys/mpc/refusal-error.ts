@@ -1,4 +1,4 @@
-/** Why this party does not do what it was asked to, on its way to the coordinator. */
+/** Why this party refuses a request, as an error that is sent to the coordinator. */
 import type { Refusal } from './protocol.ts'
 
 export class RefusalError extends Error {
@@ -11,10 +11,10 @@ export class RefusalError extends Error {
   }
 }
 
-/** Only a recovery brings back a share that is gone, or of which a byte changed. */
+/** Only a recovery restores a share that is missing or corrupted. */
 const LOST: ReadonlySet<string> = new Set(['mpc_share_missing', 'sealed_secret_damaged'])
 
-/** What the coordinator is told of an error: of one that is not a refusal, no more than a person may read. */
+/** The refusal for an error; for an unexpected error only a safe message. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof RefusalError) return error.refusal
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'internal_error'

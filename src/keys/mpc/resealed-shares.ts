@@ -1,4 +1,4 @@
-/** The share files of a party, each sealed under another key: what changing the party's key puts in their place. */
+/** The share files of a party, each sealed under another key, for rotating the party's key. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Kek } from '../kek.ts'
@@ -8,7 +8,7 @@ import { resealShare } from './share-file.ts'
 import { parseShareName, SHARES_FOLDER } from './share-names.ts'
 
 /**
- * Shares that are sealed under the new key already are left out.
+ * Shares already sealed under the new key are skipped.
  *
  * @param directory the party's own
  * @throws Unavailable `keystore_key_wrong` or `sealed_secret_damaged` for a share that `from` does not open

@@ -1,6 +1,6 @@
 /**
- * Where the parties of a session meet: what one sends in a round reaches the others, and a round is over when all who speak
- * in it have spoken. Who does not speak in time, or is gone, is named.
+ * Exchanges the messages of a session's parties. A round ends when all its senders have sent. A party that does not
+ * send in time, or disconnects, is reported.
  */
 import { LRUCache } from 'lru-cache'
 import type { Channel } from './channel/open-channel.ts'
@@ -8,7 +8,7 @@ import { encodeMessage, type Message } from './message.ts'
 import { partyName, partyNumber } from './party-names.ts'
 import { type CompleteRound, createSessionInbox, type MessageRefusal } from './session-inbox.ts'
 
-/** A party did not speak within the time of a round, or its connection ended. */
+/** A party did not send within the time of a round, or its connection ended. */
 export class Stalled extends Error {
   override readonly name = 'Stalled'
   /** Null when the whole session was given up. */
@@ -22,11 +22,11 @@ export class Stalled extends Error {
 
 export type RoundTable = {
   /**
-   * Resolves once these parties are connected, or after a moment without them: who has just come back may have reached the
-   * coordinator before its peers, and what is sent to it until then is lost.
+   * Resolves once these parties are connected, or after a short timeout without them: a party that has just reconnected
+   * may have reached the coordinator before its peers, and messages to it until then are lost.
    */
   readonly seated: (parties: readonly number[]) => Promise<void>
-  /** Does nothing when the receiver is not connected: it will be missed soon enough. */
+  /** Does nothing when the receiver is not connected: the round then times out. */
   readonly send: (round: number, party: number, payload: Uint8Array) => void
   /** @throws Stalled */
   readonly gather: (round: number) => Promise<ReadonlyMap<number, Uint8Array>>
@@ -35,37 +35,37 @@ export type RoundTable = {
 
 export type RoundTables = {
   /**
-   * @param plan who speaks to this party in round 1, 2, and so on
+   * @param plan the senders to this party in round 1, 2, and so on
    * @returns undefined for a session that was open before
    */
   readonly open: (session: string, plan: readonly (readonly number[])[]) => RoundTable | undefined
   readonly receive: (message: Message) => void
-  /** A party more can be sent to from now on. */
+  /** Another party has become reachable. */
   readonly here: () => void
-  /** The connection to a party ended, and what it said may be lost: who waits for it in a session of now waits in vain. */
+  /** The connection to a party ended, and its messages may be lost: current sessions stop waiting for it. */
   readonly gone: (party: number) => void
 }
 
-/** Some attempts to connect; shorter than messages are held that came before their session (`early-messages.ts`). */
+/** Several connection attempts; shorter than early messages are kept (`early-messages.ts`). */
 const SEATING_MS = 2_000
 const ENDED = 'its connection ended'
-/** Sessions of which it is remembered who has spoken. */
+/** Sessions whose senders are remembered. */
 const REMEMBERED = 1_000
 
 type Open = {
   readonly plan: readonly (readonly number[])[]
   readonly complete: Map<number, ReadonlyMap<number, Uint8Array>>
   readonly session: string
-  /** Those whose connection has ended since the session began: they may be connected again. */
+  /** Parties whose connection ended since the session began; they may have reconnected. */
   readonly lost: Set<number>
   onHere: () => void
   waiting: { readonly round: number; readonly resolve: () => void; readonly reject: (error: Stalled) => void } | null
 }
 
-/** @param roundMs how long one round may take */
+/** @param roundMs time limit of one round */
 export function createRoundTables(settings: {
   readonly me: number
-  /** The kind of the messages that meet here. */
+  /** The kind of the messages exchanged here. */
   readonly kind: number
   readonly channel: Pick<Channel, 'send' | 'connected'>
   readonly roundMs: number
@@ -73,7 +73,7 @@ export function createRoundTables(settings: {
 }): RoundTables {
   const { me, kind, channel, roundMs, onRefused } = settings
   const tables = new Map<string, Open>()
-  /** How many messages each party has sent to a session, those included that came before it was opened. */
+  /** The number of messages of each party in a session, including those before it was opened. */
   const heard = new LRUCache<string, Map<number, number>>({ max: REMEMBERED })
   const inbox = createSessionInbox({ onRound: complete, onRefused })
 
@@ -83,7 +83,7 @@ export function createRoundTables(settings: {
     if (table?.waiting?.round === round) table.waiting.resolve()
   }
 
-  /** Those who have not spoken yet in this round. */
+  /** The parties that have not sent in this round yet. */
   function missing({ plan, session }: Open, round: number): number[] {
     const turnsUntil = (party: number) => plan.slice(0, round).filter((each) => each.includes(party)).length
     const spoken = heard.get(session)

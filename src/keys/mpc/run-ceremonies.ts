@@ -1,4 +1,4 @@
-/** Key generation, refresh and repair, as the coordinator runs them: all parties do it, or it was not done. */
+/** Key generation, refresh and repair, run by the coordinator: it succeeds only if all parties succeed. */
 import { Conflict, Unavailable } from '../../core/errors.ts'
 import type { Ceremonies } from './ceremonies.ts'
 import { type Answers, type Coordinator, partiesUnavailable } from './coordinator.ts'
@@ -8,15 +8,15 @@ import type { Accused } from './sign-jointly.ts'
 export type RunCeremoniesPorts = {
   readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
   readonly onAccused: (accused: Accused) => Promise<void>
-  /** How long a whole ceremony may take. */
+  /** Time limit of a whole ceremony. */
   readonly timeoutMs: number
 }
 
 export function createRunCeremonies({ coordinator, onAccused, timeoutMs }: RunCeremoniesPorts): Ceremonies {
   /**
-   * The one result that all parties must have come to.
+   * The result on which all parties must agree.
    *
-   * @param epoch whose shares were used; null while the key is made
+   * @param epoch of the shares that were used; null during key generation
    */
   async function agreed(keyId: string, epoch: number | null, answers: Answers): Promise<Uint8Array> {
     const results = new Map<string, Uint8Array>()

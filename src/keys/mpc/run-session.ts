@@ -1,6 +1,6 @@
 /**
- * One party's side of a session: several ceremonies of the engine side by side, in step with the other parties, one message
- * to each of them in a round. An item that fails is given up alone; the others go on.
+ * One party's side of a session: several engine ceremonies in parallel, in step with the other parties, with one
+ * message to each per round. A failed item is given up alone; the others continue.
  */
 import type { EngineCall, EngineResult } from './engine-calls.ts'
 import type { EngineThread } from './engine-thread.ts'
@@ -9,25 +9,25 @@ import { decodePayloads, encodePayloads, type Payloads } from './payloads.ts'
 import type { ItemOutcome, Refusal } from './protocol.ts'
 import { type RoundTable, Stalled } from './round-table.ts'
 
-/** How an item begins: a call that gives a `Step`, or not at all. */
+/** How an item begins: a call that returns a `Step`, or a refusal. */
 export type Beginning = { readonly call: EngineCall } | { readonly refusal: Refusal }
 
-/** What else the party knows of those who take part, while a session runs. */
+/** What the party observes about participants while a session runs. */
 export type Watch = {
-  /** Resolves when the checks of this session are counted: until then the engine is given nothing that others sent. */
+  /** Resolves when the checks of this session are counted: until then the engine gets no messages of others. */
   readonly counted: Promise<void>
-  /** Why an item must not go on, as of this very moment; null while it may. */
+  /** Why an item must stop now; null while it may continue. */
   readonly fallen: (place: number) => Refusal | null
   /**
-   * The engine says that a participant cheated: that counts at once, in every session.
+   * The engine reported a cheating participant: takes effect immediately, in every session.
    *
-   * @returns the places of this session that fall with it
+   * @returns the items of this session that must stop
    */
   readonly onCheated: (place: number, party: number) => readonly number[]
   /**
-   * Resolves when what follows from cheating is on the disk; undefined when it is.
+   * Resolves when the bans are on disk; undefined when they already are.
    *
-   * @throws BanNotKept: then the session ends without a word
+   * @throws BanNotKept: the session then ends without an answer
    */
   readonly unkept: () => Promise<void> | undefined
 }
@@ -35,12 +35,12 @@ export type Watch = {
 export type SessionRun = {
   readonly engine: Pick<EngineThread, 'run'>
   readonly begin: readonly Beginning[]
-  /** Those who take part beside this party. */
+  /** The participants besides this party. */
   readonly others: readonly number[]
   readonly table: RoundTable
   readonly watch: Watch
   /**
-   * Asked before the messages of a round leave, with the places of the items that have not failed.
+   * Called before the messages of a round are sent, with the items that have not failed.
    *
    * @returns in the same order, why an item must be given up now, or null
    */
@@ -55,7 +55,7 @@ type Item = Running | Ending | Failed
 const NOTHING: Step['outgoing'] = new Map()
 
 /**
- * Runs a session to its end. Never rejects for what others do: that is in the outcome of each item.
+ * Runs a session to its end. Never rejects because of other parties: those failures are in the outcome of each item.
  *
  * @throws BanNotKept; Unavailable when checks could not be counted
  */
@@ -68,11 +68,11 @@ export async function runSession(run: SessionRun): Promise<readonly ItemOutcome[
   }
 }
 
-/** What was banned in the meantime, here or in another session, is given up unsent. */
+/** Items of parties that were banned meanwhile, here or in another session, are given up unsent. */
 async function send(run: SessionRun, round: number, items: readonly Item[]): Promise<Item[]> {
   const { watch, table, others, engine } = run
   for (let unkept = watch.unkept(); unkept !== undefined; unkept = watch.unkept()) await unkept
-  // Between the last look at the bans and the last message nothing else runs.
+  // No other code runs between this check of the bans and the last message.
   const standing = items.map((item, place) => (item.kind === 'failed' ? item : (fall(watch, place) ?? item)))
   for (const [party, payloads] of outgoingOf(standing, others)) table.send(round, party, encodePayloads(payloads))
   await endSessions(
@@ -122,7 +122,7 @@ async function withConsent({ beforeSending, engine }: SessionRun, round: number,
   })
 }
 
-/** To whom something is to be said in this round: a message, or that an item is given up. */
+/** The messages of this round for each receiver: an item's message, or that the item is given up. */
 function outgoingOf(items: readonly Item[], others: readonly number[]): Map<number, Payloads> {
   const failedNow = items.some((item) => item.kind === 'failed' && !item.told)
   const payloads = others.map((party): [number, Payloads] => [
@@ -164,8 +164,8 @@ async function receive(run: SessionRun, round: number, items: Item[]): Promise<I
 }
 
 /**
- * Acts on what the engine found. All items that fall with one that cheated get the same answer, and so do those that the engine
- * was at when their party was banned: whose own check passed and whose failed would be a bit for each.
+ * Handles the engine's results. All items that stop because of a cheating party get the same answer, as do those in
+ * progress when their party was banned: showing which checks passed and which failed would leak one bit for each.
  */
 async function judged({ watch, engine, others }: SessionRun, items: readonly Item[]): Promise<Item[]> {
   const fallen = new Map<number, Refusal>()
@@ -197,7 +197,7 @@ async function judged({ watch, engine, others }: SessionRun, items: readonly Ite
 
 const EMPTY = new Uint8Array()
 
-/** An item that another party gave up, or spoke of in a way that cannot be read, cannot go on. */
+/** An item that another party gave up, or for which its message is malformed, cannot continue. */
 function hear(item: Item, index: number, said: ReadonlyMap<number, Payloads | undefined>): Item {
   if (item.kind !== 'running') return item
   for (const [party, payloads] of said) {

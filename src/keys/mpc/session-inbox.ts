@@ -1,23 +1,23 @@
 /**
- * The guard before ceremonies: lets each message of an open session through once, in its turn, and gathers a round until all
- * who speak in it have spoken. Everything else is refused with a reason; nothing here throws at a message.
+ * Filters messages before ceremonies: accepts each message of an open session once, in order, and collects a round
+ * until all its senders have sent. Everything else is refused with a reason; messages never cause a throw.
  */
 import { createEarlyMessages } from './early-messages.ts'
 import type { Message } from './message.ts'
 
-/** What is gathered of all sessions together; beyond it somebody floods us. */
+/** Limit of collected bytes of all sessions together; more than this is flooding. */
 const MAX_GATHERED_BYTES = 64 * 1024 * 1024
-/** How many finished sessions are remembered, so that a message of one is known for what it is. */
+/** Finished sessions that are remembered, so that late messages are recognized. */
 const MAX_CLOSED = 10_000
 
 export type SessionPlan = {
   readonly session: string
   readonly kind: number
-  /** Who sends us a message in the first round, in the second, and so on: rounds are numbered from 1. */
+  /** The senders of the first round, the second, and so on: rounds are numbered from 1. */
   readonly rounds: readonly (readonly string[])[]
 }
 
-/** What everybody who speaks in a round sent, by name. */
+/** The payloads of a round, by sender. */
 export type CompleteRound = {
   readonly session: string
   readonly round: number
@@ -35,9 +35,9 @@ export type MessageRefusal =
   | 'too_much_gathered'
 
 export type SessionInboxOptions = {
-  /** Called when a round is complete and all before it were: each round once, in order. */
+  /** Called once for each complete round, in order. */
   readonly onRound: (round: CompleteRound) => void
-  /** To be logged and counted: a peer that is at fault, or a session that is over. */
+  /** For logs and metrics: a faulty peer, or a finished session. */
   readonly onRefused: (message: Message, reason: MessageRefusal) => void
   /** A clock in milliseconds. */
   readonly now?: () => number
@@ -45,15 +45,15 @@ export type SessionInboxOptions = {
 
 export type SessionInbox = {
   /**
-   * Expects the messages of a session from now on. Some may have come a moment too early, so that a round may be complete
-   * before this returns.
+   * Expects the messages of a session from now on. Early messages count, so a round may be complete before this
+   * returns.
    *
    * @returns false when this session was opened before: an id is never used twice
    */
   readonly open: (plan: SessionPlan) => boolean
-  /** @param message as `readMessage` gave it: its sender and its receiver are right */
+  /** @param message from `readMessage`: its sender and receiver are verified */
   readonly receive: (message: Message) => void
-  /** Forgets what was gathered; whatever still comes is refused. */
+  /** Drops collected messages; later ones are refused. */
   readonly close: (session: string) => void
 }
 
@@ -85,7 +85,7 @@ export function createSessionInbox({ onRound, onRefused, now = Date.now }: Sessi
   }
 
   function handOver(id: string, session: Session): void {
-    // The listener may close the session: then there is no further round.
+    // The listener may close the session: no further round follows then.
     while (sessions.get(id) === session) {
       const speakers = session.plan.rounds[session.due - 1]
       const payloads = session.gathered.get(session.due) ?? new Map<string, Uint8Array>()
@@ -129,15 +129,15 @@ export function createSessionInbox({ onRound, onRefused, now = Date.now }: Sessi
 
 type Session = {
   readonly plan: SessionPlan
-  /** The round that is handed over next. */
+  /** The next round to deliver. */
   due: number
-  /** How many messages each sender has sent. */
+  /** The number of messages of each sender. */
   readonly spoken: Map<string, number>
-  /** What was sent for rounds that were not handed over yet. */
+  /** Payloads of rounds that were not delivered yet. */
   readonly gathered: Map<number, Map<string, Uint8Array>>
 }
 
-/** A sender's messages come one by one, and the how-manieth it is says in which round it must be. */
+/** A sender's messages arrive one by one, and the sequence number determines the round. */
 function whyRefused({ plan, spoken }: Session, { kind, sender, sequence, round }: Message): MessageRefusal | null {
   if (kind !== plan.kind) return 'another_ceremony'
   const turns = plan.rounds.flatMap((senders, index) => (senders.includes(sender) ? [index + 1] : []))

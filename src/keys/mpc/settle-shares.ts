@@ -1,12 +1,12 @@
-/** Lets go of shares that the log names no more. */
+/** Removes shares that the log no longer names. */
 import { Unavailable } from '../../core/errors.ts'
 import type { JointKeysOf } from './ceremonies.ts'
 import { generationOf } from './loaded-shares.ts'
 import type { ShareStore } from './share-store.ts'
 
 /**
- * Of each key, keeps the generation that the log names and those that were prepared after it. A party that does not have that
- * generation keeps all that it has: its old shares may be what a repair needs.
+ * For each key, keeps the generation that the log names and later ones. A party without that generation keeps all it
+ * has: its old shares may be needed for a repair.
  */
 export function createSettleShares({
   store,

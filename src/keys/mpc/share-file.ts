@@ -1,6 +1,6 @@
 /**
- * A share at rest: facts that an operator may read, and the share sealed under the party's own key. Both are bound together,
- * so that a file that was changed, or that stands in another's place, opens as nothing.
+ * The file format of a share: public facts, and the share sealed under the party's own key. Both are bound together, so
+ * that a changed or misplaced file cannot be opened.
  *
  * Binary, unlike the sealed box: a share of 150 kB takes 150 kB instead of 200, and opens in 0.15 ms instead of 9.
  */
@@ -17,7 +17,7 @@ const MAGIC = Buffer.from('bursar mpc share 1\n', 'latin1')
 const LENGTH_BYTES = 4
 const MAX_HEADER_BYTES = 64 * 1024
 
-/** What a share belongs to, for people: nothing of it is secret. */
+/** The public facts of a share, readable by operators. */
 const ShareFacts = Type.Object(
   {
     threshold: Type.Integer({ minimum: 1 }),
@@ -34,18 +34,20 @@ const Header = Type.Object(
     keyId: Type.String(),
     party: Type.Integer(),
     generation: Type.String(),
-    /** Which key-encryption key it was sealed under. */
+    /** The id of the key-encryption key it is sealed under. */
     kek: Type.String(),
     facts: ShareFacts,
   },
   { additionalProperties: false },
 )
 
-/** Which share it is. */
+/** Identifies a share. */
 export type ShareId = { readonly keyId: string; readonly party: number; readonly generation: string }
 export type StoredShare = { readonly share: Uint8Array; readonly facts: ShareFacts }
 
-/** Magic, length of the header, the header as JSON; then nonce, tag and ciphertext. What goes before the nonce is bound. */
+/**
+ * Magic, header length, header as JSON; then nonce, tag and ciphertext. Everything before the nonce is authenticated.
+ */
 export function sealShare(kek: Kek, { keyId, party, generation }: ShareId, { share, facts }: StoredShare): Uint8Array {
   const json = Buffer.from(`${canonicalJson({ keyId, party, generation, kek: kek.id, facts })}\n`)
   const length = Buffer.alloc(LENGTH_BYTES)
@@ -56,8 +58,8 @@ export function sealShare(kek: Kek, { keyId, party, generation }: ShareId, { sha
 }
 
 /**
- * @throws Unavailable `keystore_key_wrong` when it was sealed under another key, `sealed_secret_damaged` when it was changed or is
- *   the share of another key, party or generation
+ * @throws Unavailable `keystore_key_wrong` when it was sealed under another key, `sealed_secret_damaged` when it was
+ *   changed or belongs to another key, party or generation
  */
 export function openShare(kek: Kek, id: ShareId, file: Uint8Array): StoredShare {
   const { bytes, header, bodyAt } = readHeader(id, file)
@@ -73,7 +75,7 @@ export function openShare(kek: Kek, id: ShareId, file: Uint8Array): StoredShare 
 }
 
 /**
- * The same share sealed under another key, opened again before it is trusted.
+ * The same share sealed under another key, verified by opening it again.
  *
  * @returns `null` when it is sealed under that key already
  * @throws Unavailable as `openShare`
@@ -93,7 +95,7 @@ export function resealShare(from: Kek, to: Kek, id: ShareId, file: Uint8Array): 
   }
 }
 
-/** What stands before the nonce, in clear: believed only once the share was opened. */
+/** The plain header before the nonce; trusted only after the share was opened. */
 function readHeader(id: ShareId, file: Uint8Array) {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength)
   const bodyAt =
@@ -114,7 +116,7 @@ function readHeader(id: ShareId, file: Uint8Array) {
   return { bytes, header, bodyAt }
 }
 
-/** What is no JSON is no header. */
+/** Text that is not JSON is not a header. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,6 +1,6 @@
 /**
- * Where one party keeps its shares: a sealed file for each generation of a key. What was prepared survives a power cut; what
- * is there is only ever removed by name, once the log says that a later generation counts.
+ * One party's shares: a sealed file for each generation of a key. A prepared share survives a power cut, and shares are
+ * only removed by name, once the log names a later generation.
  *
  * One process owns the directory.
  */
@@ -20,24 +20,27 @@ const TEMPORARY = /^\..+\.tmp$/
 
 export type ShareStore = {
   /**
-   * Keeps a share beside those that are there. Durable when it resolves; again with the same bytes it changes nothing.
+   * Stores a share beside the existing ones. Durable when it resolves; repeating it with the same bytes changes
+   * nothing.
    *
    * @throws Conflict `mpc_generation_taken` when this generation was prepared with another share
-   * @throws Unavailable `mpc_share_store_full` or `mpc_share_store_failed`: what was there before is untouched
+   * @throws Unavailable `mpc_share_store_full` or `mpc_share_store_failed`: existing shares are untouched
    */
   readonly prepare: (keyId: string, generation: string, share: Uint8Array, facts: ShareFacts) => Promise<void>
-  /** @throws Unavailable `mpc_share_missing`, or why it cannot be opened: `keystore_key_wrong`, `sealed_secret_damaged` */
+  /**
+   * @throws Unavailable `mpc_share_missing`, or why it cannot be opened: `keystore_key_wrong`, `sealed_secret_damaged`
+   */
   readonly load: (keyId: string, generation: string) => Promise<StoredShare>
   /**
-   * The log names this generation: those that were prepared before it are removed. Later ones stay, for a refresh that is under
-   * way has prepared them and may be about to be named.
+   * The log names this generation: earlier ones are removed. Later ones stay, since a running refresh has prepared them
+   * and they may be named soon.
    *
-   * @throws Unavailable `mpc_share_missing` when this generation is not here: then nothing is removed
+   * @throws Unavailable `mpc_share_missing` when this generation is not here: nothing is removed then
    */
   readonly settle: (keyId: string, generation: string) => Promise<void>
-  /** Removes a generation that the log will never name. Removing what is not there is no error. */
+  /** Removes a generation that the log will never name. A missing one is not an error. */
   readonly drop: (keyId: string, generation: string) => Promise<void>
-  /** Every key with its generations, in the order in which they were prepared. */
+  /** Every key with its generations, in order of preparation. */
   readonly list: () => readonly { readonly keyId: string; readonly generations: readonly string[] }[]
 }
 
@@ -45,10 +48,10 @@ export type ShareStore = {
 type Generations = Map<string, number>
 
 /**
- * Opens the store of a party, making its directory when it is not there.
+ * Opens the store of a party, creating its directory if necessary.
  *
- * @param directory the party's own; shares lie in `shares` under it
- * @param party its index, bound to every share
+ * @param directory the party's own; shares are in its folder `shares`
+ * @param party its number, bound to every share
  */
 export async function openShareStore({
   directory,
@@ -80,8 +83,8 @@ export async function openShareStore({
   }
 
   /**
-   * A file that was removed is gone from the directory, not from the medium: what is written over it lands elsewhere on an SSD
-   * and on most file systems. What makes old shares worthless is the refresh; their blocks are sealed in any case.
+   * Removes files from the directory, not from the medium: on an SSD and most file systems an overwrite goes to other
+   * blocks. The refresh makes old shares worthless, and their blocks are encrypted anyway.
    */
   async function remove(keyId: string, generations: readonly string[]): Promise<void> {
     try {
@@ -140,7 +143,7 @@ export async function openShareStore({
   }
 }
 
-/** What lies in the folder. Files that a crash left half written are taken away: nobody was told that they were there. */
+/** The contents of the folder. Files left incomplete by a crash are removed: their write never resolved. */
 async function readFolder(folder: string): Promise<Map<string, Generations>> {
   const keys = new Map<string, Generations>()
   for (const name of await readdir(folder)) {
@@ -157,7 +160,7 @@ function inOrder(generations: Generations): readonly string[] {
   return [...generations].sort(([, a], [, b]) => a - b).map(([name]) => name)
 }
 
-/** Lets what concerns one key happen one after the other. */
+/** Runs tasks for the same key one after the other. */
 function createTurns() {
   const last = new Map<string, Promise<unknown>>()
   return {

@@ -1,6 +1,6 @@
 /**
- * Signatures of joint keys: any `t` of a key's parties make one. Chooses those that are reachable and were not late lately,
- * asks others when some fail, and hands out nothing that does not verify.
+ * Signs with joint keys: any `t` of a key's parties make a signature. Prefers parties that are reachable and were not
+ * late recently, tries others when some fail, and returns only verified signatures.
  */
 import { recover } from 'tiny-secp256k1'
 import { Unavailable } from '../../core/errors.ts'
@@ -15,9 +15,9 @@ import { publicKeyAddress } from './public-key.ts'
 import { createSignerChoice } from './signer-choice.ts'
 import { MAX_INSTANCES } from './signing-guard.ts'
 
-/** Sessions under way at once: while some wait for messages, others compute. */
+/** Concurrent sessions: while some wait for messages, others compute. */
 const SESSIONS_AT_ONCE = 4
-/** Refusals after which others are asked first. */
+/** Refusals after which other parties are preferred. */
 const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set([
   'stalled',
   'share_missing',
@@ -25,15 +25,15 @@ const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set([
   'banned',
   'cheated',
 ])
-/** Different sets of parties that are tried before the caller is told to come back. */
+/** Different sets of parties to try before the call fails. */
 const MAX_TRIES = 4
 
 export type JointSignature = SigningItem & { readonly digest: Uint8Array }
 
-/** One party of a session says of another one of it that it failed a check. Nobody else can know whether that is true. */
+/** A party of a session reports that another one failed a check. Nobody else can verify this. */
 export type Accused = {
   readonly keyId: string
-  /** The epoch whose shares were used; null while the key is made. */
+  /** The epoch of the shares that were used; null during key generation. */
   readonly epoch: number | null
   readonly party: number
   readonly accusedBy: number
@@ -43,20 +43,21 @@ export type Accused = {
 export type SignJointlyPorts = {
   readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
   readonly jointKeysOf: JointKeysOf
-  /** Records the word of one party against another, before what failed is tried again. */
+  /** Records one party's accusation of another, before the failed items are tried again. */
   readonly onAccused: (accused: Accused) => Promise<void>
-  /** The shares of a key have served long: they are to be refreshed. */
+  /** The shares of a key have been used for many checks and should be refreshed. */
   readonly onWorn: (keyId: string) => Promise<void>
-  /** Told of every item that a party refused, for logs and metrics. */
+  /** Called for every item that a party refused, for logs and metrics. */
   readonly onRefused: (item: SigningItem, party: number, refusal: Refusal) => void
   readonly timeoutMs: number
   readonly now: () => number
 }
 
 /**
- * Signs in the order of what is asked for, as far as it goes: the answer may be shorter than the question, never empty.
+ * Signs the items in order, as far as possible: the result may be shorter than the input, but is never empty.
  *
- * @throws Unavailable when not even the first could be signed: `mpc_parties_unavailable`, `mpc_refused`, `mpc_sign_failed`
+ * @throws Unavailable when not even the first could be signed: `mpc_parties_unavailable`, `mpc_refused`,
+ *   `mpc_sign_failed`
  */
 export type SignJointly = (items: readonly JointSignature[]) => Promise<readonly RecoverableSignature[]>
 
@@ -91,7 +92,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
         return item.ok || entry === undefined ? [] : [{ party, entry, refusal: item.refusal }]
       }),
     )
-    // First of all, and whatever becomes of the records: the next session is about to be made up.
+    // First of all, whether or not the records succeed: the next session is about to be composed.
     choice.strike(
       new Set(
         refused
@@ -141,7 +142,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
 
 type Session = { readonly signers: readonly number[]; readonly entries: readonly Entry[] }
 
-/** Items whose keys ask for the same parties go into one session, up to as many as one takes. */
+/** Items whose keys use the same parties share a session, up to its maximum size. */
 function sessionsOf(entries: readonly Entry[], choose: (key: JointKey) => readonly number[]): readonly Session[] {
   const alike = new Map<string, Entry[]>()
   for (const entry of entries) {
@@ -162,8 +163,8 @@ function sessionsOf(entries: readonly Entry[], choose: (key: JointKey) => readon
 }
 
 /**
- * What a refusal says against another party, where it counts: of one that signed with it. A ban of the party's own that the log
- * does not have yet is the same word.
+ * The accusation in a refusal, if it concerns another signer of the session. A party's own ban that the log does not
+ * have yet is equivalent.
  */
 function accusationOf(
   { party, entry, refusal }: { readonly party: number; readonly entry: Entry; readonly refusal: Refusal },
@@ -181,7 +182,10 @@ type Signed =
   | { readonly ok: true; readonly signature: RecoverableSignature }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** Why an item was not signed: who gave it up because another one did says less than that other one. */
+/**
+ * The most informative reason why an item was not signed: `given_up` because of another party is less informative than
+ * that party's own answer.
+ */
 function mostTelling(answers: Answers, index: number): Refusal | undefined {
   const refusals = [...answers.values()].flatMap((outcome) => {
     const item = outcome[index]
@@ -190,7 +194,7 @@ function mostTelling(answers: Answers, index: number): Refusal | undefined {
   return refusals.find(({ nonce }) => nonce !== undefined) ?? refusals.find(({ kind }) => kind !== 'given_up')
 }
 
-/** 65 bytes that recover to the key's address; anything else is no signature, whoever says so. */
+/** 65 bytes that recover to the key's address; anything else is not a signature. */
 function verified(outcome: ItemOutcome | undefined, { digest }: JointSignature, key: JointKey): Signed {
   if (outcome === undefined) return { ok: false, refusal: invalid('the finisher did not answer') }
   if (!outcome.ok) return outcome

@@ -1,6 +1,6 @@
 /**
- * Signs with shares that lie in this process, each in an engine of its own: the same protocol that parties run over the wire.
- * For recovery kits, where the holders of enough shares have come together; no whole key exists at any moment.
+ * Signs with shares in this process, each in its own engine, with the same protocol that parties run over the network.
+ * For recovery kits, when the holders of enough shares work together; no whole key exists at any moment.
  */
 import { randomBytes } from 'node:crypto'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
@@ -10,13 +10,13 @@ import { publicKeyAddress } from './public-key.ts'
 
 const SESSION_BYTES = 32
 
-/** What a share tells of its key. */
+/** The public facts of a share's key. */
 export type ShareFacts = Omit<LoadedShare, 'number'> & {
   /** EIP-55, of the public key. */
   readonly address: string
 }
 
-/** @throws EngineFailure `invalid` for bytes that are no share, or whose secret does not belong to their public key */
+/** @throws EngineFailure `invalid` for bytes that are not a share, or whose secret does not match the public key */
 export function shareFacts(share: Uint8Array): ShareFacts {
   const { number: _, ...facts } = createEngine().load(share)
   return { ...facts, address: publicKeyAddress(facts.publicKey) }
@@ -27,8 +27,8 @@ type Signing = { readonly engine: Engine; readonly party: number; step: Step }
 /**
  * A signature over a digest, s in the lower half of the order.
  *
- * @param shares exactly as many as the key's threshold, of different parties and of one epoch
- * @throws EngineFailure when the shares do not fit together
+ * @param shares exactly the key's threshold, of different parties and of one epoch
+ * @throws EngineFailure when the shares do not belong together
  */
 export function signTogether(shares: readonly Uint8Array[], digest: Uint8Array): RecoverableSignature {
   const loaded = shares.map((share) => {
@@ -50,7 +50,7 @@ export function signTogether(shares: readonly Uint8Array[], digest: Uint8Array):
   return readSignature(exchange(signing, finisher))
 }
 
-/** Hands every message to its receiver, round by round, until the finisher has its result. */
+/** Delivers every message to its receiver, round by round, until the finisher has its result. */
 function exchange(signing: readonly Signing[], finisher: number): Uint8Array {
   for (;;) {
     const sent = new Map(signing.map(({ party, step }) => [party, step.outgoing]))

@@ -1,23 +1,23 @@
 /**
- * Who of a key's parties signs next: those that can be reached and are not kept apart, in turn, and those last that gave trouble
- * lately. When a session fails, the one that names another and the one that it names are both struck: either may be at fault. Who
- * then signs with others is cleared, and who is at fault is struck again. So few sessions meet a party that hangs, or that accuses
- * others to keep them from signing, before it is left alone.
+ * Chooses the signers of a key: reachable parties that are not kept apart, in rotation, recent failures last. When a
+ * session fails, the accuser and the accused both get a strike, since either may be at fault. Parties that sign
+ * successfully are cleared, and a faulty one is struck again. So only a few sessions include a party that hangs, or
+ * that accuses others to keep them from signing, before it is avoided.
  */
 import { Unavailable } from '../../core/errors.ts'
 import type { JointKey } from './ceremonies.ts'
 import { partiesUnavailable } from './coordinator.ts'
 import { partyName } from './party-names.ts'
 
-/** So long after its last strike others are asked before a party. */
+/** Time after its last strike during which other parties are preferred, ms. */
 export const DOUBTFUL_MS = 30_000
 
 export type SignerChoice = {
   /** @throws Unavailable `mpc_parties_unavailable` when fewer than the threshold can sign now; `mpc_parties_apart` */
   readonly choose: (key: Pick<JointKey, 'parties' | 'threshold' | 'banned' | 'apart'>) => readonly number[]
-  /** These were named as troublesome in one session. */
+  /** These parties were named in a failed session. */
   readonly strike: (parties: ReadonlySet<number>) => void
-  /** These have just signed. */
+  /** These parties have just signed. */
   readonly clear: (parties: readonly number[]) => void
 }
 
@@ -55,7 +55,9 @@ export function createSignerChoice(ports: {
   }
 }
 
-/** The first of them, in their order, of whom no two are kept apart. At most 20 parties, and few pairs: it ends soon. */
+/**
+ * The first of them in order such that no two are kept apart. At most 20 parties and few pairs, so the search is short.
+ */
 function together(ranked: readonly number[], count: number, apart: JointKey['apart']): readonly number[] | null {
   if (count === 0) return []
   if (ranked.length < count) return null

@@ -1,7 +1,7 @@
 /**
- * What one party allows of what runs side by side with a key. The protocol lets a counterparty guess at a secret with each
- * instance of it, so only few run at once, and none goes on once a guess was wrong: a ban stops every instance of the pair, in all
- * sessions, before anything more of them is sent (DKLs23, section 3.2).
+ * Limits what one party runs concurrently with a key. Each instance of the protocol lets a counterparty guess at a
+ * secret, so only few run at once, and none continues after a wrong guess: a ban stops every instance of the pair, in
+ * all sessions, before any further message is sent (DKLs23, section 3.2).
  */
 import type { IntentRef } from '../signer.ts'
 import type { JointKey } from './ceremonies.ts'
@@ -11,18 +11,18 @@ import type { PartyBans } from './party-bans.ts'
 import type { Refusal } from './protocol.ts'
 import type { Watch } from './run-session.ts'
 
-/** Instances of the protocol that run at once for one key with one counterparty. */
+/** Concurrent instances of the protocol for one key with one counterparty. */
 export const MAX_INSTANCES = 8
 
-/** An item that a party is about to sign; null for one that it refuses for reasons of its own. */
+/** An item that a party is about to sign; null for one that it has already refused. */
 export type Wanted = { readonly key: JointKey; readonly intent: IntentRef } | null
 
 export type Admission = {
   /** For each item in order, why it may not begin, or null. */
   readonly refusals: readonly (Refusal | null)[]
-  /** Over the items of the session from here to its end. */
+  /** Watches the items of the session from here to its end. */
   readonly watch: Watch
-  /** Gives the places back. To be called once, when the session has ended. */
+  /** Releases the slots. Call once, when the session has ended. */
   readonly leave: () => void
 }
 
@@ -105,7 +105,7 @@ function busy(reason: string): Refusal {
 }
 
 /**
- * Over the items of one session.
+ * Watches the items of one session.
  *
  * @param keys of each item in order; null for one that did not begin
  */

@@ -1,6 +1,7 @@
 /**
- * What one party has helped to sign: which transaction under which nonce of which address. Two rules hold whatever a coordinator
- * asks: a nonce serves one transaction of the log, and a transaction is signed under one nonce until the log proves that nonce lost.
+ * Records which transaction one party has helped to sign with which nonce of which address. Two rules hold whatever a
+ * coordinator requests: a nonce is used for one transaction of the log, and a transaction is signed with one nonce
+ * until the log proves that nonce lost.
  *
  * One process owns the directory.
  */
@@ -12,35 +13,38 @@ import { type ClaimBook, type ClaimEntry, type ClaimResult, createClaimBook } fr
 import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
 
 const FILE_NAME = 'signing.journal'
-/** A file with fewer stale claims than this is not worth writing anew. */
+/** With fewer stale claims than this, rewriting the file is not worthwhile. */
 const MIN_STALE_CLAIMS = 1_000
 export type Claim = ClaimEntry & {
-  /** Nonces that the log proves to be lost to this transaction: a stranger's transaction consumed them. */
+  /** Nonces that the log proves lost to this transaction: a foreign transaction consumed them. */
   readonly released?: readonly number[]
-  /** Transactions that the log does not have: this one may have their nonces. What they were signed under stays remembered. */
+  /**
+   * Transactions that the log does not have: this one may take their nonces. The journal keeps what they were signed
+   * with.
+   */
   readonly overtakes?: readonly string[]
 }
 
 export type SigningJournal = {
   /**
-   * Asks to help with signatures; call it before the message leaves after which there may be one. What was granted is
-   * durable when it resolves, and is granted again. Concurrent calls share one write to the disk.
+   * Claims nonces for signatures; call it before sending the message after which a signature may exist. Granted claims
+   * are durable when it resolves, and are granted again. Concurrent calls share one write to disk.
    *
    * @param claims addresses may have any case
    * @returns a result for each claim, in order
    * @throws Unavailable `mpc_journal_full` or `mpc_journal_failed`: nothing was granted
-   * @throws RangeError for what is no claim: a defect of the caller
+   * @throws RangeError for a malformed claim: a defect of the caller
    */
   readonly claim: (claims: readonly Claim[]) => Promise<readonly ClaimResult[]>
-  /** Forgets transactions that have ended according to the log. Their nonces are free for others then. */
+  /** Forgets transactions that have ended according to the log. Their nonces are then free for others. */
   readonly forget: (transactionIds: readonly string[]) => Promise<void>
-  /** The nonces under which a transaction was signed. */
+  /** The nonces with which a transaction was signed. */
   readonly noncesOf: (transactionId: string) => readonly number[]
-  /** The highest nonce of an address under which anything was signed; -1 when nothing is remembered of it. */
+  /** The highest nonce of an address with which anything was signed; -1 when the journal has none. */
   readonly highestOf: (chainId: number, address: string) => number
-  /** The transactions that are remembered. */
+  /** The transactions in the journal. */
   readonly transactions: () => readonly string[]
-  /** Resolves once what was asked before is done. */
+  /** Resolves when earlier calls are finished. */
   readonly close: () => Promise<void>
 }
 
@@ -53,7 +57,7 @@ const Entry = Type.Tuple([
   Type.String({ pattern: '^0x[0-9a-f]{40}$' }),
   Type.Integer({ minimum: 0 }),
 ])
-/** What one batch changed: first some transactions are forgotten, then claims are added. */
+/** The changes of one batch: first transactions are forgotten, then claims are added. */
 const Line = Type.Object(
   { forget: Type.Array(Type.String()), claim: Type.Array(Entry) },
   { additionalProperties: false },
@@ -67,13 +71,13 @@ type Request = {
   readonly reject: (error: unknown) => void
 }
 
-/** `claimsInFile` counts the stale ones too. */
+/** `claimsInFile` includes stale ones. */
 type State = { readonly book: ClaimBook; readonly file: JournalFile; claimsInFile: number }
 
 /**
- * Opens the journal in the party's own directory, making it when there is none.
+ * Opens the journal in the party's own directory, creating it if necessary.
  *
- * @throws Unavailable `mpc_journal_damaged` when a line is not what was written: restore it from a backup
+ * @throws Unavailable `mpc_journal_damaged` when a line was changed: restore it from a backup
  */
 export async function openSigningJournal({
   directory,
@@ -97,7 +101,7 @@ export async function openSigningJournal({
   let waiting: Request[] = []
   let running: Promise<void> | null = null
 
-  /** What comes while a batch is being written gathers for the next one. */
+  /** Requests that arrive during a write form the next batch. */
   async function run(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting
@@ -128,11 +132,11 @@ export async function openSigningJournal({
   }
 }
 
-/** Invariant: between two batches, every claim in the book is on the disk. */
+/** Invariant: between two batches, every claim in the book is on disk. */
 async function runBatch(state: State, batch: readonly Request[]): Promise<void> {
   const { book, file } = state
   const forget = batch.flatMap((request) => request.forget).filter((id) => book.knows(id))
-  // Stays so when writing fails: the log allows it, and the file only remembers for longer.
+  // Not undone when the write fails: the log allows it, and the file only remembers longer.
   for (const id of forget) book.forget(id)
   const added: ClaimEntry[] = []
   const judge = ({ released = [], overtakes = [], ...entry }: Claim): ClaimResult => {
@@ -157,7 +161,7 @@ async function runBatch(state: State, batch: readonly Request[]): Promise<void> 
   })
 }
 
-/** Writes the file anew once most of it is stale. That this fails costs room, nothing else. */
+/** Rewrites the file once most of it is stale. A failure only costs space. */
 async function compact(state: State, log: JournalLog): Promise<void> {
   const { book, file, claimsInFile } = state
   const live = book.size()

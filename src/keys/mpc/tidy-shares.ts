@@ -1,20 +1,21 @@
 /**
- * Keeps the shares of a party to those that count or may still come to count. Goes in steps with rests between them, so that
+ * Removes the shares of a party that are not in force and cannot come into force. Works in steps with pauses, so that
  * signatures do not wait.
  *
- * Invariant: the generation that the log names is never removed, and where it is not here nothing of its key is: what is
- * here instead may be all that is left. A log that knows nothing, as that of a wrong database, removes nothing.
+ * Invariant: the generation that the log names is never removed, and if it is not here, no share of its key is: the
+ * existing shares may be all that is left. With a log that does not know any of the keys, such as that of a wrong
+ * database, nothing is removed.
  */
 import { type Clock, idTime } from '../../core/ids.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import { generationOf } from './loaded-shares.ts'
 import type { ShareStore } from './share-store.ts'
 
-/** So many keys are asked about at once. */
+/** Keys looked up at once. */
 const STEP = 50
 /**
- * A ceremony is over in minutes; a log that lacks what it had, since its database was restored from a backup, is seen within
- * weeks. Until then the shares of the keys that it lost must be here: they are worth more than the room that they take.
+ * A ceremony takes minutes; a log that lost events, because its database was restored from a backup, is noticed within
+ * weeks. Until then the shares of the keys it lost must be kept: they are worth more than their space.
  */
 const ABANDONED_AFTER_MS = 30 * 24 * 60 * 60_000
 
@@ -24,20 +25,23 @@ export type TidySharesPorts = {
   readonly clock: Clock
   /** Waits between two steps. */
   readonly rest: () => Promise<void>
-  /** One key could not be tidied; the others are. */
+  /** One key could not be processed; the others are. */
   readonly onError: (error: unknown, keyId: string) => void
 }
 
-/** How many keys were looked at, and how many shares went: those before the one that counts, and those that never came to count. */
+/**
+ * The number of keys checked and of shares removed: those before the one in force, and those that never came into
+ * force.
+ */
 export type Tidied = { readonly keys: number; readonly settled: number; readonly dropped: number }
 
 type Held = ReturnType<ShareStore['list']>[number]
 
 /**
- * Looks at every key of which there is a share.
+ * Checks every key of which there is a share.
  *
- * @param signal aborts when it is to stop before the end
- * @throws Unavailable when the log cannot be read: what was removed until then is
+ * @param signal aborts to stop early
+ * @throws Unavailable when the log cannot be read; what was removed until then stays removed
  */
 export type TidyShares = (signal: AbortSignal) => Promise<Tidied>
 
@@ -49,7 +53,7 @@ export function createTidyShares({ store, jointKeysOf, clock, rest, onError }: T
     return generations.length
   }
 
-  /** Shares prepared before the one that counts go; of those after it, attempts that are long over. */
+  /** Removes shares prepared before the one in force, and later ones from attempts that ended long ago. */
   async function tidyKnown({ keyId, generations }: Held, key: JointKey) {
     const named = generations.indexOf(generationOf(key))
     if (named === -1) return { settled: 0, dropped: 0 }
@@ -85,7 +89,7 @@ export function createTidyShares({ store, jointKeysOf, clock, rest, onError }: T
       tidied.keys += step.length
       await rest()
     }
-    // That it has later keys of this party shows that the log is the right one, and reaches beyond what it lacks.
+    // The log has later keys of this party, so it is the right one and covers the time of the missing ones.
     for (const held of signal.aborted ? [] : unknown) {
       if (isAbandoned(held.keyId) && (idTime(held.keyId) ?? Infinity) < newestKnown)
         await tidy(held, async () => ({ settled: 0, dropped: await drop(held.keyId, held.generations) }))

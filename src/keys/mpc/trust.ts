@@ -1,6 +1,6 @@
 /**
- * Whom a process trusts: a directory of `<name>.crt`, one certificate for each other process, put there by an operator.
- * Read anew for each connection, so that a certificate that was replaced or taken away counts without a restart.
+ * The trusted peers of a process: a directory with `<name>.crt` for each other process, provided by an operator. Read
+ * for each connection, so that replacing or removing a certificate needs no restart.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
@@ -10,19 +10,19 @@ import { createFileOnce, isMissing } from '../private-files.ts'
 import type { Identity } from './identity.ts'
 import { isPeerName } from './peer-name.ts'
 
-/** A certificate is for everybody to read. */
+/** A certificate is public. */
 const PUBLIC = 0o644
 
-/** Where the certificate of a process lies. */
+/** The path of a process's certificate. */
 export function certificateFile(trustDir: string, name: string): string {
   return join(trustDir, `${name}.crt`)
 }
 
 /**
- * The certificate that a process must show to be believed its name.
+ * The certificate that a process must present for its name.
  *
  * @returns its bytes (DER), or undefined when the directory has none for this name
- * @throws Unavailable `mpc_certificate_damaged` when the file holds something else than one certificate for this name
+ * @throws Unavailable `mpc_certificate_damaged` when the file is not exactly one certificate for this name
  */
 export async function readTrusted(trustDir: string, name: string): Promise<Uint8Array | undefined> {
   if (!isPeerName(name)) return undefined
@@ -41,10 +41,10 @@ export async function readTrusted(trustDir: string, name: string): Promise<Uint8
 }
 
 /**
- * Puts a process's own certificate into the directory, for processes that share one on a single machine.
+ * Writes a process's own certificate into the directory, for processes that share one on a single machine.
  *
- * @throws Unavailable `mpc_certificate_taken` when another certificate stands there under this name: somebody has to say which
- *   of the two is right
+ * @throws Unavailable `mpc_certificate_taken` when another certificate has this name: an operator must decide which one
+ *   is right
  */
 export async function publishCertificate(trustDir: string, identity: Identity): Promise<void> {
   await mkdir(trustDir, { recursive: true })
@@ -59,13 +59,13 @@ export async function publishCertificate(trustDir: string, identity: Identity): 
   )
 }
 
-/** SHA-256 of a certificate, as `openssl x509 -fingerprint -sha256` prints it: for people to compare. */
+/** SHA-256 of a certificate in the format of `openssl x509 -fingerprint -sha256`, for people to compare. */
 export function fingerprint(certificate: Uint8Array): string {
   const digest = createHash('sha256').update(certificate).digest('hex').toUpperCase()
   return (digest.match(/../g) ?? []).join(':')
 }
 
-/** The one common name of a certificate; undefined when its subject is anything else than that. */
+/** The single common name of a certificate; undefined when its subject has anything else. */
 export function commonName(certificate: X509Certificate): string | undefined {
   const name = /^CN=([^\n]*)$/.exec(certificate.subject)?.[1]
   return name !== undefined && isPeerName(name) ? name : undefined

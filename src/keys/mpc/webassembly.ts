@@ -1,4 +1,7 @@
-/** What this program uses of the JavaScript interface of WebAssembly, which Node has and whose types come with those of browsers only. */
+/**
+ * The parts of the WebAssembly JavaScript API used here. Node supports it, but its types only ship with those of
+ * browsers.
+ */
 
 type Import = { readonly module: string; readonly name: string }
 export type WasmModule = { readonly compiled: true }

@@ -1,4 +1,4 @@
-/** Wipes every byte that a value of plain objects, lists and maps holds, in the whole of its memory. */
+/** Wipes all byte arrays in a value of plain objects, arrays and maps, including their whole buffers. */
 export function wipeBytes(value: unknown): void {
   if (value instanceof Uint8Array) new Uint8Array(value.buffer).fill(0)
   else if (value instanceof Map) for (const one of value.values()) wipeBytes(one)

@@ -10,7 +10,7 @@ export type TokenMove = {
   readonly from: string | null
   /** `null` in a burn. */
   readonly to: string | null
-  /** Units of the token; 1 in ERC-721. */
+  /** Units of the token; 1 for ERC-721. */
   readonly amount: string
 }
 

@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 export type TokenOwner = {
   /** EIP-55. */
   readonly owner: string
-  /** Units of the token; 1 in ERC-721. */
+  /** Units of the token; 1 for ERC-721. */
   readonly amount: string
 }
 

@@ -19,7 +19,7 @@ export type MintToken = {
   readonly tokenId: string
   /** EIP-55; `null` for whoever redeems a voucher. */
   readonly recipient: string | null
-  /** Units of the token; 1 in ERC-721. */
+  /** Units of the token; 1 for ERC-721. */
   readonly amount: string
   readonly metadata: PublishedToken
   /** Of the canonical JSON of `metadata`. */

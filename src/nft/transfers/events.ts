@@ -13,7 +13,7 @@ export type TransferItem = {
   readonly tokenId: string
   /** EIP-55. */
   readonly to: string
-  /** Units of the token; 1 in ERC-721. */
+  /** Units of the token; 1 for ERC-721. */
   readonly amount: string
   /** The transaction that moves it; items of ERC-1155 to one receiver share one. */
   readonly transactionId: string

@@ -1,26 +1,26 @@
 /**
- * Who is at the other end of a TLS connection. The handshake has proved that the other side holds the key of the certificate
- * that it showed; here the certificate must be, byte for byte, the one that we keep for the name in it.
+ * Authenticates the other side of a TLS connection. The handshake proves that it holds the key of its certificate; here
+ * the certificate must be identical, byte for byte, to the one stored for its name.
  */
 import type { TLSSocket } from 'node:tls'
 import { certificateFile, commonName, readTrusted } from '../trust.ts'
 
-/** Told apart by TLS itself (ALPN), so that a process of another version is refused before it says anything. */
+/** Negotiated by TLS (ALPN), so that a process of another version is refused before any data is sent. */
 export const PROTOCOL = 'bursar-mpc/1'
 
 export type Authenticated = { readonly name: string; readonly certificate: Uint8Array }
 export type Refused = {
   readonly refused: string
   readonly claimed?: string
-  /** Where the certificate lies that the other side should have shown, or should lie. */
+  /** The path of the certificate that was expected, or is missing. */
   readonly file?: string
 }
 export type Verdict = Authenticated | Refused
 
 /**
- * Judges the other side. Sends nothing and reads nothing.
+ * Checks the other side. Sends nothing and reads nothing.
  *
- * @param expects whether a peer of this name may be there at all
+ * @param expects whether a peer of this name is allowed
  */
 export async function authenticate(
   socket: TLSSocket,

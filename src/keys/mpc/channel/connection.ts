@@ -1,29 +1,29 @@
 /**
- * One authenticated connection. It is live once the other side has said hello, for only then do both know whom they speak to;
- * it ends by itself when the other side falls silent, breaks the protocol, or does not read what it is sent.
+ * One authenticated connection. It is live after the other side sent hello, when both sides have authenticated each
+ * other. It ends automatically when the other side is silent, violates the protocol, or does not read.
  */
 import type { TLSSocket } from 'node:tls'
 import { Unavailable } from '../../../core/errors.ts'
 import type { Authenticated } from './authenticate.ts'
 import { createFrameReader, type FrameType, frameHeader, MAX_FRAME_BYTES } from './frames.ts'
 
-/** After so many intervals in which nothing at all was heard, a peer counts as dead. */
+/** Intervals without any received data after which a peer counts as dead. */
 const MAX_SILENT_INTERVALS = 5
-/** A peer with so much unread stopped reading long ago: hundreds of messages. */
+/** Limit of unsent data, hundreds of messages: a peer this far behind has stopped reading. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024
 
 export type Connection = {
   readonly peer: Authenticated
-  /** How many intervals have passed since anything was heard. */
+  /** Intervals since data was last received. */
   readonly silentIntervals: () => number
   /**
    * @throws Unavailable `mpc_peer_unreachable` when it has ended or is not live yet
    * @throws RangeError for a frame that is too long
    */
   readonly send: (frame: Uint8Array) => void
-  /** Ends it at once; what is still unsent is lost. */
+  /** Ends it immediately; unsent data is lost. */
   readonly cut: (reason: string) => void
-  /** Ends it once what was sent is on its way. */
+  /** Ends it after the pending data was sent. */
   readonly end: () => void
 }
 
@@ -34,18 +34,18 @@ export type ConnectionOptions = {
   readonly keepaliveMs: number
   readonly onLive: (connection: Connection) => void
   readonly onFrame: (frame: Uint8Array) => void
-  /** Called once. `error` is what the socket said, if it said anything. */
+  /** Called once. `error` is the socket's error, if any. */
   readonly onEnd: (connection: Connection, reason: string, error?: Error) => void
 }
 
-/** Takes over a socket whose other side was authenticated, and says hello. */
+/** Takes over an authenticated socket and sends hello. */
 export function openConnection({ socket, peer, keepaliveMs, onLive, onFrame, onEnd }: ConnectionOptions): Connection {
   let state: 'greeting' | 'live' | 'ended' = 'greeting'
   let heard = false
   let silent = 0
   let corked = false
 
-  /** What is written in one turn leaves in as few TLS records and system calls as it fits in. */
+  /** Data written in one turn is sent in as few TLS records and system calls as possible. */
   function write(type: FrameType, payload?: Uint8Array): void {
     if (!corked) {
       corked = true
@@ -68,7 +68,7 @@ export function openConnection({ socket, peer, keepaliveMs, onLive, onFrame, onE
   }
 
   function take(type: FrameType, payload: Uint8Array): void {
-    // A piece may hold frames after the one that made us cut the connection.
+    // A chunk may hold frames after the one for which the connection was cut.
     if (state === 'ended') return
     heard = true
     if ((type === 'hello') !== (state === 'greeting')) {
@@ -83,7 +83,7 @@ export function openConnection({ socket, peer, keepaliveMs, onLive, onFrame, onE
     }
   }
 
-  // Intervals are counted, not time: when this process itself was busy for long, it reads before it counts the next one.
+  // Counts intervals, not time: a process that was busy for long reads before it counts the next one.
   const timer = setInterval(() => {
     silent = heard ? 0 : silent + 1
     heard = false

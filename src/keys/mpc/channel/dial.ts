@@ -1,4 +1,4 @@
-/** Keeps one connection to a peer: connects, proves who it is, and connects again for as long as it is wanted. */
+/** Keeps one connection to a peer: connects, authenticates, and reconnects until it is stopped. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import { type Authenticated, authenticate } from './authenticate.ts'
@@ -20,7 +20,7 @@ export type DialOptions = {
   readonly signal: AbortSignal
 }
 
-/** Resolves once `signal` was aborted and the connection that was served until then has ended. */
+/** Resolves after `signal` was aborted and the current connection has ended. */
 export async function dial(options: DialOptions): Promise<void> {
   const { name, address, log, signal } = options
   let pauseMs = FIRST_PAUSE_MS
@@ -31,17 +31,17 @@ export async function dial(options: DialOptions): Promise<void> {
       pauseMs = FIRST_PAUSE_MS
       told = null
     } else if (reason !== told && !signal.aborted) {
-      // Told when the reason changes, not each time: a peer may be down for days.
+      // Logged when the reason changes, not on each try: a peer may be down for days.
       log.warn({ peer: name, ...address, reason, file }, 'peer cannot be reached')
       told = reason
     }
-    // A random part, so that peers that lost each other at once do not all come back at once.
+    // Jitter, so that peers that lost each other at once do not reconnect at once.
     await pause(pauseMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined)
     pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)
   }
 }
 
-/** `file`: the certificate that is missing, or is another one than was shown. */
+/** `file`: the path of the certificate that is missing or differs. */
 type Attempt = Served & { readonly file?: string | undefined }
 
 async function attempt({ name, address, tls, trustDir, serve, signal }: DialOptions): Promise<Attempt> {
@@ -64,7 +64,7 @@ async function attempt({ name, address, tls, trustDir, serve, signal }: DialOpti
 
 async function handshake(socket: TLSSocket): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    // Stays for as long as the socket lives: an error without a listener would end the process.
+    // Stays attached for the life of the socket: an unhandled error event would end the process.
     socket.on('error', reject)
     socket.once('close', () => reject(new Error('closed')))
     socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => socket.destroy(new Error('timed_out')))

@@ -1,22 +1,22 @@
 /**
- * How frames lie on a connection: four bytes of length (big-endian, of the payload alone), one byte of type, the payload.
- * What was read is handed out whole or not at all, and a length past the limit ends the connection before it is awaited.
+ * Framing: four bytes of length (big-endian, payload only), one byte of type, the payload. Frames are delivered whole
+ * or not at all; a length above the limit ends the connection before the payload is read.
  */
 
 /** Far above what a ceremony sends (about 100 kB), far below what could exhaust a process. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024
 const HEADER_BYTES = 5
 
-/** `hello`: the sender has checked whom it speaks to. `ping` is answered with `pong`. Only `data` has a payload. */
+/** `hello`: the sender has authenticated its peer. `ping` is answered with `pong`. Only `data` has a payload. */
 export const FRAME_TYPES = ['hello', 'data', 'ping', 'pong'] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 
-/** What a peer of this protocol never sends: nothing of the connection can be believed any more. */
+/** Bytes that no peer of this protocol sends: the rest of the connection cannot be trusted. */
 export class MalformedFrame extends Error {
   override readonly name = 'MalformedFrame'
 }
 
-/** The bytes that go before a payload. */
+/** The header before a payload. */
 export function frameHeader(type: FrameType, payloadBytes = 0): Buffer {
   const header = Buffer.allocUnsafe(HEADER_BYTES)
   header.writeUInt32BE(payloadBytes)
@@ -25,11 +25,11 @@ export function frameHeader(type: FrameType, payloadBytes = 0): Buffer {
 }
 
 /**
- * Puts frames together from the pieces that a connection reads. A payload that came in one piece is a view of that piece;
- * any other is copied once.
+ * Assembles frames from the chunks of a connection. A payload within one chunk is a view of it; any other is copied
+ * once.
  *
- * @returns takes one piece
- * @throws MalformedFrame from the returned function; nothing may be read after that
+ * @returns a function that takes one chunk
+ * @throws MalformedFrame from the returned function; stop reading then
  */
 export function createFrameReader(onFrame: (type: FrameType, payload: Uint8Array) => void): (piece: Buffer) => void {
   const header = Buffer.alloc(HEADER_BYTES)
@@ -39,7 +39,7 @@ export function createFrameReader(onFrame: (type: FrameType, payload: Uint8Array
   let expected = 0
   let filled = 0
 
-  /** Gives how much of the piece was taken. */
+  /** Returns how many bytes of the chunk were consumed. */
   function takeHeader(piece: Buffer, at: number): number {
     const taken = piece.copy(header, headerFilled, at)
     headerFilled += taken

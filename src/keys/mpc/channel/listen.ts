@@ -1,4 +1,6 @@
-/** Where peers connect to. Whoever is not known is cut before anything is said to him, and told of in the log with the reason. */
+/**
+ * Accepts connections of peers. An unknown peer is disconnected before any data is sent, and logged with the reason.
+ */
 import { createServer, type TLSSocket } from 'node:tls'
 import type { Authenticated, Verdict } from './authenticate.ts'
 import { type ChannelLog, reasonOf } from './log.ts'
@@ -6,7 +8,7 @@ import type { Served } from './roster.ts'
 import type { TlsOptions } from './tls-options.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 5_000
-/** Many times what the peers need; strangers cannot hold more sockets than this. */
+/** Many times what the peers need; unknown clients cannot hold more sockets than this. */
 const MAX_CONNECTIONS = 256
 
 type ListenOptions = {
@@ -17,14 +19,14 @@ type ListenOptions = {
   readonly serve: (socket: TLSSocket, peer: Authenticated) => Promise<Served>
 }
 
-/** Resolves once it listens. `stop` accepts nobody any more; connections that were served end on their own. */
+/** Resolves once it listens. `stop` stops accepting; existing connections end on their own. */
 export async function listenForPeers({ address, tls, log, judge, serve }: ListenOptions) {
   function refuse(from: string | undefined, reason: string, of: { claimed?: string; file?: string } = {}): void {
     log.warn({ from, claimed: of.claimed, reason, file: of.file }, 'connection refused')
   }
 
   async function admit(socket: TLSSocket): Promise<void> {
-    // Once the socket has ended it does not know any more who was there.
+    // A closed socket no longer has the remote address.
     const from = socket.remoteAddress
     try {
       const verdict = await judge(socket)
@@ -39,7 +41,7 @@ export async function listenForPeers({ address, tls, log, judge, serve }: Listen
   }
 
   const server = createServer({ ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }, (socket) => {
-    // Without a listener an error would end the process. What the socket says is told by who serves it.
+    // An unhandled error event would end the process. Errors of the socket are reported by its server.
     socket.on('error', () => socket.destroy())
     void admit(socket)
   })

@@ -1,4 +1,4 @@
-/** Those who want to be told of something. A defect of one of them costs what it was told, not the process. */
+/** A list of listeners. An error in one of them does not end the process or affect the others. */
 import type { ChannelLog } from './log.ts'
 
 export function createListeners<Args extends unknown[]>(log: ChannelLog) {

@@ -1,6 +1,6 @@
 /**
- * The channel between the processes of mpc: TLS 1.3, both sides known by pinned certificates. A frame that arrives came whole,
- * unchanged and in order from the peer that it is said to come from; whether it arrives, nobody promises.
+ * The channel between mpc processes: TLS 1.3, mutually authenticated by pinned certificates. A delivered frame is
+ * whole, unchanged and in order, from the named peer; delivery is not guaranteed.
  */
 import type { Identity } from '../identity.ts'
 import { readTrusted } from '../trust.ts'
@@ -18,40 +18,40 @@ export type Frame = Uint8Array
 export type Address = { readonly host: string; readonly port: number }
 
 export type Channel = {
-  /** Where it listens; null when it does not. */
+  /** The listening port; null when it does not listen. */
   readonly port: number | null
-  /** The names of peers that can be sent to, those first that were heard most lately. */
+  /** The names of connected peers, most recently heard first. */
   readonly connected: () => readonly string[]
   /**
-   * Hands a frame over to the connection. When it is lost with the connection, `onGone` tells.
+   * Passes a frame to the connection. If it is lost with the connection, `onGone` is called.
    *
-   * @param frame of at most 16 MiB; must not be changed afterwards
+   * @param frame at most 16 MiB; must not be changed afterwards
    * @throws Unavailable `mpc_peer_unreachable` when there is no live connection: nothing was sent
    * @throws RangeError for a frame that is too long: a defect of the caller
    */
   readonly send: (to: string, frame: Frame) => void
-  /** `from` is the authenticated name. The frame may be a view of something larger. */
+  /** `from` is the authenticated name. The frame may be a view of a larger buffer. */
   readonly onFrame: (listener: (from: string, frame: Frame) => void) => void
-  /** A peer can be sent to from now on. */
+  /** Called when a peer becomes reachable. */
   readonly onHere: (listener: (peer: string) => void) => void
-  /** The connection to a peer ended: what was sent lately may be lost. */
+  /** Called when the connection to a peer ended: recently sent frames may be lost. */
   readonly onGone: (listener: (peer: string) => void) => void
   readonly close: () => Promise<void>
 }
 
 export type ChannelOptions = {
   readonly identity: Identity
-  /** Holds `<name>.crt` of each peer. */
+  /** Contains `<name>.crt` of each peer. */
   readonly trustDir: string
   /** Null for a process that only dials. */
   readonly listen: Address | null
-  /** Whom this process connects to. Of each pair of processes exactly one dials the other. */
+  /** The peers that this process dials. In each pair of processes exactly one dials the other. */
   readonly dials: ReadonlyMap<string, Address>
   /** Whether a peer of this name may connect to this process. */
   readonly accepts: (name: string) => boolean
   /**
-   * Whether several processes may bear this name, as those do that share one keystore. Each connection of theirs counts as a
-   * peer then, under the name and a number of its own.
+   * Whether several processes may use this name, as those that share one keystore do. Each of their connections then
+   * counts as a separate peer, with the name and a number.
    */
   readonly shared?: (name: string) => boolean
   readonly log: ChannelLog
@@ -60,9 +60,9 @@ export type ChannelOptions = {
 }
 
 /**
- * Opens the channel. Peers come and go afterwards; that one cannot be reached is no error here.
+ * Opens the channel. Peers connect and disconnect afterwards; an unreachable peer is not an error here.
  *
- * @throws Error of the system when the port cannot be listened on
+ * @throws Error of the system when it cannot listen on the port
  */
 export async function openChannel(options: ChannelOptions): Promise<Channel> {
   const { identity, trustDir, listen, dials, log, keepaliveMs = KEEPALIVE_MS, shared = () => false } = options
@@ -99,11 +99,11 @@ export async function openChannel(options: ChannelOptions): Promise<Channel> {
   }
 }
 
-/** A certificate that was replaced or taken away ends the connection that it opened. */
+/** Closes connections whose certificate was replaced or removed. */
 async function cutTheDistrusted(trustDir: string, connections: readonly Connection[]): Promise<void> {
   for (const connection of connections) {
     const { name, certificate } = connection.peer
-    // A file that cannot be read just now, half copied perhaps, is no word against the peer.
+    // A file that cannot be read now, for example half copied, is not evidence against the peer.
     const trusted = await readTrusted(trustDir, name).catch(() => certificate)
     if (trusted === undefined || Buffer.compare(trusted, certificate) !== 0) connection.cut('certificate_withdrawn')
   }

@@ -1,4 +1,4 @@
-/** Who is there: at most one live connection for each peer, and those who want to know of frames, comings and goings. */
+/** The connected peers: at most one live connection per peer, and listeners for frames, connects and disconnects. */
 import type { TLSSocket } from 'node:tls'
 import type { Authenticated } from './authenticate.ts'
 import { type Connection, openConnection, unreachable } from './connection.ts'
@@ -6,15 +6,15 @@ import { createListeners } from './listeners.ts'
 import { type ChannelLog, reasonOf } from './log.ts'
 import { sharedHandle } from './shared-handle.ts'
 
-/** From here on a peer is doubtful: another connection in its name takes the place of the one that is silent. */
+/** Silent intervals after which another connection with the same name replaces this one. */
 const DOUBTFUL_INTERVALS = 2
-/** How long the last frames may take to leave when all is closed. */
+/** Time for the last frames to be sent when everything is closed, ms. */
 const CLOSING_MS = 1_000
 
-/** What became of a connection, told when it has ended. */
+/** The outcome of a connection, returned when it has ended. */
 export type Served = { readonly live: boolean; readonly reason: string }
 
-/** @param options.shared whether several processes bear this name; each of their connections has a handle of its own */
+/** @param options.shared whether several processes use this name; each of their connections has its own handle */
 export function createRoster({
   keepaliveMs,
   log,
@@ -38,7 +38,7 @@ export function createRoster({
     const there = live.get(name)
     if (there !== undefined) {
       const same = Buffer.compare(there.peer.certificate, certificate) === 0
-      // Two processes of one name would otherwise push each other out for ever. One that died unnoticed is doubtful soon.
+      // Otherwise two processes of one name would disconnect each other endlessly; a dead connection counts as silent soon.
       if (same && there.silentIntervals() < DOUBTFUL_INTERVALS) {
         connection.cut('already_connected')
         return
@@ -92,7 +92,7 @@ export function createRoster({
     onHere: here.add,
     onGone: gone.add,
 
-    /** Takes nobody any more, and ends all connections once what was sent is on its way. */
+    /** Accepts no more peers, and ends all connections after pending data was sent. */
     async close(): Promise<void> {
       closed = true
       const ending = [...open]
@@ -106,7 +106,7 @@ export function createRoster({
   }
 }
 
-/** By what a connection is called: the name of its peer, or where processes share one, a handle that no other connection gets. */
+/** The handle of a connection: the name of its peer or, for a shared name, a unique handle. */
 function createHandles(shared: (name: string) => boolean) {
   const known = new WeakMap<Connection, string>()
   let last = 0

@@ -1,4 +1,4 @@
-/** How TLS is spoken between the processes of mpc, the same on both sides: version 1.3 alone, no session ever taken up again. */
+/** TLS options between mpc processes, the same on both sides: version 1.3 only, no session resumption. */
 import { constants } from 'node:crypto'
 import type { SecureVersion } from 'node:tls'
 import type { Identity } from '../identity.ts'
@@ -14,10 +14,10 @@ export function tlsOptions(identity: Identity) {
     maxVersion: 'TLSv1.3' as SecureVersion,
     ALPNProtocols: [PROTOCOL],
     requestCert: true,
-    // No authority vouches for a self-signed certificate. That its holder has the key, the handshake proves all the same;
-    // whether it is the one that we trust, `authenticate` judges before anything is sent or read.
+    // Self-signed certificates have no authority. The handshake still proves possession of the key; `authenticate`
+    // checks whether the certificate is the trusted one before anything is sent or read.
     rejectUnauthorized: false,
-    // Every connection proves anew who is there: without tickets, and as Node keeps no sessions for a server, none is resumed.
+    // Every connection authenticates again: without tickets, and since Node keeps no server sessions, none is resumed.
     secureOptions: constants.SSL_OP_NO_TICKET,
   }
 }
