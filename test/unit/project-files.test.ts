@@ -45,7 +45,7 @@ t.test('every dependency is pinned and earns its line, and no line outlives its 
   const lines = [...page.matchAll(/^\| `([^`]+)` \| (\S.*?) \|/gm)].map(([, name]) => name ?? '')
   t.strictSame(lines.toSorted(), Object.keys(declared).toSorted())
   t.strictSame(
-    Object.entries(declared).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
+    Object.entries(declared).filter(([, version]) => !/^(\d+\.\d+\.\d+(-[\w.]+)?|file:stubs\/[\w-]+)$/.test(version)),
     [],
   )
   const runTime = page.slice(0, page.indexOf('## For development'))
@@ -54,6 +54,15 @@ t.test('every dependency is pinned and earns its line, and no line outlives its 
     [],
     'each stands in its section',
   )
+  t.end()
+})
+
+t.test('a stub takes the place of its package everywhere', (t) => {
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { link?: boolean }> }
+  for (const name of Object.keys(declared).filter((each) => declared[each]?.startsWith('file:'))) {
+    const installed = Object.entries(packages).filter(([path]) => path.endsWith(`node_modules/${name}`))
+    t.match(installed, [[`node_modules/${name}`, { link: true }]], `${name} has the version that is asked for`)
+  }
   t.end()
 })
 

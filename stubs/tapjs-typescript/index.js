@@ -1,0 +1,8 @@
+// Stands in for tap's TypeScript plugin, which would compile the tests with ts-node: tsx loads them instead. tap asks
+// for these options when it starts.
+export const config = {
+  typecheck: { type: 'boolean', default: false },
+  tsconfig: { type: 'string' },
+  'type-strip-only': { type: 'boolean', default: false },
+}
+export const plugin = () => ({})
