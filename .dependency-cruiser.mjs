@@ -3,6 +3,8 @@
 
 /** The parts that speak to the outside; they know the core and nothing of each other. */
 const KERNEL = 'event-log|chain|keys|jobs'
+/** What capabilities state about themselves as data: everybody may read it, but for the core and deciders. */
+const DECLARATIONS = '^src/declarations\\.ts$'
 /** What is neither kernel nor capability. Every other folder of src/ is a capability. */
 const GROUND = 'cli|core|compose|config|contracts|generated|http|sandbox'
 const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
@@ -27,7 +29,7 @@ export default {
       comment: 'The log, the chain, the keys and the jobs can each be replaced without touching the others.',
       severity: 'error',
       from: { path: `^src/(${KERNEL})/` },
-      to: { path: '^(src|workers)/', pathNot: ['^src/core/', '^src/$1/'] },
+      to: { path: '^(src|workers)/', pathNot: ['^src/core/', '^src/$1/', DECLARATIONS] },
     },
     {
       name: 'capability-imports-kernel-transactions-and-wallets',
@@ -36,7 +38,7 @@ export default {
       from: { path: CAPABILITY, pathNot: '^src/(transactions|wallets)/' },
       to: {
         path: '^src/',
-        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, '^src/$1/'],
+        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, '^src/$1/', DECLARATIONS],
       },
     },
     {
@@ -44,7 +46,10 @@ export default {
       comment: 'What everybody may know, knows only the other one of the two.',
       severity: 'error',
       from: { path: '^src/(transactions|wallets)/' },
-      to: { path: '^src/', pathNot: `^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/` },
+      to: {
+        path: '^src/',
+        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, DECLARATIONS],
+      },
     },
     {
       name: 'deciders-events-and-states-import-core-alone',
@@ -52,6 +57,14 @@ export default {
       severity: 'error',
       from: { path: '^src/(?!sandbox/)([^/]+)/[^.]*(?:decider|events|state)\\.ts$' },
       to: { pathNot: ['^src/core/', '^src/$1/[^.]*(?:decider|events|state)\\.ts$'] },
+    },
+    {
+      name: 'declarations-are-data',
+      comment:
+        'The kernel reads declarations, so that a declaration knows the core and the types of its own events alone.',
+      severity: 'error',
+      from: { path: '^src/([^/]+)/declaration\\.ts$' },
+      to: { pathNot: ['^src/core/', '^src/$1/.*events\\.ts$'] },
     },
     {
       name: 'http-is-for-routes',

@@ -4,7 +4,7 @@ import type { Decider } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { assertNever } from '../core/never.ts'
 import { unfitIn } from '../core/plain-text.ts'
-import { ALL_SCOPES, SCOPES } from '../core/scopes.ts'
+import { ALL_SCOPES } from '../core/scopes.ts'
 import { isReservedTenant, isTenantId, RESERVED_TENANT_RULE, TENANT_ID_RULE } from '../core/tenants.ts'
 import type { ApiKeyEvent, ApiKeyIssued } from './events.ts'
 
@@ -26,7 +26,13 @@ export type KnownApiKey = {
 export type ApiKeyState = { readonly status: 'unknown' } | KnownApiKey
 
 export type ApiKeyCommand =
-  | { readonly type: 'IssueApiKey'; readonly key: Omit<ApiKeyIssued['data'], 'issuedAt'>; readonly now: string }
+  | {
+      readonly type: 'IssueApiKey'
+      readonly key: Omit<ApiKeyIssued['data'], 'issuedAt'>
+      /** Every scope of this version. */
+      readonly knownScopes: readonly string[]
+      readonly now: string
+    }
   | { readonly type: 'RevokeApiKey'; readonly now: string }
 
 export const apiKeyDecider: Decider<ApiKeyState, ApiKeyCommand, ApiKeyEvent> = {
@@ -36,7 +42,7 @@ export const apiKeyDecider: Decider<ApiKeyState, ApiKeyCommand, ApiKeyEvent> = {
     switch (command.type) {
       case 'IssueApiKey':
         if (state.status !== 'unknown') throw new Conflict('api_key_exists', 'An API key with this id exists.')
-        requireValid(command.key, command.now)
+        requireValid(command)
         return [{ type: 'ApiKeyIssued', data: { ...command.key, issuedAt: command.now } }]
       case 'RevokeApiKey':
         if (state.status === 'unknown') throw noSuchApiKey()
@@ -64,7 +70,7 @@ export function noSuchApiKey(): NotFound {
 }
 
 /** Every field that breaks its rule is told, not only the first. */
-function requireValid(key: Omit<ApiKeyIssued['data'], 'issuedAt'>, now: string): void {
+function requireValid({ key, knownScopes, now }: Extract<ApiKeyCommand, { readonly type: 'IssueApiKey' }>): void {
   const items: Omit<ErrorItem, 'type'>[] = []
   const refuse = (field: string, code: string, message: string) =>
     items.push({ field, code, message: `${field} ${message}` })
@@ -75,7 +81,7 @@ function requireValid(key: Omit<ApiKeyIssued['data'], 'issuedAt'>, now: string):
   else if ([...key.label].length > MAX_LABEL_LENGTH) {
     refuse('label', 'invalid_label', `must have at most ${MAX_LABEL_LENGTH} characters.`)
   }
-  const known: readonly string[] = [ALL_SCOPES, ...SCOPES]
+  const known = [ALL_SCOPES, ...knownScopes]
   const unknown = key.scopes.filter((scope) => !known.includes(scope))
   if (key.scopes.length === 0 || unknown.length > 0) {
     refuse('scopes', 'invalid_scopes', `must be one or more of: ${known.join(', ')}.`)

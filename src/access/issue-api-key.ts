@@ -1,8 +1,9 @@
 /** Issues an API key: the one moment at which its token can be seen. */
-import type { NewId } from '../core/ids.ts'
+
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { ALL_SCOPES } from '../core/scopes.ts'
+import { type NewId, SCOPES } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import { createToken, digestOf } from './token.ts'
@@ -41,7 +42,8 @@ export function createIssueApiKey({ log, newId }: { readonly log: EventLog; read
     const token = createToken(environment)
     const key = { tenantId, environment, label, digest: digestOf(token), scopes: [...new Set(scopes)], expiresAt }
     const now = log.now()
-    await log.execute(apiKeyAggregate, keyId, { type: 'IssueApiKey', key, now }, { metadata: { ...context, tenantId } })
+    const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
+    await log.execute(apiKeyAggregate, keyId, command, { metadata: { ...context, tenantId } })
     return { keyId, token, tenantId, environment, label, scopes: key.scopes, expiresAt, createdAt: now }
   }
 }

@@ -2,7 +2,8 @@
 import { parseArgs } from 'node:util'
 import { toInstant } from '../core/ids.ts'
 import { ENVIRONMENTS, type Environment } from '../core/networks.ts'
-import { ALL_SCOPES, SCOPES } from '../core/scopes.ts'
+import { ALL_SCOPES } from '../core/scopes.ts'
+import { SCOPES } from '../declarations.ts'
 import type { ApiKeyRequest } from './issue-api-key.ts'
 
 export const KEYS_USAGE = `usage: npm run keys -- <command> [--json]

@@ -6,7 +6,7 @@ import type { Metadata } from '../core/messages.ts'
 import { EVENT_COLUMNS, type EventRow } from '../event-log/rows.ts'
 import { LOG_START } from '../event-log/subscription.ts'
 import { createFindEvent } from './find-event.ts'
-import { type Guard, missingScope, type Reader } from './readers.ts'
+import { missingScope, type Reader } from './readers.ts'
 
 export type AuditEvent = {
   readonly event_id: string
@@ -16,7 +16,8 @@ export type AuditEvent = {
   readonly schema_version: number
   /** Null where `needs_scope` names a scope. */
   readonly data: unknown
-  readonly needs_scope: Guard | null
+  /** `*` where only a key for all scopes may read the data. */
+  readonly needs_scope: string | null
   readonly metadata: unknown
   readonly recorded_at: string
   readonly hash: string

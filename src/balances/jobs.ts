@@ -1,6 +1,6 @@
 /** Which jobs of the queue `observe` follow from events, what they do, and which wallets are queued again. */
 import type { Pool } from 'pg'
-import { ID_PREFIXES } from '../core/ids.ts'
+import { ID_PREFIXES } from '../declarations.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
 import type { BalanceChainOf } from './chain.ts'

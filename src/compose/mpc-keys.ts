@@ -11,7 +11,7 @@ import { createRefreshWorn } from '../mpc-keys/refresh-worn.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
-/** Every party takes part in each. One more than a tenant may have at once (`queue-limits.ts`). */
+/** Every party takes part in each. One more than a tenant may have at once (`QUEUE_LIMITS`). */
 const REFRESHES_AT_ONCE = 3
 
 export type JointKeyPorts = {

@@ -1,7 +1,7 @@
 /** Makes ids: UUIDv7 (RFC 9562) behind a prefix, in the order in which they are made, with randomness drawn in bulk. */
 import { randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
-import { ID_PREFIXES, type NewId } from '../core/ids.ts'
+import { ID_PREFIXES, type NewId } from '../declarations.ts'
 
 /** Bytes of one id. */
 const BYTES = 16

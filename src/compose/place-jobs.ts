@@ -1,14 +1,7 @@
 /** Tells whose a job is and to which queue it goes: jobs as events and sweeps make them name their work alone. */
 import type { Pool } from 'pg'
-import type { Job, QueueName } from '../jobs/queues.ts'
-
-/** Work that is done with a key, and its queue where that key is an mpc key. */
-const MPC_QUEUES: Readonly<Partial<Record<QueueName, QueueName>>> = {
-  lane: 'mpc-lane',
-  wallet: 'mpc-wallet',
-  voucher: 'mpc-voucher',
-  signature: 'mpc-signature',
-}
+import { mpcQueue, type QueueName } from '../declarations.ts'
+import type { Job } from '../jobs/queues.ts'
 
 const OF_LANE = `SELECT lane.name AS id, w.tenant_id, w.type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL
   (SELECT tenant_id, type FROM wallets WHERE chain_id = split_part(lane.name, '-', 1)::int
@@ -87,6 +80,6 @@ export function createPlaceJobs(pool: Pool): (jobs: readonly Job[]) => Promise<r
 
 function placed(job: Job, owner: Owner | undefined): Job {
   if (owner === undefined || owner.tenantId === '') return job
-  const queue = owner.isMpc ? (MPC_QUEUES[job.queue] ?? job.queue) : job.queue
+  const queue = owner.isMpc ? mpcQueue(job.queue) : job.queue
   return { ...job, queue, data: { ...job.data, tenant_id: owner.tenantId } }
 }

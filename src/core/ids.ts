@@ -1,24 +1,5 @@
 /** The format of identifiers: a prefix for the kind of resource and a UUIDv7 (RFC 9562). They sort by creation time. */
 
-export const ID_PREFIXES = {
-  wallet: 'wal',
-  transaction: 'tx',
-  apiKey: 'key',
-  asset: 'ast',
-  collection: 'col',
-  mint: 'mint',
-  nftTransfer: 'nftx',
-  mpcKey: 'mpk',
-  refresh: 'rfr',
-  signature: 'sig',
-  export: 'exp',
-  request: 'req',
-} as const
-export type IdKind = keyof typeof ID_PREFIXES
-
-/** Creates ids; passed in, so that the core stays pure and tests can choose the ids. */
-export type NewId = (kind: IdKind) => string
-
 /** A clock, passed in: milliseconds since the epoch. */
 export type Clock = () => number
 
@@ -29,9 +10,9 @@ export function toInstant(epochMs: number): string {
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
 
-/** A regular expression source for ids of one kind. */
-export function idPattern(kind: IdKind): string {
-  return `^${ID_PREFIXES[kind]}_${UUID}$`
+/** A regular expression source for ids with a prefix. */
+export function idPattern(prefix: string): string {
+  return `^${prefix}_${UUID}$`
 }
 
 const TIME_DIGITS = 12

@@ -3,9 +3,9 @@
  * lists, so memory use does not depend on the size of the tables.
  */
 import type { Client } from 'pg'
+import type { ReadModel } from '../declarations.ts'
 import { nameIn } from './shadow.ts'
 import { type KeyColumn, quoted } from './table-shape.ts'
-import type { ReadModel } from './tables.ts'
 
 /** Values as PostgreSQL prints them: JavaScript numbers cannot hold an amount of 78 digits. */
 export type Row = Readonly<Record<string, string | null>>

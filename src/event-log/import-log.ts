@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import type { Client, Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
+import { READ_MODEL_NAMES, type ReadModel } from '../declarations.ts'
 import { createChainCheck } from './chain-check.ts'
 import { BadExport, CARRIED_TABLES, type ExportedEvent } from './export-format.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
@@ -17,7 +18,6 @@ import { foldInto, namesOf } from './replay.ts'
 import { requireOwner, withSessions } from './session.ts'
 import { createShadow, nameIn } from './shadow.ts'
 import { liveSchema, readPrimaryKeys } from './table-shape.ts'
-import { READ_MODEL_NAMES, type ReadModel } from './tables.ts'
 
 const CHUNK_CHARACTERS = 1_000_000
 

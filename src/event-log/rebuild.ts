@@ -8,6 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Pool } from 'pg'
 import { Conflict, Unavailable } from '../core/errors.ts'
+import type { ReadModel } from '../declarations.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
 import { IDLE_IN_TRANSACTION_MS } from './open-transactions.ts'
 import { beginSnapshot, countEvents, readStreams, type StreamFilter } from './read-streams.ts'
@@ -15,7 +16,6 @@ import { foldInto, namesOf } from './replay.ts'
 import { requireOwner, withSessions } from './session.ts'
 import { createShadow, nameIn, type Shadow } from './shadow.ts'
 import { type KeyColumn, liveSchema, quoted, readPrimaryKeys, readShape, type TableShape } from './table-shape.ts'
-import type { ReadModel } from './tables.ts'
 
 export const REBUILD_SCHEMA = 'bursar_rebuild'
 /** Any number that no other code takes an advisory lock on. */

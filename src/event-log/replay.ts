@@ -5,6 +5,7 @@
  */
 import type { Client, Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
+import { READ_MODEL_NAMES, READ_MODELS, type ReadModel } from '../declarations.ts'
 import { compareShadow, type Difference } from './compare-shadow.ts'
 import { type AnyAggregate, createFold, type Fold } from './fold.ts'
 import {
@@ -18,7 +19,6 @@ import {
 import { withSessions } from './session.ts'
 import { createShadow, nameIn, type Shadow } from './shadow.ts'
 import { liveSchema, quoted, readPrimaryKeys } from './table-shape.ts'
-import { READ_MODEL_NAMES, READ_MODELS, type ReadModel } from './tables.ts'
 
 export type ReplaySettings = {
   readonly streamId?: string

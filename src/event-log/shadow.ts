@@ -3,9 +3,10 @@
  * transactions, so that no subscription of the running service waits for them.
  */
 import type { Client } from 'pg'
+import type { ReadModelKind } from '../core/declaration.ts'
+import { READ_MODELS, type ReadModel } from '../declarations.ts'
 import type { FoldedStream } from './fold.ts'
 import { type KeyColumn, quoted } from './table-shape.ts'
-import { READ_MODELS, type ReadModel, type ReadModelKind } from './tables.ts'
 
 /** Characters of row text in one insert: large enough to hide the round trip, small in memory. */
 const CHUNK_CHARACTERS = 1_000_000

@@ -4,9 +4,9 @@
  */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
-import type { NewId } from '../core/ids.ts'
 import type { Network } from '../core/networks.ts'
 import { SANDBOX_TENANT } from '../core/tenants.ts'
+import type { NewId } from '../declarations.ts'
 import { createAccept } from '../event-log/accept.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'

@@ -4,7 +4,8 @@
  */
 import Fastify, { type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify'
 import type { Logger } from 'pino'
-import type { Clock, NewId } from '../core/ids.ts'
+import type { Clock } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
 import { DEFAULT_BODY } from './body-limits.ts'
 import type { Authenticator, Caller } from './caller.ts'
 import { clientErrorHandler } from './client-error.ts'

@@ -5,7 +5,8 @@
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { BursarError } from '../core/errors.ts'
-import { allows, type Scope } from '../core/scopes.ts'
+import { allows } from '../core/scopes.ts'
+import type { Scope } from '../declarations.ts'
 import type { Authenticator, Caller } from './caller.ts'
 import { AuthenticationFailed, ScopeMissing } from './http-errors.ts'
 import type { RateLimit } from './rate-limit.ts'

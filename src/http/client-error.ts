@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError } from 'fastify'
-import type { NewId } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
 import { errorBody } from './envelope.ts'
 import { statusOf } from './error-status.ts'
 

@@ -1,6 +1,6 @@
 /** Every request has an id: the caller's `X-Request-Id` if it is fit to be echoed and logged, else one of ours. */
 import type { IncomingMessage } from 'node:http'
-import type { NewId } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
 
 /** At most 128 visible ASCII characters: nothing that could break a header or a log line. */
 const FIT_TO_ECHO = /^[!-~]{1,128}$/

@@ -5,7 +5,7 @@
 import type { onRequestHookHandler, preValidationHookHandler, RouteOptions } from 'fastify'
 import { ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
-import type { Scope } from '../core/scopes.ts'
+import type { Scope } from '../declarations.ts'
 import { type Gate, limitByAddress, requireScope } from './auth.ts'
 import { type BodyLimits, DEFAULT_BODY } from './body-limits.ts'
 import { readIdempotencyKey } from './idempotency.ts'

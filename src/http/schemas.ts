@@ -10,9 +10,10 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox'
-import { ID_PREFIXES, type IdKind, idPattern } from '../core/ids.ts'
+import { idPattern } from '../core/ids.ts'
 import { AMOUNT_PATTERN } from '../core/money.ts'
 import { ENVIRONMENTS, NETWORKS } from '../core/networks.ts'
+import { ID_PREFIXES, type IdKind } from '../declarations.ts'
 
 /** An object of a request: a field that it does not name is refused. */
 export function closedObject<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {
@@ -158,7 +159,7 @@ export function warnings(
 export function idSchema(kind: IdKind, description: string) {
   return Type.String({
     description,
-    pattern: idPattern(kind),
+    pattern: idPattern(ID_PREFIXES[kind]),
     examples: [`${ID_PREFIXES[kind]}_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11`],
     'x-rule': `must be an id that begins with ${ID_PREFIXES[kind]}_`,
     'x-code': 'invalid_id',

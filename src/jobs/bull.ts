@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BackendFactory, type IQueueBackend, type Processor, type Queue, type Worker, withBackend } from 'bullmq'
+import type { QueueName } from '../declarations.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
-import type { QueueName } from './queues.ts'
 
 export type BullQueue = Pick<
   Queue,

@@ -1,4 +1,5 @@
 /** Creates the job layer on PostgreSQL, or on Redis when its URL is set. The only entry point to BullMQ. */
+import { QUEUE_NAMES, type QueueName } from '../declarations.ts'
 import { DEFAULT_RETRIES, type RetryPolicy } from './backoff.ts'
 import { BACKOFF, type BullJob, type BullQueue, createBull } from './bull.ts'
 import { createErrorLog } from './error-log.ts'
@@ -8,7 +9,7 @@ import { findOldest } from './oldest-job.ts'
 import { openQueues } from './open-queues.ts'
 import { postgresWiring } from './postgres.ts'
 import { createQueueLoads } from './queue-load.ts'
-import { assertJob, type Job, QUEUE_NAMES, type QueueName } from './queues.ts'
+import { assertJob, type Job } from './queues.ts'
 import { redisWiring } from './redis.ts'
 import { createUnstick } from './unstick.ts'
 import { startWorker } from './worker.ts'
@@ -69,7 +70,7 @@ export function createJobs(settings: JobsSettings): Jobs {
 
     unstick: createUnstick(bull, queues, retries),
     async ping() {
-      await queues.on(QUEUE_NAMES[0], (queue) => queue.isPaused()) // The cheapest question that must be answered.
+      await queues.on('lane', (queue) => queue.isPaused()) // The cheapest question that must be answered.
     },
 
     async close() {

@@ -1,8 +1,8 @@
 /** `npm run jobs -- counts|failed|retry`: lists waiting and failed jobs, and retries failed ones. */
 import { parseArgs } from 'node:util'
 import { Unavailable } from '../core/errors.ts'
+import { isQueueName, QUEUE_NAMES, type QueueName } from '../declarations.ts'
 import type { FailedJob, Jobs } from './jobs.ts'
-import { isQueueName, QUEUE_NAMES, type QueueName } from './queues.ts'
 
 const USAGE = `usage: npm run jobs -- <command> [--json]
 

@@ -4,7 +4,9 @@
  * Invariant: a job that was added runs at least once while its queue keeps its data. It may run twice, late or out of
  * order, or never if the queue is emptied; the sweeper finds work without a job.
  */
-import type { Job, JobData, QueueName } from './queues.ts'
+
+import type { QueueName } from '../declarations.ts'
+import type { Job, JobData } from './queues.ts'
 
 /** What a handler receives besides the ids. */
 export type JobContext = {

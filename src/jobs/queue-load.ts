@@ -1,9 +1,8 @@
 /** The contents of a queue by tenant, which decide whose job is added next. */
+import { QUEUE_LIMITS, QUEUE_NAMES, type QueueName } from '../declarations.ts'
 import type { BullJob, BullQueue } from './bull.ts'
 import type { QueueLoad, TenantLoad } from './jobs.ts'
 import type { OpenQueues } from './open-queues.ts'
-import { QUEUE_LIMITS } from './queue-limits.ts'
-import { QUEUE_NAMES, type QueueName } from './queues.ts'
 
 /** Jobs examined in each state: more than the limits of `take-turns.ts` admit, unless an operator retried jobs. */
 const LOOKED_AT = 500

@@ -3,26 +3,7 @@
  * in the log.
  */
 import { ValidationFailed } from '../core/errors.ts'
-
-/**
- * Every queue. To add one, add a line; the back ends create it on first use. Work that an hd key does in milliseconds
- * takes mpc parties seconds, so the two kinds of key never share a queue.
- */
-export const QUEUE_NAMES = [
-  'lane', // A lane of an hd wallet has requests to sign.
-  'mpc-lane', // The same, of an mpc wallet.
-  'submit', // Signed transactions wait for the network.
-  'wallet', // An hd wallet waits for its address.
-  'mpc-wallet', // An mpc wallet waits for its key.
-  'observe', // A wallet waits for its first balance.
-  'voucher', // A voucher waits for the signature of an hd wallet.
-  'mpc-voucher', // The same, of an mpc wallet.
-  'shares', // The shares of an mpc key are to be made anew.
-  'signature', // A message or typed data waits for the signature of an hd wallet.
-  'mpc-signature', // The same, of an mpc wallet.
-  'export', // A wallet's key waits to be sealed to its owner.
-] as const
-export type QueueName = (typeof QUEUE_NAMES)[number]
+import type { QueueName } from '../declarations.ts'
 
 /** Names and ids only, never amounts or states: those are read from the log when the job runs. */
 export type JobData = Readonly<Record<string, string>>
@@ -38,11 +19,6 @@ export type Job = {
 const ID = /^[\x21-\x7e]{1,256}$/
 /** A job identifies its work by a few ids. More would be a payload, which does not belong in a queue. */
 const MAX_FIELDS = 8
-
-/** Whether a text names a queue. */
-export function isQueueName(text: string): text is QueueName {
-  return (QUEUE_NAMES as readonly string[]).includes(text)
-}
 
 /** @throws ValidationFailed `malformed_job` when the data contains anything but ids */
 export function assertJob(job: Job): void {

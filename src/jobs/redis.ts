@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { type ConnectionOptions, createRedisBackend } from 'bullmq'
 import { Cluster, Redis } from 'ioredis'
+import { QUEUE_NAMES } from '../declarations.ts'
 import type { Wiring } from './bull.ts'
-import { QUEUE_NAMES } from './queues.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
 /** Maximum delay between reconnects: a recovered Redis is found within a second. */

@@ -5,11 +5,13 @@
  * Invariant: however much one tenant has waiting, at most the number of its jobs that the queue limits admit is ahead
  * of another tenant's. Jobs that wait here are lost with the process: the sweeper finds their work.
  */
+
+import type { QueueLimits } from '../core/declaration.ts'
+import { QUEUE_LIMITS, type QueueName } from '../declarations.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
 import type { Jobs, JobsLog, QueueLoad } from './jobs.ts'
 import { pause } from './pause.ts'
-import { QUEUE_LIMITS, type QueueLimits } from './queue-limits.ts'
-import { assertJob, type QueueName } from './queues.ts'
+import { assertJob } from './queues.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
 export type TakeTurnsSettings = {

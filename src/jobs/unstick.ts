@@ -3,11 +3,12 @@
  * the process that wrote them: if that clock was an hour ahead, or the reader's is an hour behind, a lane would stop
  * for an hour, since a job whose id waits is not added again.
  */
+
+import { QUEUE_NAMES, type QueueName } from '../declarations.ts'
 import type { RetryPolicy } from './backoff.ts'
 import type { Bull } from './bull.ts'
 import { unlessGone } from './failed-jobs.ts'
 import type { OpenQueues } from './open-queues.ts'
-import { QUEUE_NAMES, type QueueName } from './queues.ts'
 import { createStandstill } from './standstill.ts'
 
 /** More jobs than this wait only during an outage; they are then freed gradually. */

@@ -5,11 +5,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Job as StoredJob, UnrecoverableError } from 'bullmq'
 import { BursarError } from '../core/errors.ts'
+import type { QueueName } from '../declarations.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
 import type { Bull, BullWorker } from './bull.ts'
 import type { JobHandler, JobsLog, JobWorker } from './jobs.ts'
 import { pause } from './pause.ts'
-import { parseJobData, type QueueName } from './queues.ts'
+import { parseJobData } from './queues.ts'
 
 export type WorkerSettings = {
   readonly bull: Bull

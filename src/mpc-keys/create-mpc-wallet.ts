@@ -6,7 +6,7 @@
  * both learn of each other in one append under both streams' versions. A key whose wallet got another one stays in the pool.
  */
 import type { Pool } from 'pg'
-import type { NewId } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'

@@ -3,7 +3,7 @@
  * and none while somebody waits for the same parties: a transaction, a wallet without its key, a refresh.
  */
 import type { Pool } from 'pg'
-import type { NewId } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
 import { pause } from '../event-log/lead.ts'
 import { backoffMs, type RetryPolicy } from '../jobs/backoff.ts'
 import type { MpcTerms } from '../wallets/events.ts'

@@ -5,8 +5,9 @@
  * they are. However many attempts die or run side by side, all parties use the shares of the same attempt.
  */
 import { BursarError, NotFound } from '../core/errors.ts'
-import type { Clock, NewId } from '../core/ids.ts'
+import type { Clock } from '../core/ids.ts'
 import type { Metadata, RecordedEvent } from '../core/messages.ts'
+import type { NewId } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Ceremonies, JointKey } from '../keys/mpc/ceremonies.ts'
 import { mpcKeyAggregate } from './aggregate.ts'

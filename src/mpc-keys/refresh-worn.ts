@@ -1,6 +1,6 @@
 /** Asks for new shares of a key when a party says that those of now have served as many signatures as they should. */
 import { Conflict } from '../core/errors.ts'
-import type { NewId } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 

@@ -1,6 +1,7 @@
 /** Accepts that the shares of a wallet's key are to be made anew. A signer process has it done; the address stays. */
-import type { NewId } from '../core/ids.ts'
+
 import type { Metadata } from '../core/messages.ts'
+import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { certainChange } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'

@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
-import type { NewId } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { LIVE_MPC_PARTIES } from '../wallets/signer-presence.ts'
 import { mpcKeyAggregate } from './aggregate.ts'

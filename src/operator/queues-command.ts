@@ -1,7 +1,7 @@
 /** `queues`: what waits in the queues of either back end, how old it is, and what was given up. */
 import type { CliCommand, Within } from '../cli/command.ts'
+import { QUEUE_NAMES } from '../declarations.ts'
 import type { FailedJob, OldestJob } from '../jobs/jobs.ts'
-import { QUEUE_NAMES } from '../jobs/queues.ts'
 import type { OperatorPorts } from './ports.ts'
 import { count, duration } from './words.ts'
 

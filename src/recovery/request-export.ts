@@ -3,8 +3,8 @@
  * the request names.
  */
 import { Conflict, PermissionDenied, ValidationFailed } from '../core/errors.ts'
-import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
+import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/commit.ts'

@@ -1,7 +1,7 @@
 /** `rebuild`: makes read models again beside the live ones, and puts them in their place. */
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
+import { isReadModel, READ_MODEL_NAMES, type ReadModel, TABLES } from '../declarations.ts'
 import { rebuild } from '../event-log/rebuild.ts'
-import { BESIDE_THE_LOG, isReadModel, READ_MODEL_NAMES, type ReadModel } from '../event-log/tables.ts'
 import type { ReplayPorts } from './ports.ts'
 import { count, progressOf, rowsTable } from './show.ts'
 
@@ -29,8 +29,9 @@ function tablesOf({ arguments: [name], options }: CliInput): readonly ReadModel[
   if (all !== (name === undefined)) throw new BadInput('rebuild takes either the name of a read model or --all.')
   if (name === undefined) return READ_MODEL_NAMES
   if (isReadModel(name)) return [name]
-  const beside = Object.entries(BESIDE_THE_LOG).find(([table]) => table === name)
-  if (beside) throw new BadInput(`${name} does not follow from the log (${beside[1]}): it cannot be rebuilt.`)
+  const known = Object.entries(TABLES).find(([table]) => table === name)?.[1]
+  if (known && 'beside' in known)
+    throw new BadInput(`${name} does not follow from the log (${known.beside}): it cannot be rebuilt.`)
   throw new BadInput(`There is no read model ${name}. There are: ${READ_MODEL_NAMES.join(', ')}.`)
 }
 

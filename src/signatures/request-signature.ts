@@ -3,9 +3,9 @@
  * append. What is refused leaves no trace. No key is needed for that, and there is none here.
  */
 import { Conflict, ValidationFailed } from '../core/errors.ts'
-import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/commit.ts'

@@ -1,7 +1,8 @@
 /** What an owner may still ask of a transaction on its way: to cancel it, or to pay more for it. The lane does the rest. */
-import type { NewId } from '../core/ids.ts'
+
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { change } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'

@@ -5,7 +5,7 @@
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
-import type { NewId } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
 import { opened } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'

@@ -1,8 +1,8 @@
 /** Accepts the request for a new wallet. A signer makes its key later; what cannot be served now is refused and leaves no trace. */
 import { Conflict, Unavailable } from '../core/errors.ts'
-import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
+import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'

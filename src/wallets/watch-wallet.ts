@@ -1,9 +1,9 @@
 /** Begins to watch an address: an address is watched once per tenant and chain, and never when it is the tenant's own. */
 import type { Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
-import type { NewId } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
+import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'

@@ -7,10 +7,10 @@ import pg, { type Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { applyDatabaseRoles } from '../../src/compose/database-roles/apply-roles.ts'
-import { EVENT_WRITERS } from '../../src/compose/database-roles/event-writers.ts'
 import { makeLogins } from '../../src/compose/database-roles/logins.ts'
-import { DATABASE_ROLES } from '../../src/compose/database-roles/roles.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
+import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
+import { STREAMS } from '../../src/declarations.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
@@ -66,7 +66,7 @@ async function allows(pool: Pool, act: (pool: Pool) => Promise<unknown>): Promis
   }
 }
 
-const EVERY_EVENT = Object.entries(EVENT_WRITERS).flatMap(([category, { events }]) =>
+const EVERY_EVENT = Object.entries(STREAMS).flatMap(([category, { events }]) =>
   Object.entries(events).map(([type, writers]) => ({ name: `${category} ${type}`, category, type, writers })),
 )
 

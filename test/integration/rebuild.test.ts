@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { READ_MODEL_NAMES } from '../../src/declarations.ts'
 import { REBUILD_SCHEMA, rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { READ_MODEL_NAMES } from '../../src/event-log/tables.ts'
 import { type SomeLog, withSomeLog } from '../support/some-log.ts'
 
 /** Everything about tables that a rebuild must leave as it was. */

@@ -5,7 +5,7 @@
 import { quoteFees } from '../../src/chain/fees.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
-import type { QueueName } from '../../src/jobs/queues.ts'
+import type { QueueName } from '../../src/declarations.ts'
 import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'

@@ -1,5 +1,7 @@
 /** Job queues that keep nothing they promise: while the storm lasts, jobs come twice, in any order, or never. */
-import type { Job, QueueName } from '../../src/jobs/queues.ts'
+
+import type { QueueName } from '../../src/declarations.ts'
+import type { Job } from '../../src/jobs/queues.ts'
 import type { Random } from '../support/load-random.ts'
 
 export type Queues = {

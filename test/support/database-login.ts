@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import pg, { type Pool } from 'pg'
 import type { Test } from 'tap'
 import { makeLogins } from '../../src/compose/database-roles/logins.ts'
-import { DATABASE_ROLES, type DatabaseRole } from '../../src/compose/database-roles/roles.ts'
+import { DATABASE_ROLES, type DatabaseRole } from '../../src/core/database-roles.ts'
 
 /** A connection pool of a new user with these roles, or with none. */
 export async function loginAs(

@@ -1,8 +1,8 @@
 /** An application for tests: everything of ours is real; keys live in memory and log lines in a list. */
 import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
-import { ID_PREFIXES } from '../../src/core/ids.ts'
 import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
+import { ID_PREFIXES } from '../../src/declarations.ts'
 import { type AppParts, buildApp, type HttpSettings } from '../../src/http/app.ts'
 import type { Authenticator, Caller } from '../../src/http/caller.ts'
 import { createReadiness } from '../../src/http/health.ts'

@@ -1,10 +1,10 @@
 /** Exports in a test's memory, and what two databases have in common. */
 import type { Pool } from 'pg'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { READ_MODEL_NAMES } from '../../src/declarations.ts'
 import { type ExportSettings, exportLog } from '../../src/event-log/export-log.ts'
 import { type Imported, importLog } from '../../src/event-log/import-log.ts'
 import { readPrimaryKeys } from '../../src/event-log/table-shape.ts'
-import { READ_MODEL_NAMES } from '../../src/event-log/tables.ts'
 
 /** The lines of an export, without line feeds. */
 export async function exported(pool: Pool, settings: ExportSettings = {}): Promise<string[]> {

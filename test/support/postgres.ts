@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import tap, { type Test } from 'tap'
 import { roleRights } from '../../src/compose/database-roles/role-rights.ts'
-import { TABLE_GRANTS } from '../../src/compose/database-roles/table-grants.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
+import { TABLES } from '../../src/declarations.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 
 export type TestDatabase = {
@@ -90,7 +90,7 @@ async function prepareTemplate(serverUrl: string): Promise<string> {
 }
 
 async function digestOfMigrations(): Promise<string> {
-  const digest = createHash('sha256').update(JSON.stringify([roleRights(), TABLE_GRANTS]))
+  const digest = createHash('sha256').update(JSON.stringify([roleRights(), TABLES]))
   for (const name of (await readdir(MIGRATIONS)).sort()) {
     digest.update(name)
     digest.update(await readFile(join(MIGRATIONS, name, 'migration.sql')).catch(() => ''))

@@ -6,6 +6,7 @@ import { type ApiKeyCommand, apiKeyDecider } from '../../src/access/decider.ts'
 import type { ApiKeyEvent, ApiKeyIssued } from '../../src/access/events.ts'
 import { parseKeysArguments } from '../../src/access/keys-arguments.ts'
 import { createToken, digestOf, isToken } from '../../src/access/token.ts'
+import { SCOPES } from '../../src/declarations.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
@@ -20,6 +21,7 @@ const key: Omit<ApiKeyIssued['data'], 'issuedAt'> = {
 const issue = (fields: Partial<typeof key> = {}): ApiKeyCommand => ({
   type: 'IssueApiKey',
   key: { ...key, ...fields },
+  knownScopes: SCOPES,
   now: NOW,
 })
 const issued: ApiKeyEvent = { type: 'ApiKeyIssued', data: { ...key, issuedAt: NOW } }

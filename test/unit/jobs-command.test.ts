@@ -1,9 +1,9 @@
 /** The operator's view of the queues: words in, text or JSON and an exit code out. */
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
+import { QUEUE_NAMES } from '../../src/declarations.ts'
 import type { FailedJob, Jobs } from '../../src/jobs/jobs.ts'
 import { jobsCommand } from '../../src/jobs/jobs-command.ts'
-import { QUEUE_NAMES } from '../../src/jobs/queues.ts'
 
 const FAILED: FailedJob = {
   id: 'lane-1',
@@ -44,10 +44,10 @@ async function run(line: string, broken?: Error) {
 t.test('counts shows every queue by state', async (t) => {
   const { code, out } = await run('counts')
   t.equal(code, 0)
-  const [head, lane, ...others] = out.trim().split('\n')
+  const [head, ...queues] = out.trim().split('\n')
   t.match(head, /^queue +waiting +active +delayed +failed/)
-  t.match(lane, /^lane +12 +3 +4 +5/)
-  t.equal(others.length, QUEUE_NAMES.length - 1)
+  t.ok(queues.some((line) => /^lane +12 +3 +4 +5/.test(line)))
+  t.equal(queues.length, QUEUE_NAMES.length)
   t.strictSame(JSON.parse((await run('counts --json')).out), COUNTS)
 })
 

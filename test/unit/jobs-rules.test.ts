@@ -2,10 +2,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { ValidationFailed } from '../../src/core/errors.ts'
+import { isQueueName, QUEUE_NAMES } from '../../src/declarations.ts'
 import { backoffMs, DEFAULT_RETRIES } from '../../src/jobs/backoff.ts'
 import { createErrorLog } from '../../src/jobs/error-log.ts'
 import { postgresWiring } from '../../src/jobs/postgres.ts'
-import { assertJob, isQueueName, type Job, parseJobData, QUEUE_NAMES } from '../../src/jobs/queues.ts'
+import { assertJob, type Job, parseJobData } from '../../src/jobs/queues.ts'
 import { parseClusterUrl } from '../../src/jobs/redis.ts'
 
 t.test('job data are a few short ids and nothing else', async (t) => {

@@ -2,9 +2,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
+import type { QueueName } from '../../src/declarations.ts'
+import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import type { QueueLoad, TenantLoad } from '../../src/jobs/jobs.ts'
-import { QUEUE_LIMITS } from '../../src/jobs/queue-limits.ts'
-import type { Job, QueueName } from '../../src/jobs/queues.ts'
+import type { Job } from '../../src/jobs/queues.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'
 

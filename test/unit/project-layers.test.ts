@@ -57,6 +57,7 @@ const PLANTS: readonly Plant[] = [
   ours('transactions-and-wallets-import-no-capability', 'src/wallets/planted.ts', 'src/balances'),
   ours('deciders-events-and-states-import-core-alone', 'src/wallets/planted-decider.ts', 'src/event-log'),
   { rule: 'deciders-events-and-states-import-core-alone', at: 'src/wallets/planted-events.ts', imports: 'node:crypto' },
+  ours('declarations-are-data', 'src/replay/declaration.ts', 'src/jobs'),
   ours('http-is-for-routes', 'src/wallets/planted-use-case.ts', 'src/http'),
   { rule: 'http-is-for-routes', at: 'src/wallets/planted-body.ts', imports: './schemas.ts' },
   { rule: 'http-is-for-routes', at: 'src/wallets/planted-fastify.ts', imports: 'fastify' },

@@ -1,7 +1,8 @@
 /** When a wallet's key may leave, what is recorded of it, and what age takes and tells. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { allows, SCOPES } from '../../src/core/scopes.ts'
+import { allows } from '../../src/core/scopes.ts'
+import { SCOPES } from '../../src/declarations.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import {
   armored,

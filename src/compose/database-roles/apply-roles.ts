@@ -3,11 +3,11 @@
  * the owner of the tables, so that new tables and functions are covered. Run again, it changes nothing.
  */
 import { escapeIdentifier, type Pool, type PoolClient } from 'pg'
+import { DATABASE_ROLES, groupRole } from '../../core/database-roles.ts'
 import { Conflict } from '../../core/errors.ts'
+import { TABLES } from '../../declarations.ts'
 import { QUEUE_SCHEMA } from '../../jobs/postgres.ts'
 import { ROLE_TERMS, roleRights } from './role-rights.ts'
-import { DATABASE_ROLES, groupRole } from './roles.ts'
-import { TABLE_GRANTS } from './table-grants.ts'
 
 /** Any number that no other code takes an advisory lock on. */
 const ROLES_LOCK = 4_117_006
@@ -79,7 +79,7 @@ async function grantStatements(client: PoolClient): Promise<string[]> {
     // A comparison of read models with the log makes tables of its own.
     `REVOKE TEMPORARY ON DATABASE ${database} FROM ${EVERYBODY}`,
     `GRANT TEMPORARY ON DATABASE ${database} TO ${groupRole('operator')}`,
-    ...Object.entries(TABLE_GRANTS).flatMap(([table, grants]) => [
+    ...Object.entries(TABLES).flatMap(([table, { grants }]) => [
       `REVOKE ALL ON TABLE ${schema}.${table} FROM ${EVERYBODY}`,
       ...Object.entries(grants).map(
         ([role, privileges]) => `GRANT ${privileges} ON TABLE ${schema}.${table} TO bursar_${role}`,

@@ -5,8 +5,8 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { escapeIdentifier, escapeLiteral, type Pool } from 'pg'
 import type { LoginName } from '../../config/database.ts'
+import { type DatabaseRole, groupRole } from '../../core/database-roles.ts'
 import { Conflict } from '../../core/errors.ts'
-import { type DatabaseRole, groupRole } from './roles.ts'
 
 export type DatabaseLogin = {
   readonly user: string

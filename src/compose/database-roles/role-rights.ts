@@ -1,6 +1,7 @@
 /** What each role may append, hold and report as, and which functions it may call: as the database has it in `role_rights`. */
-import { EVENT_WRITERS } from './event-writers.ts'
-import { DATABASE_ROLES, type DatabaseRole, groupRole, type Table } from './roles.ts'
+
+import { DATABASE_ROLES, type DatabaseRole, groupRole } from '../../core/database-roles.ts'
+import { STREAMS, type Table } from '../../declarations.ts'
 
 type RoleTerms = {
   /** Rows that an append carries beside those that follow from its events. */
@@ -46,7 +47,7 @@ export type RoleRights = {
 export function roleRights(): readonly RoleRights[] {
   return DATABASE_ROLES.map((role) => {
     const { rows, leases, processes, sessions } = ROLE_TERMS[role]
-    const writes = Object.entries(EVENT_WRITERS).flatMap(([category, { rows: follow, events }]) => {
+    const writes = Object.entries(STREAMS).flatMap(([category, { rows: follow, events }]) => {
       const types = Object.keys(events).filter((type) => events[type]?.includes(role))
       return types.length === 0 ? [] : [{ events: types.map((type) => `${category}:${type}`), rows: follow }]
     })

@@ -1,7 +1,7 @@
 /** Records a LAZY mint together with the wish that its voucher be signed. Nothing goes to the chain. */
 import { Conflict } from '../../core/errors.ts'
-import type { NewId } from '../../core/ids.ts'
 import type { Metadata } from '../../core/messages.ts'
+import type { NewId } from '../../declarations.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { opened } from '../../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../../event-log/commit.ts'

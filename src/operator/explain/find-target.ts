@@ -2,7 +2,8 @@
 import type { Pool } from 'pg'
 import { BadInput } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
-import { ID_PREFIXES, type IdKind, idPattern } from '../../core/ids.ts'
+import { idPattern } from '../../core/ids.ts'
+import { ID_PREFIXES, type IdKind } from '../../declarations.ts'
 
 export type Listed = { readonly id: string; readonly type: string; readonly state: string; readonly createdAt: string }
 
@@ -41,13 +42,13 @@ const THINGS: Readonly<
  */
 export async function findTarget(pool: Pool, text: string): Promise<Target> {
   if (HASH.test(text)) return findByHash(pool, text.toLowerCase())
-  if (new RegExp(idPattern('transaction')).test(text)) {
+  if (new RegExp(idPattern(ID_PREFIXES.transaction)).test(text)) {
     const { rowCount } = await pool.query('SELECT FROM transactions WHERE transaction_id = $1', [text])
     if (rowCount === 0) throw new NotFound('transaction', 'transaction_not_found', `There is no transaction ${text}.`)
     return { kind: 'transaction', id: text, hash: null }
   }
   for (const [kind, thing] of Object.entries(THINGS) as [IdKind, NonNullable<(typeof THINGS)[IdKind]>][]) {
-    if (new RegExp(idPattern(kind)).test(text)) return listOf(pool, text, thing)
+    if (new RegExp(idPattern(ID_PREFIXES[kind])).test(text)) return listOf(pool, text, thing)
   }
   const known = Object.values({ transaction: ID_PREFIXES.transaction, ...prefixesOf() }).join('_, ')
   throw new BadInput(

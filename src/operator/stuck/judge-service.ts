@@ -1,7 +1,7 @@
 /** What is stuck beside the lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
 
+import type { QueueName } from '../../declarations.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
-import type { QueueName } from '../../jobs/queues.ts'
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, step } from '../finding.ts'

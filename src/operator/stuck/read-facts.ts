@@ -1,6 +1,7 @@
 /** All that `stuck` judges, read at once. What does not answer is told as such, and everything else is read all the same. */
+
+import { QUEUE_NAMES, type QueueName } from '../../declarations.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
-import { QUEUE_NAMES, type QueueName } from '../../jobs/queues.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
 import { completeLanes, type LaneNow } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'

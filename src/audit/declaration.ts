@@ -1,0 +1,25 @@
+/** What the audit states about itself: the tree over the log and its signed checkpoints. */
+import { readBy } from '../core/database-roles.ts'
+import type { Declaration } from '../core/declaration.ts'
+
+// The operator takes checkpoints by hand with the key of the auditor, and replaces one when that key is replaced.
+const WRITTEN = { auditor: 'SELECT, INSERT, UPDATE', operator: 'SELECT, INSERT, UPDATE' }
+
+export const audit = {
+  name: 'audit',
+  scopes: ['audit:read'],
+  tables: {
+    audit_checkpoints: {
+      beside: 'signed tree heads; the auditor of another installation signs its own',
+      grants: readBy(['api'], WRITTEN),
+    },
+    audit_tiles: {
+      beside: 'the tree over the log by positions; the auditor makes it again with the same root',
+      grants: readBy(['api'], WRITTEN),
+    },
+    audit_tree: {
+      beside: 'how far the auditor has read',
+      grants: readBy(['api'], { auditor: 'SELECT, UPDATE', operator: 'SELECT, UPDATE' }),
+    },
+  },
+} as const satisfies Declaration

@@ -1,0 +1,27 @@
+/** What balances state about themselves: what wallets hold, prices, and tokens that could not be read. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import { type Declaration, type EventWriters, LANE_LIMITS } from '../core/declaration.ts'
+import type { BalanceEvent } from './events.ts'
+
+const UPKEPT = { follower: 'SELECT, INSERT, UPDATE, DELETE' }
+
+export const balances = {
+  name: 'balances',
+  tables: {
+    balances: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'follower', 'signer']) },
+    prices: { beside: 'read from the chain', grants: readBy(['api', 'operator'], UPKEPT) },
+    unread_tokens: {
+      beside: 'what nodes answered about contracts; another installation reads every token again',
+      grants: readBy(['api', 'operator'], UPKEPT),
+    },
+  },
+  streams: {
+    balance: {
+      rows: ['balances'],
+      readScope: 'wallets:read',
+      events: { BalanceChanged: ['follower'], BalanceReorged: ['follower'] } satisfies EventWriters<BalanceEvent>,
+    },
+  },
+  // A wallet waits for its first balance, or a tenant's wallets for that of a token.
+  queues: { observe: { limits: LANE_LIMITS } },
+} as const satisfies Declaration

@@ -1,0 +1,32 @@
+/**
+ * The database roles of Bursar: one for each kind of process, and one for the operator's commands. PostgreSQL knows them as group
+ * roles `bursar_<name>` that cannot log in. The users of processes are members of them.
+ */
+
+export const DATABASE_ROLES = [
+  'api',
+  'dispatcher',
+  'signer',
+  'submitter',
+  'follower',
+  'auditor',
+  'party',
+  'operator',
+] as const
+export type DatabaseRole = (typeof DATABASE_ROLES)[number]
+
+/** The name of a role in PostgreSQL. Roles belong to the whole server: several installations on one server share them. */
+export function groupRole(role: DatabaseRole): string {
+  return `bursar_${role}`
+}
+
+/** Privileges as GRANT takes them. Read models have privileges on whole tables only: a rebuild does not keep those on columns. */
+export type TableGrants = Readonly<Partial<Record<DatabaseRole, string>>>
+
+/** The roles that read every read model: for clients, for the operator, and to compare read models with the log. */
+export const READERS = ['api', 'auditor', 'operator'] as const
+
+/** `SELECT` for each of the roles, and more for some. */
+export function readBy(roles: readonly DatabaseRole[], more: TableGrants = {}): TableGrants {
+  return { ...Object.fromEntries(roles.map((role) => [role, 'SELECT'])), ...more }
+}

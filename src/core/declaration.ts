@@ -1,0 +1,77 @@
+/**
+ * What a capability states about itself as data: its ids, scopes, tables, streams and queues. The log, the queues, the database
+ * roles and the API read it from the list in `src/declarations.ts`. Behaviour stands in `capability.ts`.
+ */
+import type { DatabaseRole, TableGrants } from './database-roles.ts'
+
+/**
+ * How rows of a read model follow from streams. `stream`: each row from one stream. `first`: several streams can request the same
+ * row, and its content is the same whichever came first. `sum`: changes of all streams added up. `key`: the request of a client,
+ * which can have opened several streams.
+ */
+export type ReadModelKind = 'stream' | 'first' | 'sum' | 'key'
+
+/** A table either follows from the log and can be rebuilt from it, or `beside` says what it is instead. */
+export type TableDeclaration =
+  | { readonly follows: ReadModelKind; readonly grants: TableGrants }
+  | { readonly beside: string; readonly grants: TableGrants }
+
+export type StreamDeclaration = {
+  /** Each event type of the stream, and the processes that append it. The database refuses every other append. */
+  readonly events: Readonly<Record<string, readonly DatabaseRole[]>>
+  /** Tables whose rows follow from the events: a process that appends one of the events writes their rows with it. */
+  readonly rows: readonly string[]
+  /** The scope that a key needs to read the data of these events; `*` where no route shows the same facts. */
+  readonly readScope: string
+  /** Event types whose data needs another scope. */
+  readonly readScopeOf?: Readonly<Record<string, string>>
+}
+
+/** How many jobs can be in a queue at once. This bounds how long a tenant waits for the work of another. */
+export type QueueLimits = {
+  /**
+   * Jobs of all tenants that wait for a worker. A new job waits for no more than these, so the window is small. It is larger than
+   * what workers finish before the queue is read again, so that they always have work.
+   */
+  readonly window: number
+  /** Jobs of one tenant that wait for a worker or run; `null` where a job takes milliseconds and the window is bound enough. */
+  readonly atOnce: number | null
+  /** Jobs of one tenant that wait for their next attempt. */
+  readonly failing: number
+  /** How often the queue is read while jobs wait for their turn, in ms. Workers take at least this long for a window. */
+  readonly lookMs: number
+}
+
+export type QueueDeclaration = {
+  readonly limits: QueueLimits
+  /**
+   * Limits of the queue `mpc-<name>`, where work of mpc keys is separate: a signature of an hd key takes milliseconds, one of the
+   * mpc parties can take seconds, and one kind must not wait for the other.
+   */
+  readonly mpcLimits?: QueueLimits
+}
+
+export type Declaration = {
+  /** The folder. */
+  readonly name: string
+  /** Kinds of ids with their prefixes. */
+  readonly ids?: Readonly<Record<string, string>>
+  /** A resource and a verb: `wallets:read`. Events contain scopes, so a name never changes its meaning. */
+  readonly scopes?: readonly string[]
+  readonly tables?: Readonly<Record<string, TableDeclaration>>
+  /** By category: streams are named `<category>-<id>`. */
+  readonly streams?: Readonly<Record<string, StreamDeclaration>>
+  readonly queues?: Readonly<Record<string, QueueDeclaration>>
+}
+
+/** Limits of queues whose jobs drain a lane. */
+export const LANE_LIMITS: QueueLimits = { window: 64, atOnce: null, failing: 256, lookMs: 20 }
+/** Limits of queues whose jobs take milliseconds. */
+export const QUICK_LIMITS: QueueLimits = { window: 32, atOnce: null, failing: 256, lookMs: 20 }
+/** Limits of queues for mpc signatures, which take 50 ms and more. */
+export const MPC_LIMITS: QueueLimits = { window: 32, atOnce: 8, failing: 64, lookMs: 50 }
+
+/** For `satisfies` in a declaration: an event type that is missing or misspelt does not compile. */
+export type EventWriters<Event extends { readonly type: string }> = Readonly<
+  Record<Event['type'], readonly DatabaseRole[]>
+>

@@ -1,0 +1,118 @@
+/**
+ * Every declaration, and what follows from all of them: ids, scopes, tables, streams and queues. A new capability is one line in the
+ * list here and one in `compose/capabilities.ts`.
+ */
+import { access } from './access/declaration.ts'
+import { assets } from './assets/declaration.ts'
+import { audit } from './audit/declaration.ts'
+import { balances } from './balances/declaration.ts'
+import type {
+  Declaration,
+  QueueLimits,
+  ReadModelKind,
+  StreamDeclaration,
+  TableDeclaration,
+} from './core/declaration.ts'
+import { eventLog } from './event-log/declaration.ts'
+import { follower } from './follower/declaration.ts'
+import { keys } from './keys/declaration.ts'
+import { mpcKeys } from './mpc-keys/declaration.ts'
+import { nft } from './nft/declaration.ts'
+import { recovery } from './recovery/declaration.ts'
+import { signatures } from './signatures/declaration.ts'
+import { transactions } from './transactions/declaration.ts'
+import { wallets } from './wallets/declaration.ts'
+
+/** In the order in which help texts list their scopes and queues. */
+const DECLARATIONS = [
+  wallets,
+  transactions,
+  signatures,
+  assets,
+  balances,
+  nft,
+  mpcKeys,
+  recovery,
+  audit,
+  access,
+  follower,
+  eventLog,
+  keys,
+] as const
+
+type Declared = (typeof DECLARATIONS)[number]
+type KeyIn<D, Part extends keyof Declaration> = D extends { readonly [P in Part]: infer T } ? keyof T & string : never
+type QueueIn<D> = D extends { readonly queues: infer Q }
+  ? {
+      [Name in keyof Q & string]: Q[Name] extends { readonly mpcLimits: QueueLimits } ? Name | `mpc-${Name}` : Name
+    }[keyof Q & string]
+  : never
+type ReadModelIn<D> = D extends { readonly tables: infer T }
+  ? { [Name in keyof T & string]: T[Name] extends { readonly follows: string } ? Name : never }[keyof T & string]
+  : never
+
+export type IdKind = KeyIn<Declared, 'ids'>
+/** Makes ids. It is passed in, so that tests can choose the ids. */
+export type NewId = (kind: IdKind) => string
+export type Scope = Declared extends infer D ? (D extends { readonly scopes: readonly (infer S)[] } ? S : never) : never
+export type Table = KeyIn<Declared, 'tables'>
+export type ReadModel = ReadModelIn<Declared>
+export type QueueName = QueueIn<Declared>
+
+const ALL: readonly Declaration[] = DECLARATIONS
+
+/** Kinds of ids with their prefixes. @throws Error when two capabilities declare the same name, here and below */
+export const ID_PREFIXES = merged(ALL.map(({ ids }) => ids)) as Readonly<Record<IdKind, string>>
+
+/** What an API key may do. */
+export const SCOPES = ALL.flatMap(({ scopes = [] }) => scopes) as readonly Scope[]
+
+/** Every table of `prisma/schema.prisma`. */
+export const TABLES = merged(ALL.map(({ tables }) => tables)) as Readonly<Record<Table, TableDeclaration>>
+
+/** How the rows of each read model follow from streams. */
+export const READ_MODELS = Object.fromEntries(
+  Object.entries(TABLES).flatMap(([name, table]) => ('follows' in table ? [[name, table.follows]] : [])),
+) as Readonly<Record<ReadModel, ReadModelKind>>
+
+export const READ_MODEL_NAMES = Object.keys(READ_MODELS).sort() as readonly ReadModel[]
+
+export function isReadModel(name: string): name is ReadModel {
+  return Object.hasOwn(READ_MODELS, name)
+}
+
+/** Every category of streams. */
+export const STREAMS: Readonly<Record<string, StreamDeclaration>> = merged(ALL.map(({ streams }) => streams))
+
+/** Every queue with its limits. The queue back end makes a queue on first use. */
+export const QUEUE_LIMITS = merged(
+  ALL.map(({ queues = {} }) =>
+    Object.fromEntries(
+      Object.entries(queues).flatMap(([name, { limits, mpcLimits }]) => [
+        [name, limits],
+        ...(mpcLimits === undefined ? [] : [[`mpc-${name}`, mpcLimits]]),
+      ]),
+    ),
+  ),
+) as Readonly<Record<QueueName, QueueLimits>>
+
+export const QUEUE_NAMES = Object.keys(QUEUE_LIMITS) as readonly QueueName[]
+
+/** Whether a text names a queue. */
+export function isQueueName(text: string): text is QueueName {
+  return Object.hasOwn(QUEUE_LIMITS, text)
+}
+
+/** The queue for work of an mpc key: its own where the queue has one. */
+export function mpcQueue(queue: QueueName): QueueName {
+  const own = `mpc-${queue}`
+  return isQueueName(own) ? own : queue
+}
+
+function merged<T>(parts: readonly (Readonly<Record<string, T>> | undefined)[]): Readonly<Record<string, T>> {
+  const entries = parts.flatMap((part = {}) => Object.entries(part))
+  const all = Object.fromEntries(entries)
+  if (Object.keys(all).length < entries.length)
+    throw new Error(`two capabilities declare the same name: ${entries.map(([name]) => name).join(', ')}`)
+  return all
+}

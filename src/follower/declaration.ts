@@ -1,0 +1,25 @@
+/** What the chain follower states about itself: how far each chain was read. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import type { Declaration, EventWriters } from '../core/declaration.ts'
+import type { ChainEvent } from './events.ts'
+
+export const follower = {
+  name: 'follower',
+  tables: {
+    chain_blocks: {
+      beside: 'read from the chain; an export contains them',
+      grants: readBy(READERS, { follower: 'SELECT, DELETE' }),
+    },
+    chain_cursors: {
+      beside: 'how far the follower has read; an export contains them',
+      grants: readBy([...READERS, 'signer'], { follower: 'SELECT, UPDATE (head, updated_at)' }),
+    },
+  },
+  streams: {
+    chain: {
+      rows: ['chain_blocks', 'chain_cursors', 'foreign_nonces', 'outside_transactions'],
+      readScope: '*',
+      events: { FollowerAdvanced: ['follower'], ReorgDetected: ['follower'] } satisfies EventWriters<ChainEvent>,
+    },
+  },
+} as const satisfies Declaration

@@ -1,0 +1,12 @@
+/** What keys state about themselves: secrets that the database stores sealed. */
+import type { Declaration } from '../core/declaration.ts'
+
+export const keys = {
+  name: 'keys',
+  tables: {
+    sealed_keys: {
+      beside: 'sealed secrets; they are moved with the keystore',
+      grants: { signer: 'SELECT, INSERT, UPDATE' },
+    },
+  },
+} as const satisfies Declaration

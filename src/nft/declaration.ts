@@ -1,0 +1,66 @@
+/** What NFTs state about themselves: collections, mints, updates of tokens, transfers and owners. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS } from '../core/declaration.ts'
+import type { CollectionEvent } from './collections/events.ts'
+import type { OwnershipEvent } from './ownership/events.ts'
+import type { MintEvent } from './tokens/mint-events.ts'
+import type { TokenEvent } from './tokens/token-events.ts'
+import type { NftTransferEvent } from './transfers/events.ts'
+
+const READ_SCOPE = 'nft:read'
+
+export const nft = {
+  name: 'nft',
+  ids: { collection: 'col', mint: 'mint', nftTransfer: 'nftx' },
+  scopes: [READ_SCOPE, 'nft:write'],
+  tables: {
+    nft_collections: { follows: 'stream', grants: readBy([...READERS, 'follower']) },
+    nft_metadata: { follows: 'first', grants: readBy([...READERS, 'dispatcher']) },
+    nft_mints: { follows: 'stream', grants: readBy(READERS) },
+    nft_owners: { follows: 'stream', grants: readBy([...READERS, 'follower']) },
+    nft_token_updates: { follows: 'stream', grants: readBy(READERS) },
+    nft_tokens: { follows: 'stream', grants: readBy(READERS) },
+    nft_transfer_items: { follows: 'stream', grants: readBy(READERS) },
+    nft_transfers: { follows: 'stream', grants: readBy(READERS) },
+    nft_vouchers: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
+    nft_pins: {
+      beside: 'what the IPFS node confirmed; an import pins everything again',
+      grants: readBy(['operator'], { api: 'SELECT, INSERT, UPDATE', dispatcher: 'SELECT, INSERT, UPDATE, DELETE' }),
+    },
+  },
+  streams: {
+    collection: {
+      rows: ['nft_collections', 'nft_metadata', 'nft_pins'],
+      readScope: READ_SCOPE,
+      events: { CollectionRequested: ['api'] } satisfies EventWriters<CollectionEvent>,
+    },
+    mint: {
+      rows: ['nft_metadata', 'nft_mints', 'nft_pins', 'nft_tokens', 'nft_vouchers'],
+      readScope: READ_SCOPE,
+      events: {
+        MintRecorded: ['api'],
+        VoucherRequested: ['api'],
+        VoucherSigned: ['signer'],
+        VoucherRedemptionRequested: ['api'],
+        VoucherRevocationRecorded: ['api'],
+      } satisfies EventWriters<MintEvent>,
+    },
+    token: {
+      rows: ['nft_metadata', 'nft_pins', 'nft_token_updates'],
+      readScope: READ_SCOPE,
+      events: { TokenMetadataChanged: ['api'], TokenFrozen: ['api'] } satisfies EventWriters<TokenEvent>,
+    },
+    nftx: {
+      rows: ['nft_transfer_items', 'nft_transfers'],
+      readScope: READ_SCOPE,
+      events: { NftTransferRecorded: ['api'] } satisfies EventWriters<NftTransferEvent>,
+    },
+    ownership: {
+      rows: ['nft_owners'],
+      readScope: READ_SCOPE,
+      events: { TokensMoved: ['follower'], OwnershipReorged: ['follower'] } satisfies EventWriters<OwnershipEvent>,
+    },
+  },
+  // A voucher waits for its signature.
+  queues: { voucher: { limits: QUICK_LIMITS, mpcLimits: MPC_LIMITS } },
+} as const satisfies Declaration

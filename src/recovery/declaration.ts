@@ -1,0 +1,32 @@
+/** What recovery states about itself: exports of keys. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import { type Declaration, type EventWriters, QUICK_LIMITS } from '../core/declaration.ts'
+import type { ExportEvent } from './events.ts'
+
+export const recovery = {
+  name: 'recovery',
+  ids: { export: 'exp' },
+  scopes: ['recovery:export'],
+  tables: {
+    wallet_exports: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
+    wallet_export_files: {
+      beside: 'sealed keys, kept for an hour; no event contains them',
+      // The API returns the sealed key to the client. The dispatcher deletes it in time and cannot read it.
+      grants: { api: 'SELECT', dispatcher: 'SELECT (expires_at), DELETE' },
+    },
+  },
+  streams: {
+    export: {
+      rows: ['wallet_exports'],
+      // No event contains the sealed key, which recovery:export protects.
+      readScope: 'recovery:read',
+      events: {
+        WalletExportRequested: ['api'],
+        WalletExported: ['signer'],
+        WalletExportRefused: ['signer'],
+      } satisfies EventWriters<ExportEvent>,
+    },
+  },
+  // The key of a wallet waits to be sealed for its owner.
+  queues: { export: { limits: QUICK_LIMITS } },
+} as const satisfies Declaration

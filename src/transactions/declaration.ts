@@ -1,0 +1,66 @@
+/** What transactions state about themselves: everything that wallets send to a chain. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import { type Declaration, type EventWriters, LANE_LIMITS, MPC_LIMITS } from '../core/declaration.ts'
+import type { TransactionEvent } from './events.ts'
+
+export const transactions = {
+  name: 'transactions',
+  ids: { transaction: 'tx' },
+  scopes: ['transactions:read', 'transactions:write'],
+  tables: {
+    transactions: {
+      follows: 'stream',
+      grants: readBy([...READERS, 'dispatcher', 'signer', 'submitter', 'follower', 'party']),
+    },
+    wallet_holds: { follows: 'sum', grants: readBy([...READERS, 'signer']) },
+    foreign_nonces: {
+      beside: 'read from the chain: where to look for what used a nonce; what is missing is searched for',
+      grants: readBy(['operator'], { follower: 'SELECT, DELETE' }),
+    },
+    outside_transactions: {
+      beside: 'read from the chain; what a restored database does not contain is found there',
+      grants: readBy([...READERS, 'signer', 'follower']),
+    },
+  },
+  streams: {
+    transaction: {
+      rows: ['transactions', 'wallet_holds'],
+      readScope: 'transactions:read',
+      // Anyone who has signed bytes can send them, even after their owner has cancelled the transaction: reading is not enough.
+      readScopeOf: { TransactionSigned: 'transactions:write', TransactionReplaced: 'transactions:write' },
+      events: {
+        TransferRequested: ['api'],
+        CollectionDeployRequested: ['api'],
+        MintRequested: ['api'],
+        NftTransferRequested: ['api'],
+        TokenUpdateRequested: ['api'],
+        VoucherRevocationRequested: ['api'],
+        CheckpointAnchorRequested: ['operator'],
+        NonceFillRequested: ['signer'],
+        TransactionSigned: ['signer'],
+        TransactionReplaced: ['signer'],
+        TransactionSubmitted: ['submitter'],
+        TransactionAwaitingFunds: ['submitter'],
+        TransactionMined: ['follower'],
+        TransactionReorged: ['follower'],
+        SettlementRevoked: ['follower'],
+        TransactionConfirmed: ['follower'],
+        TransactionReverted: ['follower'],
+        NonceConsumedExternally: ['follower'],
+        // A lane gives up what it cannot sign; the follower gives up a nonce that others use again and again.
+        TransactionFailed: ['signer', 'follower'],
+        // A submitter cancels a transaction that can no longer be valid when it is mined.
+        CancellationRequested: ['api', 'submitter'],
+        SpeedUpRequested: ['api'],
+        // The API ends a transaction that was never signed; the follower one whose cancellation is in a block.
+        TransactionCancelled: ['api', 'follower'],
+      } satisfies EventWriters<TransactionEvent>,
+    },
+  },
+  queues: {
+    // A lane has requests to sign.
+    lane: { limits: LANE_LIMITS, mpcLimits: MPC_LIMITS },
+    // Signed transactions wait to be sent.
+    submit: { limits: LANE_LIMITS },
+  },
+} as const satisfies Declaration

@@ -1,0 +1,36 @@
+/** What wallets state about themselves. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS } from '../core/declaration.ts'
+import type { WalletEvent } from './events.ts'
+import type { KeyIndexesEvent } from './key-indexes-events.ts'
+
+export const wallets = {
+  name: 'wallets',
+  ids: { wallet: 'wal' },
+  scopes: ['wallets:read', 'wallets:write'],
+  tables: {
+    wallets: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'signer', 'follower', 'party']) },
+  },
+  streams: {
+    wallet: {
+      rows: ['wallets'],
+      readScope: 'wallets:read',
+      events: {
+        WalletRequested: ['api'],
+        WalletCreated: ['signer'],
+        WatchStarted: ['api'],
+        WalletRelabelled: ['api'],
+        NotificationsChanged: ['api'],
+        WalletArchived: ['api'],
+        WalletRestored: ['api'],
+      } satisfies EventWriters<WalletEvent>,
+    },
+    keyindexes: {
+      rows: [],
+      readScope: 'wallets:read',
+      events: { KeyIndexAllotted: ['signer'], KeyIndexSkipped: ['signer'] } satisfies EventWriters<KeyIndexesEvent>,
+    },
+  },
+  // A wallet waits for its address. Making an mpc key uses the processor of every party for seconds.
+  queues: { wallet: { limits: QUICK_LIMITS, mpcLimits: { ...MPC_LIMITS, atOnce: 3 } } },
+} as const satisfies Declaration
