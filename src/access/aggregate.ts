@@ -1,4 +1,4 @@
-/** The read model of an API key: its row, by whose digest a request is authenticated. Pure. */
+/** The read model of an API key: its row, whose digest authenticates requests. Pure. */
 import type { Aggregate } from '../event-log/aggregate.ts'
 import { type ApiKeyCommand, type ApiKeyState, apiKeyDecider } from './decider.ts'
 import type { ApiKeyEvent } from './events.ts'

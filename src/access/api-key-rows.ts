@@ -1,4 +1,4 @@
-/** Reads the API keys that the log has come to. Digests go in; none comes out. */
+/** Reads API keys from the read model. Lookups are by digest, and no digest is returned. */
 import type { Pool } from 'pg'
 import { Unavailable } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
@@ -17,7 +17,7 @@ export type ApiKey = {
 }
 
 export type ApiKeyRows = {
-  /** The key of a digest (SHA-256, hex), expired and revoked ones too. Any number may be asked for at once. */
+  /** The key of a digest (SHA-256, hex), including expired and revoked ones. Concurrent calls are unlimited. */
   readonly byDigest: (digest: string) => Promise<ApiKey | undefined>
   /** Newest first, at most `limit`; of one tenant or of all. */
   readonly list: (filter: { readonly tenantId?: string; readonly limit: number }) => Promise<readonly ApiKey[]>
@@ -26,7 +26,7 @@ export type ApiKeyRows = {
 const COLUMNS = `key_id AS "keyId", tenant_id AS "tenantId", environment, label, scopes, expires_at AS "expiresAt",
   revoked_at AS "revokedAt", created_at AS "createdAt"`
 
-/** Every function throws Unavailable `database_unavailable` when the database does not answer. */
+/** Every method throws Unavailable `database_unavailable` when the database does not answer. */
 export function createApiKeyRows(pool: Pool): ApiKeyRows {
   async function query<Row extends ApiKey>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     try {

@@ -1,6 +1,6 @@
 /**
- * Turns bearer tokens into callers. What the database said is remembered for one second, so a revoked key works at most
- * that long in a process that was not told; `forget` tells it. Memory is bounded, whatever is sent.
+ * Resolves bearer tokens to callers. Results are cached for one second, so a revoked key works at most that long in a
+ * process that was not notified; `forget` notifies it. Memory is bounded for any input.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../core/ids.ts'
@@ -8,33 +8,33 @@ import type { Environment } from '../core/networks.ts'
 import type { ApiKey, ApiKeyRows } from './api-key-rows.ts'
 import { digestOf, isToken } from './token.ts'
 
-/** How long a key that was good may go on unasked. */
+/** Cache time of a valid key, ms. */
 const REMEMBER_MS = 1_000
-/** How long a bad token is refused unasked: enough to spare the database a client that tries again and again. */
+/** Cache time of an invalid token, ms: enough to protect the database from a client that keeps retrying. */
 const REMEMBER_REFUSED_MS = 250
-/** About a kilobyte each. Bad tokens have a cache of their own: whoever sends many cannot push out the good ones. */
+/** About a kilobyte each. Invalid tokens have a separate cache, so that they cannot evict valid keys. */
 const MAX_REMEMBERED = 10_000
 
-/** Who sends a request. */
+/** The caller of a request. */
 export type Caller = {
   readonly tenantId: string
   readonly keyId: string
-  /** A key is made for one environment. */
+  /** Each key belongs to one environment. */
   readonly environment: Environment
   /** Names of scopes, or `*`. */
   readonly scopes: ReadonlySet<string>
 }
 
 export type ApiKeyAuthenticator = {
-  /** A caller whose key was verified in the last second; undefined when only the database can tell. */
+  /** A caller whose key was verified in the last second; undefined when the database must be asked. */
   readonly recall: (token: string) => Caller | undefined
   /**
-   * The caller; null for a key that is unknown, expired or revoked, in the same way for each.
+   * The caller; null for a key that is unknown, expired or revoked.
    *
-   * @throws Unavailable when the database does not answer: the key may be good
+   * @throws Unavailable when the database does not answer: the key may be valid
    */
   readonly verify: (token: string) => Promise<Caller | null>
-  /** Makes the next request of this key ask the database. */
+  /** Makes the next request of this key query the database. */
   readonly forget: (keyId: string) => void
 }
 
@@ -62,7 +62,7 @@ export function createAuthenticator({
       return null
     }
     const caller = toCaller(found)
-    // What was read before somebody said `forget` may be what was to be forgotten: it serves this request, no other.
+    // A result read before `forget` was called may be outdated: it serves this request only and is not cached.
     if (forgotten === forgottenBefore)
       known.set(digest, { caller, goodUntilMs: Math.min(askedMs + REMEMBER_MS, expiresMs) })
     return caller
@@ -78,7 +78,7 @@ export function createAuthenticator({
       if (!isToken(token)) return null
       const digest = digestOf(token)
       if (clock() < (refusedUntilMs.get(digest) ?? 0)) return null
-      // Requests that find a memory faded at the same moment ask once.
+      // Requests that miss the cache at the same time share one query.
       const asked = underWay.get(digest) ?? ask(digest).finally(() => underWay.delete(digest))
       underWay.set(digest, asked)
       return asked

@@ -1,11 +1,11 @@
 /**
- * Bounds what looking things up costs the database: few queries at once, each for all who wait. Strangers who guess keys make
- * the queries longer, not more, and a good key waits for two of them at most.
+ * Bounds the database cost of lookups: few queries at once, each for all waiting names. Clients that guess keys make
+ * the queries longer, not more frequent, and a valid key waits for at most two of them.
  */
 
-/** Queries under way at once: more than one, so that a connection that hangs does not hold up everybody. */
+/** Concurrent queries: more than one, so that a hanging connection does not delay everybody. */
 const MAX_QUERIES = 4
-/** Names in one query: a search in an index for each, so that a full one takes some milliseconds. */
+/** Names in one query: one index lookup each, so a full query takes some milliseconds. */
 const MAX_NAMES = 1_000
 
 type Waiting<Found> = {
@@ -15,8 +15,8 @@ type Waiting<Found> = {
 }
 
 /**
- * @param find what there is under these names, by name
- * @returns what there is under one name; rejects as `find` does
+ * @param find looks up these names; returns what exists, by name
+ * @returns looks up one name; rejects as `find` does
  */
 export function batchLookups<Found>(
   find: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>,

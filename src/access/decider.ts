@@ -1,4 +1,4 @@
-/** What may be done to an API key, and when it is refused. Pure: the time and the digest come in with the command. */
+/** The commands of an API key, and when they are refused. Pure: time and digest come with the command. */
 import { Conflict, type ErrorItem, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -9,7 +9,7 @@ import { isReservedTenant, isTenantId, RESERVED_TENANT_RULE, TENANT_ID_RULE } fr
 import type { ApiKeyEvent, ApiKeyIssued } from './events.ts'
 
 const MAX_LABEL_LENGTH = 128
-/** Of one length and one zone, so that the order of two as text is their order in time. */
+/** Fixed length and time zone, so that text order is time order. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
 export type KnownApiKey = {
@@ -69,7 +69,7 @@ export function noSuchApiKey(): NotFound {
   return new NotFound('api_key', 'api_key_not_found', 'No such API key.')
 }
 
-/** Every field that breaks its rule is told, not only the first. */
+/** Reports every invalid field, not only the first. */
 function requireValid({ key, knownScopes, now }: Extract<ApiKeyCommand, { readonly type: 'IssueApiKey' }>): void {
   const items: Omit<ErrorItem, 'type'>[] = []
   const refuse = (field: string, code: string, message: string) =>

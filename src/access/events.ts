@@ -1,4 +1,4 @@
-/** The facts of an API key's life. The key itself is nowhere: only its digest is recorded. */
+/** The events of an API key. Only the digest of the key is recorded. */
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 
@@ -12,7 +12,7 @@ export type ApiKeyIssued = Event<
     digest: string
     /** Names of scopes, or `*`. */
     scopes: readonly string[]
-    /** ISO 8601 UTC; `null` for a key that lasts until it is revoked. */
+    /** ISO 8601 UTC; `null` for a key that never expires. */
     expiresAt: string | null
     issuedAt: string
   }

@@ -1,4 +1,4 @@
-/** Issues an API key: the one moment at which its token can be seen. */
+/** Issues an API key. Its token is only returned here. */
 
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -12,15 +12,15 @@ export type ApiKeyRequest = {
   readonly tenantId: string
   readonly environment: Environment
   readonly label?: string
-  /** All of them when left out. */
+  /** Default: all scopes. */
   readonly scopes?: readonly string[]
-  /** ISO 8601 UTC with milliseconds; never when left out. */
+  /** ISO 8601 UTC with milliseconds; default: never. */
   readonly expiresAt?: string
 }
 
 export type IssuedApiKey = {
   readonly keyId: string
-  /** The bearer token. Only its digest is kept, so it cannot be shown again. */
+  /** The bearer token. Only its digest is stored, so it cannot be shown again. */
   readonly token: string
   readonly tenantId: string
   readonly environment: Environment
@@ -30,7 +30,7 @@ export type IssuedApiKey = {
   readonly createdAt: string
 }
 
-/** @throws ValidationFailed listing every field that breaks its rule; Unavailable */
+/** @throws ValidationFailed listing every invalid field; Unavailable */
 export type IssueApiKey = (
   request: ApiKeyRequest,
   context: Pick<Metadata, 'actor' | 'correlationId'>,

@@ -1,4 +1,4 @@
-/** Reads the command line of `npm run keys`: what cannot be meant is refused before anything is done. */
+/** Parses the command line of `npm run keys`; an invalid one is refused before anything is done. */
 import { parseArgs } from 'node:util'
 import { toInstant } from '../core/ids.ts'
 import { ENVIRONMENTS, type Environment } from '../core/networks.ts'
@@ -44,14 +44,14 @@ const OPTIONS = {
 } as const
 type Options = ReturnType<typeof parseWords>['values']
 
-/** What each command reads; anything else is a mistake that must not pass unseen. */
+/** The options and arguments of each command; anything else is an error. */
 const TAKES: Readonly<Record<string, { readonly options: readonly string[]; readonly words: number }>> = {
   issue: { options: ['tenant', 'environment', 'label', 'scopes', 'expires', 'json'], words: 0 },
   list: { options: ['tenant', 'limit', 'json'], words: 0 },
   revoke: { options: ['json'], words: 1 },
 }
 
-/** @throws WrongUsage saying in one line what is wrong */
+/** @throws WrongUsage with a message of one line */
 export function parseKeysArguments(args: readonly string[]): KeysCommand {
   const { values: options, positionals } = parseWords(args)
   const [name = '', ...words] = positionals
@@ -103,7 +103,7 @@ function parseEnvironment(text: string | undefined): Environment {
 
 const TIME = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z)?$/
 
-/** A day that no month has is refused: a date parser would move it into the next one. */
+/** Refuses a day that does not exist in its month: a date parser would move it into the next month. */
 function parseTime(text: string): string {
   const [, day] = TIME.exec(text) ?? []
   const epochMs = day === undefined ? Number.NaN : Date.parse(text)

@@ -1,4 +1,4 @@
-/** `npm run keys -- issue|list|revoke`: how an operator lets clients in and out. */
+/** `npm run keys -- issue|list|revoke`: the operator command for API keys. */
 import { NotFound, Unavailable, ValidationFailed } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import { assertNever } from '../core/never.ts'
@@ -11,13 +11,13 @@ export type KeysCommandIo = {
   readonly issueApiKey: IssueApiKey
   readonly revokeApiKey: RevokeApiKey
   readonly keys: Pick<ApiKeyRows, 'list'>
-  /** Tells expired keys in lists. */
+  /** For marking expired keys in lists. */
   readonly clock: Clock
   readonly out: (text: string) => void
   readonly err: (text: string) => void
 }
 
-/** Runs one command. Returns the exit code that the usage text names; what went wrong is one line on `err`. */
+/** Runs one command. Returns the exit code described in the usage text; errors are one line on `err`. */
 export async function keysCommand(args: readonly string[], io: KeysCommandIo): Promise<number> {
   try {
     await run(parseKeysArguments(args), io)

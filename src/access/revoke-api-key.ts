@@ -1,4 +1,7 @@
-/** Revokes an API key, for ever. Processes that remember the key refuse it within a second, or at once when told. */
+/**
+ * Revokes an API key permanently. Processes that have it cached refuse it within a second, or immediately when
+ * notified.
+ */
 import type { Metadata } from '../core/messages.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
@@ -7,7 +10,7 @@ import { noSuchApiKey } from './decider.ts'
 /**
  * Revoking a revoked key changes nothing.
  *
- * @param owner the tenant that asks; left out by an operator, who may revoke any key
+ * @param owner the requesting tenant; omitted by an operator, who may revoke any key
  * @throws NotFound `api_key_not_found`, also for a key of another tenant; Unavailable
  */
 export type RevokeApiKey = (

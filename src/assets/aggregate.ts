@@ -11,7 +11,7 @@ export const assetAggregate: Aggregate<AssetState, AssetCommand, AssetEvent> = {
   project: (_before, after, { tenantId, version }) => ({ rows: rowsOf(after, tenantId, version), holds: [] }),
 }
 
-/** Each tenant registers for itself: what one believes of a contract is nothing to the others. */
+/** Registrations belong to a tenant and have no effect on others. */
 export function assetStreamId(tenantId: string, assetId: string): string {
   return `${assetId}@${tenantId}`
 }

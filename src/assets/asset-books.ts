@@ -1,15 +1,15 @@
 /**
- * The asset indexes of tenants, kept in memory for a moment: every transfer asks. What this process registers is seen at
- * once, what another one registers after a few seconds, or as soon as somebody asks for what is not there.
+ * Short-lived cache of the asset indexes of tenants, which every transfer reads. Registrations of this process are
+ * visible immediately, those of another process after a few seconds, or when a lookup misses.
  */
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { tokenAsset } from '../core/assets.ts'
 import { type AssetChain, type AssetIndex, createAssetIndex, type KnownAsset } from './asset-index.ts'
 
-/** How long another process's registration may stay unseen by a request that finds what it asks for. */
+/** How long another process's registration may be invisible to lookups that find a match. */
 const FRESH_MS = 5_000
-/** Indexes in memory: a few kilobytes each. */
+/** Cached indexes: a few kilobytes each. */
 const REMEMBERED = 2_000
 
 export type AssetBooks = {

@@ -1,10 +1,10 @@
-/** All assets that a tenant may name on one chain, found by symbol, by contract and by id. */
+/** All assets that a tenant may name on one chain, by symbol, contract and id. */
 
 import type { ChainSettings } from '../chain/settings.ts'
 import { type Asset, nativeAsset, tokenAsset } from '../core/assets.ts'
 import type { Network } from '../core/networks.ts'
 
-/** Who says that an asset is what it claims to be: the chain, the operator, or the tenant. */
+/** The source of an asset's metadata: the chain, the operator, or the tenant. */
 export type AssetSource = 'native' | 'configured' | 'registered'
 
 export type KnownAsset = Asset & { readonly name: string; readonly source: AssetSource }
@@ -13,9 +13,9 @@ export type KnownAsset = Asset & { readonly name: string; readonly source: Asset
 export type AssetChain = Pick<ChainSettings, 'network' | 'environment' | 'chainId' | 'tokens'>
 
 export type AssetIndex = {
-  /** The native currency first, then what is configured, then what is registered, oldest first. */
+  /** The native currency first, then configured tokens, then registered ones, oldest first. */
   readonly all: readonly KnownAsset[]
-  /** Those with exactly this symbol; if there are none, those that differ by case alone. */
+  /** Assets with exactly this symbol; if there are none, those that differ only in case. */
   readonly bySymbol: (symbol: string) => readonly KnownAsset[]
   /** @param contract EIP-55 */
   readonly byContract: (contract: string) => KnownAsset | undefined
@@ -23,10 +23,10 @@ export type AssetIndex = {
 }
 
 const NATIVE_NAMES: Readonly<Record<Network, string>> = { ethereum: 'Ether', polygon: 'POL', binance: 'BNB' }
-/** Polygon's currency was called MATIC before it was called POL: both mean the same. */
+/** Polygon's currency was called MATIC before POL: both symbols mean the same. */
 const FORMER_SYMBOLS: Readonly<Partial<Record<Network, string>>> = { polygon: 'MATIC' }
 
-/** @param registered by the tenant; one that is also configured is left out: the operator's word counts */
+/** @param registered by the tenant; a token that is also configured is left out: the configuration takes precedence */
 export function createAssetIndex(chain: AssetChain, registered: readonly KnownAsset[]): AssetIndex {
   const native: KnownAsset = {
     ...nativeAsset(chain.network, chain.chainId),
@@ -44,7 +44,7 @@ export function createAssetIndex(chain: AssetChain, registered: readonly KnownAs
     const symbol = asset.symbol.toUpperCase()
     symbols.set(symbol, [...(symbols.get(symbol) ?? []), asset])
   }
-  // Nothing that somebody deploys can take the name of the currency that pays for gas.
+  // No token can take the symbol of the currency that pays for gas.
   for (const symbol of [native.symbol, FORMER_SYMBOLS[chain.network] ?? native.symbol]) symbols.set(symbol, [native])
 
   return {

@@ -1,17 +1,17 @@
-/** The newest prices in US dollars, as they were read on chain. */
+/** The newest prices in US dollars, as read on chain. */
 import type { Pool } from 'pg'
 import type { KnownAsset } from './asset-index.ts'
 
 export type AssetPrice = { readonly usd: string; readonly at: string }
 
-/** The price of an asset, or `null` when none is known. */
+/** The price of an asset, or `null` when unknown. */
 export type PriceOf = (chainId: number, asset: KnownAsset) => AssetPrice | null
 
 /**
  * Reads the prices of chains.
  *
- * Invariant: only the native currency and what the operator configured has a price: prices are found by symbol, and
- * anybody can deploy a token that is called USDC.
+ * Invariant: only the native currency and configured tokens have a price: prices are looked up by symbol, and anybody
+ * can deploy a token called USDC.
  */
 export async function readAssetPrices(pool: Pool, chainIds: readonly number[]): Promise<PriceOf> {
   const { rows } = await pool.query<{ chain_id: number; symbol: string; usd: string; updated_at: Date }>({

@@ -1,4 +1,4 @@
-/** An asset is registered until it is removed; what its contract says meanwhile does not change it. Pure. */
+/** An asset is registered until it is removed; later changes of its contract do not affect it. Pure. */
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
 import type { AssetEvent, AssetRegistered } from './events.ts'

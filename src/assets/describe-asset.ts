@@ -1,4 +1,4 @@
-/** Says what an asset id means to a tenant: its symbol, decimals and contract. */
+/** Describes an asset id for a tenant: symbol, decimals and contract. */
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
 

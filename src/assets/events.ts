@@ -1,4 +1,4 @@
-/** What a tenant made of a token: registered it, with what its contract said of itself then, and removed it. */
+/** The events of a tenant's token: registered, with the metadata of its contract at that time, and removed. */
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 
@@ -19,7 +19,9 @@ export type AssetRegistered = Event<
   }
 >
 
-/** The tenant has it no more: it cannot be named, and its balances are not read for the tenant. It may be registered again. */
+/**
+ * The tenant removed it: it cannot be named, and its balances are not read for the tenant. It may be registered again.
+ */
 export type AssetRemoved = Event<
   'AssetRemoved',
   {

@@ -1,4 +1,4 @@
-/** Lists what a tenant may name, chain by chain: the native currency, what is configured, what the tenant registered. */
+/** Lists the assets of a tenant, chain by chain: native currency, configured tokens, registered tokens. */
 import type { Pool } from 'pg'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'

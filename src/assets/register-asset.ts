@@ -1,4 +1,6 @@
-/** Registers an ERC-20 contract for a tenant: its symbol and decimals are read on chain, never taken from the caller. */
+/**
+ * Registers an ERC-20 contract for a tenant: its symbol and decimals are read on chain, never taken from the caller.
+ */
 import { parseAddress } from '../chain/address.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { describeToken } from '../chain/token-metadata.ts'
@@ -19,16 +21,16 @@ export type RegisterAssetPorts = {
   readonly log: EventLog
   readonly accept: Accept
   readonly books: AssetBooks
-  /** Reads contracts of strangers, apart from what the service itself lives by. */
+  /** Reads third-party contracts, separate from the service's own reads. */
   readonly rpcOf: (chainId: number) => RpcReader
   readonly findRemoved: FindRemoved
 }
 
 export type Registration = {
   readonly asset: KnownAsset
-  /** False when the asset was known before. */
+  /** False when the asset was already known. */
   readonly isNew: boolean
-  /** ISO 8601: set when it was registered by an earlier request with the same key, and removed since. */
+  /** ISO 8601: set when an earlier request with the same key registered it and it was removed since. */
   readonly removedAt: string | null
   /** True when an earlier request with the same idempotency key registered it. */
   readonly replayed: boolean
@@ -57,13 +59,13 @@ export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
   }
 }
 
-/** The request was fulfilled once, and what came of it was removed: it must not be done again. */
+/** The request was fulfilled once, and its asset was removed: it must not be registered again. */
 function replayOf(removed: RemovedAsset | null): Registration {
   if (removed === null) throw new Error('what a key registered is in the read model')
   return { ...removed, isNew: false, replayed: true }
 }
 
-/** @returns `made` is false when another request has registered it meanwhile */
+/** @returns `made` is false when a concurrent request has registered it */
 async function record(
   { log, rpcOf }: RegisterAssetPorts,
   place: { readonly chain: AssetChain; readonly contract: string; readonly metadata: Metadata },

@@ -1,4 +1,6 @@
-/** Removes a token that a tenant registered: it cannot be named any more, and its balances are not read for the tenant. */
+/**
+ * Removes a registered token of a tenant: it cannot be named any more, and its balances are not read for the tenant.
+ */
 import type { Pool } from 'pg'
 import { parseAddress } from '../chain/address.ts'
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
@@ -15,7 +17,7 @@ import type { FindRemoved, RemovedAsset } from './find-removed.ts'
 const FIELD = 'asset_id'
 const ERC20_ID = /^eip155:(\d{1,19})\/erc20:(0x[0-9a-fA-F]{40})$/
 const NATIVE_ID = /^eip155:\d+\/slip44:\d+$/
-/** Of the transfers that are in the way, the answer names so many. */
+/** Maximum number of blocking transfers named in the response. */
 const MAX_NAMED = 20
 
 export type RemoveAssetPorts = {
@@ -28,13 +30,13 @@ export type RemoveAssetPorts = {
 export type Removal = RemovedAsset & { readonly chain: AssetChain }
 
 /**
- * Removing what was removed before changes nothing and answers the same. What is pending of the token is looked up before the
- * removal is recorded: a transfer that is accepted at the same instant is sent all the same.
+ * Removing a removed token changes nothing and returns the same response. Pending transactions of the token are checked
+ * before the removal is recorded: a transfer accepted at the same instant is still sent.
  *
  * @param chains of the caller's environment
  * @param assetId CAIP-19, in any case of the address
- * @throws ValidationFailed `invalid_asset_id`; NotFound `asset_not_found`; Conflict `asset_not_registered` for what is not
- *   the tenant's to remove, or `asset_has_pending_transactions`
+ * @throws ValidationFailed `invalid_asset_id`; NotFound `asset_not_found`; Conflict `asset_not_registered` for an asset
+ *   that the tenant did not register, or `asset_has_pending_transactions`
  */
 export type RemoveAsset = (
   chains: readonly AssetChain[],
@@ -81,12 +83,12 @@ async function record(log: EventLog, tenantId: string, assetId: string, metadata
   const removed = change(assetAggregate, loaded, { type: 'RemoveAsset', now }, { metadata, now })
   if (removed === null) return
   await log.append({ changes: [removed] }).catch((error) => {
-    // Two requests at the same instant: the other one removed it.
+    // A concurrent request removed it.
     if (!(error instanceof StreamConflict)) throw error
   })
 }
 
-/** Each branch has a partial index of its own. */
+/** Each branch uses its own partial index. */
 const PENDING = `
   SELECT transaction_id FROM transactions WHERE tenant_id = $1 AND asset_id = $2
      AND state IN ${UNMINED}

@@ -1,11 +1,11 @@
-/** Turns what a caller calls an asset into the asset: a symbol, a contract address, or a CAIP-19 id. Never guesses. */
+/** Resolves a caller's name of an asset: a symbol, a contract address, or a CAIP-19 id. Never guesses. */
 import { parseAddress } from '../chain/address.ts'
 import { closest } from '../core/closest.ts'
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, AssetIndex, KnownAsset } from './asset-index.ts'
 
-/** A refusal names at most so many of the assets that it would have taken. */
+/** Maximum number of valid assets listed in an error. */
 const MAX_NAMED = 50
 
 const CONTRACT = /^0x/i
@@ -24,7 +24,7 @@ export function createResolveAsset(books: AssetBooks): ResolveAsset {
     const remembered = await books.open(tenantId, chain)
     const found = find(remembered, name, field)
     if (found !== undefined) return found
-    // It may have been registered through another process a moment ago.
+    // It may just have been registered through another process.
     const index = await books.open(tenantId, chain, { fresh: true })
     const foundNow = find(index, name, field)
     if (foundNow === undefined) throw unknownAsset(index, chain, name, field)

@@ -1,4 +1,4 @@
-/** Lists, registers and removes assets: parse, call, reply. */
+/** HTTP routes that list, register and remove assets. */
 
 import { type TSchema, Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../core/errors.ts'
@@ -26,7 +26,7 @@ import type { RemoveAsset } from './remove-asset.ts'
 import { UNREADABLE_REASONS } from './unreadable.ts'
 
 export type AssetRoutePorts = {
-  /** The configured chains of an environment, in the order in which they are listed. */
+  /** The configured chains of an environment, in list order. */
   readonly chainsOf: (environment: Environment) => readonly AssetChain[]
   /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
   readonly chainOf: (key: ChainKey) => AssetChain
@@ -212,7 +212,10 @@ export function assetRoutes(ports: AssetRoutePorts): Routes {
 
 const NOT_LISTED = { price: null, unreadable: null } as const
 
-/** Assets are few, so the order of the list is all that a cursor needs; one that was removed since is no place any more. */
+/**
+ * Assets are few, so a cursor is only a place in the list's order; the place of an asset that was removed since is
+ * invalid.
+ */
 function placeAfter(all: readonly PricedAsset[], cursor: string): number {
   const [last] = decodeCursor('assets', 1, cursor)
   const place = all.findIndex(({ asset }) => asset.assetId === last)

@@ -1,20 +1,23 @@
-/** Which tokens are in quarantine, because their contracts cannot be read: their balances may be out of date. */
+/** Quarantined tokens, whose contracts cannot be read: their balances may be outdated. */
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { Conflict } from '../core/errors.ts'
 
-/** What the contract did: `gas`, it used more than a read may; `size`, it answered too much; `none`, nothing; `timeout`, not in time. */
+/**
+ * The failure of the contract: `gas`: it used more gas than a read may; `size`: it returned too much; `none`: it
+ * returned nothing; `timeout`: no answer in time.
+ */
 export const UNREADABLE_REASONS = ['gas', 'size', 'none', 'timeout'] as const
 
 export type Unreadable = {
   /** ISO 8601. */
   readonly since: string
   readonly reason: (typeof UNREADABLE_REASONS)[number]
-  /** ISO 8601: when it is tried again. */
+  /** ISO 8601: time of the next try. */
   readonly retryAt: string
 }
 
-/** `null` for a token that is read, and for the native currency. */
+/** `null` for a readable token, and for the native currency. */
 export type UnreadableOf = (chainId: number, asset: Pick<Asset, 'contract'>) => Unreadable | null
 
 type UnreadableRow = {
@@ -39,7 +42,7 @@ export async function readUnreadable(pool: Pool, chainIds: readonly number[]): P
 /** @throws Conflict `token_unreadable` */
 export type RequireReadable = (chainId: number, asset: Asset) => Promise<void>
 
-/** Refuses what needs the balance of a token that cannot be read. */
+/** Refuses operations that need the balance of an unreadable token. */
 export function createRequireReadable(pool: Pool): RequireReadable {
   return async (chainId, { contract, symbol }) => {
     if (contract === null) return

@@ -1,4 +1,4 @@
-/** A tenant's own events of one environment, in the order of the log. Data that another scope guards is withheld. */
+/** The events of a tenant in one environment, in log order. Data that requires another scope is withheld. */
 import type { Pool } from 'pg'
 import { ValidationFailed } from '../core/errors.ts'
 import { eventIdOf } from '../core/event-ids.ts'
@@ -14,7 +14,7 @@ export type AuditEvent = {
   readonly stream_version: number
   readonly type: string
   readonly schema_version: number
-  /** Null where `needs_scope` names a scope. */
+  /** Null when `needs_scope` names a scope. */
   readonly data: unknown
   /** `*` where only a key for all scopes may read the data. */
   readonly needs_scope: string | null
@@ -25,7 +25,9 @@ export type AuditEvent = {
 
 export type EventPage = {
   readonly events: readonly AuditEvent[]
-  /** What to ask for next: the last id of this page, or of the page before when this one is empty. */
+  /**
+   * The value of `after` for the next page: the last id of this page, or of the previous page when this one is empty.
+   */
   readonly next_after: string | null
   readonly has_more: boolean
 }
@@ -38,9 +40,10 @@ export type EventFilter = {
 }
 
 /**
- * Oldest first. An event is not shown before every older one can be: a reader that goes on after the last one misses nothing.
+ * Oldest first. An event is shown only when every older one can be: a reader that continues after the last one misses
+ * nothing.
  *
- * @throws ValidationFailed `unknown_event` when `after` is no event of the tenant in this environment
+ * @throws ValidationFailed `unknown_event` when `after` is not an event of the tenant in this environment
  */
 export type ReadEvents = (reader: Reader, filter: EventFilter) => Promise<EventPage>
 
@@ -99,7 +102,7 @@ function toView(row: EventRow, reader: Reader): AuditEvent {
   }
 }
 
-/** Without the client's key and the digest of its body, by which the body could be guessed. */
+/** Removes the client's key and the digest of its body, from which the body could be guessed. */
 function withoutRequest({ idempotency: _withheld, ...metadata }: Metadata): Metadata {
   return metadata
 }

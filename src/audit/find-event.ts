@@ -1,4 +1,4 @@
-/** Finds an event for a reader. One of another tenant or environment is answered as one that does not exist. */
+/** Finds an event for a reader. An event of another tenant or environment counts as nonexistent. */
 import type { Pool } from 'pg'
 import { parseEventId } from '../core/event-ids.ts'
 import type { Checkpoint } from '../event-log/subscription.ts'

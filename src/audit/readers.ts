@@ -1,6 +1,6 @@
 /**
- * Which events a caller may read, and which of them with their data. An event is shown to API keys of its own environment. Its data
- * is shown to keys that have the scope of the route that shows the same facts: `audit:read` opens no other door.
+ * Which events a caller may read, and which of them with their data. API keys see events of their own environment. An
+ * event's data requires the scope of the route that returns the same facts: `audit:read` alone does not grant it.
  */
 import type { Environment } from '../core/networks.ts'
 import { ALL_SCOPES, allows } from '../core/scopes.ts'

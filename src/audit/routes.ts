@@ -1,4 +1,4 @@
-/** The audit over HTTP: the events of the tenant, the newest checkpoint, and the proof of an event. */
+/** The HTTP routes of the audit: the events of the tenant, the newest checkpoint, and the proof of an event. */
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
@@ -54,7 +54,7 @@ const proof = {
 }
 
 export function auditRoutes({ readEvents, findEvent, checkpoints, proveEvent }: AuditRoutePorts): Routes {
-  /** Refuses before anything is proved. */
+  /** Checked before the proof is created. */
   async function requireReadable(reader: Reader, eventId: string): Promise<void> {
     const found = await findEvent(reader, eventId)
     if (found === undefined) throw new NotFound('event')

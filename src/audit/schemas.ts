@@ -118,7 +118,7 @@ export const checkpointSchema = named(
 
 export const proofParams = closedObject({ event_id: eventIdSchema })
 
-/** The fields are in the order of the file: `audit check` reads this object, indented by two spaces. */
+/** The fields are in the order of the proof file: `audit check` reads this object, indented by two spaces. */
 export const proofSchema = named(
   'AuditProof',
   Type.Unsafe<Proof>(

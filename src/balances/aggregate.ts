@@ -1,4 +1,4 @@
-/** The read model of balances: a row for each asset of a wallet that was observed. Pure. */
+/** The read model of balances: one row for each observed asset of a wallet. Pure. */
 import type { Aggregate, ProjectionContext, ReadModelChanges, ReadModelRow } from '../event-log/aggregate.ts'
 import { type BalanceCommand, balanceDecider } from './decider.ts'
 import type { BalanceEvent } from './events.ts'
@@ -16,7 +16,7 @@ export const balanceAggregate: Aggregate<BalanceState, BalanceCommand, BalanceEv
 function project(before: BalanceState, after: BalanceState, { id, tenantId }: ProjectionContext): ReadModelChanges {
   const rows: ReadModelRow[] = []
   for (const [assetId, known] of Object.entries(after)) {
-    // Evolving keeps what it does not touch: another object is another observation.
+    // `evolve` keeps untouched objects: a different object means a different observation.
     if (before[assetId] === known) continue
     const { balance, blockNumber, blockHash, observedAt } = known
     rows.push({

@@ -1,16 +1,18 @@
-/** Appends beside the follower, which writes the same streams: when it wrote meanwhile, all is decided again. */
+/**
+ * Appends concurrently with the follower, which writes the same streams: after a conflict everything is decided again.
+ */
 import type { Change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 
-/** The follower writes a stream at most once a step: more conflicts in a row than this are a defect. */
+/** The follower writes a stream at most once per step: more conflicts in a row are a defect. */
 const MAX_CONFLICTS = 10
 
 /**
- * Decides and appends, until nobody wrote in between.
+ * Decides and appends, and repeats both after a conflict.
  *
- * @returns how many streams were changed
- * @throws what deciding or appending throws
+ * @returns the number of changed streams
+ * @throws errors of deciding or appending
  */
 export async function appendDecided(log: EventLog, decide: () => Promise<readonly Change[]>): Promise<number> {
   for (let conflicts = 0; ; conflicts += 1) {

@@ -1,7 +1,7 @@
-/** What a wallet may spend, as the append of a transfer will see it. */
+/** What a wallet may spend, as the append of a transfer checks it. */
 import type { Pool } from 'pg'
 
-/** Base units: the balance less what pending transactions hold, never negative; 0 for what was not observed yet. */
+/** Base units: the balance minus the holds of pending transactions, never negative; 0 for an unobserved asset. */
 export type AvailableOf = (walletId: string, assetId: string) => Promise<bigint>
 
 export function createAvailableOf(pool: Pool): AvailableOf {

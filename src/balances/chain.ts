@@ -1,4 +1,4 @@
-/** What balances need of a chain: a way to read it, and the tokens that every tenant sees there. */
+/** The part of a chain that balances use: reading it, and the tokens configured for all tenants. */
 import type { ChainClient } from '../chain/client-set.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { type Asset, nativeAsset, tokenAsset } from '../core/assets.ts'
@@ -8,18 +8,18 @@ import type { ChainKey } from '../core/networks.ts'
 export type BalanceChain = ChainKey & {
   readonly chainId: number
   readonly client: RpcReader
-  /** For the contracts of tokens, which strangers wrote: what they do to it stays with it. */
+  /** For third-party token contracts: separate connections and limits, so that they cannot affect other reads. */
   readonly foreign: RpcReader
   /** `null` if the chain has no Multicall3. */
   readonly multicall3: string | null
-  /** Configured by the operator; tenants register others for themselves. */
+  /** Configured by the operator; tenants can register others for themselves. */
   readonly tokens: readonly Asset[]
 }
 
 /** @throws Unavailable `network_not_configured` when no node of that chain is configured any more */
 export type BalanceChainOf = (chainId: number) => BalanceChain
 
-/** The chains of the configuration, as balances see them. */
+/** The configured chains as balances use them. */
 export function createBalanceChains(
   clients: readonly Pick<ChainClient, 'settings' | 'client' | 'foreign'>[],
 ): BalanceChainOf {
@@ -37,7 +37,7 @@ export function createBalanceChains(
   }
 }
 
-/** The row of `assets` for what a tenant registered; nulls where the tenant did not. */
+/** The row of `assets` for a registered token; nulls when the tenant did not register it. */
 export type RegisteredToken = {
   readonly asset_id: string | null
   readonly contract_address: string | null
@@ -45,7 +45,7 @@ export type RegisteredToken = {
   readonly decimals: number | null
 }
 
-/** The CAIP-2 id that begins the asset ids (CAIP-19) of a chain. */
+/** The CAIP-2 prefix of the asset ids (CAIP-19) of a chain. */
 export function chainPrefix(chainId: number): string {
   return `eip155:${chainId}`
 }
@@ -54,12 +54,12 @@ export function nativeOf({ network, chainId }: BalanceChain): Asset {
   return nativeAsset(network, chainId)
 }
 
-/** The token of a contract, as configured or else as registered; `null` when it is neither. @param contract in lower case */
+/** The token of a contract, configured or else registered; `null` when neither. @param contract in lower case */
 export function tokenOf(chain: BalanceChain, contract: string, registered: RegisteredToken): Asset | null {
   return chain.tokens.find((token) => token.contract?.toLowerCase() === contract) ?? asRegistered(registered)
 }
 
-/** The asset of a recorded balance; `null` for a token that is neither configured nor registered any more. */
+/** The asset of a recorded balance; `null` for a token that is no longer configured or registered. */
 export function assetOf(chain: BalanceChain, row: RegisteredToken & { readonly asset_id: string }): Asset | null {
   const native = nativeOf(chain)
   if (row.asset_id === native.assetId) return native

@@ -1,4 +1,4 @@
-/** From readings of the chain to changes of the log, for many wallets at once. */
+/** Converts chain readings to changes of the log, for many wallets at once. */
 import type { Metadata } from '../core/messages.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import { balanceAggregate } from './aggregate.ts'
@@ -16,8 +16,8 @@ type Decision = {
 }
 
 /**
- * Changes for what is news among the readings, at most one reading for each wallet and asset. What replaces an
- * observation of an orphaned block comes first; what needed no correction any more is judged like any other.
+ * Changes for the readings that are news; at most one reading for each wallet and asset. Corrections of observations
+ * from orphaned blocks come first; a reading that no longer needs a correction is judged like any other.
  */
 export async function decideReadings(readings: readonly Reading[], decision: Decision): Promise<Change[]> {
   const byWallet = groupByWallet(readings)

@@ -1,13 +1,13 @@
 /**
- * What an observation adds to what is known. Pure: the balances were read from the chain before. Observations arrive from
- * the follower, the reconciliation and the first look at a wallet, in any order and more than once.
+ * What an observation adds to the known balances. Pure: the balances were read from the chain before. Observations come
+ * from the follower, the reconciliation and the first observation of a wallet, in any order and more than once.
  */
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
 import type { BalanceEvent, BlockRef, Observation, ObservationCause } from './events.ts'
 import { type BalanceState, evolve, NOTHING_KNOWN } from './state.ts'
 
-/** An observation that takes the place of one whose block left the chain. */
+/** An observation that replaces one whose block left the chain. */
 export type Correction = { readonly observation: Observation; readonly orphaned: BlockRef }
 
 export type BalanceCommand =
@@ -52,8 +52,8 @@ export const balanceDecider: Decider<BalanceState, BalanceCommand, BalanceEvent>
 }
 
 /**
- * An older block knows less than what is recorded, and the same amount in a newer block is no fact worth a row in the
- * log: the recorded block says since when the balance is what it is. The first zero is news: nobody knew it was zero.
+ * An observation from an older block is no news, and neither is the same amount in a newer block: the recorded block is
+ * the one since which the balance has its value. The first zero is news: the balance was unknown before.
  */
 function isNews({ asset, balance, blockNumber }: Observation, state: BalanceState): boolean {
   const known = state[asset.assetId]
@@ -61,8 +61,8 @@ function isNews({ asset, balance, blockNumber }: Observation, state: BalanceStat
 }
 
 /**
- * Corrects exactly the observation that it names. The amount may be the same: the block must go back all the same, or
- * the blocks that replace it would look older than what is known.
+ * Corrects exactly the named observation, even if the amount is the same: the recorded block must go back, or blocks of
+ * the new branch would look older than what is known.
  */
 function stillStands({ observation, orphaned }: Correction, state: BalanceState): boolean {
   const known = state[observation.asset.assetId]

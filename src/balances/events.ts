@@ -1,21 +1,24 @@
 /**
- * What the chain said a wallet holds, on the stream `balance-<walletId>`. Balances are decimal digits in strings, in base
- * units of the asset.
+ * The observed balances of a wallet, on the stream `balance-<walletId>`. Balances are decimal digits in strings, in
+ * base units of the asset.
  */
 import type { Asset } from '../core/assets.ts'
 import type { Event } from '../core/messages.ts'
 
-/** A place on the chain. */
+/** A block by number and hash. */
 export type BlockRef = { readonly blockNumber: number; readonly blockHash: string }
 
-/** How a changed balance was found: in a block that touched the address, by comparing, or when the wallet was new. */
+/**
+ * How a changed balance was found: in a block that touched the address, by reconciliation, or because the wallet was
+ * new.
+ */
 export type ObservationCause = 'block' | 'reconciliation' | 'first_observation'
 
-/** What an address held of one asset when a block was the newest. */
+/** The balance of one asset of an address as of a block. */
 export type Observation = BlockRef & { readonly asset: Asset; readonly balance: string }
 
 export type BalanceChanged = Event<'BalanceChanged', Observation & { cause: ObservationCause; observedAt: string }>
-/** The block of the last observation is not on the chain any more: this is the balance on the chain that replaced it. */
+/** The block of the last observation left the chain: this is the balance on the chain that replaced it. */
 export type BalanceReorged = Event<
   'BalanceReorged',
   Observation & { orphanedBlockNumber: number; orphanedBlockHash: string; observedAt: string }

@@ -1,4 +1,4 @@
-/** Finds balances in the read model, or as the log knew them at a time: each one named statement. */
+/** Reads balances from the read model, or from the log as of a time; each is one named statement. */
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { upcast } from '../event-log/aggregate.ts'
@@ -8,22 +8,22 @@ import { MAX_PRICE_AGE_MS } from './prices.ts'
 import type { FoundBalance } from './view.ts'
 
 /**
- * An asset, and who says that it is what its symbol claims.
+ * An asset, and the source of the claim that it is what its symbol says.
  *
- * Invariant: what a tenant registered has no price: prices are found by symbol, and anybody can deploy a token that is
- * called USDC.
+ * Invariant: a registered asset has no price: prices are looked up by symbol, and anybody can deploy a token called
+ * USDC.
  */
 export type NamedAsset = Asset & { readonly source: 'native' | 'configured' | 'registered' }
 
 export type WalletOnChain = { readonly walletId: string; readonly chainId: number }
 
-/** What is recorded of an asset. `known` is `null` when it was never observed. */
+/** The record of an asset. `known` is `null` when it was never observed. */
 export type RecordedBalance = {
   readonly asset: Asset
   readonly known: { readonly balance: bigint; readonly blockNumber: number; readonly updatedAt: string } | null
   readonly held: bigint
   readonly price: string | null
-  /** Set while the token's contract cannot be read: what is known may be out of date since then. */
+  /** Set while the token's contract cannot be read: the balance may be outdated since then. */
   readonly unread: { readonly since: string; readonly quarantined: boolean } | null
 }
 
@@ -37,7 +37,7 @@ type RecordedRow = {
   readonly quarantined_at: Date | null
 }
 
-/** What is known now, in the order of the assets. @param now ms since the epoch */
+/** The current record, in the order of the assets. @param now ms since the epoch */
 export async function findRecorded(
   pool: Pool,
   { walletId, chainId }: WalletOnChain,
@@ -82,8 +82,7 @@ function knownOf(row: RecordedRow | undefined): RecordedBalance['known'] {
 type EventRow = { readonly n: string; readonly type: string; readonly schema_version: number; readonly data: unknown }
 
 /**
- * What was known at a time, as it was known then: a block that left the chain later still counts. Assets of which nothing
- * was known are left out.
+ * What was known at a time, even if its block later left the chain. Assets without an observation by then are left out.
  */
 export async function findKnownAt(
   pool: Pool,

@@ -1,6 +1,6 @@
 /**
- * The first look at a wallet: its native currency and every token that its tenant knows, zeros too, so that later reads
- * find rows. Made once; from then on the follower keeps them.
+ * The first observation of a wallet: its native currency and every token of its tenant, including zeros, so that later
+ * reads find rows. Made once; from then on the follower updates them.
  */
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
@@ -21,10 +21,10 @@ export type ObserveWalletPorts = {
 }
 
 /**
- * Reads at the newest block and not where the follower stands: a block that it walked just before the wallet was there
- * is covered so. Should that newest block leave the chain, the follower sees it by its hash when it comes to that height.
+ * Reads at the newest block instead of the follower's cursor: this covers blocks processed just before the wallet
+ * existed. If that newest block leaves the chain, the follower detects it by its hash at that height.
  *
- * A wallet without an address, or whose assets were all observed, is left as it is.
+ * Does nothing for a wallet without an address, or whose assets were all observed.
  *
  * @throws Unavailable when no node answers
  */

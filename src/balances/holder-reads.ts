@@ -1,16 +1,18 @@
-/** Whose balances blocks concern, found in the read models. */
+/** Finds the wallets affected by blocks, in the read models. */
 import type { Pool } from 'pg'
 import { assetOf, type BalanceChain, chainPrefix, nativeOf, type RegisteredToken, tokenOf } from './chain.ts'
 import type { Holding } from './read-holdings.ts'
 import type { Touched } from './touched.ts'
 
-/** Heights, both included. */
+/** Block numbers, both inclusive. */
 export type Heights = { readonly lowest: number; readonly highest: number }
 
 export type HolderReads = {
-  /** Our wallets among the touched addresses; a token counts for the tenants that know it. */
+  /** Wallets of tenants among the touched addresses; a token counts for the tenants that know it. */
   readonly touched: (chain: BalanceChain, touched: readonly Touched[]) => Promise<readonly Holding[]>
-  /** Balances that were read at a height of the given range, from other blocks than these: a fork that nobody walked. */
+  /**
+   * Balances read at a height of this range from blocks with other hashes: a fork that the follower did not process.
+   */
   readonly suspect: (chain: BalanceChain, heights: Heights, hashes: readonly string[]) => Promise<readonly Holding[]>
 }
 

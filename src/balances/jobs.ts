@@ -1,4 +1,4 @@
-/** Which jobs of the queue `observe` follow from events, what they do, and which wallets are queued again. */
+/** Jobs of the queue `observe`: which events cause them, what they do, and which wallets are queued again. */
 import type { Pool } from 'pg'
 import { ID_PREFIXES } from '../declarations.ts'
 import type { Notice } from '../event-log/subscription.ts'
@@ -8,13 +8,13 @@ import type { ObserveWallet } from './first-observation.ts'
 import type { ReadForRecord } from './read-holdings.ts'
 import type { ReadToken } from './read-token.ts'
 
-/** Older ones are found by the reconciliation, which looks at every wallet. */
+/** The reconciliation, which checks every wallet, finds older ones. */
 const LOOK_BACK_MS = 24 * 60 * 60 * 1_000
 
 /** Events of which `balanceJobs` needs the data. */
 export const BALANCE_JOB_DATA = ['AssetRegistered'] as const
 
-/** A tenant registered a token: its wallets may hold some, and no log of the past tells. */
+/** A tenant registered a token: its wallets may already hold some, which no new event would show. */
 export function balanceJobs({ type, data, tenantId }: Omit<Notice, 'streamId'>): readonly Job[] {
   if (type !== 'AssetRegistered') return []
   const { chainId, contractAddress } = data as { readonly chainId: number; readonly contractAddress: string }
@@ -29,7 +29,7 @@ export type ObserveJobPorts = {
   readonly chainOf: BalanceChainOf
 }
 
-/** Does a job of the queue `observe`: the first look at a wallet, or at what all wallets of a tenant hold of a token. */
+/** Runs a job of the queue `observe`: the first observation of a wallet, or of a token for all wallets of a tenant. */
 export function createObserveJob({ observeWallet, readToken, readForRecord, chainOf }: ObserveJobPorts) {
   return async ({ wallet_id: walletId, tenant_id: tenantId, chain_id: chainId, contract }: JobData): Promise<void> => {
     if (walletId !== undefined) await observeWallet(walletId)
@@ -41,10 +41,10 @@ export function createObserveJob({ observeWallet, readToken, readForRecord, chai
 }
 
 /**
- * Wallets that have an address and no balance, of each tenant in turn the oldest first. Wallet ids sort by the time at which they were made, so that
- * the search costs what one day's wallets cost.
+ * Wallets with an address and no balance, tenants in turn, oldest first. Wallet ids sort by creation time, so the
+ * search costs as much as one day's wallets.
  *
- * @param quietBefore wallets made later have a job of their own on the way
+ * @param quietBefore wallets created later still have their own job
  */
 export async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ wallet_id: string }>({
@@ -60,7 +60,9 @@ export async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit
   return rows.map(({ wallet_id }) => ({ queue: 'observe', id: wallet_id, data: { wallet_id } }))
 }
 
-/** What sorts before every wallet id of that time or later: a UUIDv7 begins with 48 bits of milliseconds (RFC 9562). */
+/**
+ * A lower bound of wallet ids created at that time or later: a UUIDv7 begins with 48 bits of milliseconds (RFC 9562).
+ */
 function lowestIdSince(epochMs: number): string {
   const hex = Math.max(0, epochMs).toString(16).padStart(12, '0')
   return `${ID_PREFIXES.wallet}_${hex.slice(0, 8)}-${hex.slice(8)}`

@@ -1,9 +1,9 @@
-/** The tokens that wallets of a chain may hold as far as anybody told: configured by the operator or registered by the tenant. */
+/** The tokens that wallets of a chain may hold: configured by the operator or registered by the tenant. */
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { assetOf, type BalanceChain, nativeOf, type RegisteredToken } from './chain.ts'
 
-/** By tenant: the native currency first, then the configured tokens, then those that the tenant registered. */
+/** By tenant: the native currency first, then the configured tokens, then the registered ones. */
 export type KnownAssets = (
   chain: BalanceChain,
   tenantIds: readonly string[],

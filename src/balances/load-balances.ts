@@ -1,5 +1,5 @@
 /**
- * Loads balances without reading their streams, which grow for as long as a wallet is used: the read model is their fold,
+ * Loads balances without reading their streams, which grow as long as a wallet is used: the read model is their fold,
  * written in the transaction of each append.
  */
 import type { Pool } from 'pg'
@@ -17,12 +17,12 @@ type BalanceRow = {
   readonly updated_at: Date
 }
 
-/** The balances of each wallet as the log has them. */
+/** The balances of each wallet as of the log. */
 export type LoadBalances = (walletIds: readonly string[]) => Promise<ReadonlyMap<string, Loaded<BalanceState>>>
 
 /**
- * Invariant: heads are read before rows. What another writer appends in between makes the loaded version too low, so the
- * append is refused as a conflict; the other way round it would be decided on old rows and taken.
+ * Invariant: heads are read before rows. If another writer appends in between, the loaded version is too low and the
+ * append is refused as a conflict; in the other order it would be decided on old rows and accepted.
  */
 export function createLoadBalances({ pool, log }: { readonly pool: Pool; readonly log: EventLog }): LoadBalances {
   return async (walletIds) => {

@@ -1,6 +1,6 @@
 /**
- * What walked blocks mean for balances: the follower commits the changes together with those of transactions and with its
- * cursor. The cost grows with the blocks, not with the wallets: nothing polls an address.
+ * Derives balance changes from processed blocks; the follower commits them together with those of transactions and with
+ * its cursor. The cost grows with the blocks, not with the wallets: addresses are not polled.
  */
 import type { Block } from '../chain/blocks.ts'
 import type { ChainKey } from '../core/networks.ts'
@@ -23,20 +23,19 @@ export type FollowedChain = ChainKey & { readonly chainId: number }
 
 export type BalanceObserver = {
   /**
-   * Changes for the wallets that the blocks touched, of all tenants and archived ones too, as of the last block.
+   * Changes for the wallets that the blocks touched, of all tenants and including archived ones, as of the last block.
    *
    * @param blocks consecutive, oldest first
-   * @param now ISO 8601
-   * A token that cannot be read stops nothing: its balances stay as they are, and are read again later.
+   * @param now ISO 8601 A token that cannot be read delays nothing: its balances are unchanged and read again later.
    *
-   * @throws Unavailable when no node answers. An append of the changes may meet a StreamConflict: observe again
+   * @throws Unavailable when no node answers. The append of the changes may fail with StreamConflict: observe again
    */
   readonly observeBalances: (walked: {
     readonly chain: FollowedChain
     readonly blocks: readonly Block[]
     readonly now: string
   }) => Promise<Change[]>
-  /** Changes for the balances that were observed above the newest block that is still on the chain, as of that block. */
+  /** Changes for the balances observed above the newest block still on the chain, as of that block. */
   readonly unwind: (reorg: {
     readonly chain: FollowedChain
     readonly ancestorNumber: number
@@ -77,7 +76,7 @@ function hashOf({ hash }: Block): string {
   return hash
 }
 
-/** The first of each wallet and asset. */
+/** The first holding of each wallet and asset. */
 function withoutDoubles(holdings: readonly Holding[]): Holding[] {
   const seen = new Set<string>()
   return holdings.filter(({ walletId, asset }) => {

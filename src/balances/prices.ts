@@ -1,20 +1,20 @@
-/** Keeps the table of prices as the Chainlink feeds of a chain tell them. A price that grew old is no price: its row goes. */
+/** Maintains the table of prices from the Chainlink feeds of a chain. The row of a stale price is deleted. */
 import type { Pool } from 'pg'
 import type { ChainClient } from '../chain/client-set.ts'
 import { type Price, readPrices } from '../chain/price-feeds.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { formatAmount } from '../core/money.ts'
 
-/** Feeds of volatile assets are updated hourly, those of stable coins daily, each a little late at times. */
+/** Feeds of volatile assets update hourly, those of stable coins daily, sometimes a little late. */
 export const MAX_PRICE_AGE_MS = 25 * 60 * 60 * 1_000
 
-/** The table has 20 digits before the point. Nothing costs more, and a feed that says so is broken. */
+/** The table has 20 digits before the point. A feed with a higher price is broken. */
 const PRICE_LIMIT_USD = 10n ** 20n
 
 /**
  * Reads all feeds of a chain in one call and writes their prices.
  *
- * @throws Unavailable when no node answers: the prices stay, and readers leave out those that grow old
+ * @throws Unavailable when no node answers: the prices stay, and readers ignore stale ones
  */
 export type RefreshPrices = (chain: Pick<ChainClient, 'settings' | 'client'>) => Promise<void>
 

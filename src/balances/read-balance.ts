@@ -1,6 +1,6 @@
 /**
- * Reads what a wallet holds, from the read model that the follower feeds. A wallet or token that was not observed yet is
- * looked up on chain, and nothing is recorded: that is the work of the first observation.
+ * Reads the balances of a wallet from the follower's read model. A wallet or token that was not observed yet is read
+ * from the chain without recording it; the first observation does that.
  */
 import type { Pool } from 'pg'
 import { nativeAsset } from '../core/assets.ts'
@@ -26,22 +26,22 @@ export type ReadBalancePorts = {
 }
 
 export type BalanceQuestion = {
-  /** A symbol, contract address or asset id; the native currency unless it is named. */
+  /** A symbol, contract address or asset id; default is the native currency. */
   readonly asset?: string | undefined
-  /** Tell every known asset too. */
+  /** Also return every other known asset. */
   readonly tokens: boolean
-  /** ISO 8601: the balance as it was known then. */
+  /** ISO 8601: the balance as known then. */
   readonly at?: string | undefined
 }
 
 export type BalanceAnswer = BalanceView & { readonly assets?: readonly BalanceView[] }
 
 /**
- * An archived wallet is told like any other: deposits to it still show.
+ * Archived wallets are included: deposits to them still show.
  *
- * @throws NotFound `wallet_not_found`, or `balance_not_observed` at a time before the first observation;
+ * @throws NotFound `wallet_not_found`, or `balance_not_observed` for a time before the first observation;
  *   PermissionDenied; Conflict `wallet_not_ready` or `ambiguous_asset`; ValidationFailed for the asset or the time;
- *   Unavailable when a first look at the chain is needed and no node answers
+ *   Unavailable when the chain must be read and no node answers
  */
 export type ReadBalance = (owner: WalletOwner, walletId: string, question: BalanceQuestion) => Promise<BalanceAnswer>
 

@@ -1,6 +1,6 @@
 /**
- * Reads many balances as of one block, whose hash makes sure that no other fork answers. The native currency is read or the
- * reading fails; a token whose contract gives no balance is left out and named, and nothing else waits for it.
+ * Reads many balances as of one block, identified by its hash so that no other fork answers. If the native currency
+ * cannot be read, the call fails; a token whose contract returns no balance is reported and does not delay the others.
  */
 import { readHead, readHeaders } from '../chain/blocks.ts'
 import type { RpcFailure } from '../chain/json-rpc.ts'
@@ -13,32 +13,32 @@ import type { BalanceChain } from './chain.ts'
 import type { BlockRef, Observation } from './events.ts'
 import type { FailedToken, UnreadReason, UnreadTokens } from './unread-tokens.ts'
 
-/** A balance to look at: whose, and of what. */
+/** A balance to read: the wallet and the asset. */
 export type Holding = {
   readonly walletId: string
   readonly tenantId: string
   readonly address: string
   readonly asset: Asset
-  /** The block of what is recorded, when that block may have left the chain. */
+  /** The block of the recorded balance, when that block may have left the chain. */
   readonly orphaned: BlockRef | null
 }
 
 export type Reading = { readonly holding: Holding; readonly observation: Observation }
 
 export type Readings = {
-  /** One for each holding, without those whose contract gave no balance. */
+  /** One for each holding, except those whose contract returned no balance. */
   readonly readings: Reading[]
-  /** Tokens of which something could not be read. */
+  /** Tokens with failed reads. */
   readonly failed: FailedToken[]
 }
 
 /**
- * Balances of tokens that are read at once: 50 calls of a node. What is beyond is not lost, it is read when the tokens are read
- * again; the tenants of a block take turns, so that one with many tokens does not push out another.
+ * Token balances read at once: 50 calls of a node. Further ones are read when their tokens are retried; the tenants of
+ * a block take turns, so that one with many tokens does not displace another.
  */
 const MAX_TOKEN_READS = 5_000
 
-/** Reads for the record: tokens in quarantine are left out, and what fails is noted before the readings are returned. */
+/** Reads for recording: quarantined tokens are left out, and failures are recorded before the readings are returned. */
 export type ReadForRecord = (chain: BalanceChain, holdings: readonly Holding[], at: BlockRef) => Promise<Reading[]>
 
 /** @throws as `readHoldings` */
@@ -54,10 +54,10 @@ export function createReadForRecord(unread: UnreadTokens): ReadForRecord {
 }
 
 /**
- * What the chain says of each holding as of a block. Nodes keep the state of the newest blocks only, and a follower that
- * was down for long comes later: then it is read as of the newest block, which the observations name.
+ * Reads each holding as of a block. Nodes keep the state of recent blocks only; for a follower that was down for long
+ * the newest block is used instead, and named in the observations.
  *
- * @throws Unavailable when no node answers for the native currency, or none has come as far as the block
+ * @throws Unavailable when no node answers for the native currency, or none has reached the block
  */
 export async function readHoldings(chain: BalanceChain, holdings: readonly Holding[], at: BlockRef): Promise<Readings> {
   const natives = holdings.filter(({ asset }) => asset.contract === null)
@@ -65,20 +65,20 @@ export async function readHoldings(chain: BalanceChain, holdings: readonly Holdi
   const native = await atOrNewest(chain, at, (block) => readNatives(chain, natives, block))
   const [now, later] = [tokens.slice(0, MAX_TOKEN_READS), tokens.slice(MAX_TOKEN_READS)]
   const read = await atOrNewest(chain, at, (block) => readTokensAt(chain, now, block)).catch((error: unknown) => {
-    // The nodes that are asked for tokens need not be there for a block to be committed.
+    // A block can be committed although the nodes for tokens do not answer.
     if (error instanceof Unavailable || error instanceof ChainRefused) return { readings: [], failed: unreadOf(now) }
     throw error
   })
   return { readings: [...native, ...read.readings], failed: onceEach([...read.failed, ...unreadOf(later)]) }
 }
 
-/** The block that the chain ends with now. @throws Unavailable when no node answers */
+/** The newest block of the chain. @throws Unavailable when no node answers */
 export async function newestBlock({ client }: BalanceChain): Promise<BlockRef> {
   const { number: blockNumber, hash: blockHash } = await readHead(client)
   return { blockNumber, blockHash }
 }
 
-/** The block of a height. @throws Unavailable when no node answers or none has come as far */
+/** The block at a height. @throws Unavailable when no node answers or none has reached it */
 export async function blockAt({ client }: BalanceChain, blockNumber: number): Promise<BlockRef> {
   const [header] = await readHeaders(client, [blockNumber])
   if (header) return { blockNumber, blockHash: header.hash }
@@ -102,7 +102,7 @@ async function readNatives(
   block: BlockRef,
 ): Promise<Reading[]> {
   if (holdings.length === 0) return []
-  // Several tenants may watch one address: it is read once.
+  // An address watched by several tenants is read once.
   const addresses = [...new Set(holdings.map(({ address }) => address))]
   const read = await readNativeBalances(client, multicall3, addresses, { blockHash: block.blockHash })
   const amounts = new Map(addresses.map((address, index) => [address, read[index] ?? 0n]))
@@ -132,7 +132,7 @@ async function readTokensAt(
 function amountOf(outcome: TokenReadOutcome | undefined, { orphaned }: Holding): bigint | null {
   if (outcome === undefined) return null
   if ('balance' in outcome) return outcome.balance
-  // On the chain that replaced the old one the token may not be there, and then nobody holds any of it.
+  // On the new branch the token's contract may not exist, and its balance is then zero.
   return outcome.failure === 'none' && orphaned !== null ? 0n : null
 }
 
@@ -140,7 +140,7 @@ function toReading(holding: Holding, amount: bigint, { blockNumber, blockHash }:
   return { holding, observation: { asset: holding.asset, balance: amount.toString(), blockNumber, blockHash } }
 }
 
-/** A contract that refuses some holders and answers for others works: some tokens block addresses. */
+/** A contract that fails for some holders and answers for others works: some tokens block addresses. */
 function failedOf(
   holdings: readonly Holding[],
   outcomes: ReadonlyMap<string, TokenReadOutcome | undefined>,
@@ -161,13 +161,13 @@ function unreadOf(holdings: readonly Holding[]): FailedToken[] {
 
 const SEVERITY: readonly UnreadReason[] = ['unread', 'timeout', 'none', 'size', 'gas']
 
-/** Each contract once, with the worst that it did. */
+/** Each contract once, with its worst failure. */
 function onceEach(failed: readonly FailedToken[]): FailedToken[] {
   const worstLast = failed.toSorted((a, b) => SEVERITY.indexOf(a.reason) - SEVERITY.indexOf(b.reason))
   return [...new Map(worstLast.map((one) => [one.contract, one])).values()]
 }
 
-/** The first of each tenant, then the second of each, and so on. */
+/** The first holding of each tenant, then the second of each, and so on. */
 function inTurns(holdings: readonly Holding[]): Holding[] {
   const taken = new Map<string, number>()
   const turns = holdings.map((holding) => {

@@ -1,4 +1,7 @@
-/** Reads one token for all wallets that may hold it, page by page: when it was registered, and when it answers again. */
+/**
+ * Reads one token for all wallets that may hold it, page by page: after it was registered, and after it became readable
+ * again.
+ */
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
 import { appendDecided } from './append-decided.ts'
@@ -21,7 +24,7 @@ export type ReadTokenPorts = {
 export type TokenPages = {
   /** EIP-55. */
   readonly contract: string
-  /** Only the wallets of this tenant. */
+  /** Only wallets of this tenant. */
   readonly tenantId?: string | undefined
   readonly signal?: AbortSignal | undefined
   /** Reads a page. `null` ends the run. */
@@ -32,9 +35,9 @@ export type TokenPages = {
 }
 
 /**
- * Reads at the newest block, so that nothing is older than what the follower left out, and records what is news.
+ * Reads at the newest block, so that no reading is older than what the follower left out, and records changes.
  *
- * @returns false when a page ended the run, or the signal
+ * @returns false when a page or the signal ended the run
  * @throws Unavailable when no node answers
  */
 export type ReadToken = (chain: BalanceChain, pages: TokenPages) => Promise<boolean>
@@ -66,7 +69,7 @@ export function createReadToken({ pool, log, load, knownAssets }: ReadTokenPorts
 
 type Page = { readonly contract: string; readonly tenantId: string | undefined; readonly after: string }
 
-/** Wallets of the tenants that know the token: all of them, when it is configured. */
+/** Wallets of the tenants that know the token; of all tenants when it is configured. */
 async function nextHolders(pool: Pool, chain: BalanceChain, { contract, tenantId, after }: Page): Promise<WalletRow[]> {
   const configured = chain.tokens.some((token) => token.contract === contract)
   const known = `tenant_id IN (SELECT tenant_id FROM assets

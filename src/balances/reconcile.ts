@@ -1,13 +1,13 @@
 /**
- * Compares what is recorded with the chain: what contracts sent by internal calls, tokens whose balances change without a
- * log, tokens that were configured later, wallets whose first look was lost.
+ * Compares recorded balances with the chain. Finds changes that logs do not show: internal transfers of contracts,
+ * tokens that rebase, tokens configured later, and wallets whose first observation was lost.
  *
- * A run reads the native currency of every wallet (a call of a node for 500 wallets) and, for each tenant, at most 500 of the
- * balances of tokens that are not zero and 300 of all others (eight calls), from where the last run ended. It does not grow
- * with tokens × wallets; a tenant with more waits longer for its own, and nobody else does.
+ * A run reads the native currency of every wallet (one call of a node per 500 wallets) and, for each tenant, at most
+ * 500 non-zero token balances and 300 of all others (eight calls), continuing where the last run ended. The cost does
+ * not grow with tokens × wallets; a tenant with more of them waits longer, without delaying others.
  *
- * Invariant: it reads at a block that the follower has walked. What the follower records meanwhile is of a newer block
- * and stands: an older observation is no news.
+ * Invariant: it reads at a block that the follower has processed. What the follower records meanwhile is from a newer
+ * block and stays: an older observation is no news.
  */
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
@@ -22,9 +22,9 @@ import { createTokenRotation, type WalletRow } from './token-rotation.ts'
 
 /** One call of a node and one commit. */
 const WALLETS_PER_PAGE = 500
-/** Below what is read at once. */
+/** Keeps a page below the limit of reads at once. */
 const TENANTS_PER_PAGE = 5
-/** A page that fails does not end the run, unless nothing works any more. */
+/** A failed page does not end the run; this many in a row do. */
 const FAILURES_IN_A_ROW = 3
 
 export type ReconcilePorts = {
@@ -39,11 +39,11 @@ export type ReconcilePorts = {
 export type Reconciled = {
   /** Wallets whose native balance was compared. */
   readonly wallets: number
-  /** Wallets of which something was recorded; one whose tokens changed too counts twice. */
+  /** Wallets with recorded changes; one whose tokens changed too counts twice. */
   readonly corrected: number
 }
 
-/** @throws what the first page that failed met, after the others were done */
+/** @throws the error of the first failed page, after the others were done */
 export type Reconcile = (chainId: number, options?: { readonly signal?: AbortSignal }) => Promise<Reconciled>
 
 export function createReconcile(ports: ReconcilePorts): Reconcile {
@@ -78,7 +78,7 @@ function createRun({ pool, log, load, readForRecord }: ReconcilePorts, chain: Ba
   let walkedNothing = false
 
   async function comparePage(next: () => Promise<Holding[]>): Promise<boolean> {
-    // For each page, since nodes soon forget the state of a block and a run over many wallets takes minutes.
+    // For each page, since nodes soon drop the state of a block and a run over many wallets takes minutes.
     const walked = await lastWalked(pool, chain.chainId)
     walkedNothing = walked === null
     if (walked === null) return false
@@ -93,7 +93,7 @@ function createRun({ pool, log, load, readForRecord }: ReconcilePorts, chain: Ba
     corrected: () => corrected,
     failure: () => failure,
     goesOn: () => !signal?.aborted && !walkedNothing && inARow < FAILURES_IN_A_ROW,
-    /** False when the page failed, and when the follower has walked no block yet. */
+    /** False when the page failed, or when the follower has not processed a block yet. */
     async compare(next: () => Promise<Holding[]>): Promise<boolean> {
       try {
         const compared = await comparePage(next)

@@ -1,8 +1,8 @@
-/** Runs a task again and again, the first time at once; a run that fails does not end the series. */
+/** Repeats a task, the first time immediately; a failed run does not end the series. */
 import { pause } from '../event-log/lead.ts'
 
 export type RepeatSettings = {
-  /** Between the end of a run and the start of the next, in ms. */
+  /** From the end of a run to the start of the next, in ms. */
   readonly intervalMs: number
   readonly signal: AbortSignal
   readonly onError: (error: unknown) => void

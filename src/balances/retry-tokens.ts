@@ -1,6 +1,6 @@
 /**
- * Takes tokens back that could not be read: tries each again when its time has come, with a few reads first, and then reads
- * it for every wallet that may hold it. A contract that still does harm costs those few reads of bounded gas at each try.
+ * Retries tokens that could not be read: a few trial reads when a token is due, then a read for every wallet that may
+ * hold it. A contract that still misbehaves costs only the trial reads, of bounded gas.
  */
 import type { Pool } from 'pg'
 import { rpcCall } from '../chain/json-rpc.ts'
@@ -10,7 +10,7 @@ import { type Holding, readHoldings } from './read-holdings.ts'
 import type { ReadToken } from './read-token.ts'
 import type { DueToken, FailedToken, UnreadTokens } from './unread-tokens.ts'
 
-/** Tokens that are tried in one run; the others wait for the next, some seconds later. */
+/** Tokens tried in one run; the others wait for the next, some seconds later. */
 const TOKENS_PER_RUN = 20
 /** More than one: a contract may refuse single holders. */
 const TRIAL_READS = 10
@@ -42,7 +42,7 @@ export function createRetryTokens(ports: RetryTokensPorts): RetryTokens {
   }
 }
 
-/** @returns whether all of its balances were read, and nothing was missed meanwhile */
+/** @returns whether all of its balances were read and nothing was left out meanwhile */
 async function readAnew(
   { pool, unread, readToken }: RetryTokensPorts,
   chain: BalanceChain,
@@ -63,13 +63,13 @@ async function readAnew(
       if (!released) {
         const trial = await readHoldings(chain, holdings.slice(0, TRIAL_READS), at)
         if (trial.failed.length > 0) return refuse(trial.failed)
-        // From here on blocks are read with it again: what they left out before is older than what is read now.
+        // From here on blocks include the token again: what they left out before is older than what is read now.
         missed = await unread.release(chainId, contract)
         released = true
       }
       const { readings, failed } = await readHoldings(chain, holdings, at)
       if (failed.length > 0) return refuse(failed)
-      // A balance that was recorded above this block belongs to a fork: it is corrected when the chain is as high.
+      // A balance recorded above this block belongs to a fork: it is corrected when the chain reaches that height.
       return (await isAhead(pool, holdings, at.blockNumber)) ? null : readings
     },
   })
@@ -78,7 +78,7 @@ async function readAnew(
   return settled
 }
 
-/** A node that answers everything but this contract is not to blame for the silence. */
+/** When a node answers everything except this contract, the contract is at fault. */
 async function blamed({ foreign }: BalanceChain, failed: readonly FailedToken[]): Promise<readonly FailedToken[]> {
   if (!failed.some(({ reason }) => reason === 'unread')) return failed
   try {

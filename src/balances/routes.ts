@@ -1,4 +1,4 @@
-/** Reads balances: parse, call, reply. */
+/** The HTTP route of balances. */
 
 import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'

@@ -1,4 +1,4 @@
-/** What is known of a wallet's balances: the newest observation of each asset. `evolve` accepts every known event. */
+/** The known balances of a wallet: the newest observation of each asset. `evolve` accepts every known event. */
 import type { BalanceEvent, BlockRef } from './events.ts'
 
 export type KnownBalance = BlockRef & { readonly balance: string; readonly observedAt: string }

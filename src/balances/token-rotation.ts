@@ -1,27 +1,30 @@
 /**
- * Which balances of tokens the reconciliation reads next: of each tenant some that are not zero, and some of all, in turns,
- * so that every one has its turn whatever other tenants hold.
+ * Which token balances the reconciliation reads next: for each tenant some non-zero ones and some of all, in rotation,
+ * so that every balance is read regardless of other tenants.
  */
 import type { Pool } from 'pg'
 import { assetOf, type BalanceChain, chainPrefix, type RegisteredToken } from './chain.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { Holding } from './read-holdings.ts'
 
-/** Balances of a tenant that are not zero, in one run: those may change without a log (rebasing tokens). */
+/** Non-zero balances per tenant and run: they may change without a log (rebasing tokens). */
 const HELD_PER_TENANT = 500
-/** Balances of a tenant, zero or never seen too, in one run. A wallet is never cut: with more tokens than this it is one wallet. */
+/**
+ * Balances per tenant and run, including zero and unobserved ones. A wallet is never split: with more tokens than this,
+ * it is one wallet.
+ */
 const SWEPT_PER_TENANT = 300
 
 export type WalletRow = { readonly wallet_id: string; readonly tenant_id: string; readonly address: string }
 
 export type TokenRotation = {
-  /** The next balances of these tenants. Never more than 800 of one, or what one wallet of it may hold. */
+  /** The next balances of these tenants: at most 800 per tenant, or all of one wallet if it may hold more. */
   readonly next: (chain: BalanceChain, tenantIds: readonly string[]) => Promise<Holding[]>
 }
 
 /**
- * Where each rotation stands is kept in memory. A process that starts begins at a place by chance: one that starts often
- * still comes to every balance.
+ * The position of each rotation is kept in memory. A new process starts at a random position, so that frequent restarts
+ * still cover every balance.
  */
 export function createTokenRotation({
   pool,
@@ -59,7 +62,7 @@ export function createTokenRotation({
   }
 }
 
-/** The last that was read, of those that are held and of the wallets. */
+/** The last balance read, of the non-zero ones and of the wallets. */
 type Place = { held: readonly [walletId: string, assetId: string]; wallet: string }
 
 const NOT_ORPHANED = { orphaned: null } as const
@@ -114,7 +117,7 @@ async function takeWallets(pool: Pool, chainId: number, tenantId: string, place:
   return rows.map(holderOf)
 }
 
-/** The next rows behind the place, and from the beginning when there are too few; some of them may be there twice. */
+/** The next rows after the position, wrapping around when there are too few; some rows may be included twice. */
 async function fromPlace<Row>(
   limit: number,
   take: (limit: number, wrapped: boolean) => Promise<Row[]>,
@@ -127,7 +130,7 @@ function holderOf(row: WalletRow): { walletId: string; tenantId: string; address
   return { walletId: row.wallet_id, tenantId: row.tenant_id, address: row.address }
 }
 
-/** A short list is gone round twice: each wallet and asset once. */
+/** A short list wraps around: keep each wallet and asset once. */
 function onceEach(holdings: readonly Holding[]): Holding[] {
   return [...new Map(holdings.map((holding) => [`${holding.walletId} ${holding.asset.assetId}`, holding])).values()]
 }

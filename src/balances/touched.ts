@@ -1,13 +1,13 @@
-/** Whose balances a block may have changed, as far as its transactions and their logs tell. Pure. */
+/** The addresses whose balances a block may have changed, according to its transactions and logs. Pure. */
 import type { Block } from '../chain/blocks.ts'
 import { parseTransferLog } from '../chain/erc20.ts'
 
-/** An address, and the token that moved there; `null` for the native currency. Both in lower case. */
+/** An address, and the token that moved; `null` for the native currency. Both in lower case. */
 export type Touched = { readonly address: string; readonly contract: string | null }
 
 /**
- * Senders pay gas, recipients get value, and both sides of a token's Transfer have another balance of it. What contracts
- * send of the native currency leaves no trace here: the reconciliation finds it.
+ * Senders pay gas, recipients receive value, and both sides of a token's Transfer have a new balance. Internal
+ * transfers of the native currency are not visible here: the reconciliation finds them.
  */
 export function touchedBy(blocks: readonly Block[]): Touched[] {
   const touched = new Map<string, Touched>()

@@ -1,10 +1,10 @@
 /**
- * Tokens whose balances could not be read. One whose contract does harm is in quarantine: blocks are walked without it,
- * until a read of all its balances succeeds. It is an observation of nodes, like prices, and no event: another node may see it
- * otherwise, it decides nothing but what is read next, and no stranger's contract may fill the log.
+ * Tokens whose balances could not be read. One whose contract misbehaves is quarantined: blocks are processed without
+ * it until all its balances were read. The list is an observation of nodes, like prices, and not an event: another node
+ * may differ, it only decides what is read next, and third-party contracts must not fill the log.
  *
- * Invariant: what a read left out is counted here before its block is committed, and a row goes only after all balances
- * of its token were read at a newer block: no deposit of a token is missed.
+ * Invariant: a read that left out a token is counted here before its block is committed, and a row is deleted only
+ * after all balances of its token were read at a newer block: no deposit is missed.
  */
 import type { Pool } from 'pg'
 import type { TokenReadFailure } from '../chain/token-reads.ts'
@@ -18,25 +18,29 @@ export type FailedToken = { readonly contract: string; readonly reason: UnreadRe
 export type DueToken = { readonly contract: string; readonly missed: string }
 
 export type UnreadTokens = {
-  /** Which of these contracts are in quarantine. Counts that something of them was left out. */
+  /** Which of these contracts are quarantined. Counts that they were left out. */
   readonly leaveOut: (chainId: number, contracts: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Records that reads failed: at once into quarantine for what a contract did on purpose, after three strikes for the rest. */
+  /**
+   * Records failed reads: quarantines immediately for deliberate misbehaviour, after three strikes for other failures.
+   */
   readonly note: (chainId: number, failed: readonly FailedToken[]) => Promise<void>
-  /** Those that are to be tried again, the longest due first. */
+  /** Tokens to try again, longest due first. */
   readonly due: (chainId: number, limit: number) => Promise<readonly DueToken[]>
-  /** Reads go on, in blocks too. @returns how often something was missed so far; `null` when the row is gone */
+  /**
+   * Resumes reads, including in blocks. @returns how often the token was left out so far; `null` when the row is gone
+   */
   readonly release: (chainId: number, contract: string) => Promise<string | null>
-  /** Takes the row away. @returns false when something was missed since: the row stays */
+  /** Deletes the row. @returns false when the token was left out since: the row stays */
   readonly settle: (chainId: number, token: DueToken) => Promise<boolean>
-  /** Puts the next try off, longer each time. */
+  /** Postpones the next try, with increasing delay. */
   readonly putOff: (chainId: number, contract: string) => Promise<void>
 }
 
-/** What was done on purpose leads into quarantine at once; a node that was silent says nothing of the contract. */
+/** Deliberate misbehaviour leads to quarantine immediately; a silent node is no evidence against the contract. */
 const STRIKES: Readonly<Record<UnreadReason, number>> = { gas: 3, size: 3, timeout: 1, none: 1, unread: 0 }
 const QUARANTINE_STRIKES = 3
 
-/** 5 s to 5 min for what may pass soon, 1 min to 1 h for a token in quarantine. */
+/** 5 s to 5 min for transient failures, 1 min to 1 h for a token in quarantine. */
 const DELAY = `CASE WHEN %Q THEN least(60 * 2 ^ least(%A, 10), 3600) ELSE least(5 * 2 ^ least(%A, 10), 300) END * interval '1 second'`
 const delay = (quarantined: string, attempts: string) => DELAY.replaceAll('%Q', quarantined).replaceAll('%A', attempts)
 

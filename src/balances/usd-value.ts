@@ -1,18 +1,18 @@
-/** What an amount is worth, in exact decimal arithmetic: no floating point touches it. */
+/** The value of an amount in exact decimal arithmetic, without floating point. */
 
-/** Decimal places of a price as the table `prices` keeps it, and more than any feed has. */
+/** Decimal places of a price in the table `prices`; more than any feed has. */
 const PRICE_DECIMALS = 18
 const PRICE = /^(\d+)(?:\.(\d{1,18}))?$/
-/** Money is told in cents. */
+/** Decimal places of the result. */
 const CENTS = 2
 
 /**
- * US dollars with two decimals, rounded half up: `12.35`. A holding too small to show is `0.00`; a holding whose price
- * is not known has no value to tell, which is `null` and never a zero.
+ * US dollars with two decimals, rounded half up: `12.35`. A holding below half a cent is `0.00`; without a known price
+ * the value is `null`, never zero.
  *
  * @param balance base units, not negative
  * @param decimals of the asset
- * @param price US dollars for one whole unit as a decimal string of at most 18 decimals; `null` when none is known
+ * @param price US dollars per whole unit as a decimal string of at most 18 decimals; `null` when unknown
  */
 export function usdValue(balance: bigint, decimals: number, price: string | null): string | null {
   const [, whole, fraction = ''] = PRICE.exec(price ?? '') ?? []

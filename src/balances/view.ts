@@ -1,4 +1,4 @@
-/** A balance as its owner reads it. */
+/** A balance in the form of the API. */
 import type { Asset } from '../core/assets.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Network } from '../core/networks.ts'
@@ -18,18 +18,18 @@ export type BalanceView = {
   readonly stale_since?: string
 }
 
-/** What was found of one asset; amounts in base units. */
+/** The record of one asset; amounts in base units. */
 export type FoundBalance = {
   readonly asset: Asset
   readonly balance: bigint
   readonly blockNumber: number
   /** ISO 8601. */
   readonly updatedAt: string
-  /** What pending transactions hold back; `null` for a time that is past. */
+  /** Holds of pending transactions; `null` for a past time. */
   readonly held: bigint | null
-  /** US dollars for one whole unit; `null` when it is not known. */
+  /** US dollars per whole unit; `null` when unknown. */
   readonly price: string | null
-  /** ISO 8601: since when the balance may be out of date, because the token could not be read; `null` when it is not. */
+  /** ISO 8601: the balance may be outdated since then because the token could not be read; `null` when it is not. */
   readonly staleSince: string | null
 }
 
@@ -44,7 +44,7 @@ export function toView(network: Network, found: FoundBalance): BalanceView {
     network,
     decimals: asset.decimals,
     contract_address: asset.contract,
-    // An observation may already know of a transfer that the follower has not walked over and still holds for.
+    // The observation may already include a transfer that the follower has not processed and that is still held.
     available: held === null ? null : amount(balance > held ? balance - held : 0n),
     pending_out: held === null ? null : amount(held),
     block_number: found.blockNumber,

@@ -1,4 +1,4 @@
-/** The stream of a followed chain. Its facts stand by themselves: there is no state to decide on. */
+/** The stream of a followed chain. Its events are independent: there is no state to decide on. */
 
 import type { ChainKey } from '../core/networks.ts'
 import type { Aggregate, Loaded } from '../event-log/aggregate.ts'
@@ -19,7 +19,7 @@ export function chainStream({ network, environment }: ChainKey): string {
   return `${network}-${environment}`
 }
 
-/** The end of a chain's stream: the stream grows for ever, and nothing of it is needed but its head. */
+/** The head of a chain's stream: the stream grows permanently, and only its head is needed. */
 export async function loadChain(log: EventLog, chain: ChainKey): Promise<Loaded<null>> {
   const id = chainStream(chain)
   const [head] = await log.heads([`${chainAggregate.category}-${id}`])

@@ -1,4 +1,7 @@
-/** Where the follower is on a chain, and the hashes that it remembers. Written with what the blocks meant, in one commit. */
+/**
+ * The cursor of the follower on a chain, and the block hashes it keeps. Written in the same commit as the effects of
+ * the blocks.
+ */
 import type { Pool } from 'pg'
 import type { Block, BlockHeader, BlockRef } from '../chain/blocks.ts'
 import { toQuantity } from '../chain/hex.ts'
@@ -6,24 +9,24 @@ import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 
-/** Reorgs deeper than this are beyond every network's finality; the hash of block 0 is kept beside. */
+/** Deeper reorgs are beyond every network's finality; the hash of block 0 is kept too. */
 const KEPT_HASHES = 512
 
 export type Cursor = BlockRef
 
-/** What of the walked chain is kept beside the log, for the follower to go on from. */
+/** The processed part of the chain that is kept beside the log, for the follower to continue from. */
 export type WalkedBlocks = {
   readonly cursor: (chainId: number) => Promise<Cursor | null>
-  /** Hashes by number, for all kept numbers in `from … to`, both included. */
+  /** Hashes by number, for all kept numbers in `from … to`, both inclusive. */
   readonly hashes: (chainId: number, from: number, to: number) => Promise<ReadonlyMap<number, string>>
   /** The hash of one block; `null` when it is not kept. */
   readonly hash: (chainId: number, block: number) => Promise<string | null>
-  /** Says that the node was heard, whether or not it had anything new: readiness reads the age of it. */
+  /** Records that the node answered, with or without news: readiness checks its age. */
   readonly heard: (chainId: number, head: number) => Promise<void>
   /**
-   * Forgets hashes so far below the cursor that no reorg reaches them. Those above it, of a branch that was left, stay until
-   * the blocks that follow take their places: this is not fenced, and a follower that was overtaken must not forget what
-   * its successor has walked.
+   * Deletes hashes so far below the cursor that no reorg reaches them. Hashes above it, of an abandoned branch, stay
+   * until the following blocks replace them: this is not fenced, and an overtaken follower must not delete what its
+   * successor has processed.
    */
   readonly prune: (chainId: number, cursor: number) => Promise<void>
 }
@@ -96,10 +99,10 @@ export function blockRow(
 }
 
 /**
- * Where a chain that was never followed begins: a little below its head, so that nothing sent from now on is missed.
- * Gives the block and block 0, whose hash tells a chain that began anew.
+ * The start for a chain that was never followed: a little below its head, so that nothing sent from now on is missed.
+ * Returns the block and block 0, whose hash detects a restarted chain.
  *
- * @throws Unavailable when the node does not answer, or does not show the blocks
+ * @throws Unavailable when the node does not answer, or does not return the blocks
  */
 export async function firstBlocks(
   client: RpcReader,

@@ -1,9 +1,9 @@
-/** What the log keeps of following a chain: reorgs, and now and then how far it was walked. Not an event for each block. */
+/** The events of following a chain: reorgs, and periodically the progress. There is no event per block. */
 import type { Event } from '../core/messages.ts'
 
 export type BlockPlace = { readonly number: number; readonly hash: string }
 
-/** The chain left the branch that was followed: all above `ancestor` was undone. */
+/** The chain left the followed branch: all blocks above `ancestor` were undone. */
 export type ReorgDetected = Event<
   'ReorgDetected',
   {

@@ -1,6 +1,6 @@
 /**
- * Where to stand after a reorg that reached deeper than hashes are kept: a block that the log knows and the node still shows.
- * All that is recorded above it is undone and walked again, so that nothing of the branch that was left goes on standing.
+ * Where to continue after a reorg deeper than the kept hashes: a block that the log knows and the node still has.
+ * Everything recorded above it is undone and processed again, so that nothing of the abandoned branch remains.
  */
 import { type BlockHeader, type BlockRef, readHeaders } from '../chain/blocks.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
@@ -15,13 +15,13 @@ export type GroundPorts = {
   readonly log: EventLog
   readonly client: RpcReader
   readonly chain: ChainKey
-  /** Blocks of which anything is recorded, at a height or below, newest first: a page, empty where there are no more. */
+  /** Recorded blocks at a height or below, newest first: a page, empty when there are no more. */
   readonly recordedBlocks: (upTo: number) => Promise<readonly BlockRef[]>
 }
 
 /**
- * The newest recorded block that the node shows, at `highest` or below. Where the log knows of none, the block below the
- * lowest that it knows; where it knows of nothing at all, `highest`.
+ * The newest recorded block that the node has, at `highest` or below. If there is none, the block below the lowest
+ * recorded one; if nothing is recorded, `highest`.
  *
  * @throws Unavailable when the node does not answer
  */
@@ -48,7 +48,10 @@ export async function findGround(ports: GroundPorts, highest: BlockRef): Promise
   return lowest === null ? highest : { number: lowest.number - 1, hash: lowest.parentHash }
 }
 
-/** The newest of these blocks that the node shows, or else what it has at the height of the lowest. @param blocks newest first */
+/**
+ * The newest of these blocks that the node has, or else the node's block at the height of the lowest. @param blocks
+ * newest first
+ */
 async function newestShown(
   client: RpcReader,
   blocks: readonly BlockRef[],

@@ -1,8 +1,9 @@
 /**
- * Follows one chain: walks its blocks, asks the capabilities what they mean, and commits all of it together with the
- * cursor. The cost grows with blocks; nothing is polled for each transaction or wallet.
+ * Follows one chain: processes its blocks, asks the capabilities for their effects, and commits all of them together
+ * with the cursor. The cost grows with blocks; transactions and wallets are not polled.
  *
- * Invariant: what a block meant and the step of the cursor over it are one commit, so no block counts twice or never.
+ * Invariant: the effects of a block and the step of the cursor over it are one commit, so no block counts twice or is
+ * missed.
  */
 import type { Block, BlockRef } from '../chain/blocks.ts'
 import { createFollower, type FollowStep, type Pace } from '../chain/follow.ts'
@@ -19,22 +20,22 @@ import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from
 import type { ChainEvent } from './events.ts'
 import { findGround } from './find-ground.ts'
 
-/** The log is told every so many blocks how far the follower is. */
+/** The log records the follower's progress once per this many blocks. */
 const ADVANCED_EVERY_BLOCKS = 1_000
 const PRUNE_EVERY_BLOCKS = 128
-/** A quiet node is said to be heard this often; readiness looks at a minute. */
+/** Interval at which a quiet node's answer is recorded; readiness allows a minute. */
 const TOUCH_INTERVAL_MS = 2_000
 
-/** Steps that mean something for what is recorded. */
+/** Steps that affect what is recorded. */
 type Taken = Extract<FollowStep, { readonly type: 'advance' | 'reorg' }>
 
-/** Committed with the blocks that they are about; `rows` stand beside the log. */
+/** Committed with their blocks; `rows` are beside the log. */
 type Observed = { readonly changes: readonly Change[]; readonly rows?: readonly ReadModelRow[] }
 
-/** What a capability makes of blocks. Changes of all observers must be of different streams. */
+/** The effects of blocks for a capability. The changes of all observers must be of different streams. */
 export type BlockObserver = {
   readonly observe: (blocks: readonly Block[]) => Promise<Observed>
-  /** All above the ancestor is no longer in the chain; `head` is the newest block of the branch that was left. */
+  /** All blocks above the ancestor left the chain; `head` is the newest block of the abandoned branch. */
   readonly unwind: (ancestor: number, head: number) => Promise<readonly Change[]>
 }
 
@@ -42,23 +43,23 @@ export type FollowPorts = {
   readonly walked: WalkedBlocks
   readonly log: EventLog
   readonly client: RpcReader
-  /** Outlives a run, which a node that does not answer ends. */
+  /** Kept across runs, since a run ends when a node does not answer. */
   readonly pace: Pace
-  /** Blocks of which anything is recorded, at a height or below, newest first: a page, empty where there are no more. */
+  /** Recorded blocks at a height or below, newest first: a page, empty when there are no more. */
   readonly recordedBlocks: (upTo: number) => Promise<readonly BlockRef[]>
-  /** Runs alone: no step is committed while what others work out from walked blocks is. */
+  /** Runs exclusively: no step is committed while other code evaluates processed blocks. */
   readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
   readonly settings: ChainSettings
   readonly observers: readonly BlockObserver[]
-  /** What becomes final at a head, committed on its own. */
+  /** Changes that become final at a head, committed separately. */
   readonly settle: (head: number) => Promise<readonly Change[]>
-  /** Called for each outcome that the database cannot hold: the others are settled without it. */
+  /** Called for each outcome that the database cannot store: the others are settled without it. */
   readonly onSetAside: OnSetAside
-  /** Told after each step, for metrics and logs. */
+  /** Called after each step, for metrics and logs. */
   readonly onStep: (step: FollowStep) => void
 }
 
-/** Runs until the signal aborts. @throws when the node or the database stays away: the leader starts it again */
+/** Runs until the signal aborts. @throws when the node or the database stays unavailable: the leader starts it again */
 export async function followChain(ports: FollowPorts, lease: Lease, signal: AbortSignal): Promise<void> {
   const { walked, client, pace, settings } = ports
   const { chainId, pollIntervalMs } = settings
@@ -91,14 +92,16 @@ async function begin({ log, client, settings }: FollowPorts, lease: Lease): Prom
   return start
 }
 
-/** A reorg beyond the window reaches as deep as what is recorded is no longer shown; a chain that began anew, to its start. */
+/**
+ * A reorg beyond the window reaches down to a recorded block that the node still has; a restarted chain, to its start.
+ */
 async function grounded({ log, client, settings, recordedBlocks }: FollowPorts, step: FollowStep): Promise<FollowStep> {
   if (step.type !== 'reorg' || !step.beyondWindow || step.to.number === 0) return step
   const to = await findGround({ log, client, chain: settings, recordedBlocks }, step.to)
   return { ...step, to, depth: step.from.number - to.number }
 }
 
-/** Commits what a step means; returns the cursor after it. */
+/** Commits the effects of a step; returns the cursor after it. */
 async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Taken): Promise<Cursor> {
   const { walked, log, settings } = ports
   const { chainId } = settings
@@ -127,7 +130,7 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
         data: { from: ref(from), ancestor: ref(to), depth, beyondWindow, detectedAt: log.now() },
       }
       const changes = [...unwound.flat(), ...(await chainChange(ports, fact))]
-      // Beyond the window the block is none that was kept: its hash is the new ground to stand on.
+      // Beyond the window the block is not a kept one: its hash is added as the new start.
       const ground = beyondWindow ? [blockRow(chainId, { ...ref(to), parentHash: '', timestamp: 0 })] : []
       const rows = [...ground, cursorRow(chainId, to, step.head.number, log.now())]
       await log.append({ changes, rows, guards: { fence: lease } })
@@ -145,7 +148,7 @@ async function chainChange({ log, settings }: FollowPorts, fact: ChainEvent): Pr
   return made === null ? [] : [made]
 }
 
-/** Settles in rounds until nothing more is deep enough. */
+/** Settles in rounds until nothing more has enough confirmations. */
 async function settleAll({ log, settle, onSetAside }: FollowPorts, lease: Lease, head: number): Promise<void> {
   for (;;) {
     const settled = await repeatOnConflict(async () => {
@@ -156,7 +159,7 @@ async function settleAll({ log, settle, onSetAside }: FollowPorts, lease: Lease,
   }
 }
 
-/** A submitter may write the same streams at the same moment: what the blocks mean is then decided again. */
+/** A submitter may write the same streams at the same time: the effects of the blocks are then decided again. */
 async function repeatOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

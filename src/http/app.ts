@@ -1,6 +1,6 @@
 /**
- * Builds the HTTP application from its parts. Invariant: no request has its unknown fields dropped or its types bent,
- * every answer is an envelope with a request id, and no route is open unless it says so.
+ * Builds the HTTP application from its parts. Invariant: unknown fields are never dropped and types never coerced,
+ * every response is an envelope with a request id, and every route is authenticated unless it is declared public.
  */
 import Fastify, { type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify'
 import type { Logger } from 'pino'
@@ -32,15 +32,15 @@ import { createPathBook } from './unmatched.ts'
 import { createValidatorCompiler } from './validation.ts'
 
 export type HttpSettings = {
-  /** No body of any route may be larger. */
+  /** Maximum body size of any route. */
   readonly bodyLimitBytes: number
   /** Requests per key and second; 0 for no limit. */
   readonly rateLimitPerSecond: number
-  /** One line for each request at level info. */
+  /** Log one line for each request at level info. */
   readonly logRequests: boolean
-  /** Answers carry `X-Sandbox: true`. */
+  /** Responses have `X-Sandbox: true`. */
   readonly sandbox: boolean
-  /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed. */
+  /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
   /** False when `/metrics` has its own port. */
   readonly serveMetrics: boolean
@@ -92,7 +92,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   await addOpenApi(app, { version: parts.version, gate })
   addDocsPage(app, gate)
   app.addHook('onRoute', enforceTenantQuotas(parts.quotas))
-  // From here on every route has to say who may call it.
+  // From here on every route must declare who may call it.
   app.addHook('onRoute', enforceRouteRules(gate, settings.bodyLimitBytes))
   for (const addRoutes of parts.routes) addRoutes(app)
   addOperations(app, { readiness, metrics: settings.serveMetrics ? metrics : null, clock: parts.clock })
@@ -109,7 +109,7 @@ function serverOptions({ settings, logger, newId }: AppParts): FastifyHttpOption
     bodyLimit: Math.min(settings.bodyLimitBytes, DEFAULT_BODY.bytes),
     trustProxy: settings.trustedProxies.length === 0 ? false : [...settings.trustedProxies],
     ...connectionOptions(settings.connections),
-    // While the process stops, requests on open connections are still answered; the connections close after them.
+    // During shutdown, requests on open connections are still answered; the connections close afterwards.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: (error, request, reply) => replyWithError(error, request, reply),
@@ -129,7 +129,7 @@ function acceptJsonOnly(app: App): void {
   })
 }
 
-/** Nothing here unpacks bodies: a packed one would only be called malformed. */
+/** Compressed bodies are not supported: without this check they would be reported as malformed. */
 function requireIdentity(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return
   const rule = 'The body must not be compressed: send it without Content-Encoding.'

@@ -1,7 +1,7 @@
 /**
- * Decides who sends a request, before its body is read: bearer token (RFC 6750), rate, scope, in this order. An unknown,
- * an expired, a revoked and a foreign key get the same answer. Invariant: what one client sends, however much it fails, keeps
- * no valid key from being served, not even behind the same address.
+ * Authenticates a request before its body is read: bearer token (RFC 6750), rate, scope, in this order. Unknown,
+ * expired, revoked and foreign keys get the same response. Invariant: no amount of failed requests of one client blocks
+ * a valid key, not even from the same address.
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { BursarError } from '../core/errors.ts'
@@ -11,7 +11,7 @@ import type { Authenticator, Caller } from './caller.ts'
 import { AuthenticationFailed, ScopeMissing } from './http-errors.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** b64token of RFC 6750 § 2.1, and a length that no key of ours has. */
+/** b64token of RFC 6750 § 2.1, up to a length that no key of Bursar has. */
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i
 
 export type Gate = { readonly authenticator: Authenticator; readonly rateLimit: RateLimit }
@@ -19,7 +19,7 @@ export type Gate = { readonly authenticator: Authenticator; readonly rateLimit: 
 /** Undefined lets the request pass. */
 type Verdict = BursarError | undefined
 
-/** The `onRequest` hook of one route. Keys that are remembered pass without a promise. */
+/** The `onRequest` hook of one route. Cached keys pass without a promise. */
 export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): onRequestHookHandler {
   function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Verdict {
     const limited = rateLimit.admit(caller.keyId, reply)
@@ -48,7 +48,7 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
     const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
     const known = token === undefined ? undefined : authenticator.recall(token)
     if (known !== undefined) return admit(known, request, reply)
-    // A key that may be good is looked up however often its address has failed: others may fail behind the same one.
+    // A plausible key is looked up however often its address has failed: other clients may share the address.
     if (token !== undefined) return verify(token, request, reply)
     return refuse(authorization ? 'api_key_invalid' : 'api_key_missing', request, reply)
   }
@@ -60,7 +60,10 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
   }
 }
 
-/** The `onRequest` hook of a public route that costs enough to be counted. @param cost as many requests it counts for */
+/**
+ * The `onRequest` hook of a public route that is rate-limited by address. @param cost the number of requests it counts
+ * as
+ */
 export function limitByAddress({ rateLimit }: Gate, cost = 1): onRequestHookHandler {
   return (request, reply, done) => done(rateLimit.admitAddress(request.ip, reply, cost) ?? undefined)
 }

@@ -1,23 +1,25 @@
-/** How large a request body may be, route by route: in bytes, and in values, which cost far more than their bytes. */
+/**
+ * Maximum size of a request body for each route: in bytes, and in JSON values, which cost far more than their bytes.
+ */
 
-/** What a route takes at most. */
+/** The limits of a route. */
 export type BodyLimits = {
   readonly bytes: number
-  /** Objects, lists, texts, numbers, booleans and nulls, at every depth. */
+  /** Objects, arrays, strings, numbers, booleans and nulls, at every depth. */
   readonly values: number
 }
 
-/** Of a route that states nothing: about ten times the largest body that such a route has a use for. */
+/** Default: about ten times the largest useful body of such a route. */
 export const DEFAULT_BODY: BodyLimits = { bytes: 64 * 1_024, values: 2_048 }
 
-/** Of a route that takes metadata with an image inside: as many bytes as `BODY_LIMIT_BYTES` allows. */
+/** For routes that accept metadata with an embedded image: limited only by `BODY_LIMIT_BYTES`. */
 export const METADATA_BODY: BodyLimits = { bytes: Number.POSITIVE_INFINITY, values: DEFAULT_BODY.values }
 
-/** Of a mint: the values of 100 items with 100 attributes each (309 values an item), and some to spare. */
+/** For mints: the values of 100 items with 100 attributes each (309 values per item), plus a margin. */
 export const MINT_BODY: BodyLimits = { bytes: Number.POSITIVE_INFINITY, values: 32 * 1_024 }
 
 /**
- * Of a route that signs what it is sent: 32 KiB of text, of which every byte may be written as `\u00XX`, or 64 KiB of typed
- * data, indented. The values are those of 64 KiB of the shortest declarations (3 values in 24 bytes), and some to spare.
+ * For routes that sign the body: 32 KiB of text in which every byte may be written as `\u00XX`, or 64 KiB of typed
+ * data, indented. The values are those of 64 KiB of the shortest declarations (3 values in 24 bytes), plus a margin.
  */
 export const SIGNED_BODY: BodyLimits = { bytes: 256 * 1_024, values: 10 * 1_024 }

@@ -1,16 +1,17 @@
 /**
- * How many bytes each tenant moves, as a debt that is paid back with time: a body of any size may come while the tenant owes
- * nothing, and nothing more until it is paid. Tenants are made by operators, so they are few and remembered until the process ends.
+ * The bytes each tenant transfers, as a debt that decreases over time: a body of any size is accepted while the tenant
+ * has no debt, and nothing more until the debt is paid. Operators create tenants, so they are few and are remembered
+ * until the process ends.
  */
 import type { Clock } from '../core/ids.ts'
 
-/** What a rested tenant may move at once, in seconds of its rate. */
+/** What an idle tenant may transfer at once, in seconds of its rate. */
 const BURST_SECONDS = 10
 
 type Account = { bytes: number; filledAtMs: number }
 
 export type ByteRates = {
-  /** Seconds until the tenant owes nothing, rounded up; 0 when it owes nothing now. @param perSecond its rate, bytes */
+  /** Seconds until the tenant's debt is paid, rounded up; 0 without debt. @param perSecond its rate, bytes */
   readonly secondsInDebt: (tenantId: string, perSecond: number) => number
   readonly charge: (tenantId: string, perSecond: number, bytes: number) => void
 }

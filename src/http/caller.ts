@@ -1,31 +1,31 @@
-/** Who sends a request, as the routes see it, and the port through which a key becomes a caller. */
+/** The authenticated caller of a request, and the port that resolves a key to a caller. */
 import { PermissionDenied } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
 
 export type Caller = {
   readonly tenantId: string
   readonly keyId: string
-  /** A key is made for one environment. */
+  /** Each key belongs to one environment. */
   readonly environment: Environment
-  /** Names of scopes, or `*`: `allows` says what follows. */
+  /** Names of scopes, or `*`: see `allows`. */
   readonly scopes: ReadonlySet<string>
 }
 
 /**
- * Turns a bearer token into a caller. Two methods, so that a known key costs no promise. Anybody may send any number of
- * tokens: `verify` bounds what they cost the database.
+ * Resolves a bearer token to a caller. Two methods, so that a cached key needs no promise. Anybody may send any number
+ * of tokens: `verify` limits their cost for the database.
  */
 export type Authenticator = {
-  /** A caller whose key was verified lately, from memory alone; undefined when only the database can tell. */
+  /** A caller whose key was verified recently, from memory only; undefined when the database must be asked. */
   readonly recall: (token: string) => Caller | undefined
   /** The caller; null for a key that is unknown, expired or revoked. */
   readonly verify: (token: string) => Promise<Caller | null>
 }
 
 /**
- * The environment that a request speaks of: the one it names, else the key's.
+ * The environment of a request: the one it names, or the key's.
  *
- * @throws PermissionDenied `environment_mismatch` when the key is made for the other one
+ * @throws PermissionDenied `environment_mismatch` when the key belongs to the other one
  */
 export function environmentOf(caller: Caller, requested: Environment | undefined): Environment {
   if (requested !== undefined && requested !== caller.environment) {

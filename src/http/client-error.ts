@@ -1,4 +1,7 @@
-/** Answers connections that never become a request: bytes that are not HTTP, headers that are too large, a client that is too slow. */
+/**
+ * Responds on connections that never become a request: bytes that are not HTTP, headers that are too large, a client
+ * that is too slow.
+ */
 
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,8 +1,8 @@
-/** Counts the connections that the API closes as they come. */
+/** Counts the connections that the API closes on arrival. */
 import { Counter, type Registry } from 'prom-client'
 
 export type ConnectionMetrics = {
-  /** One connection that was closed as it came: there were too many, altogether or of its address. */
+  /** One connection closed on arrival: there were too many in total, or from its address. */
   readonly countDroppedConnection: (limit: 'total' | 'address') => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a connection may take of the process: how long a request may need to arrive, how long it may idle, how many there may
- * be, altogether and from one address. A slow or greedy client loses its own connections and nobody else's.
+ * Connection limits: time for a request to arrive, idle time, and number of connections in total and per address. A
+ * slow or greedy client loses only its own connections.
  */
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
@@ -9,27 +9,27 @@ import { addressKey } from './rate-limit.ts'
 import type { App } from './request.ts'
 
 export type ConnectionLimits = {
-  /** A request has to arrive within this time, headers and body. */
+  /** Time for a request to arrive, headers and body. */
   readonly requestTimeoutMs: number
-  /** How long a connection may wait for its next request. */
+  /** Time that a connection may wait for its next request. */
   readonly keepAliveTimeoutMs: number
-  /** Connections at once. */
+  /** Maximum concurrent connections. */
   readonly max: number
-  /** Connections of one address at once; trusted proxies may have any number. */
+  /** Maximum concurrent connections per address; trusted proxies are not limited. */
   readonly maxPerAddress: number
   /** Requests on one connection; 0 for no limit. */
   readonly maxRequests: number
 }
 
 /**
- * A connection without a byte in either direction is closed after this time: somebody does not read the answer. Twice as
- * long as the longest wait that a request may ask for.
+ * A connection without traffic in either direction is closed after this time: the client is not reading the response.
+ * Twice the longest wait that a request may ask for.
  */
 const SILENCE_MS = 120_000
-/** Node looks for slow requests this often; its own interval of 30 s would let them live that much longer. */
+/** Interval at which Node checks for slow requests; with its default of 30 s they would live that much longer. */
 const LOOK_AT_MOST_EVERY_MS = 1_000
 
-/** The part of Fastify's options that bounds connections. */
+/** The Fastify options that limit connections. */
 export function connectionOptions(limits: ConnectionLimits) {
   const { requestTimeoutMs } = limits
   return {
@@ -44,7 +44,10 @@ export function connectionOptions(limits: ConnectionLimits) {
   } satisfies FastifyHttpOptions<RawServerDefault>
 }
 
-/** Closes connections beyond the limits as they come in, and counts them. @param trustedProxies addresses, ranges, or names of ranges */
+/**
+ * Closes connections beyond the limits on arrival, and counts them. @param trustedProxies addresses, ranges, or names
+ * of ranges
+ */
 export function limitConnections(
   app: App,
   limits: ConnectionLimits,
@@ -74,8 +77,8 @@ export function limitConnections(
 }
 
 /**
- * Closes a connection after its share of requests, with the answer to the last one. Node's own limit would leave it open and
- * answer what comes after with an empty 503.
+ * Closes a connection after its maximum number of requests, with the response to the last one. Node's own limit would
+ * leave it open and answer later requests with an empty 503.
  */
 export function limitRequests(app: App, { maxRequests }: ConnectionLimits): void {
   if (maxRequests === 0) return
@@ -89,7 +92,7 @@ export function limitRequests(app: App, { maxRequests }: ConnectionLimits): void
   })
 }
 
-/** As Fastify understands the names. */
+/** The range names that Fastify supports. */
 const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
   linklocal: ['169.254.0.0/16', 'fe80::/10'],

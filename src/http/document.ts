@@ -1,6 +1,6 @@
 /**
- * Documents that anybody may read: kept in memory, packed once, and not sent again to who has them. What a stranger asks for
- * costs a copy of bytes, and no more.
+ * Public documents: kept in memory, compressed once, and not sent again to clients that have them. An unauthenticated
+ * request costs no more than a copy of bytes.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -11,9 +11,9 @@ const pack = promisify(gzip)
 
 export type Document = {
   readonly bytes: Buffer
-  /** Weak, because it stands for the packed bytes too (RFC 9110 § 8.8.1). */
+  /** Weak, because it identifies the compressed bytes too (RFC 9110 § 8.8.1). */
   readonly etag: string
-  /** Packed in another thread when the first reader asks, and kept. */
+  /** Compressed in another thread on first use, and cached. */
   readonly packed: () => Promise<Buffer>
 }
 
@@ -30,7 +30,7 @@ export function createDocument(content: string | Buffer): Document {
   }
 }
 
-/** Sends a document, packed where the reader takes gzip; 304 to a reader that has it. */
+/** Sends a document, compressed for clients that accept gzip; 304 for a client that already has it. */
 export async function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -49,7 +49,7 @@ function has(ifNoneMatch: string | undefined, etag: string): boolean {
   return ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === opaque)
 }
 
-/** RFC 9110 § 12.5.3; a weight of 0 says no. */
+/** RFC 9110 § 12.5.3; a weight of 0 means not accepted. */
 function takesGzip(acceptEncoding: string | string[] | undefined): boolean {
   return String(acceptEncoding ?? '')
     .split(',')

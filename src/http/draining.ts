@@ -1,7 +1,7 @@
-/** Lets connections end with the process: nobody is cut off in an answer, and nobody is kept by an idle connection. */
+/** Ends connections on shutdown: no response is cut off, and no idle connection delays the end. */
 import type { App } from './request.ts'
 
-/** How often connections that fell idle while the process stops are looked for. */
+/** Interval at which connections that became idle during shutdown are closed. */
 const LOOK_AGAIN_MS = 100
 
 export function drainConnections(app: App): void {
@@ -17,7 +17,7 @@ export function drainConnections(app: App): void {
     clearInterval(lookAgain)
     done()
   })
-  // Answers to requests that were under way: the client is told not to send its next one here.
+  // Responses to requests in progress: tells the client to send no further request on this connection.
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (closing) reply.header('connection', 'close')
     done(null, payload)

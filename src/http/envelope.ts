@@ -1,4 +1,4 @@
-/** The two shapes of a response body: a success with its data, or an error with every item that is wrong. */
+/** The two shapes of a response body: a success with its data, or an error with all its items. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { ErrorItem } from '../core/errors.ts'
 

@@ -1,12 +1,12 @@
 /**
- * Every error code that a response can have, with what a caller should do about it. The reference page docs/errors.md and the
- * enum of the API document are made from it. A test compares it with the codes in the sources.
+ * Every error code of the API, with what a caller should do about it. The reference page docs/errors.md and the enum of
+ * the API document are generated from it. A test compares it with the codes in the sources.
  */
 import type { ErrorType } from '../core/errors.ts'
 import { QUOTAS } from '../core/quotas.ts'
 import { statusOf } from './error-status.ts'
 
-/** By type, then by code: what to do. A code that two types have stands under both. */
+/** By type, then by code: what to do. A code with two types is listed under both. */
 const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   validation_error: {
     amount_not_one: 'Send the amount 1, or omit it: an ERC721 token is one unit.',
@@ -207,7 +207,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Of these types the same request can succeed later. */
+/** For these types the same request can succeed later. */
 const RETRYABLE: ReadonlySet<ErrorType> = new Set(['rate_limit_error', 'unavailable', 'internal_error'])
 
 export type ErrorCode = {

@@ -1,4 +1,6 @@
-/** Turns every error into one response shape. An unexpected error is logged in full, and the caller gets a generic message. */
+/**
+ * Maps every error to one response shape. An unexpected error is logged in full, and the caller gets a generic message.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BursarError, type ErrorItem, Unavailable, ValidationFailed } from '../core/errors.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
@@ -7,7 +9,7 @@ import { statusOf } from './error-status.ts'
 import { RateLimited, RequestRefused } from './http-errors.ts'
 import { MAX_PARAM_LENGTH } from './path-limits.ts'
 
-/** Fastify's own refusals, by its codes. */
+/** Fastify's own errors, by its codes. */
 const FRAMEWORK_REFUSALS: Readonly<Record<string, { readonly code: string; readonly message: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: 'unsupported_media_type',

@@ -1,4 +1,4 @@
-/** The one place where an error becomes an HTTP status: a total map over the types, refined by a few codes. */
+/** The only place that maps errors to HTTP statuses: a total map over the types, refined by a few codes. */
 import type { ErrorItem, ErrorType } from '../core/errors.ts'
 
 const STATUS_OF_TYPE = {
@@ -19,7 +19,7 @@ const STATUS_OF_TYPE = {
 /** Every type that an error item can have. */
 export const ERROR_TYPES: readonly string[] = Object.keys(STATUS_OF_TYPE)
 
-/** Codes that say more than their type: what is wrong lies below the fields of the request. */
+/** Codes with a more specific status than their type: the problem is not in a field of the request. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   malformed_request: 400,
   malformed_json: 400,
@@ -36,7 +36,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   headers_too_large: 431,
 }
 
-/** The status of a reply whose first error item is this one. */
+/** The status of a response whose first error item is this one. */
 export function statusOf(item: Pick<ErrorItem, 'type' | 'code'>): number {
   const refined = item.code === undefined ? undefined : STATUS_OF_CODE[item.code]
   return refined ?? STATUS_OF_TYPE[item.type]

@@ -1,21 +1,24 @@
 /**
- * Whether the process lives, and whether it can do its work. The checks are bounded in time and shared by all who ask
- * within a second, so that asking costs the database nothing.
+ * Liveness and readiness. The checks are bounded in time and cached for a second, so that probes cost the database
+ * nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../core/ids.ts'
 
 /** A check that takes longer has failed. */
 const CHECK_TIMEOUT_MS = 2_000
-/** How long an answer is shared. */
+/** How long a result is cached. */
 const FRESH_MS = 1_000
 
-/** One thing that this process needs: `database`, `queue`, `signer`, `chain:ethereum`, `projections`. */
+/** A dependency of this process: `database`, `queue`, `signer`, `chain:ethereum`, `projections`. */
 export type ReadinessCheck = {
   readonly name: string
-  /** Resolves when the thing works; rejects with an error whose message says why not. */
+  /** Resolves when the dependency works; rejects with an error whose message is the reason. */
   readonly check: () => Promise<void>
-  /** What an operator should look at although the thing works, or `null`. It never makes the process not ready. */
+  /**
+   * A problem that an operator should look at although the dependency works, or `null`. It never makes the process not
+   * ready.
+   */
   readonly warning?: () => Promise<string | null>
 }
 
@@ -50,7 +53,7 @@ async function run({ name, check, warning }: ReadinessCheck): Promise<CheckResul
   return { name, ok: why === null, why, warning: warned }
 }
 
-/** What a question answers, or why there is no answer. */
+/** The result of a check, or why there is none in time. */
 async function inTime(question: () => Promise<string | null>): Promise<string | null> {
   const timeout = new AbortController()
   const tooLong = delay(CHECK_TIMEOUT_MS, `did not answer in ${CHECK_TIMEOUT_MS} ms`, { signal: timeout.signal })
@@ -60,7 +63,7 @@ async function inTime(question: () => Promise<string | null>): Promise<string | 
   return answered
 }
 
-/** The body of `/readyz` when all checks are passed. */
+/** The body of `/readyz` when all checks pass. */
 export function readyBody(results: readonly CheckResult[]) {
   return {
     ready: true as const,

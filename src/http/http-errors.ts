@@ -1,7 +1,7 @@
-/** Errors that exist only because requests arrive over HTTP. Their statuses are in error-status.ts. */
+/** Errors that only exist in HTTP. Their statuses are in error-status.ts. */
 import { BursarError, type ErrorItem } from '../core/errors.ts'
 
-/** The request cannot be read, so its fields were not checked. */
+/** The request cannot be parsed, so its fields were not checked. */
 export class RequestRefused extends BursarError {
   override readonly type = 'validation_error'
   override readonly code: string
@@ -22,7 +22,7 @@ export class MethodNotAllowed extends BursarError {
   }
 }
 
-/** There is no key, or it is unknown, expired or revoked. The response does not say which. */
+/** The key is missing, unknown, expired or revoked. The response does not say which. */
 export class AuthenticationFailed extends BursarError {
   override readonly type = 'authentication_error'
   override readonly code: 'api_key_missing' | 'api_key_invalid'

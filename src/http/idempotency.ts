@@ -8,14 +8,14 @@ import { ValidationFailed } from '../core/errors.ts'
 
 /** Characters of an idempotency key. */
 export const MAX_KEY_LENGTH = 255
-/** Visible ASCII: nothing that a proxy or a log would change. */
+/** Visible ASCII, which proxies and logs do not change. */
 export const KEY_PATTERN = '^[!-~]+$'
 
 const KEY = new RegExp(KEY_PATTERN)
 
 /**
- * The `preValidation` hook of one route. It runs before defaults are filled in, so that the digest is over what the
- * caller sent and a default that changes in a later version does not turn a replay into another request.
+ * The `preValidation` hook of one route. It runs before defaults are filled in, so that the digest covers what the
+ * caller sent, and a default that changes in a later version does not turn a replay into another request.
  *
  * @param route method and path template: `POST /v1/wallets/create`
  */
@@ -36,14 +36,14 @@ function invalidKey(): ValidationFailed {
   return ValidationFailed.field('Idempotency-Key', 'invalid_idempotency_key', rule)
 }
 
-/** Says that the answer is the one of an earlier request with the same key. */
+/** Marks the response as a replay of an earlier request with the same key. */
 export function markReplayed(reply: FastifyReply): void {
   reply.header('idempotency-replayed', 'true')
 }
 
 /**
- * SHA-256, hex, over the route, its parameters, the environment of the API key and the body; the order of members does
- * not count. The environment is a part of what is asked, though a body need not name it.
+ * SHA-256, hex, of the route, its parameters, the environment of the API key and the body; the order of members does
+ * not matter. The environment is part of the request even when the body does not name it.
  */
 function fingerprintOf(route: string, request: FastifyRequest): string {
   const place = `${route}\n${canonical(request.params)}\n${request.caller.environment}`
@@ -51,8 +51,8 @@ function fingerprintOf(route: string, request: FastifyRequest): string {
 }
 
 /**
- * One text for one JSON value: members sorted, numbers as RFC 8785 writes them (which is how JavaScript does).
- * The body parser bounds the depth.
+ * One text for one JSON value: members sorted, numbers formatted as in RFC 8785 (as JavaScript does). The body parser
+ * bounds the depth.
  */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`

@@ -1,6 +1,6 @@
 /**
- * Reads a request body as JSON that is safe to hand on: valid UTF-8, a bounded number of values, bounded depth, no field
- * twice, no names that reach prototypes, and no text that PostgreSQL cannot store.
+ * Parses a request body as JSON that is safe to process: valid UTF-8, a bounded number of values, bounded depth, no
+ * duplicate fields, no names that reach prototypes, and no text that PostgreSQL cannot store.
  */
 import { isUtf8 } from 'node:buffer'
 import { ValidationFailed } from '../core/errors.ts'
@@ -10,9 +10,9 @@ import { RequestRefused } from './http-errors.ts'
 import { shapeOf } from './json-shape.ts'
 import { whyUnstorable } from './storable-text.ts'
 
-/** Deeper nesting than any ABI or typed data has; keeps every later recursion over a body shallow. */
+/** Deeper than any ABI or typed data; keeps every later recursion over a body shallow. */
 const MAX_DEPTH = 48
-/** More members than any object of a request has; those of one object cost far more than those of many. */
+/** More members than any object of a request has; members of one object cost far more than those of many. */
 const MAX_MEMBERS = 512
 
 type Problem = { readonly code: string; readonly rule: string; readonly path: (string | number)[] }
@@ -20,10 +20,10 @@ type Problem = { readonly code: string; readonly rule: string; readonly path: (s
 /**
  * The value in the body; undefined when the body is empty.
  *
- * @param maxValues how many values the route takes; asked only for a body with more than most routes take
+ * @param maxValues the route's limit of values; only called for a body with more values than most routes allow
  * @throws RequestRefused `malformed_json`
- * @throws ValidationFailed `too_many_values`, before anything is parsed; naming the field that is too deep or too wide, has a forbidden
- *   name or holds text that cannot be stored; `duplicate_field`
+ * @throws ValidationFailed `too_many_values`, before parsing; for a named field that is too deep or too wide, has a
+ *   forbidden name or holds text that cannot be stored; `duplicate_field`
  */
 export function readJsonBody(body: Buffer, maxValues: () => number = () => DEFAULT_BODY.values): unknown {
   if (body.length === 0) return undefined
@@ -33,7 +33,8 @@ export function readJsonBody(body: Buffer, maxValues: () => number = () => DEFAU
   if (values > DEFAULT_BODY.values) requireFewValues(values, maxValues())
   const text = body.toString('utf8')
   const value = parse(text)
-  // Only an escape can bring in a lone surrogate or NUL: the bytes are valid UTF-8 and JSON takes no raw control character.
+  // Only an escape can produce an unpaired surrogate or NUL: the bytes are valid UTF-8 and JSON allows no raw control
+  // characters.
   const problem = inspect(value, 1, text.includes('\\u'))
   if (problem === null) {
     if (members !== countMembers(value)) throw namedTwice()
@@ -61,8 +62,9 @@ function parse(text: string): unknown {
 }
 
 /**
- * JSON leaves open which of two members of one name counts: a gateway that reads the first would let another transfer
- * pass than the one that is sent. Every member has one colon, and of two with one name only one is left in the value.
+ * JSON does not define which of two members with the same name counts: a gateway that reads the first would check a
+ * different transfer from the one that is sent. Every member has one colon, and duplicates leave fewer members in the
+ * value.
  */
 function namedTwice(): ValidationFailed {
   return new ValidationFailed([
@@ -70,7 +72,7 @@ function namedTwice(): ValidationFailed {
   ])
 }
 
-/** Members of all objects in a value whose depth is bounded. */
+/** The number of members of all objects in a value of bounded depth. */
 function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   const parts = Object.values(value)

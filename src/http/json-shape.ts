@@ -1,4 +1,4 @@
-/** Counts what a JSON text holds before anything is built from it: parsing costs far more for each value than counting. */
+/** Counts the values of a JSON text before it is parsed: parsing costs far more per value than counting. */
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -11,19 +11,20 @@ const CLOSE_OBJECT = 0x7d
 const SPACE = 0x20
 
 export type JsonShape = {
-  /** Values at every depth, the outermost included. */
+  /** Values at every depth, including the outermost. */
   readonly values: number
-  /** Members of all objects, each as often as it is written. */
+  /** Members of all objects; duplicates count each time. */
   readonly members: number
 }
 
 /**
- * One pass over the bytes, without allocation. Of a text that is not JSON the figures mean nothing, but the pass ends.
+ * One pass over the bytes, without allocation. For a text that is not JSON the result is meaningless, but the pass
+ * ends.
  *
  * @param body UTF-8
  */
 export function shapeOf(body: Buffer): JsonShape {
-  // A value stands at the start, after each comma, and in each list or object that is not empty.
+  // A value is at the start, after each comma, and in each array or object that is not empty.
   let values = 1
   let members = 0
   let justOpened = false
@@ -42,7 +43,7 @@ export function shapeOf(body: Buffer): JsonShape {
   return { values, members }
 }
 
-/** Where the string ends that begins at `start`; the end of the body for one that does not end. */
+/** The end of the string that starts at `start`; the end of the body for an unterminated one. */
 function endOfString(body: Buffer, start: number): number {
   let at = start + 1
   while (at < body.length && body[at] !== QUOTE) at += body[at] === BACKSLASH ? 2 : 1

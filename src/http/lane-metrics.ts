@@ -1,10 +1,10 @@
-/** What a signer counts of lanes that know less than their chain. */
+/** Counts lanes whose log knows less than their chain. */
 import { Counter, type Registry } from 'prom-client'
 
 export type LaneMetrics = {
-  /** One look at a lane that may not sign, because nodes show more of it than the log knows. */
+  /** One check of a lane that must not sign because nodes show transactions that the log does not have. */
   readonly countHeldLane: (network: string) => void
-  /** One transaction that the log had forgotten to have signed and that was found on chain. */
+  /** One signed transaction that was missing in the log and found on chain. */
   readonly countRecovered: (network: string) => void
 }
 

@@ -1,4 +1,4 @@
-/** `/metrics`, `/healthz` and `/readyz` for a process that serves nothing else. */
+/** `/metrics`, `/healthz` and `/readyz` for a process without an API. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,11 +11,11 @@ type Answer = { readonly status: number; readonly contentType: string; readonly 
 
 export type MetricsServer = { readonly port: number; readonly close: () => Promise<void> }
 
-/** It is for monitors, which are few and quick. */
+/** Only monitors connect, which are few and quick. */
 const LIMITS = { requestTimeout: 10_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 }
 const MAX_CONNECTIONS = 100
 
-/** @param port 0 takes a free one */
+/** @param port 0 selects a free one */
 export async function startMetricsServer(
   { host, port }: { readonly host: string; readonly port: number },
   sources: { readonly metrics: Metrics; readonly readiness: Readiness },

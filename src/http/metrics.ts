@@ -1,6 +1,4 @@
-/**
- * What a process counts, in Prometheus' terms. Other modules are handed its functions and know nothing of Prometheus.
- */
+/** The Prometheus metrics of a process. Other modules get its functions and do not depend on Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type ConnectionMetrics, createConnectionMetrics } from './connection-metrics.ts'
 import { createLaneMetrics, type LaneMetrics } from './lane-metrics.ts'
@@ -12,7 +10,7 @@ import { createSetAsideMetrics, type SetAsideMetrics } from './set-aside-metrics
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
-/** A number for each combination of labels, read when Prometheus asks. */
+/** A number for each combination of labels, read at each scrape. */
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
 export type Metrics = ReorgMetrics &
@@ -21,26 +19,26 @@ export type Metrics = ReorgMetrics &
   SetAsideMetrics &
   QuotaMetrics & {
     readonly registry: Registry
-    /** One answered request. `route` is the template, never the path: labels must stay few. */
+    /** One answered request. `route` is the template, not the path, to keep the number of labels small. */
     readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
     /** One batch of commits that became durable. */
     readonly observeAppend: (batch: { readonly commits: number; readonly durationMs: number }) => void
     /** One JSON-RPC call or batch. */
     readonly observeRpc: (call: { network: string; method: string; outcome: string; durationMs: number }) => void
-    /** One job that ended. */
+    /** One finished job. */
     readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
-    /** Transactions that a lane signed at once. */
+    /** Transactions signed in one batch of a lane. */
     readonly countSigned: (signed: { network: string; transactions: number }) => void
-    /** One transaction that the signer left alone, because the database contradicts itself or the key is another one. */
+    /** One transaction that the signer did not sign, because the database is inconsistent or the key differs. */
     readonly countRefusedToSign: () => void
     /** One step of the export of a wallet's key. */
     readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
     /** One checkpoint that was not signed, because the log contradicts what was signed before. */
     readonly countAuditRefusal: () => void
-    /** One piece of content that the IPFS node was to pin. */
+    /** One piece of content to be pinned by the IPFS node. */
     readonly observePin: (pin: { outcome: string; durationMs: number }) => void
     readonly mpc: MpcMetrics
-    /** Adds a gauge whose readings are made at each scrape: jobs by queue and state, lanes held, lags. */
+    /** Adds a gauge that is read at each scrape: jobs by queue and state, lanes held, lags. */
     readonly addGauge: (
       name: string,
       help: string,
@@ -120,7 +118,7 @@ export function createMetrics(processName: string): Metrics {
           try {
             for (const { labels, value } of await read()) this.set(labels, value)
           } catch {
-            // What cannot be read now is left out and counted: the other metrics matter most when something is down.
+            // A gauge that cannot be read is left out and counted: the other metrics matter most during an outage.
             if (labelNames.length === 0) this.remove()
             failures.inc({ gauge: name })
           }

@@ -1,12 +1,12 @@
-/** What is counted of joint keys: bans, refusals, ceremonies. */
+/** Metrics of joint keys: bans, refusals, ceremonies. */
 import { Counter, Histogram, type Registry } from 'prom-client'
 
 export type MpcMetrics = {
-  /** One party that was banned from signing with a key. */
+  /** One party banned from signing with a key. */
   readonly countBan: (ban: { readonly party: number }) => void
-  /** One party that said of another that it failed a check. */
+  /** One party that accused another of failing a check. */
   readonly countAccusation: (accusation: { readonly party: number; readonly accusedBy: number }) => void
-  /** One signature that a party did not help with when a coordinator asked for it, by why. */
+  /** One signature that a party refused, by reason. */
   readonly countRefusal: (refusal: { readonly party: number; readonly kind: string }) => void
   /** One ceremony in which this party took part. */
   readonly observeSession: (session: {
@@ -14,7 +14,7 @@ export type MpcMetrics = {
     readonly outcome: string
     readonly durationMs: number
   }) => void
-  /** One message that this party did not believe. */
+  /** One message that this party rejected. */
   readonly countRefusedMessage: (refused: { readonly reason: string }) => void
 }
 

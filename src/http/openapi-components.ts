@@ -8,7 +8,7 @@ export type Schema = { readonly [keyword: string]: unknown }
 type Reference = { readonly $ref: string }
 
 export type Components = {
-  /** The schema with every named part replaced by a reference; named itself, a reference. */
+  /** Replaces every named part of the schema with a reference; if the schema itself is named, returns a reference. */
   readonly moveOut: (schema: Schema) => Schema
   readonly schemas: () => Readonly<Record<string, Schema>>
 }
@@ -16,12 +16,12 @@ export type Components = {
 export function createComponents(): Components {
   const found = new Map<string, Schema>()
 
-  /** @throws Error when two schemas of one name differ in more than their descriptions and examples */
+  /** @throws Error when two schemas with the same name differ in more than descriptions and examples */
   function define(name: string, schema: Schema): Schema {
     const known = found.get(name)
     if (known !== undefined && essence(known) !== essence(schema))
       throw new Error(`two schemas of the API are named ${name}`)
-    // A field that may be null describes itself, not the schema.
+    // The description of a nullable field is its own, not that of the schema.
     const best = known?.description === undefined ? schema : known
     found.set(name, best)
     return best
@@ -40,7 +40,7 @@ export function createComponents(): Components {
     return { ...said, anyOf: [{ $ref: pointer(String(name)) }, { type: 'null' }] }
   }
 
-  /** One schema for each shape, told apart by the field that selects it. */
+  /** One schema for each shape, selected by a field. */
   function shaped(schema: Schema, { by, byDefault, shapes }: Shapes): Schema {
     const properties = schema.properties as Readonly<Record<string, Schema>>
     const required = schema.required as readonly string[]
@@ -88,13 +88,13 @@ function pointer(name: string): string {
   return `#/components/schemas/${name}`
 }
 
-/** Beside a reference stands only what is not said where it leads. */
+/** A reference only has siblings that its target does not have. */
 function refer(name: string, definition: Schema, { description }: Schema): Schema {
   const says = description !== undefined && description !== definition.description
   return { ...(says ? { description } : {}), $ref: pointer(name) }
 }
 
-/** The schema of values other than null; `null` where it takes no null. */
+/** The schema of values other than null; `null` if the schema does not allow null. */
 function withoutNull(schema: Schema): Schema | null {
   const { type } = schema
   if (!Array.isArray(type) || !type.includes('null')) return null
@@ -110,7 +110,7 @@ function withoutUndefined(schema: Schema): Schema {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined))
 }
 
-/** The same schema with each direct subschema replaced. Examples and other values are no schemas. */
+/** The same schema with each direct subschema replaced. Examples and other values are not schemas. */
 function mapped(schema: Schema, change: (part: Schema) => Schema): Schema {
   const isSchema = (part: unknown): part is Schema => typeof part === 'object' && part !== null && !Array.isArray(part)
   return Object.fromEntries(

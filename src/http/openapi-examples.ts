@@ -1,8 +1,10 @@
-/** A whole example for a schema, put together from the examples of its fields, so that a route states each only once. */
+/**
+ * A complete example for a schema, assembled from the examples of its fields, so that a route states each only once.
+ */
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Undefined when the schema gives nothing to go by. */
+/** Undefined when the schema has no example or default. */
 export function exampleOf(schema: Schema): unknown {
   const examples = schema.examples as readonly unknown[] | undefined
   if (examples !== undefined && examples.length > 0) return examples[0]

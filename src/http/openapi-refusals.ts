@@ -159,7 +159,7 @@ export const COMPONENT_RESPONSES: Readonly<Record<string, { description: string;
 export function refusalStatuses(route: {
   readonly authenticated: boolean
   readonly limited: boolean
-  /** Whether it may have a body: a body that it does not take is refused too. */
+  /** Whether it may have a body: a body that it does not accept is refused too. */
   readonly writes: boolean
   readonly query: boolean
   readonly params: boolean

@@ -1,6 +1,7 @@
 /**
- * The OpenAPI 3.1 document, made from the schemas that validate requests and serialise responses, so that it cannot drift.
- * Adds what routes need not repeat: security, common headers, the error responses of each status, complete examples.
+ * The OpenAPI 3.1 document, generated from the schemas that validate requests and serialise responses, so that it
+ * cannot become outdated. Adds what routes need not repeat: security, common headers, the error responses of each
+ * status, complete examples.
  */
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
@@ -59,7 +60,7 @@ const IDEMPOTENCY_KEY = Type.String({
 const PREFER =
   'How long to wait for the result (RFC 7240): `wait=10` waits up to 10 seconds, at most 60; `respond-async` does not wait.'
 
-/** Adds the document at `/openapi.json`. Has to be called before the routes are added. */
+/** Adds the document at `/openapi.json`. Call it before the routes are added. */
 export async function addOpenApi(
   app: App,
   { version, gate }: { readonly version: string; readonly gate: Gate },
@@ -99,7 +100,7 @@ export async function addOpenApi(
   })
 }
 
-/** Adds what a route's settings mean to its schema. */
+/** Adds the documentation of a route's settings to its schema. */
 function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   if (schema.hide) return schema
   const { scope = 'public', limited = false, idempotent = false, waits, body, refusals = {} } = route.config ?? {}
@@ -134,7 +135,10 @@ function sizeOf({ bytes }: BodyLimits): string {
     : `${bytes / 1_024} KiB`
 }
 
-/** A parameter with a default is optional for the caller, but always present for the route, which reads after defaults are filled in. */
+/**
+ * A parameter with a default is optional for the caller, but always present for the route, which reads it after
+ * defaults are filled in.
+ */
 function asSent(schema: unknown): unknown {
   const {
     required = [],
@@ -147,7 +151,7 @@ function asSent(schema: unknown): unknown {
   return { ...rest, properties, required: required.filter((name) => properties[name]?.default === undefined) }
 }
 
-/** The router takes no longer parameter, whatever its schema says. */
+/** The router accepts no longer parameter, whatever its schema allows. */
 function asRouted(schema: unknown): unknown {
   const { properties = {}, ...rest } = schema as {
     readonly properties?: Readonly<Record<string, { maxLength?: number }>>

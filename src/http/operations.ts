@@ -1,4 +1,4 @@
-/** The routes for those who run the service: `/healthz`, `/readyz`, `/metrics`. They are public: see the deployment guide. */
+/** The routes for operators: `/healthz`, `/readyz`, `/metrics`. They are public: see the deployment guide. */
 import { Type } from '@sinclair/typebox'
 import type { Clock } from '../core/ids.ts'
 import { createDocument, sendDocument } from './document.ts'
@@ -8,7 +8,7 @@ import { NotReady } from './http-errors.ts'
 import type { Metrics } from './metrics.ts'
 import type { App } from './request.ts'
 
-/** How long one rendering of the metrics is handed out. */
+/** How long rendered metrics are cached. */
 const FRESH_MS = 1_000
 
 const tags = ['Operations']
@@ -73,7 +73,7 @@ const metricsText = {
 
 export type OperationsParts = {
   readonly readiness: Readiness
-  /** Null where they have a port of their own. */
+  /** Null when metrics have their own port. */
   readonly metrics: Metrics | null
   readonly clock: Clock
 }
@@ -96,7 +96,7 @@ export function addOperations(app: App, { readiness, metrics, clock }: Operation
   )
 }
 
-/** What was made is shared by all who ask within a second: it reads the database, and anybody may ask. */
+/** The result is cached for a second: it reads the database, and the route is public. */
 function onceASecond<Value>(make: () => Promise<Value>, clock: Clock): () => Promise<Value> {
   let latest: Promise<Value> | undefined
   let madeAt = 0

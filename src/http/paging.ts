@@ -1,5 +1,5 @@
 /**
- * Lists, newest first, by keyset: a cursor names the last row that was shown, so pages neither skip nor repeat rows
+ * Lists, newest first, with keyset pagination: a cursor names the last row shown, so pages neither skip nor repeat rows
  * while new ones arrive. It is opaque, versioned, bound to its list, and refused when it was altered.
  */
 import { createHash } from 'node:crypto'
@@ -26,7 +26,7 @@ export const pageQuery = {
   ),
 }
 
-/** The columns that order a list, of one row: text, so that no precision is lost. */
+/** The values of the order columns of a row: text, so that no precision is lost. */
 export type RowKey = readonly string[]
 
 /** The schema of `pageOf`'s result. @param plural the member that holds the rows: `wallets` */
@@ -56,7 +56,7 @@ export type Page<Plural extends string, Row> = Readonly<Record<Plural, readonly 
 /**
  * One page.
  *
- * @param found rows in the order of the list, one more than `limit` where there are so many: it tells of a next page
+ * @param found rows in list order; one more than `limit` if there is a next page
  * @param keyOf the order columns of a row
  */
 export function pageOf<const Plural extends string, Found, Row>(
@@ -78,7 +78,7 @@ export function pageOf<const Plural extends string, Found, Row>(
   return pageThatEnds(plural, shown.map(present), found.length > limit && last !== undefined ? keyOf(last) : null)
 }
 
-/** One page, where whoever read it knows where the next one goes on. @param after null on the last page */
+/** One page whose reader knows where the next one starts. @param after null on the last page */
 export function pageThatEnds<const Plural extends string, Row>(
   plural: Plural,
   rows: readonly Row[],
@@ -91,16 +91,16 @@ export function pageThatEnds<const Plural extends string, Row>(
   } as Page<Plural, Row>
 }
 
-/** @param list the list that the cursor is for: one of another list is refused */
+/** @param list the list of the cursor: a cursor of another list is refused */
 export function encodeCursor(list: string, key: RowKey): string {
   const content = JSON.stringify(key)
   return Buffer.from(`${VERSION}${checksum(list, content)}${content}`).toString('base64url')
 }
 
 /**
- * The key of the last row that was shown.
+ * The key of the last row shown.
  *
- * @param columns how many columns order the list
+ * @param columns the number of columns that order the list
  * @throws ValidationFailed `invalid_cursor`
  */
 export function decodeCursor(list: string, columns: number, cursor: string): RowKey {
@@ -116,7 +116,7 @@ export function decodeCursor(list: string, columns: number, cursor: string): Row
   return key
 }
 
-/** Anybody can compute the checksum, so what follows it is trusted no more than the rest of a request. */
+/** Anybody can compute the checksum, so the key is validated like the rest of a request. */
 function parseKey(content: string): RowKey {
   try {
     const key: unknown = JSON.parse(content)
@@ -127,12 +127,12 @@ function parseKey(content: string): RowKey {
   }
 }
 
-/** Base64 ignores what it does not know; a cursor that was altered so is altered all the same. */
+/** Base64 decoding ignores unknown characters; a cursor altered in this way is refused too. */
 function isCanonical(cursor: string): boolean {
   return Buffer.from(cursor, 'base64url').toString('base64url') === cursor
 }
 
-/** Tells a slip or a cursor of another list, no more: what a cursor may show is decided by the caller's key. */
+/** Detects mistakes and cursors of other lists; it is no access control: that is the caller's key. */
 function checksum(list: string, content: string): string {
   return createHash('sha256').update(`${list}\n${content}`).digest('base64url').slice(0, CHECKSUM_LENGTH)
 }

@@ -1,13 +1,13 @@
-/** RFC 7240: how long a caller is willing to wait for a result before it takes a pending one. */
+/** RFC 7240: how long a caller waits for a result before it accepts a pending one. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** No request is held longer. */
+/** No request waits longer. */
 const MAX_WAIT_SECONDS = 60
 
 export type Preference = {
-  /** Milliseconds that the caller asked us to wait, at most 60,000; null when it leaves that to us. */
+  /** Milliseconds that the caller asks to wait, at most 60,000; null when it does not say. */
   readonly waitMs: number | null
-  /** As `Preference-Applied` says it; null when nothing of the header applies. */
+  /** The value of `Preference-Applied`; null when no preference applies. */
   readonly applied: string | null
 }
 
@@ -15,9 +15,9 @@ const ASYNC: Preference = { waitMs: 0, applied: 'respond-async' }
 const NONE: Preference = { waitMs: null, applied: null }
 
 /**
- * Reads `Prefer`. `respond-async` alone means not to wait; with `wait=N` it means to wait N seconds and then answer
- * with what there is, which is what `wait=N` means here anyway. Unknown or malformed preferences are ignored, and of a
- * repeated one the first counts, as the RFC asks.
+ * Parses `Prefer`. `respond-async` alone means not to wait; with `wait=N` it means to wait N seconds and then return
+ * the current state, which `wait=N` alone means here too. Unknown or malformed preferences are ignored, and the first
+ * of a repeated one counts, as the RFC requires.
  */
 export function preferenceOf(request: FastifyRequest): Preference {
   const header = request.headers.prefer
@@ -34,7 +34,7 @@ export function preferenceOf(request: FastifyRequest): Preference {
   return { waitMs: wait * 1_000, applied: `${respondAsync ? 'respond-async, ' : ''}wait=${wait}` }
 }
 
-/** Says in the reply which preferences were followed. */
+/** Reports in the response which preferences were applied. */
 export function applyPreference(reply: FastifyReply, preference: Preference): void {
   if (preference.applied !== null) reply.header('preference-applied', preference.applied)
 }

@@ -1,9 +1,9 @@
-/** What the API counts of quotas. */
+/** Metrics of quotas. */
 import { Counter, type Registry } from 'prom-client'
 import type { Quota } from '../core/quotas.ts'
 
 export type QuotaMetrics = {
-  /** One request that was refused because its tenant has used up a quota. */
+  /** One request refused because its tenant reached a quota. */
   readonly countQuotaRefusal: (quota: Quota) => void
 }
 

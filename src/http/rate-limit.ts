@@ -1,6 +1,6 @@
 /**
- * How often a key may call, how often a client address may where no key is needed, and how often its failures to authenticate
- * are explained. Every answer to a known key says where it stands, in the `RateLimit-*` headers of draft-ietf-httpapi-ratelimit-headers-03.
+ * Rate limits: requests per key, requests per client address on public routes, and explained authentication failures
+ * per address. Every response to a known key has the `RateLimit-*` headers of draft-ietf-httpapi-ratelimit-headers-03.
  */
 import { isIPv6 } from 'node:net'
 import type { FastifyReply } from 'fastify'
@@ -8,30 +8,30 @@ import type { Clock } from '../core/ids.ts'
 import { RateLimited } from './http-errors.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
-/** Keys or addresses remembered at once: about 10 MB when all are taken. */
+/** Keys or addresses remembered at once: about 10 MB when full. */
 const MAX_KEYS = 50_000
 
 /**
- * Failures to authenticate that an address may have at once and in the long run, before it is told to come back later.
- * Generous, for an office of people behind one address; guessing is hopeless anyway. It counts failures alone: a key that is
- * good is served whatever else comes from its address.
+ * Authentication failures that an address may have at once and per second before it gets 429. Generous, for an office
+ * behind one address; keys cannot be guessed anyway. Only failures count: a valid key is served whatever else its
+ * address sends.
  */
 const FAILURES = { capacity: 100, refillPerSecond: 5, maxKeys: MAX_KEYS }
 
 export type RateLimit = {
   /** @returns the refusal when the key is over its rate */
   readonly admit: (keyId: string, reply: FastifyReply) => RateLimited | null
-  /** The same for who needs no key. @param cost as many requests this one counts for */
+  /** The same for requests without a key. @param cost the number of requests it counts as */
   readonly admitAddress: (address: string, reply: FastifyReply, cost: number) => RateLimited | null
-  /** Counts one failure to authenticate. @returns the refusal when the address has failed too often */
+  /** Counts one authentication failure. @returns the refusal when the address has failed too often */
   readonly admitFailure: (address: string) => RateLimited | null
 }
 
-/** @param perSecond requests that a key, or an address without one, may send each second, in a burst as well; 0 switches the limit off */
+/** @param perSecond requests per second, and burst, of a key, or of an address without one; 0 turns the limit off */
 export function createRateLimit(perSecond: number, clock: Clock): RateLimit {
   const rules = { capacity: perSecond, refillPerSecond: perSecond, maxKeys: MAX_KEYS }
   const keys = new TokenBuckets(rules, clock)
-  // Apart from the keys: addresses cost a stranger nothing, and must not push a key out of memory.
+  // Separate from the keys: addresses are free for an attacker, and must not evict keys from memory.
   const addresses = new TokenBuckets(rules, clock)
   const failures = new TokenBuckets(FAILURES, clock)
   return {
@@ -53,7 +53,7 @@ function admit(buckets: TokenBuckets, key: string, reply: FastifyReply, cost: nu
   return left === -1 ? new RateLimited(buckets.secondsUntilOne(key)) : null
 }
 
-/** One client commands a whole IPv6 /64, so that is what counts; an IPv4 address counts by itself. */
+/** One client controls a whole IPv6 /64, so the /64 counts; each IPv4 address counts on its own. */
 export function addressKey(address: string): string {
   if (!isIPv6(address)) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]

@@ -1,10 +1,10 @@
-/** What a chain follower counts of reorganisations. */
+/** Metrics of reorgs seen by a chain follower. */
 import { Counter, type Registry } from 'prom-client'
 
 export type ReorgMetrics = {
-  /** One reorganisation of a followed chain. */
+  /** One reorg of a followed chain. */
   readonly countReorg: (reorg: { network: string; beyondWindow: boolean }) => void
-  /** A transaction whose outcome had been told to its owner, and no longer holds. */
+  /** A transaction whose reported outcome no longer holds. */
   readonly countRevoked: (revoked: { network: string; outcome: string }) => void
 }
 

@@ -1,22 +1,22 @@
 /**
- * Refuses a request that sends a header twice of which one counts. Programs differ in which one that is: a gateway that reads
- * the first would let another request pass than the one that is served.
+ * Refuses a request with a duplicate of a header that must be unique. Programs differ in which one they use: a gateway
+ * that reads the first would check a different request from the one that is served.
  */
 import type { onRequestHookHandler } from 'fastify'
 import { RequestRefused } from './http-errors.ts'
 
-/** Each of another length, so that the length tells which one a header can be. */
+/** All of different lengths, so that the length identifies the candidate. */
 const SENT_ONCE = ['Host', 'Content-Type', 'Authorization', 'Content-Length', 'Idempotency-Key']
 const BY_LENGTH = new Map(SENT_ONCE.map((name, index) => [name.length, { name: name.toLowerCase(), bit: 1 << index }]))
 
-/** An `onRequest` hook. It reads the headers as they came: Node keeps one of two without a word. */
+/** An `onRequest` hook. It reads the raw headers: Node silently keeps one of two. */
 export const refuseRepeatedHeaders: onRequestHookHandler = (request, _reply, done) => {
   const repeated = firstRepeated(request.raw.rawHeaders)
   if (repeated === null) done()
   else done(new RequestRefused('duplicate_header', `The header ${repeated} is sent more than once: send it once.`))
 }
 
-/** @param rawHeaders names and values in turn */
+/** @param rawHeaders names and values, alternating */
 function firstRepeated(rawHeaders: readonly string[]): string | null {
   let seen = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {

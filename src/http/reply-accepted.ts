@@ -1,6 +1,6 @@
 /**
- * Accepts a request and answers it: marks a replay, and follows `Prefer` where the route states what it waits for. Every route that
- * takes an `Idempotency-Key` answers by it.
+ * Accepts a request and responds: marks a replay, and applies `Prefer` if the route waits for something. Every route
+ * with an `Idempotency-Key` uses it.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Metadata } from '../core/messages.ts'
@@ -12,9 +12,9 @@ import { metadataOf } from './request-metadata.ts'
 export type AcceptingRoute<Accepted extends { readonly replayed: boolean }, View> = {
   readonly accept: (metadata: Metadata) => Promise<Accepted>
   /**
-   * Waits, and reads what the answer shows.
+   * Waits, and loads the content of the response.
    *
-   * @param waitMs milliseconds that the client prefers; `null` when it leaves the time to the route
+   * @param waitMs milliseconds that the client prefers; `null` for the route's default
    */
   readonly answer: (accepted: Accepted, waitMs: number | null) => Promise<Answer<View>>
 }

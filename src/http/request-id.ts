@@ -1,4 +1,4 @@
-/** Every request has an id: the caller's `X-Request-Id` if it is fit to be echoed and logged, else one of ours. */
+/** The id of each request: the caller's `X-Request-Id` if it is safe to echo and log, otherwise a generated one. */
 import type { IncomingMessage } from 'node:http'
 import type { NewId } from '../declarations.ts'
 

@@ -1,13 +1,13 @@
-/** What the event log records beside the events of a request: who, by which request, under which trace and key. */
+/** The metadata that the event log records for a request: the API key, the request, its trace and idempotency key. */
 import type { FastifyRequest } from 'fastify'
 import type { Metadata } from '../core/messages.ts'
 
 /** W3C Trace Context § 3.2.2, version 00 and later ones that keep its four fields. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/
-/** Later versions may add fields; nobody needs more than this. */
+/** Later versions may add fields, up to this length. */
 const LONGEST_TRACEPARENT = 128
 
-/** The metadata of a request of an authenticated route. */
+/** The metadata of a request on an authenticated route. */
 export function metadataOf(request: FastifyRequest): Metadata {
   const { tenantId, keyId } = request.caller
   const traceparent = traceparentOf(request.headers.traceparent)
@@ -20,7 +20,7 @@ export function metadataOf(request: FastifyRequest): Metadata {
   }
 }
 
-/** The trace context if it is valid; an invalid one is ignored, as the recommendation asks. */
+/** The trace context if it is valid; an invalid one is ignored, as the recommendation requires. */
 export function traceparentOf(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string' || header.length > LONGEST_TRACEPARENT) return undefined
   return TRACEPARENT.test(header) ? header : undefined

@@ -4,10 +4,10 @@ import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
 import type { App } from './request.ts'
 
-/** Stands for every path that no route takes: labels must not grow with what callers make up. */
+/** The label of paths without a route: labels must not grow with what callers send. */
 const UNMATCHED = 'unmatched'
 
-/** @param logger null when requests are not to be logged */
+/** @param logger null when requests are not logged */
 export function observeRequests(app: App, { metrics, logger }: { metrics: Metrics; logger: Logger | null }): void {
   function observe(route: string, request: FastifyRequest, reply: FastifyReply): void {
     const { method } = request
@@ -30,7 +30,7 @@ export function observeRequests(app: App, { metrics, logger }: { metrics: Metric
     )
   }
 
-  // Each route's own hook knows its template; asking the request for its route options would build them anew each time.
+  // Each route's own hook knows its template; reading the request's route options would build them each time.
   app.addHook('onRoute', (route) => {
     const hooks = [route.onResponse ?? []].flat()
     route.onResponse = [

@@ -1,4 +1,4 @@
-/** What the HTTP layer adds to Fastify's types, in one place: the application, the request and the route's settings. */
+/** The extensions of Fastify's types: the application, the request and the route's settings. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type {
   FastifyBaseLogger,
@@ -10,7 +10,7 @@ import type {
 import type { Caller } from './caller.ts'
 import type { RouteAccess } from './route-rules.ts'
 
-/** The Fastify instance that routes are added to: request and reply types follow from their TypeBox schemas. */
+/** The Fastify instance that routes are added to: request and reply types are inferred from their TypeBox schemas. */
 export type App = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -26,13 +26,16 @@ declare module 'fastify' {
   interface FastifyContextConfig extends RouteAccess {}
 
   interface FastifyRequest {
-    /** Who sent the request. Throws on a public route: there is nobody to name. */
+    /** The caller of the request. Throws on a public route. */
     readonly caller: Caller
     /** Set by authentication; null before it and on public routes. */
     authenticated: Caller | null
-    /** Bytes of the body that was read; 0 before that and without one. */
+    /** Bytes of the body that was read; 0 before that and without a body. */
     bodyLength: number
-    /** The client's idempotency key and the digest of this request; null when none was sent or the route takes none. */
+    /**
+     * The client's idempotency key and the digest of this request; null when none was sent or the route does not take
+     * one.
+     */
     idempotency: { readonly key: string; readonly fingerprint: string } | null
   }
 }

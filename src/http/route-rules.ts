@@ -12,15 +12,15 @@ import { readIdempotencyKey } from './idempotency.ts'
 
 const MAX_FIELDS_TOLD = 100
 
-/** Stands in `config` of every route. */
+/** Part of the `config` of every route. */
 export type RouteAccess = {
   /** The scope that an API key must have; `public` for a route that needs no key. */
   scope?: Scope | 'public'
-  /** Counts the requests of each client address: for a public route that reads the database. */
+  /** Rate-limits the requests of each client address: for public routes that read the database. */
   limited?: boolean
-  /** How large a body may be, for a route that needs more than the default. */
+  /** The limits of the body, for routes that need more than the default. */
   body?: BodyLimits
-  /** Takes an `Idempotency-Key`: every POST that creates or spends. */
+  /** Accepts an `Idempotency-Key`: every POST that creates or spends. */
   idempotent?: boolean
   /** What the response waits for, as the rest of a sentence that begins with `Waits`: `up to 2 seconds for the hash`. The route follows `Prefer`. */
   waits?: string
@@ -29,9 +29,9 @@ export type RouteAccess = {
 }
 
 /**
- * An `onRoute` hook: adds the hooks and limits that a route's settings ask for. @throws Error when a setting is missing
+ * An `onRoute` hook: adds the hooks and limits for a route's settings. @throws Error when a setting is missing
  *
- * @param bodyLimitBytes no body of any route may be larger
+ * @param bodyLimitBytes maximum body size of any route
  */
 export function enforceRouteRules(gate: Gate, bodyLimitBytes: number): (route: RouteOptions) => void {
   return (route) => {

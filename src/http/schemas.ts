@@ -1,6 +1,6 @@
 /**
- * Schemas of the fields that many routes share. Each has a rule in words, for error messages and for the reference.
- * Objects in requests are closed: an unknown field is refused, never ignored.
+ * Schemas of fields shared by many routes. Each has a rule as text, for error messages and the reference. Request
+ * objects are closed: an unknown field is refused, never ignored.
  */
 import {
   type ObjectOptions,
@@ -15,17 +15,17 @@ import { AMOUNT_PATTERN } from '../core/money.ts'
 import { ENVIRONMENTS, NETWORKS } from '../core/networks.ts'
 import { ID_PREFIXES, type IdKind } from '../declarations.ts'
 
-/** An object of a request: a field that it does not name is refused. */
+/** A request object: unknown fields are refused. */
 export function closedObject<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false })
 }
 
-/** One of a few words. Refusals list them. */
+/** An enum of strings. Errors list the values. */
 export function oneOf<const Values extends readonly string[]>(values: Values, options: StringOptions = {}) {
   return Type.Unsafe<Values[number]>({ ...options, type: 'string', enum: [...values] })
 }
 
-/** A value of a response that may be null. */
+/** A nullable response value. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
   const values = schema.enum as readonly unknown[] | undefined
   return Type.Unsafe<Static<Schema> | null>({
@@ -36,19 +36,21 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
 }
 
 /**
- * What cannot be seen, of the first plane, and halves of surrogate pairs. Written out, not as Unicode properties, because client
- * generators in other languages read the pattern. The formats know the rest, and the normal form: see core/plain-text.ts.
+ * Invisible characters of the first plane, and unpaired surrogates. Spelled out instead of Unicode properties, because
+ * client generators in other languages read the pattern. The formats check the rest, and the normal form: see
+ * core/plain-text.ts.
  */
 const UNFIT_FOR_TEXT =
   '\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200c\\u200e\\u200f' +
   '\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\ud800-\\udfff'
-/** What a database cannot hold, and what lets a line of a log pass for two. */
+/** Characters that a database cannot store, and those that could split a log line in two. */
 const UNFIT_FOR_SEARCH = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ud800-\\udfff'
 const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f'
 const CONTROL_BUT_LINE_FEED = '\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f'
 
 /**
- * Free text: emoji and every script are welcome, but nothing with which one label can pass for another. It is stored as it was sent.
+ * Free text: emoji and every script are allowed, but no characters with which one label could pass for another. Stored
+ * as sent.
  *
  * @param maxLength characters (code points)
  */
@@ -56,13 +58,16 @@ export function text(maxLength: number, options: StringOptions = {}) {
   return freeText(maxLength, CONTROL, { format: 'plain-text', unfit: 'control characters, line breaks' }, options)
 }
 
-/** Free text of several lines, which end with a line feed. @param maxLength characters (code points) */
+/** Free text of several lines separated by line feeds. @param maxLength characters (code points) */
 export function multilineText(maxLength: number, options: StringOptions = {}) {
   const kind = { format: 'plain-lines', unfit: 'control characters other than line feeds' }
   return freeText(maxLength, CONTROL_BUT_LINE_FEED, kind, options)
 }
 
-/** Text to look for among what was stored by this and earlier versions, whose rules were wider. @param maxLength code points */
+/**
+ * Text to search for in values stored by this and earlier versions, whose rules were wider. @param maxLength code
+ * points
+ */
 export function searchText(maxLength: number, options: StringOptions = {}) {
   return Type.String({
     ...options,
@@ -105,7 +110,7 @@ export const environmentSchema = oneOf(ENVIRONMENTS, {
   examples: ['mainnet'],
 })
 
-/** Its decimals are checked against the asset by `parseAmount`. 78 digits hold 2^256; as many may follow the point. */
+/** `parseAmount` checks its decimals against the asset. 78 digits hold 2^256; the fraction may have as many. */
 export const amountSchema = Type.String({
   description: 'A decimal string in whole units of the asset, such as `"1.5"`. Amounts are never rounded.',
   examples: ['1.5'],
@@ -115,7 +120,7 @@ export const amountSchema = Type.String({
   'x-code': 'invalid_amount',
 })
 
-/** Its checksum is verified where it is used. */
+/** Its checksum is verified when it is used. */
 export const addressSchema = Type.String({
   description: 'A blockchain address. If it has upper- and lower-case letters, its EIP-55 checksum must be correct.',
   examples: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],
@@ -140,7 +145,10 @@ export function failure(description: string, example: { readonly code: string; r
   )
 }
 
-/** What the caller may not have intended. It does not stop the request. @param field whether a warning names a request field */
+/**
+ * Things that the caller may not have intended. They do not stop the request. @param field whether a warning names a
+ * request field
+ */
 export function warnings(
   description: string,
   example: { readonly code: string; readonly message: string; readonly field: string },
@@ -155,7 +163,7 @@ export function warnings(
   )
 }
 
-/** An id of ours. As a path parameter: what does not look like one is answered with 404. */
+/** An id of Bursar. A malformed path parameter gets 404. */
 export function idSchema(kind: IdKind, description: string) {
   return Type.String({
     description,

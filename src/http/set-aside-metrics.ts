@@ -1,8 +1,8 @@
-/** Counts what was left alone so that others could go on. */
+/** Counts items that were set aside so that others could continue. */
 import { Counter, type Registry } from 'prom-client'
 
 export type SetAsideMetrics = {
-  /** One change that the database cannot hold: left out of a commit. */
+  /** One change that the database cannot store: left out of a commit. */
   readonly countSetAside: () => void
   /** One transaction that no node could simulate: it waits, and is tried again. */
   readonly countNotSimulated: (network: string) => void

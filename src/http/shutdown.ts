@@ -1,29 +1,29 @@
 /**
- * Stops a process in order: on the first SIGTERM or SIGINT, or when the parent that started it with a channel is gone, each
- * step in turn, all within a grace time; on a signal after that, at once.
+ * Stops a process in order: on the first SIGTERM or SIGINT, or when the parent that started it with a channel has
+ * exited, each step in turn within a grace time; on a second signal, immediately.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-/** Something to close: what takes in work first, what that work needs last. */
+/** A part to close: first what accepts work, last what that work needs. */
 export type ClosingStep = { readonly name: string; readonly close: () => Promise<unknown> }
 
 export type ShutdownOptions = {
   readonly logger: Logger
-  /** Milliseconds that all steps may take together. */
+  /** Milliseconds for all steps together. */
   readonly graceMs: number
   readonly steps: readonly ClosingStep[]
-  /** Ends the process; a test gives one of its own. */
+  /** Ends the process; tests pass their own. */
   readonly exit?: (code: number) => void
 }
 
 /**
- * Listens for the signals. @returns a function that stops in the same way without one
+ * Listens for the signals. @returns a function that stops in the same way without a signal
  *
- * The process ends with 0 when every step was done, with 1 when one failed or the grace time ran out, and with
- * 128 + the number of the signal when it was told twice.
+ * Exit code 0 when every step succeeded, 1 when one failed or the grace time expired, and 128 + the signal number after
+ * a second signal.
  */
 export function closeOnSignal({ logger, graceMs, steps, exit = process.exit }: ShutdownOptions): () => Promise<void> {
   let stopping: Promise<void> | undefined
@@ -46,7 +46,7 @@ export function closeOnSignal({ logger, graceMs, steps, exit = process.exit }: S
     stopping ??= stop('disconnect')
   }
   process.once('disconnect', orphaned)
-  // The parent may have died while this process was still loading: then the event came before anybody listened.
+  // The parent may have exited while this process was loading, before this listener existed.
   if (process.send !== undefined && !process.connected) orphaned()
   return () => {
     stopping ??= stop('asked to')
@@ -54,7 +54,7 @@ export function closeOnSignal({ logger, graceMs, steps, exit = process.exit }: S
   }
 }
 
-/** A step that fails does not keep the later ones from closing. @returns whether all were done */
+/** A failed step does not prevent the later ones. @returns whether all succeeded */
 async function closeAll(steps: readonly ClosingStep[], logger: Logger): Promise<boolean> {
   let clean = true
   for (const { name, close } of steps) {

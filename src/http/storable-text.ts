@@ -1,6 +1,6 @@
-/** The one rule for text that PostgreSQL cannot store: it takes neither the character NUL nor what is not Unicode. */
+/** Text that PostgreSQL cannot store: the character NUL and invalid Unicode. */
 
-/** Why a text cannot be stored, as it goes on after the name of a field; null for a text that can. */
+/** Why a text cannot be stored, as a phrase after the name of a field; null when it can. */
 export function whyUnstorable(text: string): string | null {
   if (text.includes('\u0000')) return 'contains the character NUL'
   if (/\p{Surrogate}/u.test(text)) return 'contains half of a surrogate pair'

@@ -1,6 +1,6 @@
 /**
- * Refuses text in a path or a query that cannot be stored, before any route looks for it: an id that holds such text cannot
- * exist, any other parameter that does is named.
+ * Refuses unstorable text in a path or query before any route looks it up: an id with such text cannot exist; any other
+ * parameter is named in the error.
  */
 import type { preValidationHookHandler } from 'fastify'
 import { type BursarError, NotFound, ValidationFailed } from '../core/errors.ts'
@@ -9,14 +9,17 @@ import { whyUnstorable } from './storable-text.ts'
 
 const MAX_TOLD = 100
 
-/** A `preValidation` hook. Only what is percent-encoded can be unfit: HTTP takes neither NUL nor bytes beyond ASCII in a URL. */
+/**
+ * A `preValidation` hook. Only percent-encoded text can be unstorable: HTTP allows neither NUL nor bytes beyond ASCII
+ * in a URL.
+ */
 export const refuseUnstorableUrl: preValidationHookHandler = (request, _reply, done) => {
   const { url } = request
   if (url.includes('%')) done(problemOf(url, request.params as Readonly<Record<string, string>>) ?? undefined)
   else done()
 }
 
-/** An id that cannot exist is answered as one that does not: the same words as for another tenant's. @param name of the parameter */
+/** An id that cannot exist gets the same response as one that does not. @param name of the parameter */
 export function notFoundById(name: string): NotFound {
   return new NotFound(name.endsWith('_id') ? name.slice(0, -'_id'.length) : 'resource')
 }
@@ -38,7 +41,7 @@ function problemOf(url: string, params: Readonly<Record<string, string>>): Bursa
   return items.length === 0 ? null : new ValidationFailed(items.slice(0, MAX_TOLD))
 }
 
-/** @param pair `name=value` as it was sent */
+/** @param pair `name=value` as sent */
 function itemOf(pair: string): { field: string; code: string; message: string }[] {
   const decoded = decode(pair)
   const why = decoded === null ? 'must be UTF-8, percent-encoded' : whyUnstorable(decoded)
@@ -47,7 +50,7 @@ function itemOf(pair: string): { field: string; code: string; message: string }[
   return [{ field, code: 'invalid_text', message: `${field} ${why}.` }]
 }
 
-/** Null for what is not percent-encoded UTF-8. */
+/** Null when it is not percent-encoded UTF-8. */
 function decode(text: string): string | null {
   try {
     return decodeURIComponent(text)

@@ -1,7 +1,7 @@
 /**
- * Holds every tenant to its quotas, after authentication: bytes and requests in flight on every route with a key, and on a route
- * that states `config.quotas` what the request would add. A refused request records nothing and learns what is left. A request
- * whose Idempotency-Key was accepted before is answered as it was then, whatever is left now.
+ * Enforces the quotas of each tenant after authentication: bytes and requests in flight on every route with a key, and
+ * on a route with `config.quotas` what the request would add. A refused request records nothing and is told the limits.
+ * A request whose Idempotency-Key was accepted before gets the same response as then, regardless of quotas.
  */
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
 import type { BursarError } from '../core/errors.ts'
@@ -12,7 +12,7 @@ import { createByteRates } from './byte-rates.ts'
 import type { App } from './request.ts'
 import { metadataOf } from './request-metadata.ts'
 
-/** What the request would add to: fixed for a route, or as its body says; `[]` for nothing. */
+/** The quotas that a request uses: fixed for a route, or derived from its body; `[]` for none. */
 export type RouteQuotas = readonly CountedQuota[] | ((body: unknown) => readonly CountedQuota[])
 
 declare module 'fastify' {
@@ -27,15 +27,15 @@ type Admission =
 
 export type TenantQuotas = {
   readonly limitsOf: LimitsOf
-  /** Makes room for one more, or says how much is used. */
+  /** Admits one more, or returns the current use. */
   readonly admit: (tenantId: string, quota: CountedQuota, limit: number) => Admission | Promise<Admission>
-  /** What the idempotency key of a request made before; `null` for nothing. @throws IdempotencyKeyReused */
+  /** What the idempotency key of a request created before; `null` for nothing. @throws IdempotencyKeyReused */
   readonly findReplay: (metadata: Metadata) => Promise<string | null>
   readonly countRefusal: (quota: Quota) => void
   readonly clock: Clock
 }
 
-/** Seconds until another try may help. Wallets, addresses and assets stay. */
+/** Seconds until a retry may help. Wallets, addresses and assets are not freed by waiting. */
 const RETRY_AFTER_SECONDS: Readonly<Record<CountedQuota, number | null>> = {
   wallets: null,
   watched_addresses: null,
@@ -47,9 +47,9 @@ const RETRY_AFTER_SECONDS: Readonly<Record<CountedQuota, number | null>> = {
 type Done = (error?: Error) => void
 
 /**
- * An `onRoute` hook. It must be added before the one that authenticates, whose hook then comes first.
+ * An `onRoute` hook. Add it before the one that authenticates, whose hook then runs first.
  *
- * @throws Error when a route that creates or spends does not state what it adds to: it fails the start
+ * @throws Error at start when a route that creates or spends does not declare its quotas
  */
 export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions) => void {
   const inFlight = createInFlight(quotas)
@@ -66,7 +66,7 @@ export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions)
   }
 }
 
-/** Answers with the refusal: its headers say where this quota stands, in the place of the rate of the key. */
+/** Responds with the refusal: its headers report this quota instead of the key's rate. */
 function refusal(
   { countRefusal }: TenantQuotas,
   reply: FastifyReply,
@@ -81,7 +81,10 @@ function refusal(
   return new QuotaExceeded(use, retryAfterSeconds)
 }
 
-/** The handler, run once there is room for what it records. Runs after validation: a request that is wrong is told so first. */
+/**
+ * The handler, run once the quota has room. Runs after validation, so that an invalid request gets its validation
+ * errors first.
+ */
 function withRoom(quotas: TenantQuotas, counted: RouteQuotas, handler: RouteHandlerMethod): RouteHandlerMethod {
   return async function run(this: App, request, reply) {
     const names = typeof counted === 'function' ? counted(request.body) : counted
@@ -130,8 +133,8 @@ async function replayOf({ findReplay }: TenantQuotas, request: FastifyRequest): 
 }
 
 /**
- * Counts what a tenant has under way. A request counts until its answer is sent and its handler is done: one whose client hung up
- * still costs what its handler waits for.
+ * Counts a tenant's requests in progress. A request counts until its response is sent and its handler has finished:
+ * after a disconnect the handler still uses resources.
  */
 function createInFlight(quotas: TenantQuotas) {
   const inFlight = new Map<string, number>()
@@ -177,7 +180,7 @@ function createInFlight(quotas: TenantQuotas) {
   }
 }
 
-/** Charges a tenant for the bodies that it sends and gets. Whoever has none left is refused before the body is read. */
+/** Charges a tenant for the bodies that it sends and receives. A tenant in debt is refused before the body is read. */
 function createBytes(quotas: TenantQuotas) {
   const rates = createByteRates(quotas.clock)
 
@@ -197,7 +200,7 @@ function createBytes(quotas: TenantQuotas) {
       if (request.authenticated !== null) {
         const { tenantId } = request.authenticated
         const limit = quotas.limitsOf(tenantId).bytes_per_second
-        // A body without a length was charged nothing when it began: what it was is known now.
+        // A body without a length was not charged at the start: its size is known now.
         const read = request.headers['content-length'] === undefined ? lengthOf(request.bodyLength) : 0
         if (limit > 0) rates.charge(tenantId, limit, read + lengthOf(reply.getHeader('content-length')))
       }

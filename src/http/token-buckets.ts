@@ -1,14 +1,14 @@
 /**
- * Token buckets in the memory of one process, at a bounded number of keys. Kept here and not in a store that processes
- * share, because a round trip for each request would cost more than the request: N processes allow N times the rate.
+ * In-memory token buckets for a bounded number of keys. Not in shared storage, because a round trip per request would
+ * cost more than the request: N processes allow N times the rate.
  */
 import type { Clock } from '../core/ids.ts'
 
 export type BucketRules = {
-  /** Tokens that a rested key has: how many requests may come at once. */
+  /** Tokens of an idle key: the burst size. */
   readonly capacity: number
   readonly refillPerSecond: number
-  /** Keys remembered at once; more push out the oldest, which then starts full again. */
+  /** Keys remembered at once; more evict the oldest, which then start full again. */
   readonly maxKeys: number
 }
 
@@ -28,7 +28,10 @@ export class TokenBuckets {
     this.#clock = clock
   }
 
-  /** Takes a token, or several: all that fit where `cost` is more. @returns tokens left, in fractions too; -1 when there were too few */
+  /**
+   * Takes a token, or several: all that are left if `cost` is more. @returns tokens left, possibly fractional; -1 when
+   * there were too few
+   */
   take(key: string, cost = 1): number {
     const bucket = this.#refilled(key)
     const taken = Math.min(cost, this.capacity)
@@ -37,7 +40,7 @@ export class TokenBuckets {
     return bucket.tokens
   }
 
-  /** Seconds until a key that was just asked for has one token, rounded up, at least 1. */
+  /** Seconds until a key that was just checked has one token, rounded up, at least 1. */
   secondsUntilOne(key: string): number {
     return this.secondsToGain(1 - (this.#buckets.get(key)?.tokens ?? this.capacity))
   }
@@ -69,7 +72,7 @@ export class TokenBuckets {
     return bucket
   }
 
-  /** Forgets keys that have rested until full, which changes nothing for them; failing that, the oldest tenth. */
+  /** Evicts keys whose bucket is full, which has no effect for them; otherwise the oldest tenth. */
   #makeRoom(now: number): void {
     for (const [key, { tokens, filledAt }] of this.#buckets) {
       if (tokens + (now - filledAt) * this.#refillPerMs >= this.capacity) this.#buckets.delete(key)

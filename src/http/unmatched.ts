@@ -1,8 +1,8 @@
 /**
- * Requests that no route declares: 405 with `Allow` where the path exists, 204 for OPTIONS there, 404 elsewhere.
+ * Responses for requests without a route: 405 with `Allow` if the path exists, 204 for OPTIONS there, 404 elsewhere.
  *
- * A path without parameters is itself before it is an id: `/v1/wallets/create` offers what is declared for it, not what is
- * declared for `/v1/wallets/:wallet_id`. Only reading it takes it for an id, and no id is called `create`: that is a 404.
+ * A static path takes precedence over a path with a parameter: `/v1/wallets/create` allows the methods declared for it,
+ * not those of `/v1/wallets/:wallet_id`. Only a GET treats it as an id, and no id is `create`: that is a 404.
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import { NotFound } from '../core/errors.ts'
@@ -11,9 +11,9 @@ import { MethodNotAllowed } from './http-errors.ts'
 export type PathBook = {
   /** An `onRoute` hook. */
   readonly note: (route: RouteOptions) => void
-  /** The handler of everything unmatched. */
+  /** The handler of every unmatched request. */
   readonly reply: (request: FastifyRequest, reply: FastifyReply) => void
-  /** An `onRequest` hook: it answers before authentication and before the body is read. */
+  /** An `onRequest` hook: it responds before authentication and before the body is read. */
   readonly refuseUndeclared: onRequestHookHandler
 }
 
@@ -62,7 +62,7 @@ export function createPathBook(): PathBook {
   }
 }
 
-/** Templates as patterns, and the paths without parameters that a template matches too. */
+/** Templates as patterns, and the static paths that a template matches too. */
 function indexOf(methodsByUrl: ReadonlyMap<string, Methods>) {
   const urls = [...methodsByUrl]
   const templates = urls

@@ -1,11 +1,11 @@
-/** The one place that turns what AJV found into items that a caller can act on: the field, the rule, what to do. */
+/** The only place that converts AJV errors to items that a caller can act on: the field, the rule, what to do. */
 import type { ErrorObject } from 'ajv'
 import { closest } from '../core/closest.ts'
 import type { ErrorItem } from '../core/errors.ts'
 import { fieldPath, stepsOf } from '../core/field-path.ts'
 import { unfitIn } from '../core/plain-text.ts'
 
-/** More items than this help nobody, and a hostile body could ask for a hundred thousand. */
+/** More items are not useful, and a hostile body could produce a hundred thousand. */
 const MAX_ITEMS = 100
 
 /** The root of a body has no name: its item has no field. */
@@ -16,8 +16,8 @@ type Phrase = { readonly code: string; readonly rule: string }
 /**
  * One item for each failing field.
  *
- * @param errors as AJV gives them with `verbose`; at least one
- * @param root the value that was validated
+ * @param errors from AJV with `verbose`; at least one
+ * @param root the validated value
  * @param noun what its members are called
  */
 export function itemsOf(errors: readonly ErrorObject[], root: unknown, noun: Noun): Item[] {
@@ -63,14 +63,17 @@ function unknownMember(error: ErrorObject, steps: readonly (string | number)[], 
   }
 }
 
-/** A schema's own words, for every keyword but `type`: an amount sent as a number has another remedy than a malformed one. */
+/**
+ * A schema's `x-rule`, for every keyword except `type`: an amount sent as a number needs another message than a
+ * malformed one.
+ */
 function ownRule(error: ErrorObject): Phrase | null {
   const schema = error.parentSchema as { 'x-rule'?: string; 'x-code'?: string; format?: string } | undefined
   if (error.keyword === 'type' || schema?.['x-rule'] === undefined) return null
   return { code: schema['x-code'] ?? 'invalid', rule: unfitText(error.data, schema.format) ?? schema['x-rule'] }
 }
 
-/** Names the character at fault, which its sender may not see. */
+/** Names the offending character, which may be invisible to its sender. */
 function unfitText(data: unknown, format: string | undefined): string | null {
   if (typeof data !== 'string' || (format !== 'plain-text' && format !== 'plain-lines')) return null
   return unfitIn(data, { lineFeeds: format === 'plain-lines' })
@@ -81,7 +84,7 @@ function phrase(error: ErrorObject): Phrase {
   return write === undefined ? { code: 'invalid', rule: error.message ?? 'is not valid' } : write(error)
 }
 
-/** Headers and query parameters are text, whatever they mean: to call what was sent a string would explain nothing. */
+/** Headers and query parameters are always text: reporting that a string was sent would explain nothing. */
 function textPhrase(error: ErrorObject): Phrase {
   const { keyword, params, data } = error
   if (keyword !== 'type') return phrase(error)
@@ -158,7 +161,10 @@ function alternatives({ schema }: ErrorObject): Phrase {
   return { code: 'invalid', rule: 'must match one of the forms in the API reference' }
 }
 
-/** Why each branch of an alternative failed says less than that none fits: those errors are dropped. */
+/**
+ * The errors of single branches of an alternative are dropped: they are less informative than the error that none
+ * matches.
+ */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const parents = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
   if (parents.length === 0) return [...errors]

@@ -1,6 +1,6 @@
 /**
- * Compiles route schemas into validators that refuse with every failing field. Bodies are taken as they are: nothing is
- * coerced, nothing is dropped. Query strings carry text only, so their numbers and booleans are read from text.
+ * Compiles route schemas into validators that report every failing field. Bodies are not changed: no coercion, no
+ * dropped fields. Query strings are text, so their numbers and booleans are parsed.
  */
 import { Ajv, type AnySchema, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
@@ -12,21 +12,24 @@ import { COMPONENT, SHAPES } from './components.ts'
 import { notFoundById } from './storable-url.ts'
 import { itemsOf } from './validation-items.ts'
 
-/** Our own keywords: `x-rule` states a pattern in words, `x-code` is the error code of a value that fails it. The document reads the rest. */
+/**
+ * Custom keywords: `x-rule` is a pattern's rule as text, `x-code` the error code of a value that fails it. The others
+ * are for the API document.
+ */
 const ANNOTATIONS = ['x-rule', 'x-code', 'example', COMPONENT, SHAPES]
 
-/** With more values than this a body is told its first mistake only, so that listing mistakes stays cheap. */
+/** For bodies with more values only the first error is reported, to keep refusals cheap. */
 const MAX_VALUES_EXPLAINED = 20_000
 
-/** Of every time between these the ISO 8601 text in UTC has four digits for the year, so that texts sort as times do. */
+/** Between these times the ISO 8601 text in UTC has a four-digit year, so texts sort as times do. */
 const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z')
 const LAST_INSTANT_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** As Fastify takes it: passed, passed with another value in its place, or refused. */
+/** Fastify's result type: passed, passed with a replaced value, or refused. */
 type Verdict = true | { readonly value: object } | { readonly error: Error }
 type Validate = (value: unknown) => Verdict
 
-/** One compiler per application: its validators are cached with it. */
+/** One compiler per application, with its cache of validators. */
 export function createValidatorCompiler(): FastifySchemaCompiler<AnySchema> {
   const strict = createAjv({ allErrors: false, coerceTypes: false })
   const explaining = createAjv({ allErrors: true, coerceTypes: false })
@@ -46,9 +49,9 @@ function createAjv(options: { allErrors: boolean; coerceTypes: boolean }): Ajv {
     useDefaults: true,
     allowUnionTypes: true,
     addUsedSchema: false,
-    // 2.55 is a multiple of 0.01 to a caller, if not to a binary fraction.
+    // 2.55 is a multiple of 0.01 for a caller, although not in binary floating point.
     multipleOfPrecision: 9,
-    // Values and schemas go into the error objects, which only refused requests pay for.
+    // Includes values and schemas in the error objects; only refused requests pay for it.
     verbose: true,
   })
   ajv.addVocabulary(ANNOTATIONS)
@@ -61,7 +64,7 @@ function createAjv(options: { allErrors: boolean; coerceTypes: boolean }): Ajv {
   return ajv
 }
 
-/** What RFC 3339 allows and a clock can show: no leap second, no offset without minutes, no year past 9999 in UTC. */
+/** What RFC 3339 allows, without leap seconds, offsets without minutes, and years after 9999 in UTC. */
 function isInstant(rfc3339: unknown): (text: string) => boolean {
   const { validate } = rfc3339 as { readonly validate: (text: string) => boolean }
   return (text) => {
@@ -70,7 +73,7 @@ function isInstant(rfc3339: unknown): (text: string) => boolean {
   }
 }
 
-/** Stops at the first mistake on the hot path; only a refused body is read again to list them all. */
+/** Stops at the first error on the hot path; only a refused body is validated again to list all errors. */
 function bodyValidator(validate: ValidateFunction, compileExplaining: () => ValidateFunction): Validate {
   let explaining: ValidateFunction | undefined
   return (body) => {
@@ -83,7 +86,7 @@ function bodyValidator(validate: ValidateFunction, compileExplaining: () => Vali
   }
 }
 
-/** No body is an empty object where nothing in it is required, so that its defaults are filled in. */
+/** A missing body is treated as an empty object if no field is required, so that defaults are filled in. */
 function withoutBody(validate: ValidateFunction): Verdict {
   const value = {}
   if (validate(value)) return { value }
@@ -106,7 +109,7 @@ function paramsValidator(validate: ValidateFunction): Validate {
   }
 }
 
-/** Whether a value holds at most `limit` values, counting no further than that. */
+/** Whether a value has at most `limit` values; stops counting at the limit. */
 function hasAtMost(limit: number, value: unknown): boolean {
   let left = limit
   function count(part: unknown): boolean {

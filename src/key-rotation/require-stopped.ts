@@ -1,22 +1,22 @@
 /**
- * What a rotation of a key-encryption key needs of the other processes: none of those that hold the old key in memory
- * runs, and no other rotation does.
+ * The precondition of a key-encryption key rotation: no process that holds the old key in memory is running, and no
+ * other rotation.
  */
 import type { Pool, PoolClient } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import { FRESH_SECONDS } from '../wallets/signer-presence.ts'
 
-/** Any number that nothing else in the database uses. */
+/** Any number that is not used elsewhere in the database. */
 const ROTATION_LOCK = 727_073_692
 
 export type RequireStopped = () => Promise<void>
 
 /**
- * Runs a rotation alone. The lock ends with the connection, so a rotation that was killed holds up nobody.
+ * Runs a rotation exclusively. The lock ends with the connection, so a killed rotation blocks nobody.
  *
- * @param processes the name that their heartbeats have: `signer`, `mpc-party-2`
- * @param work is handed a check that throws Conflict `process_running` while one of them lives; it fails too when the
- *   connection that holds the lock is gone
+ * @param processes the name in their heartbeats: `signer`, `mpc-party-2`
+ * @param work gets a check that throws Conflict `process_running` while one of them is alive; it also fails when the
+ *   connection with the lock is gone
  * @throws Conflict `rotation_running`, `process_running`
  */
 export async function rotateAlone<T>(

@@ -1,4 +1,4 @@
-/** `keystore rotate-key` and `mpc rotate-key`: seal everything under another key-encryption key, all of it or nothing. */
+/** `keystore rotate-key` and `mpc rotate-key`: seal everything under another key-encryption key, all or nothing. */
 import { readFile } from 'node:fs/promises'
 import type { Pool } from 'pg'
 import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
@@ -6,18 +6,18 @@ import { decodeKek, type Kek, makeKekText } from '../keys/kek.ts'
 import { isMissing } from '../keys/private-files.ts'
 import { rotateAlone } from './require-stopped.ts'
 
-/** What is sealed under one key-encryption key, and who uses it. */
+/** Secrets sealed under one key-encryption key, and the processes that use it. */
 export type SealedPlace = {
   readonly pool: Pool
-  /** The processes that hold the key, as their heartbeats name them. */
+  /** The processes that hold the key, by their heartbeat name. */
   readonly processes: string
-  /** Whether the key lies in a file beside what it seals; else the setting holds it. */
+  /** Whether the key is in a file beside what it seals; otherwise it is in the setting. */
   readonly keyLiesInFile: boolean
   /** Completes a rotation that was killed after its commit. Returns whether there was one. */
   readonly finish: () => Promise<boolean>
-  /** The key that the settings name, or that of the file. */
+  /** The key from the settings or the file. */
   readonly currentKey: () => Promise<Kek>
-  /** @returns how many secrets were sealed anew */
+  /** @returns the number of secrets sealed again */
   readonly rotate: (rotation: {
     readonly from: Kek
     readonly to: Kek
@@ -30,7 +30,7 @@ export type SealedPlace = {
 export type RotateKeyTexts = {
   readonly name: string
   readonly summary: string
-  /** What is sealed, who is to be stopped. */
+  /** What is sealed, and which processes must be stopped. */
   readonly details: string
   /** The setting that holds the key. */
   readonly setting: string
@@ -57,7 +57,7 @@ export function rotateKeyCommand(texts: RotateKeyTexts, within: Within<SealedPla
       within<ExitCode>((place) =>
         rotateAlone(place.pool, place.processes, async (requireStopped) => {
           const finished = await place.finish()
-          // Where the settings hold the keys, what follows says under which of them everything is now.
+          // When the keys are in settings, the following lines report which key everything is sealed under now.
           if (finished && place.keyLiesInFile) {
             return tell(io, texts, place, { secrets: 0, key: await place.currentKey(), completed: true })
           }

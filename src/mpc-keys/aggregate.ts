@@ -1,4 +1,4 @@
-/** The read models of a joint key: its row, and one for each refresh of its shares. Pure. */
+/** The read models of a joint key: its row, and one row for each refresh of its shares. Pure. */
 import type { Aggregate, ReadModelRow } from '../event-log/aggregate.ts'
 import { type MpcKeyCommand, mpcKeyDecider } from './decider.ts'
 import type { MpcKeyEvent } from './events.ts'

@@ -1,6 +1,6 @@
 /**
- * Whether the log wants what somebody asks a party to take part in: a key that is missing, or shares that were asked for. Pure:
- * the states come from the log, which the party has read by itself.
+ * Whether the log contains a request for a ceremony: a missing key, or a requested refresh. Pure: the party has read
+ * the states from the log itself.
  */
 import { COVERED, type Coverage, notCovered } from '../keys/coverage.ts'
 import type { MpcTerms } from '../wallets/events.ts'
@@ -17,15 +17,15 @@ export function coversRefresh(state: MpcKeyState, repaired: number | null): Cove
 export type GenerationFacts = {
   /** Terms of the wallets that wait for their key. */
   readonly waiting: readonly MpcTerms[]
-  /** Keys of the asked terms that nobody has yet. */
+  /** Unassigned keys with these terms. */
   readonly pooled: number
-  /** What is made ahead by this party's own settings. */
+  /** The pool according to this party's own settings. */
   readonly pool: MpcTerms & { readonly size: number }
-  /** Keys that this party helped to make lately, and that the log does not have. */
+  /** Keys that this party recently helped to create and that the log does not have. */
   readonly unrecorded: number
 }
 
-/** Attempts that came to nothing, beside those of wallets that wait. */
+/** Failed attempts allowed in addition to those of waiting wallets. */
 const SPARE_ATTEMPTS = 16
 const ATTEMPTS_FOR_A_WALLET = 4
 

@@ -1,9 +1,9 @@
 /**
- * Gives a requested mpc wallet its key: one of the pool, or one that the parties make for it. Runs in the signer process, as
- * a job.
+ * Gives a requested mpc wallet its key: one from the pool, or one that the parties create for it. Runs in the signer
+ * process, as a job.
  *
- * Invariant: a wallet gets one key and a key goes to one wallet, however often the job comes and wherever it runs, because
- * both learn of each other in one append under both streams' versions. A key whose wallet got another one stays in the pool.
+ * Invariant: a wallet gets one key and a key belongs to one wallet, however often and wherever the job runs, because
+ * both are recorded in one append under both streams' versions. A key whose wallet got another one stays in the pool.
  */
 import type { Pool } from 'pg'
 import type { NewId } from '../declarations.ts'
@@ -16,7 +16,7 @@ import { type LoadedRequest, loadRequest } from '../wallets/load-request.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import type { GenerateKey } from './generate-key.ts'
 
-/** Other signers may take a key first, one each time; after so many the job comes again later. */
+/** Other signers may take a key first; after this many conflicts the job is retried later. */
 const MAX_TRIES = 10
 
 export type CreateMpcWalletPorts = {
@@ -26,11 +26,11 @@ export type CreateMpcWalletPorts = {
   readonly generateKey: GenerateKey
 }
 
-/** @throws NotFound for an unknown wallet; Unavailable when the parties cannot make a key now: the job comes again */
+/** @throws NotFound for an unknown wallet; Unavailable when the parties cannot create a key now: the job is retried */
 export type CreateMpcWallet = (walletId: string) => Promise<void>
 
 export function createCreateMpcWallet(ports: CreateMpcWalletPorts): CreateMpcWallet {
-  /** Keys that this process is giving away: two of its wallets do not try for the same one. */
+  /** Keys that this process is assigning: two of its wallets never try the same one. */
   const busy = new Set<string>()
 
   return async (walletId) => {
@@ -51,7 +51,7 @@ export function createCreateMpcWallet(ports: CreateMpcWalletPorts): CreateMpcWal
   }
 }
 
-/** A key of the pool, or a new one; it is among the busy ones. */
+/** A key from the pool, or a new one; it is marked as busy. */
 async function takeKey(
   { pool, newId, generateKey }: CreateMpcWalletPorts,
   terms: MpcTerms,
@@ -76,7 +76,7 @@ async function takeKey(
   }
 }
 
-/** The oldest key of the pool for these terms. */
+/** The oldest key of the pool with these terms. */
 async function findPooled(pool: Pool, terms: MpcTerms, except: readonly string[]): Promise<string | null> {
   const { rows } = await pool.query<{ key_id: string }>({
     name: 'pooled_mpc_key',
@@ -87,7 +87,7 @@ async function findPooled(pool: Pool, terms: MpcTerms, except: readonly string[]
   return rows[0]?.key_id ?? null
 }
 
-/** `lost`: the wallet, or the key, was given away meanwhile, or the tenant watches the key's address already. */
+/** `lost`: the wallet or the key was assigned meanwhile, or the tenant already watches the key's address. */
 async function tryAssign(
   log: EventLog,
   { wallet, metadata }: LoadedRequest,

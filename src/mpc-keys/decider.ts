@@ -1,8 +1,8 @@
 /**
- * What may be done to a joint key, and when it is refused. Pure: what the parties did, ids and the time come in with the
- * command. A command that is already fulfilled, or that comes too late, decides nothing.
+ * The commands of a joint key, and when they are refused. Pure: ceremony results, ids and time come with the command. A
+ * command that is already fulfilled, or that comes too late, produces no event.
  *
- * Invariant: an epoch follows the one before it, and of the attempts of a refresh one at most is recorded.
+ * Invariant: epochs are consecutive, and at most one attempt of a refresh is recorded.
  */
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
@@ -109,21 +109,24 @@ function requestRefresh(command: RequestRefresh, key: KnownMpcKey): readonly Mpc
 function recordRefresh(command: RecordRefresh, key: KnownMpcKey): readonly MpcKeyEvent[] {
   const { refreshId, attemptId, fromEpoch, now: refreshedAt } = command
   const open = openRefresh(key)
-  // Another attempt was first, or the refresh was given up: what this one prepared is never used.
+  // Another attempt was first, or the refresh was given up: the shares of this one are never used.
   if (open?.refreshId !== refreshId || key.epoch !== fromEpoch) return []
   const { reason, party } = open
   const data = { epoch: fromEpoch + 1, refreshId, attemptId, reason, party, refreshedAt }
   return [{ type: 'MpcSharesRefreshed', data }]
 }
 
-/** The word of one party bans nobody. Of as many as sign together one at least is honest, else the key is lost anyway. */
+/**
+ * One accusation does not ban a party. Among as many accusers as the threshold at least one is honest, or the key is
+ * lost anyway.
+ */
 function accuseParty(command: AccuseParty, key: KnownMpcKey): readonly MpcKeyEvent[] {
   const { party, epoch, accusedBy, reason, now } = command
   for (const each of [party, accusedBy]) if (!key.parties.includes(each)) throw notAParty(each, key)
   if (party === accusedBy)
     throw ValidationFailed.field('party', 'not_allowed', 'party must not be the one that accuses.')
   const against = key.accusations.filter((each) => each.party === party).map((each) => each.accusedBy)
-  // A refresh since then has taken away what the party could have abused.
+  // A refresh since then has removed what the party could have abused.
   if (epoch !== key.epoch || against.includes(accusedBy)) return []
   const accused: MpcKeyEvent = { type: 'MpcPartyAccused', data: { party, epoch, accusedBy, reason, accusedAt: now } }
   if (against.length + 1 < key.threshold || key.banned.includes(party)) return [accused]

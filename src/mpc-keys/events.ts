@@ -1,23 +1,23 @@
-/** The facts of a joint key's life. Of the shares themselves the log has nothing: only which of them count. */
+/** The events of a joint key. The log does not contain shares, only which of them are in force. */
 import type { Event } from '../core/messages.ts'
 
-/** Why shares are made anew: somebody asked, it was time, or a party had lost its share. */
+/** Why shares are refreshed: on request, by schedule, or because a party lost its share. */
 export const REFRESH_REASONS = ['requested', 'scheduled', 'recovery'] as const
 export type RefreshReason = (typeof REFRESH_REASONS)[number]
 
-/** From here on the shares that the parties hold under this key's id count: epoch 0. */
+/** From here on the shares of the parties under this key's id are in force: epoch 0. */
 export type MpcKeyGenerated = Event<
   'MpcKeyGenerated',
   { publicKey: string; address: string; threshold: number; parties: readonly number[]; generatedAt: string }
 >
-/** In one append with the wallet's `WalletCreated`. Until then the key lies in the pool. */
+/** In one append with the wallet's `WalletCreated`. Before that the key is in the pool. */
 export type MpcKeyAssigned = Event<'MpcKeyAssigned', { walletId: string; tenantId: string; assignedAt: string }>
-/** `party` has lost its share, and gets it repaired; `null` unless the reason is recovery. */
+/** `party` lost its share, which is repaired; `null` unless the reason is recovery. */
 export type MpcSharesRefreshRequested = Event<
   'MpcSharesRefreshRequested',
   { refreshId: string; reason: RefreshReason; party: number | null; requestedAt: string }
 >
-/** From here on the shares count that were prepared under `attemptId`, one of the attempts of the refresh, and no others. */
+/** From here on only the shares prepared under `attemptId`, one attempt of the refresh, are in force. */
 export type MpcSharesRefreshed = Event<
   'MpcSharesRefreshed',
   {
@@ -29,29 +29,29 @@ export type MpcSharesRefreshed = Event<
     refreshedAt: string
   }
 >
-/** The refresh is given up: the shares stay as they are. */
+/** The refresh is given up: the shares do not change. */
 export type MpcSharesRefreshFailed = Event<
   'MpcSharesRefreshFailed',
   { refreshId: string; code: string; message: string; failedAt: string }
 >
 /**
- * A party says that another failed a check of its own. Nobody can prove it, and either may lie: the two sign no more together with
- * this key until its shares are refreshed.
+ * A party reports that another failed its check. It cannot be proven, and either may lie: the two no longer sign
+ * together with this key until its shares are refreshed.
  */
 export type MpcPartyAccused = Event<
   'MpcPartyAccused',
   { party: number; epoch: number; accusedBy: number; reason: string; accusedAt: string }
 >
 /**
- * A party signs no more with this key until its shares are refreshed. Since there is `MpcPartyAccused`, as many parties as sign
- * together accused it, of which one at least is honest; in older logs it was the word of one.
+ * A party no longer signs with this key until its shares are refreshed. Since `MpcPartyAccused` exists, this requires
+ * as many accusers as the threshold, of which at least one is honest; in older logs one was enough.
  */
 export type MpcPartyBanned = Event<
   'MpcPartyBanned',
   {
     party: number
     epoch: number
-    /** The last party that accused it; `null` for the coordinator, in older logs. */
+    /** The last accuser; `null` for the coordinator, in older logs. */
     reportedBy: number | null
     reason: string
     bannedAt: string

@@ -1,21 +1,21 @@
 /**
- * Has the parties make a joint key, and records it: from then on its shares count, and it lies in the pool.
+ * Has the parties create a joint key, and records it: from then on its shares are in force, and it is in the pool.
  *
- * Invariant: an attempt that dies in between leaves shares of a key that the log never has, which no party ever uses.
+ * Invariant: an interrupted attempt leaves shares of a key that the log never names, and no party uses them.
  */
 import type { EventLog } from '../event-log/log.ts'
 import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import type { MpcTerms } from '../wallets/events.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 
-/** Nobody's yet: the key belongs to the installation until a wallet gets it. */
+/** The key belongs to the installation until a wallet gets it. */
 const METADATA = { tenantId: 'system', actor: 'worker:signer' }
 
 export type GenerateKeyPorts = { readonly log: EventLog; readonly ceremonies: Pick<Ceremonies, 'generateKey'> }
 
 /**
- * @param keyId a new one for each attempt, so that what two attempts leave with the parties is never mixed
- * @throws Unavailable when the parties cannot make it now
+ * @param keyId a new one for each attempt, so that the parties never mix two attempts
+ * @throws Unavailable when the parties cannot create it now
  */
 export type GenerateKey = (keyId: string, terms: MpcTerms) => Promise<void>
 

@@ -1,4 +1,4 @@
-/** Which job follows from the events of a joint key, and which refreshes are queued again. */
+/** Jobs for the events of a joint key, and which refreshes are queued again. */
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
@@ -9,15 +9,16 @@ function sharesJob(keyId: string): Job {
   return { queue: 'shares', id: keyId, data: { key_id: keyId } }
 }
 
-/** The jobs that follow from an event: none, for most. */
+/** The jobs of an event; empty for most. */
 export function mpcKeyJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
   return type === 'MpcSharesRefreshRequested' ? [sharesJob(streamId.slice('mpckey-'.length))] : []
 }
 
 /**
- * Keys that have waited for new shares for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
+ * Keys that have waited for a refresh for a while, tenants in turn, oldest first: finds work lost with an emptied
+ * queue.
  *
- * @param quietBefore what was requested later has a job of its own on the way
+ * @param quietBefore refreshes requested later still have their own job
  */
 export async function findOpenRefreshes(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ key_id: string }>({

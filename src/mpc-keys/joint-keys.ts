@@ -1,7 +1,7 @@
 /**
- * What the log says of joint keys, for those who make and use their shares. Read from the streams themselves, with their hash
- * chains verified: a key whose events were edited is not there. What is remembered is used only while its stream has not
- * grown, so that nobody ever uses the shares of an epoch that is over.
+ * Joint keys according to the log, for ceremonies and signing. Read from the streams with verified hash chains: a key
+ * whose events were edited is left out. Cached values are used only while the stream has not grown, so that shares of a
+ * past epoch are never used.
  */
 import { LRUCache } from 'lru-cache'
 import type { Loaded } from '../event-log/aggregate.ts'
@@ -13,7 +13,7 @@ import type { KnownMpcKey, MpcKeyState } from './state.ts'
 /** About half a kilobyte each. */
 const REMEMBERED = 10_000
 
-/** One query for any number of keys; a second one for those that are new or have changed. */
+/** One query for any number of keys; a second one for those that are new or changed. */
 export function createJointKeysOf(log: Pick<EventLog, 'heads' | 'loadChecked'>): JointKeysOf {
   const remembered = new LRUCache<string, Loaded<MpcKeyState>>({ max: REMEMBERED })
   return async (keyIds) => {

@@ -1,6 +1,6 @@
 /**
- * Keeps some joint keys ahead, so that a new mpc wallet has its key at once. One process leads; it makes one key at a time,
- * and none while somebody waits for the same parties: a transaction, a wallet without its key, a refresh.
+ * Maintains a pool of joint keys, so that a new mpc wallet has its key immediately. One process leads; it creates one
+ * key at a time, and none while a transaction, a wallet without key or a refresh waits for the same parties.
  */
 import type { Pool } from 'pg'
 import type { NewId } from '../declarations.ts'
@@ -11,11 +11,11 @@ import { REQUESTED } from '../wallets/sql.ts'
 import type { GenerateKey } from './generate-key.ts'
 import { OPEN } from './sql.ts'
 
-/** A look is one cheap query, and a key that is taken should soon have a successor. */
+/** Interval of a cheap query: a key that was taken should be replaced soon. */
 const LOOK_MS = 1_000
-/** Parties that are down are asked again ever more seldom: a wallet that needs a key asks for itself. */
+/** Parties that are down are asked less and less often: a wallet that needs a key asks on its own. */
 const RETRIES: RetryPolicy = { attempts: Infinity, baseMs: 1_000, capMs: 30_000 }
-/** What has waited longer waits for something else than the parties. */
+/** Work that has waited longer does not wait for the parties. */
 const LATELY = `clock_timestamp() - interval '30 seconds'`
 
 export type KeepPoolPorts = {
@@ -23,7 +23,7 @@ export type KeepPoolPorts = {
   readonly newId: NewId
   readonly generateKey: GenerateKey
   readonly terms: MpcTerms
-  /** How many keys lie ahead. */
+  /** Target size of the pool. */
   readonly size: number
   readonly onError: (error: unknown) => void
 }

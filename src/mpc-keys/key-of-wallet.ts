@@ -1,8 +1,8 @@
-/** The joint key of a wallet. Wallets of other types have none, and are told so. */
+/** The joint key of a wallet. Wallets of other types are refused. */
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 
-/** @throws ValidationFailed `mpc_only`; Conflict `wallet_not_ready` until the key is made */
+/** @throws ValidationFailed `mpc_only`; Conflict `wallet_not_ready` until the key is created */
 export function keyIdOf({ type, key }: Pick<WalletFacts, 'type' | 'key'>): string {
   if (type !== 'mpc') {
     const rule = `Only the key of an mpc wallet is divided into shares, and this is ${type === 'hd' ? 'an hd' : 'a watch'} wallet.`

@@ -1,4 +1,7 @@
-/** `npm run mpc -- certificate`: what an operator copies into the trust directories of the other processes of mpc. */
+/**
+ * `npm run mpc -- certificate`: prints the certificate that an operator copies into the trust directories of the other
+ * mpc processes.
+ */
 import { parseArgs } from 'node:util'
 import { InvalidSetting, Unavailable } from '../core/errors.ts'
 import type { Identity } from '../keys/mpc/identity.ts'
@@ -17,7 +20,7 @@ of mpc has as <name>.crt in its MPC_TRUST_DIR; the name and the fingerprint go t
 exit codes: 0 done, 2 wrong usage or settings, 3 the identity that is there cannot be opened
 `
 
-/** Whose identity: that of the party that the settings name, or the one that all signers share. */
+/** The party of the settings, or the coordinator identity shared by all signers. */
 export type IdentityOwner = 'party' | 'coordinator'
 
 export type MpcCommandIo = {

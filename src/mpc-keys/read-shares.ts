@@ -1,4 +1,4 @@
-/** Reads what the log says of a wallet's shares, in the words of the API. */
+/** Reads the state of a wallet's shares for the API. */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { RefreshReason } from './events.ts'
@@ -10,7 +10,7 @@ export type RefreshView = {
   /** The party whose share is repaired; null unless one was lost. */
   readonly party: number | null
   readonly status: Refresh['status']
-  /** The epoch that it brought; until then, and if it fails, the one that it began with. */
+  /** The epoch after the refresh; while it is open or if it failed, the epoch before it. */
   readonly epoch: number
   readonly requested_at: string
   readonly ended_at: string | null
@@ -25,15 +25,15 @@ export type SharesView = {
   readonly epoch: number
   readonly refreshed_at: string
   readonly banned: readonly number[]
-  /** One party's word against another's: the two do not sign together. */
+  /** Accusations: the two parties of each do not sign together. */
   readonly accusations: readonly { readonly party: number; readonly accused_by: number }[]
   readonly open_refresh: RefreshView | null
-  /** The newest that has ended. */
+  /** The newest finished refresh. */
   readonly last_refresh: RefreshView | null
 }
 
 export type SharesReads = {
-  /** @throws NotFound when no key belongs to the wallet */
+  /** @throws NotFound when the wallet has no key */
   readonly read: (walletId: string) => Promise<SharesView>
   /** @throws NotFound `refresh_not_found` */
   readonly readRefresh: (refreshId: string) => Promise<RefreshView>
@@ -83,7 +83,7 @@ type RefreshRow = Omit<RefreshView, 'requested_at' | 'ended_at'> & {
   readonly ended_at: Date | null
 }
 
-/** Of one key one refresh at most is open, and it is the newest: two rows hold it and the last that ended. */
+/** At most one refresh of a key is open, and it is the newest: two rows contain it and the last finished one. */
 async function newestRefreshes(pool: Pool, keyId: string): Promise<readonly RefreshView[]> {
   const { rows } = await pool.query<RefreshRow>({
     name: 'newest_refreshes',

@@ -1,6 +1,6 @@
 /**
- * Records that one party of a key says of another that it failed a check, and raises the alarm. The two sign no more together;
- * whom enough accuse is banned. Refreshing the shares lifts both.
+ * Records that one party accuses another of failing a check, and raises the alarm. The two no longer sign together; a
+ * party with enough accusers is banned. A refresh of the shares lifts both.
  */
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
@@ -15,9 +15,9 @@ export type Accusation = {
   /** The epoch whose share the party used. */
   readonly epoch: number
   readonly party: number
-  /** The party that says so. */
+  /** The accuser. */
   readonly accusedBy: number
-  /** Which check failed, in words without secrets: it is recorded. */
+  /** The failed check, as text without secrets: it is recorded. */
   readonly reason: string
 }
 
@@ -28,9 +28,9 @@ export type RecordAccusationPorts = {
 }
 
 /**
- * Each party accuses another once per key and epoch; a report of an epoch that is over changes nothing.
+ * Each party accuses another once per key and epoch; a report about a past epoch changes nothing.
  *
- * @throws NotFound for an unknown key; ValidationFailed for numbers that are no two parties of it
+ * @throws NotFound for an unknown key; ValidationFailed for numbers that are not two of its parties
  */
 export type RecordAccusation = (accusation: Accusation) => Promise<void>
 

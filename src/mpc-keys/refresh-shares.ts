@@ -1,8 +1,8 @@
 /**
- * Has the parties make the new shares that were asked for. Runs in the signer process, as a job.
+ * Has the parties create the requested new shares. Runs in the signer process, as a job.
  *
- * Invariant: the append that records a refresh is what makes the new shares count, and it names the one attempt whose shares
- * they are. However many attempts die or run side by side, all parties use the shares of the same attempt.
+ * Invariant: the append that records a refresh puts the new shares in force, and names the one attempt that prepared
+ * them. However many attempts fail or run concurrently, all parties use the shares of the same attempt.
  */
 import { BursarError, NotFound } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
@@ -15,7 +15,10 @@ import type { MpcKeyEvent } from './events.ts'
 import { toJointKey } from './joint-keys.ts'
 import { openRefresh, type Refresh } from './state.ts'
 
-/** Every party takes part, so a party that stays away holds everything up: who waits is told, and can ask for its recovery. */
+/**
+ * Every party takes part, so one that is down blocks the refresh: after this time it fails, and the caller can request
+ * its recovery.
+ */
 const GIVE_UP_AFTER_MS = 5 * 60_000
 
 export type RefreshSharesPorts = {
@@ -26,7 +29,7 @@ export type RefreshSharesPorts = {
   readonly onGivenUp: (keyId: string, refresh: Refresh, error: unknown) => void
 }
 
-/** @throws NotFound for an unknown key; Unavailable when the parties cannot do it now: the job comes again */
+/** @throws NotFound for an unknown key; Unavailable when the parties cannot do it now: the job is retried */
 export type RefreshShares = (keyId: string) => Promise<void>
 
 export function createRefreshShares(ports: RefreshSharesPorts): RefreshShares {
@@ -62,7 +65,7 @@ async function findOpen(log: EventLog, keyId: string): Promise<OpenRefresh | nul
   return { key: toJointKey(keyId, state), refresh, metadata: metadataOf(events, refresh) }
 }
 
-/** What the worker writes beside its events: whose the key is, and the request that began it. */
+/** The metadata of the worker's events: the owner of the key, and the original request. */
 function metadataOf(events: readonly RecordedEvent<MpcKeyEvent>[], { refreshId }: Refresh): Metadata {
   const request = events.findLast(({ type }) => type === 'MpcSharesRefreshRequested')
   if (request === undefined) throw new Error('a refresh that is open was requested')
@@ -87,13 +90,16 @@ function prepare(
     : ceremonies.prepareRecovery({ key, party, refreshId })
 }
 
-/** What can never succeed is given up at once, anything else after a while: a refresh that stays open shuts out the next one. */
+/**
+ * An error that cannot succeed later ends the refresh immediately, any other after a while: an open refresh blocks the
+ * next one.
+ */
 function isLast(error: unknown, { requestedAt }: Refresh, nowMs: number): boolean {
   if (error instanceof BursarError && !error.retryable) return true
   return nowMs - Date.parse(requestedAt) >= GIVE_UP_AFTER_MS
 }
 
-/** Only what was made to be read by callers goes into the log. */
+/** Only messages meant for callers are recorded. */
 function explain(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof BursarError) return { code: error.items[0]?.code ?? error.code, message: error.message }
   return { code: 'mpc_ceremony_failed', message: 'The parties could not make new shares.' }

@@ -1,10 +1,13 @@
-/** Asks for new shares of a key when a party says that those of now have served as many signatures as they should. */
+/** Requests a refresh when a party reports that the shares of a key have reached their number of signatures. */
 import { Conflict } from '../core/errors.ts'
 import type { NewId } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 
-/** A party that says so of fresh shares is broken or lies, and one that is down makes a refresh fail: neither is asked for at once. */
+/**
+ * A party that reports this for fresh shares is faulty, and a party that is down makes a refresh fail: neither is
+ * repeated immediately.
+ */
 const PAUSE_MS = 60 * 60_000
 
 export type RefreshWornPorts = {
@@ -13,7 +16,7 @@ export type RefreshWornPorts = {
   readonly onRequested: (keyId: string) => void
 }
 
-/** Changes nothing while a refresh is under way, for an hour after the last one was asked for, and for a key that no wallet has. */
+/** Does nothing while a refresh is open, for an hour after the last request, and for a key without a wallet. */
 export type RefreshWorn = (keyId: string) => Promise<void>
 
 export function createRefreshWorn({ log, newId, onRequested }: RefreshWornPorts): RefreshWorn {

@@ -1,4 +1,7 @@
-/** Accepts that the shares of a wallet's key are to be made anew. A signer process has it done; the address stays. */
+/**
+ * Accepts the request to refresh the shares of a wallet's key. A signer process carries it out; the address does not
+ * change.
+ */
 
 import type { Metadata } from '../core/messages.ts'
 import type { NewId } from '../declarations.ts'
@@ -16,10 +19,11 @@ export type RequestRefreshPorts = {
 }
 
 /**
- * What it opens is the refresh, by its id.
+ * Opens the refresh; returns its id.
  *
  * @param lostBy the party whose share is to be repaired; `null` when none is lost
- * @throws ValidationFailed `mpc_only`, or of `party`; Conflict `wallet_not_ready`, `refresh_in_progress`; IdempotencyKeyReused
+ * @throws ValidationFailed `mpc_only`, or for `party`; Conflict `wallet_not_ready`, `refresh_in_progress`;
+ *   IdempotencyKeyReused
  */
 export type RequestRefresh = (
   wallet: WalletFacts,

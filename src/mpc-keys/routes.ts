@@ -1,4 +1,4 @@
-/** Reads, refreshes and recovers the key shares of mpc wallets: parse, call, reply. */
+/** HTTP routes that read, refresh and recover the key shares of mpc wallets. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'

@@ -1,6 +1,6 @@
 /**
- * Asks for new shares where those of a wallet's key have become old. What was made on one day is not refreshed on one day:
- * each key has its own moment in the last fifth of the interval, and few are under way at once.
+ * Requests refreshes of shares that have become old. Keys created on one day are not refreshed on one day: each key has
+ * its own time in the last fifth of the interval, and few run at once.
  */
 import type { Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
@@ -10,20 +10,20 @@ import { LIVE_MPC_PARTIES } from '../wallets/signer-presence.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import { OPEN } from './sql.ts'
 
-/** Refreshes that are not done, whoever asked for them, keep scheduled ones back beyond so many. */
+/** Scheduled refreshes wait while this many refreshes, scheduled or requested, are open. */
 const AT_ONCE = 8
-/** A key whose refresh failed is not tried again at once: its parties may be gone for longer. */
+/** Pause in hours after a failed refresh: its parties may be down for longer. */
 const RETRY_AFTER_HOURS = 6
 
 export type ScheduleRefreshesPorts = {
   readonly pool: Pool
   readonly log: EventLog
   readonly newId: NewId
-  /** The greatest age of shares. */
+  /** The maximum age of shares. */
   readonly intervalDays: number
 }
 
-/** Asks for those that are due now and returns how many. None while a party is down: it would be in vain. */
+/** Requests the refreshes that are due and returns their number. None while a party is down, since they would fail. */
 export type ScheduleRefreshes = () => Promise<number>
 
 export function createScheduleRefreshes(ports: ScheduleRefreshesPorts): ScheduleRefreshes {
@@ -48,7 +48,7 @@ export function createScheduleRefreshes(ports: ScheduleRefreshesPorts): Schedule
 
 type Due = { readonly keyId: string; readonly tenantId: string }
 
-/** The last four digits of an id are random: they spread the keys. */
+/** The last four digits of an id are random: they spread the keys over time. */
 async function findDue({ pool, log, intervalDays }: ScheduleRefreshesPorts): Promise<readonly Due[]> {
   const { rows } = await pool.query<{ key_id: string; tenant_id: string }>({
     name: 'due_refreshes',

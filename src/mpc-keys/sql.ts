@@ -1,8 +1,8 @@
 /** SQL about the tables `mpc_keys` and `mpc_refreshes`, for every folder that reads them. */
 import type { Refresh } from './state.ts'
 
-/** A refresh that has not ended. */
+/** An unfinished refresh. */
 export const OPEN = `status = '${'pending' satisfies Refresh['status']}'`
 
-/** How many refreshes of the tenant `$1` have not ended. */
+/** How many refreshes of the tenant `$1` are unfinished. */
 export const OPEN_OF_TENANT = `SELECT count(*) FROM mpc_refreshes r JOIN mpc_keys k USING (key_id) WHERE r.${OPEN} AND k.tenant_id = $1`

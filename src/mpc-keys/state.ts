@@ -1,4 +1,4 @@
-/** What a joint key has come to: the fold of its events. `evolve` accepts every known event in every state. */
+/** The state of a joint key: the fold of its events. `evolve` accepts every known event in every state. */
 import { assertNever } from '../core/never.ts'
 import type { MpcKeyEvent, RefreshReason } from './events.ts'
 
@@ -10,14 +10,14 @@ export type Refresh = {
   /** The party whose share is repaired; `null` unless the reason is recovery. */
   readonly party: number | null
   readonly status: (typeof REFRESH_STATUSES)[number]
-  /** The epoch that it brought; until then, and if it fails, the one that it began with. */
+  /** The epoch after the refresh; while it is open or if it failed, the epoch before it. */
   readonly epoch: number
   readonly failure: { readonly code: string; readonly message: string } | null
   readonly requestedAt: string
   readonly endedAt: string | null
 }
 
-/** One party's word against another's. */
+/** One party's accusation of another. */
 export type Accusation = { readonly party: number; readonly accusedBy: number }
 
 export type KnownMpcKey = {
@@ -28,13 +28,13 @@ export type KnownMpcKey = {
   readonly parties: readonly number[]
   readonly wallet: { readonly walletId: string; readonly tenantId: string } | null
   readonly epoch: number
-  /** Under which the shares of this epoch were prepared; `null` for epoch 0. */
+  /** The attempt that prepared the shares of this epoch; `null` for epoch 0. */
   readonly attemptId: string | null
   /** When the shares that count were made. */
   readonly refreshedAt: string
-  /** In ascending order. */
+  /** Ascending. */
   readonly banned: readonly number[]
-  /** Of this epoch, in the order in which they came. Those of a pair do not sign together. */
+  /** Of this epoch, oldest first. The parties of a pair do not sign together. */
   readonly accusations: readonly Accusation[]
   /** The newest one. */
   readonly refresh: Refresh | null
@@ -44,7 +44,7 @@ export type MpcKeyState = { readonly status: 'unknown' } | KnownMpcKey
 
 export const UNKNOWN_MPC_KEY: MpcKeyState = { status: 'unknown' }
 
-/** The refresh that has not ended yet. */
+/** The unfinished refresh. */
 export function openRefresh({ refresh }: KnownMpcKey): Refresh | null {
   return refresh?.status === 'pending' ? refresh : null
 }

@@ -1,13 +1,13 @@
-/** Lets a request wait until new shares are made, or are given up. */
+/** Lets a request wait until a refresh has succeeded or failed. */
 import type { Pool } from 'pg'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { OPEN } from './sql.ts'
 
-/** How long a request waits unless it says otherwise: a ceremony takes a second or two where all parties live. */
+/** Default time that a request waits, ms: a ceremony takes a second or two when all parties are alive. */
 export const DEFAULT_REFRESH_WAIT_MS = 10_000
 
-/** By refresh: resolves once it has ended, or with `null` when the time is over first. */
+/** By refresh: resolves once it has ended, or with `null` after the timeout. */
 export type UntilRefreshed = WaitUntil<true>
 
 export function createUntilRefreshed(pool: Pool, wakeUps: WakeUps): UntilRefreshed {

@@ -1,17 +1,17 @@
-/** What a chain's nodes say at this moment. A node that does not answer is an answer too: it is never thrown. */
+/** The current state of a chain according to its nodes. A node that does not answer is a result, not an error. */
 import { toQuantity } from '../chain/hex.ts'
 import type { RpcReader, RpcResult } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { chainName } from './words.ts'
 
-/** A configured chain as the operator's commands need it. */
+/** A configured chain as the operator commands use it. */
 export type OperatorChain = {
   readonly settings: Pick<
     ChainSettings,
     'network' | 'environment' | 'chainId' | 'confirmations' | 'maxFeePerGasWei' | 'minTipWei'
   >
   readonly client: RpcReader
-  /** Name of the setting that holds the hard cap. */
+  /** The name of the setting with the hard cap. */
   readonly capSetting: string
   readonly urlsSetting: string
 }
@@ -22,7 +22,7 @@ export type NodeNow =
 
 export type ChainNow = Omit<OperatorChain, 'client'> & { readonly name: string; readonly node: NodeNow }
 
-/** The head of the chain and its base fee (0 on a chain that has none). */
+/** The head of the chain and its base fee (0 on a chain without one). */
 export async function readChain({ client, ...chain }: OperatorChain): Promise<ChainNow> {
   const [latest] = await client.batch([{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
   return { ...chain, name: chainName(chain.settings), node: nodeOf(latest) }
@@ -40,7 +40,7 @@ function nodeOf(latest: RpcResult | undefined): NodeNow {
   }
 }
 
-/** How many transactions of each address are in the chain: its next nonce there. `null` where no node answered. */
+/** The next nonce of each address according to the chain. `null` when no node answered. */
 export async function readNonces(
   client: RpcReader,
   addresses: readonly string[],
@@ -56,7 +56,7 @@ export async function readNonces(
   })
 }
 
-/** What an address holds of the native currency, wei. `null` where no node answered. */
+/** The native balance of an address, wei. `null` when no node answered. */
 export async function readNativeBalances(client: RpcReader, addresses: readonly string[]): Promise<(bigint | null)[]> {
   const answers = await client.batch(
     addresses.map((address) => ({ method: 'eth_getBalance', params: [address, 'latest'] })),

@@ -1,4 +1,4 @@
-/** The commands of this capability, in the order in which the help lists them. */
+/** The operator commands, in the order of the help. */
 import type { CliCommand, Within } from '../cli/command.ts'
 import { explainCommand } from './explain/explain-command.ts'
 import { laneCommand } from './lanes/lane-command.ts'

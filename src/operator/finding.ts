@@ -1,6 +1,6 @@
-/** What is stuck and what to do about it. Each kind stays what it is: scripts and alarms name it. */
+/** Findings: what is stuck and what to do about it. The kinds are stable: scripts and alarms use them. */
 
-/** Every kind of finding, with what it means in a word. */
+/** Every kind of finding, with a short description. */
 export const FINDING_KINDS = {
   database_down: 'the database does not answer',
   queue_down: 'the job queue does not answer',
@@ -37,16 +37,16 @@ export const FINDING_KINDS = {
 } as const
 export type FindingKind = keyof typeof FINDING_KINDS
 
-/** One thing to do, the best first. `run` can be pasted into a shell. */
+/** A suggested action, best first. `run` can be pasted into a shell. */
 export type NextStep = { readonly say: string; readonly run: string | null }
 
 export type Finding = {
   readonly kind: FindingKind
-  /** What it is about: `ethereum 0x…`, `queue lane`, `signer`. */
+  /** The subject: `ethereum 0x…`, `queue lane`, `signer`. */
   readonly subject: string
-  /** A whole sentence with the figures. */
+  /** A full sentence with figures. */
   readonly problem: string
-  /** How long it has been so, where that is known. */
+  /** How long the problem has existed, if known. */
   readonly forMs: number | null
   /** At least one. */
   readonly next: readonly NextStep[]
@@ -56,7 +56,7 @@ export function step(say: string, run: string | null = null): NextStep {
   return { say, run }
 }
 
-/** Shape of a finding in JSON. */
+/** The JSON form of a finding. */
 export function findingJson({ kind, subject, problem, forMs, next }: Finding) {
   return { kind, subject, problem, for_ms: forMs === null ? null : Math.round(forMs), next }
 }

@@ -1,4 +1,4 @@
-/** How long what may take before it counts as stuck. It follows from the settings: what is slow on purpose is not stuck. */
+/** After how long something counts as stuck. Derived from the settings: what is configured to be slow is not stuck. */
 
 export type OperatorSettings = {
   readonly sweepIntervalMs: number
@@ -9,13 +9,15 @@ export type OperatorSettings = {
 }
 
 export type Limits = OperatorSettings & {
-  /** For what a worker does at once: to sign, to send, to make a key. The sweeper has had three chances by then. */
+  /**
+   * For work that is done immediately: signing, submitting, creating a key. The sweeper has run three times by then.
+   */
   readonly workMs: number
-  /** For a block to take what a node has: two rounds of paying more have passed. */
+  /** For a submitted transaction to be mined; two rounds of fee bumps have passed by then. */
   readonly blockMs: number
-  /** For what a lease that has run out is looked at: the next holder had the time to come. */
+  /** Time for the next holder to take an expired lease. */
   readonly leaseGraceMs: number
-  /** A follower further behind than this is not merely between two blocks. */
+  /** A follower further behind than this is lagging, not just between two blocks. */
   readonly lagBlocks: number
 }
 

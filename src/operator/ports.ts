@@ -1,4 +1,4 @@
-/** What the operator's commands are made of. They read; nothing here can change anything. */
+/** The ports of the operator commands. All of them are read only. */
 import type { Pool } from 'pg'
 import type { Within } from '../cli/command.ts'
 import { Unavailable } from '../core/errors.ts'
@@ -15,26 +15,26 @@ export type OperatorPorts = {
   readonly pool: Pool
   readonly log: Pick<EventLog, 'loadMany' | 'readStream'>
   readonly jobs: Pick<Jobs, 'counts' | 'failed' | 'oldest'>
-  /** What carries the queues. */
+  /** The back end of the queues. */
   readonly queueBackend: 'PostgreSQL' | 'Redis'
   readonly chains: readonly OperatorChain[]
   readonly sources: readonly WaitingSource[]
   readonly findUnsound: FindUnsound
   readonly hasIpfs: boolean
-  /** Parties of the joint keys; none where there are no mpc wallets. */
+  /** Parties of the joint keys; empty without mpc wallets. */
   readonly parties: readonly number[]
   readonly settings: OperatorSettings
   readonly clock: Clock
 }
 
-/** A dependency that did not answer, in its place among the facts. */
+/** A dependency that did not answer, in place of its facts. */
 export type Down = { readonly down: string }
 
 export function isDown(fact: unknown): fact is Down {
   return typeof fact === 'object' && fact !== null && 'down' in fact
 }
 
-/** The answer, or that there is none. @throws what is no outage */
+/** The result, or that the dependency is down. @throws errors other than outages */
 export async function orDown<T>(question: Promise<T>): Promise<T | Down> {
   try {
     return await question
@@ -44,13 +44,13 @@ export async function orDown<T>(question: Promise<T>): Promise<T | Down> {
   }
 }
 
-/** A refused connection to several addresses has an empty message: its parts say it. */
+/** A refused connection to several addresses has an empty message: the nested errors have it. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0])
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Tells a database that does not answer in so many words: its driver's own do not say what they are about. */
+/** Reports an unavailable database in plain words: its driver's messages do not mention the database. */
 export function tellingOutages<Ports>(within: Within<Ports>): Within<Ports> {
   return (task) =>
     within(task).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** `queues`: what waits in the queues of either back end, how old it is, and what was given up. */
+/** `queues`: waiting jobs in the queues of either back end, their age, and failed jobs. */
 import type { CliCommand, Within } from '../cli/command.ts'
 import { QUEUE_NAMES } from '../declarations.ts'
 import type { FailedJob, OldestJob } from '../jobs/jobs.ts'

@@ -1,4 +1,7 @@
-/** `reconcile [network] [address]`: compares lanes with their chains after the database went back, and records what it finds. */
+/**
+ * `reconcile [network] [address]`: compares lanes with their chains after the database was restored, and records what
+ * it finds.
+ */
 import { parseAddress } from '../chain/address.ts'
 import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import type { ReconciledLane, ReconcileLanes } from '../transactions/reconcile-lanes.ts'

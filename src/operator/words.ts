@@ -1,4 +1,4 @@
-/** How the operator's commands write times, fees and requests. Pure. */
+/** Formats times, fees and requests for the operator commands. Pure. */
 import { formatAmount } from '../core/money.ts'
 import type { ChainKey } from '../core/networks.ts'
 
@@ -8,7 +8,10 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const GWEI_DECIMALS = 9
 
-/** The two largest units of a duration: `812 ms`, `4.2 s`, `2 min 3 s`, `3 h 4 min`, `2 d 5 h`. @param ms below 0 counts as 0 */
+/**
+ * The two largest units of a duration: `812 ms`, `4.2 s`, `2 min 3 s`, `3 h 4 min`, `2 d 5 h`. @param ms negative
+ * counts as 0
+ */
 export function duration(ms: number): string {
   const whole = Math.max(0, Math.round(ms))
   if (whole < SECOND) return `${whole} ms`
@@ -21,17 +24,17 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
   return `${Math.floor(ms / large)} ${largeName} ${Math.floor((ms % large) / small)} ${smallName}`
 }
 
-/** A fee for one unit of gas. @param wei decimal digits, or base units */
+/** A fee per gas in gwei. @param wei decimal digits, or base units */
 export function gwei(wei: string | bigint): string {
   return `${formatAmount(BigInt(wei), GWEI_DECIMALS)} gwei`
 }
 
-/** `ethereum`, `ethereum-testnet`: how a chain is named here and in `/readyz`. */
+/** `ethereum`, `ethereum-testnet`: the name of a chain here and in `/readyz`. */
 export function chainName({ network, environment }: ChainKey): string {
   return environment === 'mainnet' ? network : `${network}-${environment}`
 }
 
-/** A request of the API as it can be pasted: `$URL` and `$KEY` are those of the README. */
+/** An API request to paste into a shell: `$URL` and `$KEY` as in the README. */
 export function apiRequest(path: string, body: object = {}): string {
   return (
     `curl -s -X POST $URL${path} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' ` +
@@ -39,17 +42,17 @@ export function apiRequest(path: string, body: object = {}): string {
   )
 }
 
-/** A command of this program as it can be pasted. */
+/** A command of this program to paste into a shell. */
 export function bursar(line: string): string {
   return `npm run bursar -- ${line}`
 }
 
-/** How a process is started where Docker Compose runs them. */
+/** The command that starts a process under Docker Compose. */
 export function startProcess(name: string): string {
   return `docker compose up --detach ${name}`
 }
 
-/** One more thing, or several: `1 job`, `3 jobs`. */
+/** A count with its noun: `1 job`, `3 jobs`. */
 export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`
 }

@@ -1,30 +1,33 @@
 /**
- * Whether a tenant has room for one more of something that is counted in the database. A count is asked for at most once a second
- * for each tenant and quota, and what this process let through since is added to it, so that a request costs an addition.
+ * Whether a tenant has room for one more of a quota counted in the database. Each tenant and quota is counted at most
+ * once a second, and what this process admitted since is added, so that a request costs an addition.
  *
- * Invariant: one process never lets a tenant have more than its limit. Of N processes each other one may add what it let
- * through since the count, which is at most what it saw remaining, and in a second.
+ * Invariant: one process never lets a tenant exceed its limit. Of N processes each other one may add what it admitted
+ * since its count, which is at most the remaining room it saw, within a second.
  */
 import type { Clock } from '../core/ids.ts'
 import type { CountedQuota } from '../core/quotas.ts'
 import type { CountUsage } from './count-usage.ts'
 
-/** How old a count may be: how long what others accepted, or what was finished, goes unseen. */
+/** Maximum age of a count, ms: how long items accepted by other processes, or finished items, are not seen. */
 const MAX_AGE_MS = 1_000
-/** A count that takes long is kept longer: counting takes at most this part of a connection's time. */
+/** A slow count is kept longer: counting takes at most one in this many parts of a connection's time. */
 const COUNTING_SHARE = 20
-/** Before a refusal the count is made anew when it is this old: what failed or was finished since must not stand in the way. */
+/**
+ * Before a refusal a count older than this, ms, is repeated: items that failed or finished since must not cause a
+ * refusal.
+ */
 const RECHECK_AFTER_MS = 100
 
-/** `settle` says, once, whether what was let through was recorded. */
+/** Call `settle` once, with whether the admitted item was recorded. */
 export type Admission =
   | { readonly admitted: true; readonly settle: (recorded: boolean) => void }
   | { readonly admitted: false; readonly used: number }
 
 export type Allowances = {
-  /** @throws what the database throws when it has to be asked */
+  /** @throws database errors when a count is needed */
   readonly admit: (tenantId: string, quota: CountedQuota, limit: number) => Admission | Promise<Admission>
-  /** What is in use, as `admit` would see it. */
+  /** The current use, as `admit` sees it. */
   readonly usage: (tenantId: string, quota: CountedQuota) => Promise<number>
 }
 
@@ -32,13 +35,13 @@ type Tally = {
   counted: number
   countedAtMs: number
   maxAgeMs: number
-  /** Let through since the count began, or under way when it did: what the count need not have seen. */
+  /** Admitted since the count began, or in progress at that time: the count may not include them. */
   unseen: number
   underWay: number
   counting: Promise<void> | null
 }
 
-/** @param clock only moves on: the process's own, in milliseconds */
+/** @param clock monotonic: the process's own, in milliseconds */
 export function createAllowances({ count, clock }: { readonly count: CountUsage; readonly clock: Clock }): Allowances {
   const tallies = new Map<string, Tally>()
 
@@ -55,13 +58,13 @@ export function createAllowances({ count, clock }: { readonly count: CountUsage;
     const { unseen, underWay } = tally
     const startedAtMs = clock()
     tally.counted = await count(tenantId, quota)
-    // What was under way may be in the count already: it counts twice until the next one, never not at all.
+    // Items in progress may already be in the count: until the next count they count twice, never zero times.
     tally.unseen += underWay - unseen
     tally.countedAtMs = startedAtMs
     tally.maxAgeMs = Math.max(MAX_AGE_MS, COUNTING_SHARE * (clock() - startedAtMs))
   }
 
-  /** Requests that need a count at the same moment ask once. */
+  /** Requests that need a count at the same time share one query. */
   function counted(tally: Tally, tenantId: string, quota: CountedQuota): Promise<void> {
     tally.counting ??= recount(tally, tenantId, quota).finally(() => {
       tally.counting = null

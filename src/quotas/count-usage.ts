@@ -1,11 +1,11 @@
-/** Counts what a tenant has of each quota, with statements of the capabilities that own the tables. */
+/** Counts a tenant's use of each quota, with statements of the capabilities that own the tables. */
 import type { Pool } from 'pg'
 import type { CountedQuota } from '../core/quotas.ts'
 
-/** What a tenant has in use now, whichever process accepted it. */
+/** The tenant's current use, across all processes. */
 export type CountUsage = (tenantId: string, quota: CountedQuota) => Promise<number>
 
-/** For each quota, statements that count something of the tenant `$1`, each over an index of what it counts: they are added up. */
+/** For each quota, statements that count items of the tenant `$1`, each using an index; their results are added up. */
 export type UsageCounts = Readonly<Record<CountedQuota, readonly string[]>>
 
 export function createCountUsage(pool: Pool, counts: UsageCounts): CountUsage {

@@ -1,4 +1,4 @@
-/** Lists the quotas of a tenant: parse, call, reply. */
+/** The HTTP route of a tenant's quotas. */
 
 import { Type } from '@sinclair/typebox'
 import { COUNTED_QUOTAS, type CountedQuota, type LimitsOf, QUOTAS } from '../core/quotas.ts'

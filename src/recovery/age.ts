@@ -1,11 +1,11 @@
 /**
- * Files of age (https://age-encryption.org/v1), to X25519 recipients and nobody else: every age program of every age reads
- * them. No error of this file repeats what it was given: it may be a secret in the wrong place.
+ * Files in the age format (https://age-encryption.org/v1) for X25519 recipients only: every age program can read them.
+ * Errors never repeat the input, which may be a secret in the wrong place.
  */
 import { armor, Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { ValidationFailed } from '../core/errors.ts'
 
-/** Bech32 of 32 bytes behind `age1`. Whether its checksum is right, `requireRecipient` tells. */
+/** Bech32 of 32 bytes after `age1`. `requireRecipient` checks the checksum. */
 export const RECIPIENT_PATTERN = '^age1[02-9ac-hj-np-z]{58}$'
 export const RECIPIENT_RULE = 'must be an age X25519 recipient: age1 and 58 characters, as age-keygen prints it'
 
@@ -13,7 +13,7 @@ const SHAPE = new RegExp(RECIPIENT_PATTERN)
 const SECRET = /^AGE-SECRET-KEY-/i
 
 /**
- * Accepts a recipient to which something can be sealed: by its shape, its checksum and a trial.
+ * Validates a recipient: form, checksum and a trial encryption.
  *
  * @param field what an error names
  * @throws ValidationFailed `secret_key_given`, `invalid_recipient`
@@ -26,12 +26,12 @@ export async function requireRecipient(text: string, field: string): Promise<voi
   try {
     if (SHAPE.test(text)) return void (await sealTo([text], new Uint8Array()))
   } catch {
-    // A wrong checksum, or a point of low order, to which the library refuses to seal: told below.
+    // A wrong checksum, or a point of low order, which the library refuses: reported below.
   }
   throw ValidationFailed.field(field, 'invalid_recipient', `${field} ${RECIPIENT_RULE}.`)
 }
 
-/** The bytes of an age file that any of the recipients opens. @param recipients that `requireRecipient` accepted */
+/** The bytes of an age file that any of the recipients can open. @param recipients accepted by `requireRecipient` */
 export async function sealTo(recipients: readonly string[], plaintext: Uint8Array): Promise<Uint8Array> {
   const encrypter = new Encrypter()
   for (const recipient of recipients) encrypter.addRecipient(recipient)
@@ -45,12 +45,12 @@ export function armored(file: Uint8Array): string {
 
 export type Opening =
   | { readonly outcome: 'opened'; readonly plaintext: Uint8Array }
-  /** None of the identities is among the recipients. */
+  /** None of the identities matches a recipient. */
   | { readonly outcome: 'not_for_us' }
-  /** It is no age file, or not as it was written. */
+  /** Not an age file, or corrupted. */
   | { readonly outcome: 'damaged' }
 
-/** Opens an age file with whichever identity fits. @param identities that `parseIdentities` gave */
+/** Opens an age file with whichever identity matches. @param identities from `parseIdentities` */
 export async function openWith(identities: readonly string[], file: Uint8Array): Promise<Opening> {
   const decrypter = new Decrypter()
   for (const identity of identities) decrypter.addIdentity(identity)
@@ -63,9 +63,9 @@ export async function openWith(identities: readonly string[], file: Uint8Array):
 }
 
 /**
- * The identities of a file as age-keygen writes it: a line each, beside empty lines and comments.
+ * The identities of a file as age-keygen writes it: one per line, besides empty lines and comments.
  *
- * @param name the file's, for an error, which tells the number of a bad line and never the line
+ * @param name the file's, for an error, which names the number of an invalid line but never its content
  * @throws ValidationFailed `encrypted_identity`, `invalid_identity`
  */
 export async function parseIdentities(text: string, name: string): Promise<readonly string[]> {
@@ -92,19 +92,19 @@ async function isIdentity(text: string): Promise<boolean> {
   try {
     return (await identityToRecipient(text)) !== ''
   } catch {
-    // The library's error quotes the identity: it goes no further.
+    // The library's error quotes the identity and is therefore dropped.
     return false
   }
 }
 
-/** A text that may quote what somebody put in the wrong place, such as a word of a command line. */
+/** Removes identities from a text that may quote one, such as a misplaced command line argument. */
 export function withoutIdentities(text: string): string {
   return text.replaceAll(/AGE-SECRET-KEY-[A-Z0-9-]*/gi, '[secret key]')
 }
 
 export type Identity = { readonly identity: string; readonly recipient: string }
 
-/** A new identity and the recipient that belongs to it. */
+/** A new identity and its recipient. */
 export async function createIdentity(): Promise<Identity> {
   const identity = await generateX25519Identity()
   return { identity, recipient: await identityToRecipient(identity) }

@@ -1,4 +1,4 @@
-/** The read model of an export: its row. What was sealed is in no event, so it is in no row that follows from them. Pure. */
+/** The read model of an export: its row. No event contains the sealed file, so neither does the row. Pure. */
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
 import { type ExportCommand, exportDecider } from './decider.ts'
 import type { ExportEvent } from './events.ts'

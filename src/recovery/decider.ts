@@ -1,8 +1,8 @@
 /**
- * When a wallet's key may leave. Pure: which recipients are allowed, the hash of what was sealed and the time come in with
- * the command.
+ * When a wallet's key may be exported. Pure: allowed recipients, the hash of the sealed file and the time come with the
+ * command.
  *
- * Invariant: an export ends once, exported or refused; a command that comes after that decides nothing.
+ * Invariant: an export ends once, exported or refused; a later command produces no event.
  */
 import { Conflict, NotFound } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
@@ -10,7 +10,7 @@ import { assertNever } from '../core/never.ts'
 import type { ExportEvent, ExportRefusal, WalletExportRequested } from './events.ts'
 import { type ExportState, evolve, type KnownExport, UNKNOWN_EXPORT } from './state.ts'
 
-/** A caller that waited longer has gone: a key is not left lying for whoever comes by. In milliseconds. */
+/** In milliseconds. A caller that waited longer is gone: no key is left for others to fetch. */
 const REQUEST_HOLDS_MS = 15 * 60_000
 
 export type ExportCommand =
@@ -47,7 +47,7 @@ export const exportDecider: Decider<ExportState, ExportCommand, ExportEvent> = {
 /**
  * Why a signer must not serve a request, or `null` when it may.
  *
- * @param allowed the recipients that the signer's own settings name; `null` for any
+ * @param allowed recipients from the signer's own settings; `null` for any
  * @param now ISO 8601
  */
 export function refusalOf(

@@ -1,8 +1,11 @@
-/** The facts of an export: a wallet's key left this service, sealed to an age recipient. Neither the key nor what it was sealed into is in them. */
+/**
+ * The events of an export: a wallet's key was exported, sealed to an age recipient. They contain neither the key nor
+ * the sealed file.
+ */
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 
-/** Why a signer gives no key, although the request was accepted. */
+/** Why a signer refuses to export the key of an accepted request. */
 export const EXPORT_REFUSALS = ['recipient_not_allowed', 'request_expired'] as const
 export type ExportRefusal = (typeof EXPORT_REFUSALS)[number]
 
@@ -17,7 +20,7 @@ export type WalletExportRequested = Event<
     requestedAt: string
   }
 >
-/** The hash is over the armored age file: whoever holds one can prove which export it came from. */
+/** The hash of the armored age file: a file's holder can prove which export it came from. */
 export type WalletExported = Event<
   'WalletExported',
   { walletId: string; recipient: string; ciphertextSha256: string; exportedAt: string; expiresAt: string }

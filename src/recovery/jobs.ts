@@ -1,4 +1,4 @@
-/** Which job follows from an export's events, which unfinished exports are queued again, and what is deleted in time. */
+/** Jobs for the events of an export, which unfinished exports are queued again, and the deletion of expired files. */
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
@@ -9,15 +9,15 @@ function sealJob(exportId: string): Job {
   return { queue: 'export', id: exportId, data: { export_id: exportId } }
 }
 
-/** The jobs that follow from an event: none, for most. */
+/** The jobs of an event; empty for most. */
 export function exportJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
   return type === 'WalletExportRequested' ? [sealJob(streamId.slice('export-'.length))] : []
 }
 
 /**
- * Exports that have waited for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
+ * Exports that have waited for a while, tenants in turn, oldest first: finds work lost with an emptied queue.
  *
- * @param quietBefore those requested later have a job of their own on the way
+ * @param quietBefore exports requested later still have their own job
  */
 export async function findWaitingExports(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ export_id: string }>({
@@ -31,7 +31,7 @@ export async function findWaitingExports(pool: Pool, quietBefore: Date, limit: n
   return rows.map((row) => sealJob(row.export_id))
 }
 
-/** Deletes the files whose time is over. Returns how many. */
+/** Deletes expired files. Returns their number. */
 export async function deleteExpiredFiles(pool: Pool, now: Date): Promise<number> {
   const { rowCount } = await pool.query('DELETE FROM wallet_export_files WHERE expires_at <= $1', [now])
   return rowCount ?? 0

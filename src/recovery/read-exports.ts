@@ -1,4 +1,7 @@
-/** Reads exports for the wallet's owner, and lets a request wait for one. A file is read until it expires, deleted or not. */
+/**
+ * Reads exports for the wallet's owner, and lets a request wait for one. A file can be read until it expires, even if
+ * it is not deleted yet.
+ */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
@@ -14,7 +17,7 @@ export type ExportView = {
   readonly wallet_id: string
   readonly status: ExportStatus
   readonly recipient: string
-  /** An armored age file; null unless it was exported. */
+  /** An armored age file; null unless exported. */
   readonly ciphertext: string | null
   /** SHA-256 of the file, hex. */
   readonly sha256: string | null
@@ -25,9 +28,9 @@ export type ExportView = {
 }
 
 export type ExportReads = {
-  /** @throws NotFound `export_not_found`; `export_expired` once the file is gone */
+  /** @throws NotFound `export_not_found`; `export_expired` after the file expired */
   readonly read: (owner: WalletOwner, walletId: string, exportId: string) => Promise<ExportView>
-  /** Resolves once a signer has exported or refused it, or with `null` when the time is over first. */
+  /** Resolves once a signer has exported or refused it, or with `null` after the timeout. */
   readonly untilEnded: WaitUntil<true>
 }
 

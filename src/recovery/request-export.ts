@@ -1,6 +1,6 @@
 /**
- * Accepts the request to export a wallet's key. Nothing here sees the key: a signer seals it, once, to the recipient that
- * the request names.
+ * Accepts the request to export a wallet's key. This code never has the key: a signer seals it, once, to the recipient
+ * of the request.
  */
 import { Conflict, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -20,9 +20,9 @@ export type RequestExportPorts = {
   readonly log: Pick<EventLog, 'now'>
   readonly accept: Accept
   readonly newId: NewId
-  /** The recipients that the settings name: exports are off when there are none; `null` for any. */
+  /** The recipients in the settings; exports are off when empty; `null` for any. */
   readonly allowedRecipients: readonly string[] | null
-  /** Told of each request that was accepted, for logs and metrics. */
+  /** Called for each accepted request, for logs and metrics. */
   readonly onRequested: (exportId: string, request: WalletExportRequested['data'], metadata: Metadata) => void
 }
 

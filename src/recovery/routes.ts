@@ -1,4 +1,4 @@
-/** Exports the key of a wallet: parse, call, reply. */
+/** HTTP routes that export the key of a wallet. */
 import type { FastifyRequest } from 'fastify'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
@@ -14,7 +14,7 @@ export type RecoveryRoutePorts = {
   readonly reads: ExportReads
 }
 
-/** A signer that is busy with transfers is ready by then. */
+/** Default wait, ms: a signer that is busy with transfers is done by then. */
 const EXPORT_WAIT_MS = 10_000
 
 const tags = ['Recovery']

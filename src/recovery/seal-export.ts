@@ -1,8 +1,8 @@
 /**
  * Seals a wallet's key to the recipient of an export. Runs in the signer process, as a job.
  *
- * Invariant: what is recorded and what is kept are one commit, so the hash in the log is that of the file, whichever of two
- * signers comes first; and nothing is sealed that the signer's own settings do not allow, whoever wrote the request.
+ * Invariant: the event and the file are one commit, so the hash in the log is that of the file, whichever of two
+ * signers is first; and nothing is sealed that the signer's own settings do not allow, whoever wrote the request.
  */
 import { hash } from 'node:crypto'
 import { Unavailable } from '../core/errors.ts'
@@ -18,20 +18,20 @@ import { exportAggregate } from './aggregate.ts'
 import { type ExportCommand, refusalOf } from './decider.ts'
 import type { KnownExport } from './state.ts'
 
-/** Long enough for a caller that lost its connection to come back; then nothing of it is left here. */
+/** Retention in ms: long enough for a caller that lost its connection to retry; then the file is deleted. */
 const KEPT_MS = 60 * 60_000
 
 export type SealExportPorts = {
   readonly log: EventLog
   readonly walletOf: WalletFactsOf
   readonly loadSeed: (tenantId: string) => Promise<Uint8Array>
-  /** The recipients that this process's settings name; `null` for any. */
+  /** The recipients in this process's settings; `null` for any. */
   readonly allowedRecipients: readonly string[] | null
-  /** Told of each export that ended here, for logs and metrics. */
+  /** Called for each export that ended here, for logs and metrics. */
   readonly onEnded: (exportId: string, ended: KnownExport) => void
 }
 
-/** @throws Unavailable when the keystore does not answer, or is not the one that made the wallet: the job comes again */
+/** @throws Unavailable when the keystore does not answer, or did not create the wallet: the job is retried */
 export type SealExport = (exportId: string) => Promise<void>
 
 export function createSealExport(ports: SealExportPorts): SealExport {
@@ -72,7 +72,7 @@ async function seal(ports: SealExportPorts, exportId: string, request: KnownExpo
   }
 }
 
-/** What the recipient reads: the key, and all that is needed to use it elsewhere. For the caller to wipe. */
+/** The content for the recipient: the key, and everything needed to use it elsewhere. For the caller to wipe. */
 async function keyFile(
   { walletOf, loadSeed }: SealExportPorts,
   exportId: string,
@@ -122,11 +122,11 @@ function derive(seed: Uint8Array, index: number): HdKey {
   }
 }
 
-/** Nothing else of the file can look like it: no name and no address has such characters. */
+/** A placeholder that cannot occur elsewhere in the file: names and addresses do not have these characters. */
 const KEY_GOES_HERE = '0x<key>'
 const HEX_DIGITS = Buffer.from('0123456789abcdef')
 
-/** The text as bytes with the key in its place, in hex. No string ever holds the key, since a string cannot be wiped. */
+/** The text as bytes with the key inserted, in hex. The key is never in a string, which could not be wiped. */
 function withKey(text: string, key: HdKey): Uint8Array {
   const [before = '', after = ''] = text.split(KEY_GOES_HERE.slice(2))
   const secret = key.reveal()

@@ -1,4 +1,4 @@
-/** What an export has come to: the fold of its events. `evolve` accepts every known event in every state. */
+/** The state of an export: the fold of its events. `evolve` accepts every known event in every state. */
 import { assertNever } from '../core/never.ts'
 import type { ExportEvent, ExportRefusal, WalletExportRequested } from './events.ts'
 
@@ -7,10 +7,10 @@ export type ExportStatus = (typeof EXPORT_STATUSES)[number]
 
 export type KnownExport = WalletExportRequested['data'] & {
   readonly status: ExportStatus
-  /** SHA-256, hex, of the armored age file; `null` until there is one. */
+  /** SHA-256, hex, of the armored age file; `null` until it exists. */
   readonly sha256: string | null
   readonly exportedAt: string | null
-  /** When the age file is gone. */
+  /** When the age file is deleted. */
   readonly expiresAt: string | null
   readonly refusal: ExportRefusal | null
 }

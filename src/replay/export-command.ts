@@ -1,4 +1,4 @@
-/** `export`: writes the log out as JSON Lines, to standard output or into a file. */
+/** `export`: writes the log as JSON Lines, to standard output or a file. */
 import { once } from 'node:events'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
@@ -67,7 +67,7 @@ async function writeTo(stream: Writable, text: string): Promise<void> {
   if (!stream.write(text)) await once(stream, 'drain')
 }
 
-/** The file is there when all of it is on the disk, and not before. */
+/** The file appears only when all of it is on disk. */
 async function writeFile(path: string, fill: (write: Write) => Promise<ExportFooter>): Promise<ExportFooter> {
   const there = await stat(path).catch(() => null)
   if (there !== null) throw new BadInput(`${path} is there already: name a new file.`)

@@ -1,4 +1,4 @@
-/** `import`: makes a log and its read models of a whole export, in an empty database. */
+/** `import`: creates a log and its read models from a full export, in an empty database. */
 import { createReadStream } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -37,7 +37,7 @@ async function run(ports: ImportPorts, { arguments: [file = '-'], options }: Cli
   const evidence = await evidenceOf(ports, textOf(options.checkpoints), textOf(options.key))
   const progress = progressOf(io, 'events')
   const settings = {
-    // A root vouches for the hashes of events: that these are the hashes of their contents, the chains alone show.
+    // A signed root vouches for the hashes of events; only checking the chains shows that they match the contents.
     verify: options.verify === true || evidence !== null,
     onProgress: (events: number) => progress.at(events, null),
     ...(evidence === null ? {} : { evidence }),
@@ -63,7 +63,7 @@ async function evidenceOf(
   throw new BadInput('--checkpoints and --key go together: name the checkpoints and the public key that signed them.')
 }
 
-/** What the checkpoints say of the file, and what they do not. */
+/** What the checkpoints prove about the file, and what they do not. */
 function proofOf(evidence: SignedEvidence | null, events: number): string {
   if (evidence === null) {
     return 'Nothing proves that this file is the log that was exported: give --checkpoints and --key, which its auditor made.'
@@ -73,7 +73,7 @@ function proofOf(evidence: SignedEvidence | null, events: number): string {
   return `${count(checkpoints)} signed checkpoints agree with the first ${count(size)} events.${rest}`
 }
 
-/** Opened when the first line is asked for: a reader of lines that runs ahead of its reader loses them. */
+/** Opened when the first line is read: otherwise a line reader that runs ahead would lose lines. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   const input = file === '-' ? process.stdin : createReadStream(file)
   yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })

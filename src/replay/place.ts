@@ -1,4 +1,4 @@
-/** Places in the log as an operator types them. */
+/** Parses places in the log given by an operator. */
 import { BadInput } from '../cli/command.ts'
 import { toInstant } from '../core/ids.ts'
 
@@ -7,7 +7,7 @@ const LAST_POSITION = 2n ** 63n - 1n
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
 /**
- * A position of the log, or a time that has passed.
+ * A position of the log, or a past time.
  *
  * @param option its name, for the message
  * @throws BadInput
@@ -27,7 +27,7 @@ export function readPlace(option: string, text: string, now: number): bigint | D
   return new Date(time)
 }
 
-/** The value of an option that takes one; `undefined` when it was left out. */
+/** The value of an option; `undefined` when it was omitted. */
 export function textOf(value: string | boolean | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }

@@ -1,4 +1,4 @@
-/** What the commands of this folder are handed. */
+/** The ports of the commands in this folder. */
 import type { Pool } from 'pg'
 import type { Clock } from '../core/ids.ts'
 import type { AnyAggregate } from '../event-log/fold.ts'
@@ -11,14 +11,14 @@ export type ReplayPorts = {
   readonly clock: Clock
 }
 
-/** What an import is held against: checkpoints of the log, signed by a key that the operator vouches for. */
+/** Evidence for an import: checkpoints of the log, signed by a key that the operator vouches for. */
 export type SignedEvidence = ImportEvidence & {
-  /** How many checkpoints there are, and the events that the newest covers. */
+  /** The number of checkpoints, and of events that the newest covers. */
   readonly checkpoints: number
   readonly size: number
 }
 
 export type ImportPorts = ReplayPorts & {
-  /** @throws BadInput for a file that is not there; TreeDamaged for a checkpoint that the key did not sign */
+  /** @throws BadInput for a missing file; TreeDamaged for a checkpoint that the key did not sign */
   readonly openEvidence: (checkpointFile: string, key: string) => Promise<SignedEvidence>
 }

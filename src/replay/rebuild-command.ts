@@ -1,4 +1,4 @@
-/** `rebuild`: makes read models again beside the live ones, and puts them in their place. */
+/** `rebuild`: rebuilds read models beside the live ones and swaps them. */
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { isReadModel, READ_MODEL_NAMES, type ReadModel, TABLES } from '../declarations.ts'
 import { rebuild } from '../event-log/rebuild.ts'

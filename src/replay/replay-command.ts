@@ -1,4 +1,4 @@
-/** `replay`: folds the log into a shadow of every read model, and compares. Changes nothing. */
+/** `replay`: folds the log into a shadow of every read model and compares both. Changes nothing. */
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { type Replayed, type ReplaySettings, replay } from '../event-log/replay.ts'
 import { readPlace, textOf } from './place.ts'

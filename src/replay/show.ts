@@ -1,4 +1,4 @@
-/** How what was replayed is told. */
+/** Formats the results of replays. */
 import type { CliIo, Progress } from '../cli/command.ts'
 import type { Difference, Row } from '../event-log/compare-shadow.ts'
 
@@ -15,7 +15,7 @@ export function rowsTable(io: CliIo, rows: Readonly<Record<string, number>>): st
   )
 }
 
-/** A line for each column that differs, or one for a row that stands on one side alone. */
+/** One line for each differing column, or one for a row that exists on one side only. */
 export function describe({ table, key, live, replayed }: Difference): string {
   const row = `${table} ${Object.values(key).join(' ')}`
   if (live === null) return `${row}: missing, and the log has it\n`
@@ -29,7 +29,7 @@ function changedColumns(live: Row, replayed: Row): string[] {
   return Object.keys(live).filter((column) => live[column] !== replayed[column])
 }
 
-/** A progress that begins with the first number told. */
+/** A progress display that starts with the first reported number. */
 export function progressOf(io: CliIo, unit: string) {
   let shown: Progress | null = null
   return {

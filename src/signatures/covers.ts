@@ -1,8 +1,8 @@
 /**
- * Whether a recorded wish covers what somebody asks a share to sign. Pure: the state comes from the log, which the holder of
- * the share has read by itself.
+ * Whether a recorded signature request covers a request to a share holder. Pure: the holder has read the state from the
+ * log itself.
  *
- * That it is signed already is no objection: a try that broke off is made again, and gives nobody more than the log has.
+ * An existing signature is no objection: an interrupted attempt is repeated, and gives nobody more than the log has.
  */
 import { COVERED, type Coverage, notCovered, sameHex } from '../keys/coverage.ts'
 import { sameTypedData } from '../keys/same-typed-data.ts'
@@ -10,14 +10,14 @@ import type { TypedData } from '../keys/signer.ts'
 import type { SignatureState } from './state.ts'
 
 export type AskedSignature = {
-  /** Of the key that is to sign. */
+  /** The address of the signing key. */
   readonly address: string
 } & (
   | { readonly type: 'message'; readonly message: Uint8Array }
   | { readonly type: 'typed_data'; readonly typedData: TypedData }
 )
 
-/** Covered are the recorded bytes or the recorded typed data, by the key of the recorded address. */
+/** Covers exactly the recorded bytes or typed data, signed by the key of the recorded address. */
 export function coversSignature(state: SignatureState, asked: AskedSignature): Coverage {
   if (state.type === 'unknown') return notCovered('the log has no such signature')
   if (!sameHex(asked.address, state.wish.address)) return notCovered('the wish names the address of another key')
@@ -29,7 +29,7 @@ export function coversSignature(state: SignatureState, asked: AskedSignature): C
   const { typedData, chainId } = state.wish
   if (asked.type !== 'typed_data' || !sameTypedData(asked.typedData, typedData))
     return notCovered('the typed data is not the recorded one')
-  // The API refuses such data; a record that came about otherwise is signed no more than that.
+  // The API refuses such data; a record from elsewhere is not signed either.
   if (typedData.domain.chainId !== undefined && typedData.domain.chainId !== chainId)
     return notCovered("the typed data is for another chain than the wallet's")
   return COVERED

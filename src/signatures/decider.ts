@@ -1,4 +1,4 @@
-/** What may become of a signature. Pure: what was signed and the time come in with the command. */
+/** The transitions of a signature. Pure: the signature and the time come with the command. */
 import { Conflict, NotFound } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import type { SignatureEvent, SignatureRequested } from './events.ts'
@@ -18,7 +18,7 @@ export const signatureDecider: Decider<SignatureState, SignatureCommand, Signatu
         return [command.requested]
       case 'RecordSignature':
         if (state.type === 'unknown') throw new NotFound('signature')
-        // The job came twice, or to two signers: the first signature stands.
+        // The job ran twice, or in two signers: the first signature is kept.
         if (state.signature !== null) return []
         return [{ type: 'SignatureMade', data: { signature: command.signature, signedAt: command.now } }]
       default:

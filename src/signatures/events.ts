@@ -1,4 +1,4 @@
-/** The facts of a signature over a message or typed data: what its owner wants signed, and that it was. */
+/** The events of a signature over a message or typed data: the owner's request, and the result. */
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 
@@ -6,8 +6,8 @@ export const SIGNATURE_TYPES = ['message', 'typed_data'] as const
 export type SignatureType = (typeof SIGNATURE_TYPES)[number]
 
 /**
- * Typed structured data (EIP-712) in one form of many that mean the same: numbers are decimal digits in strings, addresses
- * have their EIP-55 checksum, bytes are hex in lower case, and `message` has the fields of its types and no other.
+ * Typed structured data (EIP-712) in one of many equivalent forms: numbers are decimal strings, addresses have their
+ * EIP-55 checksum, bytes are lower-case hex, and `message` has exactly the fields of its types.
  */
 export type SignedTypedData = {
   readonly domain: {
@@ -22,21 +22,21 @@ export type SignedTypedData = {
   readonly message: Readonly<Record<string, unknown>>
 }
 
-/** What every wish for a signature says. */
+/** The fields of every signature request. */
 type Wish = {
   readonly tenantId: string
   readonly walletId: string
   readonly network: Network
   readonly environment: Environment
   readonly chainId: number
-  /** Of the wallet, EIP-55: the signature must be recovered to it. */
+  /** Of the wallet, EIP-55: the address that must be recovered from the signature. */
   readonly address: string
-  /** The 32 bytes that the key signs. */
+  /** The 32 bytes that are signed. */
   readonly digest: string
   readonly requestedAt: string
 }
 
-/** By EIP-191, version 0x45. `message`: its bytes in hex, without the prefix. */
+/** EIP-191, version 0x45. `message`: its bytes in hex, without the prefix. */
 export type MessageSignatureRequested = Event<'MessageSignatureRequested', Wish & { readonly message: string }>
 export type TypedDataSignatureRequested = Event<
   'TypedDataSignatureRequested',

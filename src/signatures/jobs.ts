@@ -1,4 +1,4 @@
-/** Which job follows from the events of a signature, and which unsigned ones are queued again. */
+/** Jobs for the events of a signature, and which unsigned ones are queued again. */
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
@@ -8,18 +8,18 @@ function signatureJob(signatureId: string): Job {
   return { queue: 'signature', id: signatureId, data: { signature_id: signatureId } }
 }
 
-/** Events that leave something to sign. */
+/** Events after which there is something to sign. */
 const TO_SIGN: ReadonlySet<string> = new Set(['MessageSignatureRequested', 'TypedDataSignatureRequested'])
 
-/** The jobs that follow from an event: none, for most. */
+/** The jobs of an event; empty for most. */
 export function signatureJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
   return TO_SIGN.has(type) ? [signatureJob(streamId.slice('signature-'.length))] : []
 }
 
 /**
- * Signatures that have been waited for for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
+ * Signatures that have been pending for a while, tenants in turn, oldest first: finds work lost with an emptied queue.
  *
- * @param quietBefore those requested later have a job of their own on the way
+ * @param quietBefore signatures requested later still have their own job
  */
 export async function findPendingSignatures(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ signature_id: string }>({

@@ -1,23 +1,23 @@
-/** Gathers everything that is wrong with a request, so that a caller is told all of it at once. */
+/** Collects all problems of a request, so that a caller gets them at once. */
 import { closest } from '../core/closest.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
 
-/** More help nobody. */
+/** More are not useful. */
 const MAX_MISTAKES = 100
-/** A suggestion costs as much as the names that it is sought among. */
+/** A suggestion costs as much as the number of candidate names. */
 const MAX_CANDIDATES = 32
 
 export type Path = readonly (string | number)[]
 
 export type Mistakes = {
-  /** @param rule goes on after the field: `must be true or false` */
+  /** @param rule a phrase after the field: `must be true or false` */
   readonly note: (path: Path, code: string, rule: string) => void
-  /** True when no more are gathered: reading on is of no use. */
+  /** True when no more problems are collected: the caller can stop. */
   readonly isFull: () => boolean
-  /** Runs a reader that refuses by throwing, and notes what it refuses: `undefined` then. */
+  /** Runs a function that refuses by throwing, and collects its errors; returns `undefined` then. */
   readonly attempt: <T>(read: () => T) => T | undefined
-  /** @throws ValidationFailed when anything was noted */
+  /** @throws ValidationFailed when there are problems */
   readonly settle: () => void
 }
 
@@ -46,7 +46,7 @@ export function createMistakes(): Mistakes {
   }
 }
 
-/** What a misspelt name is to become: the known one that was likely meant, or the advice for one that is no slip. */
+/** Advice for an unknown name: the likely intended one, or general advice if none is similar. */
 export function adviceFor(name: string, known: readonly string[], otherwise: string): string {
   const meant = known.length > MAX_CANDIDATES ? undefined : closest(name, known)
   return meant === undefined ? otherwise : `did you mean ${meant}?`

@@ -1,10 +1,10 @@
-/** Reads the message that is to be signed: which bytes a text stands for. */
+/** Parses the message to sign: converts the text to bytes. */
 import { ValidationFailed } from '../core/errors.ts'
 
-/** Enough for every sign-in text; what is longer is signed by its hash. */
+/** Enough for every sign-in text; longer data should be signed by its hash. */
 export const MAX_MESSAGE_BYTES = 32_768
 
-/** `utf8`: the text itself, whatever it looks like. `hex`: the bytes that it writes. */
+/** `utf8`: the text itself, whatever it contains. `hex`: the bytes that it encodes. */
 export const ENCODINGS = ['utf8', 'hex'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 

@@ -1,6 +1,6 @@
 /**
- * Reads typed data (EIP-712) as wallets send it (`eth_signTypedData_v4`). What passes is recorded and signed in one strict
- * form whose digest is that of what was sent; what is refused leaves no trace.
+ * Parses typed data (EIP-712) in the format of `eth_signTypedData_v4`. Accepted data is recorded and signed in one
+ * strict form with the same digest as the input; refused data leaves no trace.
  */
 import { ValidationFailed } from '../core/errors.ts'
 import type { SignedTypedData } from './events.ts'
@@ -9,18 +9,18 @@ import { type Declaration, type Field, readTypes } from './read-types.ts'
 import { createValueReader } from './read-values.ts'
 import { parseShape } from './shapes.ts'
 
-/** Domain, types and message together. The largest orders of markets have a tenth. */
+/** Domain, types and message together. The largest orders of marketplaces have a tenth. */
 export const MAX_TYPED_DATA_BYTES = 65_536
 
 export type SentTypedData = {
   readonly domain: Readonly<Record<string, unknown>>
   readonly types: Readonly<Record<string, readonly Declaration[]>>
-  /** The names under which a primary type was sent, each with what it says. */
+  /** The field names under which a primary type was sent, each with its value. */
   readonly primaryTypes: Readonly<Record<string, string>>
   readonly message: Readonly<Record<string, unknown>>
 }
 
-/** In the order of EIP-712, which is that of the hash. */
+/** In the order of EIP-712, which determines the hash. */
 const DOMAIN_FIELDS: readonly Declaration[] = [
   { name: 'name', type: 'string' },
   { name: 'version', type: 'string' },
@@ -31,7 +31,7 @@ const DOMAIN_FIELDS: readonly Declaration[] = [
 
 /**
  * @param chainId of the wallet: data for another chain is refused
- * @throws ValidationFailed naming every field that breaks a rule
+ * @throws ValidationFailed naming every invalid field
  */
 export function readTypedData(sent: SentTypedData, chainId: number): SignedTypedData {
   requireSize(sent)
@@ -65,7 +65,10 @@ function toField(declaration: Declaration): Field[] {
   return shape === null ? [] : [{ ...declaration, shape }]
 }
 
-/** Wallets send the type of the domain along; were it another than the domain's own, libraries would hash differently. */
+/**
+ * Wallets may send the type of the domain; if it differed from the domain's own, libraries would compute different
+ * hashes.
+ */
 function requireDomain(
   { note }: Mistakes,
   present: readonly Declaration[],
@@ -82,14 +85,14 @@ function requireDomain(
   note(['types', 'EIP712Domain'], 'domain_mismatch', rule)
 }
 
-/** @param named decimal digits; what is no number was noted before */
+/** @param named decimal digits; anything that is not a number was reported before */
 function requireChain({ note }: Mistakes, named: unknown, chainId: number): void {
   if (typeof named !== 'string' || named === String(chainId)) return
   const rule = `is ${named} and the wallet is on the chain ${chainId}: sign with a wallet of that chain, or correct it`
   note(['domain', 'chainId'], 'chain_id_mismatch', rule)
 }
 
-/** Before anything else is looked at: what reading costs is bounded by it. */
+/** Checked first, since it bounds the cost of parsing. */
 function requireSize({ domain, types, message }: SentTypedData): void {
   const bytes = Buffer.byteLength(JSON.stringify([domain, types, message]))
   if (bytes <= MAX_TYPED_DATA_BYTES) return

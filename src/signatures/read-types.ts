@@ -1,6 +1,6 @@
 /**
- * Reads the types of typed data. What passes is a tree of well-formed structs below one primary type, which every library
- * hashes alike and in a time that its size bounds.
+ * Parses the types of typed data. Accepted types are a tree of well-formed structs below one primary type, which every
+ * library hashes identically and in time bounded by its size.
  */
 import { ValidationFailed } from '../core/errors.ts'
 import { adviceFor, createMistakes, type Mistakes } from './mistakes.ts'
@@ -14,12 +14,12 @@ export type Types = { readonly structs: Structs; readonly primaryType: string }
 const MAX_STRUCTS = 64
 const MAX_FIELDS = 256
 /**
- * Ways that lead from the primary type down. Libraries walk every one of them: thirty structs that each name all those after
- * them have half a billion.
+ * Limit on paths from the primary type down, all of which libraries walk: thirty structs that each refer to all later
+ * ones have half a billion.
  */
 const MAX_WAYS = 1_000
 
-/** @throws ValidationFailed with everything that is wrong with single types, or else with how they refer to each other */
+/** @throws ValidationFailed with all problems of single types, or otherwise with those of their references */
 export function readTypes(declared: Readonly<Record<string, readonly Declaration[]>>): Types {
   const mistakes = createMistakes()
   const names = Object.keys(declared)
@@ -79,7 +79,7 @@ function requireKnown(mistakes: Mistakes, name: string, fields: readonly Field[]
   }
 }
 
-/** What a struct refers to, each once. */
+/** The structs that a struct refers to, each once. */
 function childrenOf(structs: Structs, name: string): ReadonlySet<string> {
   const children = (structs.get(name) ?? []).map(({ shape }) => structIn(shape))
   return new Set(children.filter((child) => child !== null))
@@ -110,7 +110,7 @@ function requireFinite(structs: Structs): void {
   }
 }
 
-/** The one that no other refers to. @throws ValidationFailed `unused_type` when there are several */
+/** The struct that no other refers to. @throws ValidationFailed `unused_type` when there are several */
 function primaryOf(structs: Structs): string {
   const referred = new Set([...structs.keys()].flatMap((name) => [...childrenOf(structs, name)]))
   const [primary, ...others] = [...structs.keys()].filter((name) => !referred.has(name))

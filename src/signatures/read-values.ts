@@ -1,6 +1,6 @@
 /**
- * Reads values by their types, strictly: what libraries read differently, or silently as something else, is refused. Of the
- * many ways to write a value one comes out.
+ * Parses values by their types, strictly: values that libraries interpret differently, or silently convert, are
+ * refused. The result is one canonical form of many equivalent ones.
  */
 import { parseAddress } from '../chain/address.ts'
 import { fieldPath } from '../core/field-path.ts'
@@ -12,11 +12,11 @@ import type { Shape } from './shapes.ts'
 const DECIMAL = /^(?:0|-?[1-9]\d{0,77})$/
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/
-/** Structs, arrays and what is in them. To hash one takes some 20 µs, in which nobody else is answered. */
+/** Structs, arrays and their elements. Hashing one takes about 20 µs, during which the event loop is blocked. */
 const MAX_VALUES = 2_048
 
 export type ValueReader = {
-  /** A struct by its fields; `undefined` when something in it was noted as wrong. */
+  /** A struct by its fields; `undefined` when a problem in it was reported. */
   readonly struct: (fields: readonly Field[], value: unknown, path: Path) => Record<string, unknown> | undefined
 }
 
@@ -69,7 +69,7 @@ export function createValueReader(structs: Structs, mistakes: Mistakes): ValueRe
       case 'bool':
       case 'string': {
         const type = shape.kind === 'bool' ? 'boolean' : 'string'
-        // Libraries take the text "false" for true, and what is missing for false.
+        // Libraries convert the text "false" to true, and a missing value to false.
         if (typeof value !== type)
           note(path, 'wrong_type', type === 'boolean' ? 'must be true or false' : 'must be text')
         return value

@@ -1,6 +1,6 @@
 /**
- * Accepts the wish for a signature over a message or typed data: checks all of it, then records it with its digest, in one
- * append. What is refused leaves no trace. No key is needed for that, and there is none here.
+ * Accepts the request to sign a message or typed data: validates all of it, then records it with its digest, in one
+ * append. A refused request leaves no trace. No key is needed or available here.
  */
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -36,7 +36,7 @@ export type RequestSignaturePorts = {
 }
 
 /**
- * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and what is wrong with the message or the typed data),
+ * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and problems of the message or typed data),
  *   Conflict `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused
  */
 export type RequestSignature = (request: SignatureRequest, metadata: Metadata) => Promise<Accepted>

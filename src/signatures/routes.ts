@@ -1,4 +1,4 @@
-/** Signs messages and typed data, and reads signatures: parse, call, reply. */
+/** HTTP routes that sign messages and typed data, and read signatures. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SIGNED_BODY } from '../http/body-limits.ts'

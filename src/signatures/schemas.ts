@@ -117,7 +117,7 @@ export const typedDataBody = closedObject(
   },
 )
 
-/** Of the mail of EIP-712, by the key that the standard signs it with. */
+/** The example mail of EIP-712, signed with the standard's own key. */
 const R = '4355c47d63924e8a72e509b65029052eb6c299d53a04e167c5775fd466751c9d'
 const S = '07299936d304c153f6443dfa05f40ff007d72911b6f72307f996231605b91562'
 

@@ -1,40 +1,40 @@
-/** The types of EIP-712: how one is written, and what a value of it looks like. */
+/** The types of EIP-712: their notation and the form of their values. */
 
 export type Shape =
   | { readonly kind: 'bool' | 'string' | 'address' }
   | { readonly kind: 'integer'; readonly signed: boolean; readonly bits: number }
-  /** `size` in bytes; `null` for any number of them. */
+  /** `size` in bytes; `null` for any number. */
   | { readonly kind: 'bytes'; readonly size: number | null }
   /** `length` is `null` for any number of items. */
   | { readonly kind: 'array'; readonly of: Shape; readonly length: number | null }
   | { readonly kind: 'struct'; readonly name: string }
 
 /**
- * An identifier of Solidity. A name goes into the text that is hashed: with a bracket, a comma or a space in it, two types
- * that differ could have one hash. Some protocols put a colon into the names of their types, which is harmless.
+ * A Solidity identifier. A name becomes part of the hashed text: with a bracket, a comma or a space, two different
+ * types could have the same hash. Some protocols use a colon in type names, which is harmless.
  */
 const FIELD_NAME = /^[A-Za-z_$][A-Za-z0-9_$]*$/
 const STRUCT_NAME = /^[A-Za-z_$][A-Za-z0-9_$:]*$/
-/** What reads as a type of the standard, or would in a later version of it. */
+/** Names that are types of the standard, or may be in a later version. */
 const RESERVED = /^(?:u?int|u?fixed|bytes)\d*(?:x\d+)?$|^(?:address|bool|string|byte|function)$/
-/** To an object of JavaScript this is no name like any. */
+/** JavaScript objects treat this name specially. */
 const PROTOTYPE = '__proto__'
 
 const DECLARED = /^([^[\]]+)((?:\[[^[\]]*\])*)$/
 const LENGTH = /^[1-9]\d{0,8}$/
-/** No protocol is known that nests deeper than two. */
+/** No known protocol nests deeper than two. */
 const MAX_DIMENSIONS = 8
 
 export function isFieldName(text: string): boolean {
   return FIELD_NAME.test(text) && text !== PROTOTYPE
 }
 
-/** Whether a struct may be called this. */
+/** Whether a struct may have this name. */
 export function isStructName(text: string): boolean {
   return STRUCT_NAME.test(text) && !RESERVED.test(text) && text !== PROTOTYPE
 }
 
-/** Reads a type as it is declared: `uint256`, `bytes32[2][]`, `Person[]`. `null` when it is none. */
+/** Parses a declared type: `uint256`, `bytes32[2][]`, `Person[]`. `null` when invalid. */
 export function parseShape(text: string): Shape | null {
   const [, base = '', brackets = ''] = DECLARED.exec(text) ?? []
   const lengths = brackets === '' ? [] : brackets.slice(1, -1).split('][')
@@ -60,7 +60,7 @@ function parseBase(text: string): Shape | null {
   return isStructName(text) ? { kind: 'struct', name: text } : null
 }
 
-/** The struct that a shape holds, itself or as items; `null` for none. */
+/** The struct in a shape, directly or as array items; `null` for none. */
 export function structIn(shape: Shape): string | null {
   if (shape.kind === 'array') return structIn(shape.of)
   return shape.kind === 'struct' ? shape.name : null

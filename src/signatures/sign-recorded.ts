@@ -1,8 +1,8 @@
 /**
- * Signs a message or typed data as it was recorded. Runs in the signer process, as a job.
+ * Signs a recorded message or typed data. Runs in the signer process, as a job.
  *
- * Invariant: what is signed was recorded before, a signature is recorded only when the wallet's address is recovered from it
- * and the recorded digest, and the first one stays: a job that comes twice changes nothing.
+ * Invariant: only recorded data is signed, a signature is recorded only when the wallet's address is recovered from it
+ * and the recorded digest, and the first one is kept: a repeated job changes nothing.
  */
 import { NotFound } from '../core/errors.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -20,8 +20,8 @@ export type SignRecordedPorts = {
 }
 
 /**
- * @throws NotFound for an unknown signature; Unavailable when the key cannot be reached, SignatureMismatch, WalletUnfit:
- *   the job comes again
+ * @throws NotFound for an unknown signature; Unavailable when the key cannot be reached, SignatureMismatch,
+ *   WalletUnfit: the job is retried
  */
 export type SignRecorded = (signatureId: string) => Promise<void>
 

@@ -1,4 +1,4 @@
-/** What a signature has come to: the fold of its events. `evolve` accepts every known event in every state. */
+/** The state of a signature: the fold of its events. `evolve` accepts every known event in every state. */
 import type { MessageSignatureRequested, SignatureEvent, TypedDataSignatureRequested } from './events.ts'
 
 type Made = {

@@ -1,4 +1,4 @@
-/** A signature as its owner reads it. */
+/** A signature in the form of the API. */
 import type { SignatureType } from './events.ts'
 
 export const STATUSES = ['pending', 'signed'] as const
@@ -10,7 +10,7 @@ export type SignatureView = {
   readonly type: SignatureType
   readonly status: (typeof STATUSES)[number]
   readonly digest: string
-  /** The four are null until it is signed. */
+  /** These four are null until it is signed. */
   readonly signature: string | null
   readonly r: string | null
   readonly s: string | null

@@ -3,10 +3,10 @@ import type { Pool } from 'pg'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 
-/** How long a request waits unless it says otherwise: parties that sign together, and are busy, have signed by then. */
+/** Default time that a request waits, ms: also mpc parties that are busy have signed by then. */
 export const DEFAULT_SIGNATURE_WAIT_MS = 10_000
 
-/** By signature: resolves once it is made, or with `null` when the time is over first. */
+/** By signature: resolves once it exists, or with `null` after the timeout. */
 export type WaitForSignature = WaitUntil<true>
 
 export function createWaitForSignature({

@@ -1,4 +1,4 @@
-/** The read model of a transaction: its row, and what it holds back of its wallet's balances. Pure. */
+/** The read model of a transaction: its row, and its holds on the wallet's balances. Pure. */
 
 import { nativeAsset } from '../core/assets.ts'
 import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcaster } from '../event-log/aggregate.ts'
@@ -8,9 +8,9 @@ import { isUnmined, type KnownTransaction, newestAttempt, statusOf, type Transac
 
 const first = { version: 1, upcasters: [] }
 
-/** Version 1 knew transfers alone. */
+/** Version 1 only had transfers. */
 const withoutCall: Upcaster = (data) => ({ ...data, data: null, dependsOn: null, subject: null })
-/** Quotes were not recorded at first. */
+/** Early versions did not record quotes. */
 const withoutQuote: Upcaster = (data) => ({ ...data, quote: null })
 const second = { version: 2, upcasters: [withoutQuote] }
 
@@ -41,8 +41,8 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     TransactionCancelled: first,
     NonceConsumedExternally: first,
   },
-  // A transaction may only serve what its request was for (a mint, a collection), so that goes before it. Later on it is the asking
-  // itself that a key stands for: the events of one asking have it all, and the first of them tells.
+  // A transaction may be part of another resource (a mint, a collection), which ranks lower and so takes the key. Later
+  // keys belong to cancel and speed-up requests: the first event of such a request identifies it.
   opens: (_event, { id, version }) => ({ id: version === 1 ? id : `${id}:${version}`, rank: version }),
   project,
 }
@@ -53,8 +53,8 @@ function project(before: TransactionState, after: TransactionState, context: Pro
 }
 
 /**
- * What a transaction that is not yet in a block may still cost, by asset: the amount, and gas at the highest price that
- * was signed or reserved. Once it is in a block the chain's own balance tells.
+ * The maximum further cost of a transaction that is not in a block yet, by asset: the amount, and gas at the highest
+ * price signed or reserved. Once it is in a block, the observed balance includes it.
  */
 export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigint> {
   const holds = new Map<string, bigint>()
@@ -66,7 +66,7 @@ export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigi
   return holds
 }
 
-/** The most that gas may cost: the highest price that was signed, or what was reserved before. Wei. */
+/** The maximum gas cost: at the highest price signed, or as reserved before. Wei. */
 export function highestFee({ intent, attempts }: KnownTransaction): bigint {
   const offers = attempts.length > 0 ? attempts.map(({ fees }) => fees) : [intent.reserved]
   let highest = 0n
@@ -83,15 +83,18 @@ function holdChanges(before: TransactionState, after: KnownTransaction): HoldCha
   const changes: HoldChange[] = []
   for (const assetId of new Set([...held.keys(), ...holding.keys()])) {
     const delta = (holding.get(assetId) ?? 0n) - (held.get(assetId) ?? 0n)
-    // Only a client's new request is refused for want of funds: what was accepted goes on, what fills a gap frees what is held
-    // behind it, and the chain has the last word.
+    // Only a new request of a client is refused for insufficient funds. Accepted transactions continue, gap fillers
+    // release what is held behind them, and the chain decides in the end.
     const mustFit = before.state === 'unknown' && after.type !== 'NONCE_FILL'
     if (delta !== 0n) changes.push({ walletId: after.intent.walletId, assetId, delta, mustFit })
   }
   return changes
 }
 
-/** What the lane must still do for the owner beside sending: replace the bytes by a cancellation, or by a dearer copy. */
+/**
+ * What the lane must still do for the owner besides submitting: replace the bytes by a cancellation, or by a copy with
+ * higher fees.
+ */
 function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | null {
   const newest = newestAttempt(transaction)
   if (newest === null || !isUnmined(transaction)) return null

@@ -1,55 +1,57 @@
 /**
- * What the follower asks of recorded transactions, read from the read model: one query for each question, however many
- * blocks and transactions it is about.
+ * The follower's queries on recorded transactions, from the read model: one query each, for any number of blocks and
+ * transactions.
  */
 import type { Pool } from 'pg'
 import type { BlockRef } from '../chain/blocks.ts'
 import { unchangedFor } from './lanes.ts'
 import { IN_FLIGHT } from './sql.ts'
 
-/** More than this settle with the next step of the follower. */
+/** Further ones settle with the next step of the follower. */
 const MAX_SETTLED = 5_000
-/** Lanes whose nonces are looked at in one round: as many calls of a node, in one batch. */
+/** Lanes whose nonces are checked in one round: as many calls of a node, in one batch. */
 const QUIET_LANES = 200
-/** Transactions of each of them: a nonce that is lost is below all that waits for it. */
+/** Transactions per lane: a lost nonce is below all that wait for it. */
 const QUIET_PER_LANE = 4
-/** Blocks of others' transactions that are read in one round. */
+/** Blocks with foreign transactions that are read in one round. */
 const MAX_FOREIGN = 64
-/** Blocks in one page: as many headers are read in a batch. */
+/** Blocks per page: as many headers are read in a batch. */
 const BLOCKS_OF_PAGE = 64
 
 export type SentBy = { readonly address: string; readonly nonce: number }
 
-/** A transaction as a block has it. */
+/** The sender, nonce and hash of a transaction in a block. */
 type SentBytes = SentBy & { readonly hash: string }
 
 export type QuietTransaction = { readonly id: string; readonly address: string; readonly nonce: number }
 
-/** An address of wallets as recorded, and whether the service sends from it: false where it is only watched. */
+/** A wallet address as recorded, and whether the service sends from it: false when it is only watched. */
 export type OwnSender = { readonly address: string; readonly signs: boolean }
 
-/** A transaction of ours whose nonce others are recorded to have used in a block. */
+/** A transaction whose nonce is recorded as used in a block by a foreign transaction. */
 export type ContestedNonce = QuietTransaction & { readonly block: number }
 
 export type BlockReads = {
-  /** Which of these addresses, in lower case, are wallets of ours. */
+  /** Which of these addresses, in lower case, are wallets. */
   readonly ownSenders: (chainId: number, addresses: readonly string[]) => Promise<OwnSender[]>
-  /** Transactions of ours whose bytes these are, whichever version of them; `index` is the place in `sent`. */
+  /** Transactions that these bytes belong to, in any version; `index` is the index in `sent`. */
   readonly byNonce: (chainId: number, sent: readonly SentBytes[]) => Promise<{ id: string; index: number }[]>
-  /** Transactions in a block above this one, in the order in which they were accepted. */
+  /** Transactions in a block above this one, in order of acceptance. */
   readonly inBlocksAbove: (chainId: number, block: number) => Promise<string[]>
-  /** Transactions that are mined and not settled, in this block or below, the lowest blocks first, as many as one step settles. */
+  /**
+   * Mined and unsettled transactions in this block or below, lowest blocks first, at most as many as one step settles.
+   */
   readonly minedUpTo: (chainId: number, block: number) => Promise<string[]>
-  /** Blocks in which transactions are recorded, this one and below, newest first: a page of them. */
+  /** Blocks with recorded transactions, this one and below, newest first; one page. */
   readonly recordedBlocks: (chainId: number, upTo: number) => Promise<BlockRef[]>
   /**
-   * Transactions with signed bytes that are in no block and have not changed for so long: the lowest nonces of as many lanes as one
-   * round looks at. The next call goes on behind the lane that this one ended with.
+   * Transactions with signed bytes that are in no block and have not changed for this long: the lowest nonces of as
+   * many lanes as one round checks. The next call continues after the last lane of this one.
    */
   readonly quiet: (chainId: number, unchangedMs: number) => Promise<QuietTransaction[]>
   /**
-   * Transactions that are in no block and whose nonce others are recorded to have used in this block or below, by id and
-   * block, after a place in that order: as many as one round looks at, fewer only at the end.
+   * Transactions that are in no block and whose nonce is recorded as used by a foreign transaction in this block or
+   * below; by id and block, after a place in that order, as many as one round checks, fewer only at the end.
    */
   readonly contested: (
     chainId: number,
@@ -59,7 +61,7 @@ export type BlockReads = {
 }
 
 export function createBlockReads(pool: Pool): BlockReads {
-  /** The lane that the last round over quiet ones ended with, by chain. */
+  /** The last lane of the previous round over quiet ones, by chain. */
   const quietUpTo = new Map<number, string>()
 
   async function idsOf(name: string, text: string, values: unknown[]): Promise<string[]> {
@@ -77,7 +79,7 @@ export function createBlockReads(pool: Pool): BlockReads {
       return rows
     },
     async byNonce(chainId, sent) {
-      // LATERAL with OFFSET: one index look-up for each, whatever the statistics of a fast growing table say.
+      // LATERAL with OFFSET: one index lookup for each, whatever the statistics of a fast growing table say.
       const { rows } = await pool.query<{ transaction_id: string; n: string }>({
         name: 'transactions_in_blocks',
         text: `SELECT t.transaction_id, sent.n

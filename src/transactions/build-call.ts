@@ -1,4 +1,4 @@
-/** How an intent becomes a call: the one place that knows what each kind of transaction does on chain. */
+/** Converts an intent to a call: the only place that knows what each kind of transaction does on chain. */
 import { encodeTransfer } from '../chain/erc20.ts'
 import type { UnsignedTransaction } from '../keys/signer.ts'
 import type { Fees } from './events.ts'
@@ -16,12 +16,12 @@ export function buildCall({ intent }: KnownTransaction): Call {
   return { to: intent.asset.contract, value: 0n, data: encodeTransfer(intent.to, amount) }
 }
 
-/** Takes the nonce and does nothing: a transfer of zero to the sender itself. */
+/** A transfer of zero to the sender itself, which uses the nonce without effect. */
 export function buildCancellation({ intent }: KnownTransaction): Call {
   return { to: intent.from, value: 0n, data: '0x' }
 }
 
-/** An EIP-1559 transaction, not yet signed. */
+/** An unsigned EIP-1559 transaction. */
 export function unsigned(chainId: number, nonce: number, call: Call, fees: Fees): UnsignedTransaction {
   return {
     chainId,

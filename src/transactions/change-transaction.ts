@@ -1,4 +1,4 @@
-/** What an owner may still ask of a transaction on its way: to cancel it, or to pay more for it. The lane does the rest. */
+/** Requests of an owner for a pending transaction: cancel it, or pay higher fees. The lane carries them out. */
 
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -14,20 +14,20 @@ import type { TransactionView } from './view.ts'
 
 export type Changed = {
   readonly view: TransactionView
-  /** True when an earlier request with the same idempotency key asked for it; nothing more was asked. */
+  /** True when an earlier request with the same idempotency key made it; nothing was requested again. */
   readonly replayed: boolean
 }
 
 export type ChangeTransaction = {
   /**
-   * Asks for the cancellation. Said to be `cancelled` only once the cancelling transaction is mined; one that was never
-   * signed is cancelled at once.
+   * Requests the cancellation. The status is `cancelled` only once the cancelling transaction is mined; a transaction
+   * that was never signed is cancelled immediately.
    *
    * @throws NotFound, PermissionDenied, IdempotencyKeyReused, Conflict `already_mined` or `already_failed`
    */
   readonly cancel: (target: Target) => Promise<Changed>
   /**
-   * Asks for a dearer copy with the same nonce.
+   * Requests a copy with higher fees and the same nonce.
    *
    * @throws NotFound, PermissionDenied, IdempotencyKeyReused, Conflict `already_mined`, `already_failed` or
    *   `cancellation_requested`
@@ -66,7 +66,7 @@ export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTr
   }
 }
 
-/** A key that was used before asks for nothing: a second speed-up would pay more a second time. */
+/** A used key requests nothing: a repeated speed-up would pay more a second time. */
 function askOnce(
   { log, accept, newId }: ChangeTransactionPorts,
   transactionId: string,
@@ -77,9 +77,9 @@ function askOnce(
     metadata,
     async (append) => {
       const { idempotency } = metadata
-      // The key names the request, not the transaction: of two at the same instant only one is the first.
+      // The key belongs to the request, not the transaction: of two concurrent ones only one is the first.
       const id = newId('request')
-      // The event holds the id too: the table of keys is made again from events.
+      // The event holds the id too, since the table of keys is rebuilt from events.
       const recorded = idempotency ? { ...metadata, idempotency: { ...idempotency, resourceId: id } } : metadata
       const loaded = await log.load(transactionAggregate, transactionId)
       const changed = change(transactionAggregate, loaded, command, { metadata: recorded, now: log.now() })

@@ -29,7 +29,7 @@ export async function checkLane(
   })
 }
 
-/** A row leads to a lane; what is signed there is of that chain and that sender by its events. */
+/** The row determines the lane; a transaction is signed there only if its events name the same chain and sender. */
 function foreignLane({ chainId, from }: Intent, lane: Lane): string | null {
   if (chainId === lane.chainId && sameHex(from, lane.address)) return null
   return `its events say that it is of the lane ${laneName({ chainId, address: from })}`

@@ -1,6 +1,6 @@
 /**
- * What is looked at before anybody signs a transaction: the hash chain of its stream, its row, its wallet as the log has it,
- * the order of its events, and the proof for every nonce that it is said to have lost.
+ * Checks before a transaction is signed: the hash chain of its stream, its row, its wallet as recorded in the log, the
+ * order of its events, and the proof for every nonce recorded as lost.
  */
 import type { Loaded } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/chain-check.ts'
@@ -23,16 +23,16 @@ export type CheckRecordedPorts = {
 
 export type CheckedTransaction =
   | { readonly loaded: Loaded<TransactionState>; readonly wallet: SigningWallet; readonly problem: null }
-  /** Nothing of it may be signed, and why not. */
+  /** It must not be signed, and why. */
   | { readonly loaded: Loaded<TransactionState>; readonly wallet: null; readonly problem: string }
 
-/** In the order of what is asked, each once. @throws Unavailable when the log or a chain cannot be read */
+/** In the order of the ids, each once. @throws Unavailable when the log or a chain cannot be read */
 export type CheckRecorded = (transactionIds: readonly string[]) => Promise<readonly CheckedTransaction[]>
 
 export function createCheckRecorded({ log, rowsOf, walletOf, proveLost }: CheckRecordedPorts): CheckRecorded {
   return async (transactionIds) => {
     const checked = await log.loadChecked(transactionAggregate, transactionIds)
-    // After the streams: a row may be newer than what was loaded, never older.
+    // Read after the streams: a row may be newer than what was loaded, never older.
     const rows = await rowsOf(transactionIds)
     return Promise.all(
       checked.map(async ({ broken, tenantId, ...loaded }): Promise<CheckedTransaction> => {

@@ -1,9 +1,10 @@
 /**
- * Compares a lane with its chain before anything is signed there for the first time. A database that was restored, or taken over
- * by a standby that lagged, has forgotten signatures: what it wants signed again may be on chain already, or in a node's pool.
+ * Compares a lane with its chain before the first signature there. A database that was restored, or replaced by a
+ * lagging standby, is missing signatures: what it wants signed may already be on chain or in a node's pool.
  *
- * Invariant: a request is signed under a nonce of its own only when every transaction of the sender that nodes showed at the first
- * look after a start of the database is known: signed in the log, or walked and of another content than the request.
+ * Invariant: a request is signed with a new nonce only when every transaction of the sender that nodes showed at the
+ * first check after a start of the database is known: signed in the log, or processed in a block with content other
+ * than the request's.
  */
 import { LRUCache } from 'lru-cache'
 import { readCount, toQuantity } from '../chain/hex.ts'
@@ -22,28 +23,28 @@ import { readSigned, type ShownTransaction } from './read-signed.ts'
 import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
-/** Lanes that are remembered as compared; a forgotten one is compared again. */
+/** Lanes remembered as compared; a forgotten one is compared again. */
 const REMEMBERED_LANES = 50_000
 
 export type CompareLanePorts = {
   readonly log: EventLog
   readonly outside: OutsideReads
   readonly clientOf: (chainId: number) => RpcReader
-  /** Why nothing at all may be signed on this log; `null` when all is well. */
+  /** Why nothing may be signed on this log; `null` when signing is allowed. */
   readonly refusal: (epoch: string) => Promise<string | null>
-  /** Told of a lane that waits, and why. */
+  /** Called when a lane must wait, with the reason. */
   readonly onHeld: (lane: Lane, reason: string) => void
-  /** Told of signed bytes that the log had forgotten and that the chain has. */
+  /** Called for signed bytes that were missing in the log and found on chain. */
   readonly onRecovered: (lane: Lane, transactionId: string, bytes: ShownTransaction) => void
 }
 
 /**
- * @param waiting the requests that are about to be signed for the first time, those that were accepted first first
- * @returns why the lane must wait, in words; `null` when it may sign
+ * @param waiting the requests about to be signed for the first time, in order of acceptance
+ * @returns why the lane must wait; `null` when it may sign
  */
 export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<string | null>
 
-/** `until`: nonces below are to be walked before the lane is complete; `null` when it is. */
+/** `until`: lower nonces must be processed before the lane is complete; `null` when it is. */
 type Look = { readonly epoch: string; readonly until: number | null }
 
 export function createCompareLane(ports: CompareLanePorts): CompareLane {
@@ -67,7 +68,7 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
   }
 }
 
-/** What the lane must wait for, after a look at what nodes show of the sender; a refusal in words. */
+/** What the lane must wait for, after querying nodes about the sender; or a reason to refuse. */
 async function firstLook(
   { clientOf, refusal }: CompareLanePorts,
   lane: Lane,
@@ -79,14 +80,14 @@ async function firstLook(
   const client = clientOf(lane.chainId)
   const mined = await countAt(client, lane, 'latest')
   const shown = Math.max(mined, await countAt(client, lane, 'pending').catch(refusedCount))
-  // What others send after the first look is not waited for, and what a pool has dropped neither.
+  // Foreign transactions sent after the first check are not awaited, nor are those that a pool has dropped.
   const until = Math.min(shown, before?.until ?? shown)
   if (until <= next) return { epoch, until: null }
   const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
   return { epoch, until: walked >= until ? null : until }
 }
 
-/** A node that does not answer for this block, or for its pool, has shown nothing. */
+/** A node that does not answer for this block, or for its pool, shows nothing. */
 function refusedCount(error: unknown): number {
   if (error instanceof ChainRefused) return 0
   throw error
@@ -106,9 +107,10 @@ function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): string | nu
 }
 
 /**
- * Records what the chain has of requests that wait, and of signed ones whose newer bytes were forgotten.
+ * Records transactions found on chain for waiting requests, and for signed ones whose newer bytes are missing in the
+ * log.
  *
- * @returns why it is unclear whose a transaction is, in words; `null` when it is not
+ * @returns why the owner of a transaction is unclear; `null` when it is not
  */
 async function recover(
   ports: CompareLanePorts,
@@ -128,7 +130,7 @@ async function recover(
   return held
 }
 
-/** Bytes that bump or cancel what the log has signed, and that it has forgotten. */
+/** Bytes that bump or cancel a signed transaction and are missing in the log. */
 async function newerBytes(
   ports: CompareLanePorts,
   lane: Lane,
@@ -141,7 +143,7 @@ async function newerBytes(
   return bytes === null || bytes === 'foreign' ? [] : [{ ...match, bytes, purpose }]
 }
 
-/** What the chain has of requests that wait for their first signature, those that were accepted first first. */
+/** Transactions on chain for requests that wait for their first signature, in order of acceptance. */
 async function firstBytes(
   ports: CompareLanePorts,
   lane: Lane,
@@ -181,7 +183,7 @@ function has({ nonce, hash }: Outside, { loaded }: Known): string {
 type Known = { readonly loaded: Loaded<TransactionState>; readonly transaction: KnownTransaction }
 type Found = Known & { readonly bytes: ShownTransaction; readonly purpose: 'bump' | 'cancel' | null }
 
-/** Those that are in no block and whose events hold together. */
+/** The transactions that are in no block and whose events are consistent. */
 async function load(log: EventLog, ids: ReadonlySet<string>): Promise<Map<string, Known>> {
   const checked = ids.size === 0 ? [] : await log.loadChecked(transactionAggregate, [...ids])
   return new Map(

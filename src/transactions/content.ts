@@ -1,4 +1,4 @@
-/** What a transaction does, as a digest: two transactions of one account that have the same one do the same. */
+/** A digest of what a transaction does: two transactions of one account with the same digest do the same. */
 import { createHash } from 'node:crypto'
 import { buildCall, buildCancellation } from './build-call.ts'
 import type { KnownTransaction } from './state.ts'
@@ -8,7 +8,7 @@ export function contentOf(call: { readonly to: string | null; readonly value: bi
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** As what newer bytes of a transaction were signed; `null` when they do something else: a stranger's. */
+/** The purpose of newer bytes of a transaction; `null` when they do something else and are foreign. */
 export function purposeOf(transaction: KnownTransaction, content: string): 'bump' | 'cancel' | null {
   if (content === contentOf(buildCall(transaction))) return 'bump'
   return content === contentOf(buildCancellation(transaction)) ? 'cancel' : null

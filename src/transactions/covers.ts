@@ -1,9 +1,9 @@
 /**
- * Whether a recorded transaction covers what somebody asks a share to sign. Pure: the states come from the log, which the
- * holder of the share has read by itself.
+ * Whether a recorded transaction covers a request to a share holder. Pure: the holder has read the states from the log
+ * itself.
  *
- * Invariant: of all that is covered for one transaction, as long as its nonce is not proven to be another's, at most one can
- * be mined, and it does what the owner asked for, or nothing at all.
+ * Invariant: of everything covered for one transaction, as long as its nonce is not proven lost, at most one can be
+ * mined, and it does what the owner requested, or nothing.
  */
 import { COVERED, type Coverage, notCovered, sameHex } from '../keys/coverage.ts'
 import type { UnsignedTransaction } from '../keys/signer.ts'
@@ -12,24 +12,24 @@ import { outcomeOf } from './dependency.ts'
 import { mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
 import { highestOffer, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 
-/** EIP-7825: what a transaction may use at most. */
+/** Gas limit of a transaction (EIP-7825). */
 const MAX_GAS = 1n << 24n
 
 export type AskedTransaction = {
-  /** Of the key that is to sign, which is the sender. */
+  /** The address of the signing key, which is the sender. */
   readonly address: string
   readonly transaction: UnsignedTransaction
 }
 
 export type TransactionFacts = {
-  /** The hard cap of the chain, wei for one unit of gas; what was reserved sets a lower one. */
+  /** The hard cap of the chain, wei per gas; the reserved amount sets a lower one. */
   readonly maxFeePerGasCap: bigint
-  /** The transaction that the intent depends on; `null` where it names none. */
+  /** The transaction that the intent depends on; `null` if none. */
   readonly dependency: TransactionState | null
   /**
-   * Nonces under which the one who is asked has helped to sign this transaction before, by its own lasting memory. The log
-   * does not tell of signatures that were made and never recorded: whoever collected one would have the transaction mined
-   * twice by getting another under a second nonce.
+   * Nonces with which this holder has already helped to sign the transaction, from its own durable journal. The log
+   * does not show signatures that were never recorded: someone who collected one could have the transaction mined twice
+   * by getting another with a second nonce.
    */
   readonly signedNonces: readonly number[]
   /** ISO 8601. */
@@ -60,14 +60,14 @@ export function coversTransaction(
   }
 }
 
-/** One nonce for one transaction, until a final block has proven that another transaction has taken it. */
+/** One nonce for one transaction, until a final block proves that another transaction used it. */
 function brokenNonce({ attempts, abandoned }: KnownTransaction, nonce: unknown): string | null {
   if (!Number.isSafeInteger(nonce) || (nonce as number) < 0) return 'the nonce is no whole number'
   if (attempts.some((attempt) => attempt.nonce !== nonce)) return 'the nonce is another than the recorded one'
   return abandoned.some((attempt) => attempt.nonce === nonce) ? 'the nonce was taken by another transaction' : null
 }
 
-/** A nonce under which the transaction was signed as well, and which is not proven to be lost. */
+/** Another nonce with which the transaction was signed and which is not proven lost. */
 function otherNonce(
   { abandoned }: KnownTransaction,
   nonce: number,
@@ -84,7 +84,7 @@ function brokenFees({ gasLimit, maxFeePerGas, maxPriorityFeePerGas }: UnsignedTr
   return maxPriorityFeePerGas > maxFeePerGas ? 'the tip is above the fee' : null
 }
 
-/** Fees and gas stay within what was held back and, step by step, what replaced what. */
+/** Fees and gas must stay within the reserved amount and, step by step, within the limits of replacements. */
 function brokenBounds(state: KnownTransaction, { gasLimit, maxFeePerGas }: UnsignedTransaction): string | null {
   const newest = newestAttempt(state)
   if (newest === null) {
@@ -112,7 +112,7 @@ function brokenCall(state: KnownTransaction, transaction: UnsignedTransaction, f
   return newest === null ? brokenStart(state, facts) : null
 }
 
-/** What holds a transaction back until it is signed for the first time; under its nonce it goes on, come what may. */
+/** Conditions that delay the first signature; with its nonce assigned, the transaction continues regardless. */
 function brokenStart({ intent }: KnownTransaction, { dependency, now }: TransactionFacts): string | null {
   const { validUntil, dependsOn } = intent
   if (validUntil !== null && validUntil <= now) return 'the time until which the transaction was valid is over'

@@ -1,6 +1,6 @@
 /**
- * Which step may follow which: the only place that knows. Pure; what time it is, what was signed and what the chain said
- * come in with the command. A command that is already fulfilled decides nothing.
+ * The allowed transitions of a transaction, defined only here. Pure: time, signatures and chain results come with the
+ * command. A command that is already fulfilled produces no event.
  */
 import { BursarError, Conflict } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
@@ -41,11 +41,11 @@ export type TransactionCommand =
       readonly quote?: RecordedQuote
       readonly recovered?: true
     }
-  /** `insteadOf` names the newest bytes where an older version was taken, which the wallet can pay for. */
+  /** `insteadOf` names the newest bytes when an older version was submitted, which the wallet can pay for. */
   | { readonly type: 'RecordSubmission'; readonly hash: string; readonly insteadOf?: string; readonly now: string }
   | { readonly type: 'RecordShortFunds'; readonly hash: string; readonly now: string }
   | { readonly type: 'RecordInclusion'; readonly inclusion: Inclusion }
-  /** `head` is the number of the newest block of the branch that was left. */
+  /** `head` is the number of the newest block of the abandoned branch. */
   | { readonly type: 'RecordReorg'; readonly head: number; readonly now: string }
   | { readonly type: 'Settle'; readonly confirmations: number; readonly revertReason: string; readonly now: string }
   | { readonly type: 'FailUnsigned'; readonly code: FailureCode; readonly message: string; readonly now: string }
@@ -59,7 +59,7 @@ export type TransactionCommand =
       readonly now: string
     }
 
-/** A worker's command that does not fit the state: a defect, never a caller's fault. */
+/** A worker's command that is invalid in this state: a defect, never a caller's error. */
 export class InvalidTransition extends BursarError {
   override readonly type = 'internal_error'
   override readonly code = 'invalid_transition'
@@ -68,7 +68,7 @@ export class InvalidTransition extends BursarError {
   }
 }
 
-/** A nonce that others take again and again is not ours to fight for. */
+/** After this many foreign transactions took its nonces, the transaction fails. */
 export const MAX_FOREIGN_NONCES = 3
 
 export const transactionDecider: Decider<TransactionState, TransactionCommand, TransactionEvent> = {
@@ -150,7 +150,7 @@ function recordSubmission(
   { hash, insteadOf = hash, now }: { readonly hash: string; readonly insteadOf?: string; readonly now: string },
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
-  // Sent again, or mined before the answer came, or replaced meanwhile: nothing new happened.
+  // Submitted again, mined before the response arrived, or replaced meanwhile: no event.
   if (!isUnmined(transaction) || transaction.state === 'submitted' || newestAttempt(transaction)?.hash !== insteadOf)
     return []
   return [{ type: 'TransactionSubmitted', data: { hash, submittedAt: now } }]
@@ -172,7 +172,7 @@ function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): r
   ]
 }
 
-/** A final state with a block was told to the owner as such: that it no longer holds is told as plainly. */
+/** A settled state was reported to the owner as final, so an event must revoke it. */
 function recordReorg(
   { head, now }: { readonly head: number; readonly now: string },
   { state, inclusion }: KnownTransaction,
@@ -202,7 +202,7 @@ function settle(
   return [{ type: 'TransactionConfirmed', data: { ...settled, confirmedAt: now } }]
 }
 
-/** A token may move another amount than the one that was sent: what it charges stays with it, and is reported. */
+/** A token may move another amount than the one sent: the fee that it keeps is reported. */
 function hasMoved({ amount }: Intent, { moved }: Inclusion): boolean {
   return moved === undefined || BigInt(amount) === 0n || (moved !== null && BigInt(moved) > 0n)
 }
@@ -253,7 +253,7 @@ function recordForeignNonce(
     type: 'NonceConsumedExternally',
     data: { nonce, finalizedBlock, takenBy, foundAt: now },
   }
-  // A filler whose nonce another one took has nothing left to do.
+  // A gap filler whose nonce another transaction used is no longer needed.
   if (transaction.cancellationRequested || transaction.type === 'NONCE_FILL') {
     return [consumed, { type: 'TransactionCancelled', data: { hash: null, cancelledAt: now } }]
   }

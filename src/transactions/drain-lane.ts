@@ -1,8 +1,8 @@
 /**
- * Signs what waits in a lane, in the order in which it was accepted, under the lowest nonces that are free.
+ * Signs the waiting transactions of a lane in order of acceptance, with the lowest free nonces.
  *
- * Invariant: signed bytes are in the log before anybody can send them, and a nonce is given out in the same append; so
- * whoever takes the lane next finds every byte that may be on the wire.
+ * Invariant: signed bytes are in the log before they can be submitted, and a nonce is assigned in the same append; so
+ * the next holder of the lane finds all bytes that may have been submitted.
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { Unavailable } from '../core/errors.ts'
@@ -26,13 +26,13 @@ import { type SignBatchPorts, signBatch } from './sign-batch.ts'
 import type { TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
-/** Transactions that are signed in one append: about 60 ms of signing, half a megabyte of SQL. */
+/** Transactions signed in one append: about 60 ms of signing, half a megabyte of SQL. */
 const MAX_BATCH = 256
 
-/** What the lane needs to know of its chain. */
+/** The chain functions that a lane uses. */
 export type LaneChain = ExaminingChain & {
   readonly quote: () => Promise<FeeQuote>
-  /** Transactions of the account in the newest block: the lowest nonce that the chain would take. */
+  /** The transaction count of the account in the newest block: the lowest nonce that the chain accepts. */
   readonly nonceOf: (address: string) => Promise<number>
 }
 
@@ -41,18 +41,18 @@ export type DrainLanePorts = SignBatchPorts & {
   readonly leases: Leases
   readonly lanes: LaneReads
   readonly chainOf: (chainId: number) => LaneChain
-  /** Whether what was recorded may be signed. */
+  /** Whether a recorded transaction may be signed. */
   readonly check: CheckRecorded
   readonly replace: ReplaceInLane
-  /** What nodes show of the sender must be known before anything is signed for the first time. */
+  /** Compares the lane with the sender's transactions on nodes before the first signature. */
   readonly compare: CompareLane
   readonly maxInFlight: number
   readonly fillGaps: FillGaps
-  /** Told of each batch once it is in the log, for metrics. */
+  /** Called with each batch after it is in the log, for metrics. */
   readonly onSigned: (chainId: number, transactions: number) => void
-  /** Told of a transaction that no node could simulate: it is tried again, and nothing waits for it. */
+  /** Called for a transaction that no node could simulate: it is tried again without delaying others. */
   readonly onNotSimulated: (chainId: number, transactionId: string, reason: string) => void
-  /** Called for what the database cannot hold. */
+  /** Called for changes that the database cannot store. */
   readonly onSetAside: OnSetAside
 }
 
@@ -89,7 +89,7 @@ type Work = DrainLanePorts & {
   readonly lane: Lane
   readonly lease: Lease
   readonly setAside: SetAside
-  /** What this pass could not judge. */
+  /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
 }
 
@@ -102,18 +102,18 @@ function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable 
 }
 
 /**
- * Signs one batch. What fills gaps is signed even where the lane has enough in flight: nothing of that is mined before.
- * False when nothing waits or the lane has enough in flight: a mined block wakes it again.
+ * Signs one batch. Gap fillers are signed even when the lane has enough in flight, since nothing else can be mined
+ * before them. False when nothing waits or the lane has enough in flight: a mined block wakes it again.
  */
 async function signNext(work: Work, gaps: number): Promise<boolean> {
   const { lanes, lane, maxInFlight, setAside } = work
-  // A reorg may have put more in flight than there is room for.
+  // After a reorg there may be more in flight than the limit.
   const room = Math.max(gaps, maxInFlight - (await lanes.inFlight(lane)))
   const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), setAside.of(lane))
   return signThese(work, ids)
 }
 
-/** Tries again what could not be simulated, apart from all others: they do not wait for it. */
+/** Retries transactions that could not be simulated, separately, so that others do not wait for them. */
 async function signDue(work: Work): Promise<void> {
   const { lanes, lane, lease, maxInFlight, setAside } = work
   const due = setAside.due(lane)
@@ -151,7 +151,7 @@ async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
   const appended = await appendApart(log, changes, { guards: { fence: lease }, onSetAside })
   for (const { loaded } of [...ready, ...refused]) setAside.forget(loaded.id)
   if (appended > 0) work.onSigned(lane.chainId, signed.length)
-  // What was set aside made room for what waits behind it; where nothing else was judged, the node is to blame.
+  // What was set aside makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended > 0
 }
 
@@ -163,10 +163,10 @@ function leaveAlone({ lane, setAside, unjudged, onNotSimulated }: Work, items: r
   }
 }
 
-/** Of a dependency whose events were edited. */
+/** For a dependency whose events were edited. */
 const NOT_KNOWN: DependencyOutcome = { outcome: 'open' }
 
-/** What still waits to be signed and may be, with what became of the transactions that it depends on. */
+/** The waiting transactions that may be signed, with the outcomes of their dependencies. */
 async function loadWaiting(ports: DrainLanePorts, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
   const known = (await checkLane(ports, lane, ids)).filter(({ transaction }) => transaction.state === 'requested')
   const named = new Set(known.flatMap(({ transaction }) => transaction.intent.dependsOn ?? []))

@@ -1,16 +1,18 @@
 /**
- * Whether what somebody remembers of a transaction beside the log can be forgotten. Pure.
+ * Whether data about a transaction outside the log can be deleted. Pure.
  *
- * Invariant: nothing but a chain or a log that goes back by more than a day makes such a transaction one that may be signed
- * again. Even then its recorded bytes bind it to its nonce.
+ * Invariant: such a transaction can become signable again only if a chain or log goes back by more than a day. Even
+ * then its recorded bytes bind it to its nonce.
  */
 import { FINAL_STATES, type KnownTransaction, type TransactionState } from './state.ts'
 
-/** Longer than any chain here takes until a block is final, and time to see that a database was restored to an older state. */
+/**
+ * Longer than any supported chain takes to finalize a block, and enough time to notice that a database was restored.
+ */
 const SETTLED_AFTER_MS = 24 * 60 * 60_000
 
 /**
- * Confirmed, reverted, or failed or cancelled, and nothing happened to it for a day since.
+ * Settled, failed or cancelled, and unchanged for a day.
  *
  * @param nowMs milliseconds since the epoch
  */
@@ -22,7 +24,7 @@ export function hasEndedForGood(transaction: TransactionState, nowMs: number): b
   return nowMs - Date.parse(endedAt) > SETTLED_AFTER_MS
 }
 
-/** Whether there are bytes for a nonce of which the log does not say that a block has taken it. */
+/** Whether there are bytes for a nonce that is not recorded as used in a block. */
 function hasLooseBytes({ attempts, inclusion }: KnownTransaction): boolean {
   return attempts.length > 0 && inclusion === null
 }

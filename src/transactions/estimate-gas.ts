@@ -1,9 +1,9 @@
 /**
- * How much gas calls need. A plain transfer to an account without code needs 21,000 and no question to the node; anything
- * else is simulated, and a call that would revert is reported with its reason before anything is signed.
+ * The gas of calls. A plain transfer to an account without code needs 21,000 and no call of a node; anything else is
+ * simulated, and a call that would revert is reported with its reason before it is signed.
  *
- * Invariant: each call is judged alone. A simulation that fails, or never ends, says nothing of the calls beside it; and a
- * call is refused only in the state of a block that has all that the log knows of its wallet.
+ * Invariant: each call is judged alone. A failed or endless simulation says nothing about the other calls; and a call
+ * is refused only based on a block that includes everything the log knows about its wallet.
  */
 import type { CodeLookup } from '../chain/code.ts'
 import { readCount, readQuantity, toQuantity } from '../chain/hex.ts'
@@ -14,32 +14,33 @@ import { type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
 export type GasRequest = {
   readonly from: string
   readonly call: Call
-  /** The most gas that may be spent on it: its simulation gets no more. */
+  /** The maximum gas for the call: its simulation gets no more. */
   readonly mostGas: bigint
-  /** A block that the node must have seen: what the call builds on stands in it. */
+  /** A block that the node must have seen, because the call depends on its state. */
   readonly sinceBlock?: number
 }
 export type GasEstimate =
   | { readonly ok: true; readonly gasLimit: bigint }
   | { readonly ok: false; readonly code: 'execution_reverted' | 'insufficient_funds'; readonly reason: string }
-  /** Nothing is known of the call: no node answered, or in words that say nothing of it. It is asked again later. */
+  /** Nothing is known about the call: no node answered, or with an unrecognized message. It is retried later. */
   | { readonly ok: false; readonly code: 'could_not_simulate'; readonly reason: string }
 
 export type EstimateGas = (requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
 
-/** Room for state that changes between the simulation and the block: a fifth more. */
+/** A margin of a fifth for state that changes between the simulation and the block. */
 export const GAS_MARGIN_PERCENT = 120n
 
-/** Calls in one body, behind the number of the head: one body is answered by one node. */
+/** Calls in one body, after the request for the head: one node answers a whole body. */
 const CALLS_TOGETHER = 32
-/** Calls that are asked alone at once, after silence to all of a body. */
+/** Concurrent single calls, after a whole body got no answer. */
 const CALLS_ALONE = 8
-/** Calls that were not asked alone by then wait: silence to all of them is the node's, not theirs. */
+/** Time limit in ms for single calls; the rest wait: if all of them get no answer, the node is at fault. */
 const ALONE_BUDGET_MS = 10_000
 
 /**
- * @param observedBlock the newest block that a refusal of what an address sends must know of, beside `sinceBlock`
- * @throws Unavailable when no node says which addresses have code
+ * @param observedBlock the newest block of a balance of the address: a node that refuses its call must have seen it, in
+ *   addition to `sinceBlock`
+ * @throws Unavailable when no node reports which addresses have code
  */
 export function createEstimateGas(
   client: RpcReader,
@@ -57,7 +58,7 @@ export function createEstimateGas(
   }
 }
 
-/** What a node said of a call, and the newest block that it had seen then. */
+/** A node's result for a call, and the newest block that it had seen. */
 type Simulated = { readonly request: GasRequest; readonly answer: RpcResult; readonly head: number | null }
 
 async function simulate(client: RpcReader, requests: readonly GasRequest[]): Promise<readonly Simulated[]> {
@@ -65,7 +66,7 @@ async function simulate(client: RpcReader, requests: readonly GasRequest[]): Pro
     requests.slice(i * CALLS_TOGETHER, (i + 1) * CALLS_TOGETHER),
   )
   const together = (await Promise.all(groups.map((group) => ask(client, group)))).flat()
-  // One call that never ends leaves its whole body unanswered.
+  // One endless call leaves its whole body unanswered.
   const silent = together.filter(({ answer }) => !answer.ok && answer.error.kind === 'unavailable')
   if (requests.length < 2) return together
   const alone = new Map<GasRequest, Simulated>()
@@ -83,7 +84,7 @@ async function simulate(client: RpcReader, requests: readonly GasRequest[]): Pro
 }
 
 async function ask(client: RpcReader, requests: readonly GasRequest[]): Promise<Simulated[]> {
-  // The head is asked first and in the same body: what is simulated after it is simulated at that block or a later one.
+  // The head is requested first in the same body, so the simulations use that block or a later one.
   const calls = requests.map((request) => toEstimateRequest(request))
   const [head, ...answers] = await client.batch([{ method: 'eth_blockNumber', params: [] }, ...calls])
   const silence: RpcResult = { ok: false, error: unavailable('invalid_response', 'the node left it out') }
@@ -97,8 +98,8 @@ function toEstimateRequest({ from, call, mostGas }: GasRequest, block?: number):
 }
 
 /**
- * A refusal ends a transaction for good, so that the word of one replica is not enough: the call is simulated again at a
- * block that has what the log knows. A node that has not seen that block says so, and is not believed.
+ * A refusal ends a transaction permanently, so one replica is not enough: the call is simulated again at a block that
+ * has everything the log knows. A node that has not seen that block reports so, and is ignored.
  */
 async function confirmed(
   client: RpcReader,
@@ -119,7 +120,7 @@ async function confirmed(
 
 function secondWord(before: Simulated, answer: RpcResult | undefined, block: number): GasEstimate {
   const again = answer === undefined ? before : { ...before, answer, head: block }
-  // Nodes that estimate in their newest state alone refuse the question: their head was new enough, or nobody knows.
+  // Nodes that only estimate in their newest state refuse this: the result counts if their head was new enough.
   const refusesBlock =
     answer?.ok === false && ['unknown', 'unsupported'].includes(classifyCallFailure(answer.error).type)
   return refusesBlock && before.head !== null && before.head >= block ? estimateOf(before) : estimateOf(again)

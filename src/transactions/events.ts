@@ -1,5 +1,5 @@
 /**
- * The facts of a transaction's life. One opening intent says what the owner wants; the rest is the same for every kind
+ * The events of a transaction. The opening intent records what the owner requests; the rest is the same for every kind
  * of transaction. Amounts, fees and gas are decimal digits in strings: base units, wei, gas units.
  */
 import type { Event } from '../core/messages.ts'
@@ -18,19 +18,19 @@ export type AssetRef = {
 
 export type Fees = { readonly gasLimit: string; readonly maxFeePerGas: string; readonly maxPriorityFeePerGas: string }
 
-/** What the network asked when fees were decided on, at the priority that was decided for; wei for one unit of gas. */
+/** The fee quote when fees were decided, at the chosen priority; wei per gas. */
 export type RecordedQuote = {
   readonly baseFeePerGas: string
   readonly maxFeePerGas: string
   readonly maxPriorityFeePerGas: string
 }
 
-/** What a transaction serves, for those who look it up from there. */
+/** The resources that a transaction can belong to, for looking it up. */
 export const SUBJECT_TYPES = ['collection', 'mint', 'nft_transfer', 'token', 'checkpoint'] as const
 export type SubjectType = (typeof SUBJECT_TYPES)[number]
 export type Subject = { readonly type: SubjectType; readonly id: string }
 
-/** What every opening intent says. */
+/** The fields of every opening intent. */
 export type Intent = {
   readonly tenantId: string
   readonly walletId: string
@@ -38,20 +38,20 @@ export type Intent = {
   readonly environment: Environment
   readonly chainId: number
   readonly from: string
-  /** Who receives the asset; with `data`, the contract that is called. */
+  /** The recipient of the asset; with `data`, the called contract. */
   readonly to: string
   /** With `data`, the native currency. */
   readonly asset: AssetRef
   readonly amount: string
-  /** Call data, `0x` and hex digits; `null` for a transfer, whose call follows from the asset. */
+  /** Call data, `0x` and hex digits; `null` for a transfer, whose call is derived from the asset. */
   readonly data: string | null
-  /** The transaction that must be mined and have succeeded before this one is signed. */
+  /** The transaction that must be mined successfully before this one is signed. */
   readonly dependsOn: string | null
   readonly subject: Subject | null
   readonly gasPriority: GasPriority
-  /** What was held back for gas when the request was accepted: `gasLimit · maxFeePerGas` at most. */
+  /** The gas hold when the request was accepted: at most `gasLimit · maxFeePerGas`. */
   readonly reserved: { readonly gasLimit: string; readonly maxFeePerGas: string }
-  /** What that was decided on; `null` in what was recorded before quotes were. */
+  /** The quote for that; `null` in events from before quotes were recorded. */
   readonly quote: RecordedQuote | null
   readonly referenceId: string | null
   readonly memo: string | null
@@ -77,20 +77,19 @@ export type Inclusion = {
   readonly blockHash: string
   readonly succeeded: boolean
   /**
-   * Of a transfer of a token whose execution succeeded: base units that the Transfer logs of the token show from the sender to
-   * the recipient; `null` where there is no such log. Missing for everything else, for what a wallet sends to itself, and in what was
-   * recorded before this was.
+   * For a successful token transfer: base units that the token's Transfer logs show from the sender to the recipient;
+   * `null` without such a log. Missing for everything else, for transfers to the sender itself, and in older events.
    */
   readonly moved?: string | null
   readonly gasUsed: string
   readonly effectiveGasPrice: string
-  /** The block's own time. */
+  /** The timestamp of the block. */
   readonly blockTimestamp: string
-  /** When the follower saw the block. */
+  /** When the follower processed the block. */
   readonly minedAt: string
 }
 
-/** The events that open a transaction, and what each of them makes it: the one place that knows. */
+/** The events that open a transaction, and its type for each; defined only here. */
 export const TRANSACTION_TYPES = {
   TransferRequested: 'TRANSFER',
   CollectionDeployRequested: 'NFT_DEPLOY',
@@ -98,9 +97,9 @@ export const TRANSACTION_TYPES = {
   NftTransferRequested: 'NFT_TRANSFER',
   TokenUpdateRequested: 'NFT_UPDATE',
   VoucherRevocationRequested: 'NFT_REVOKE',
-  /** An operator puts a signed head of the log on chain. */
+  /** An operator anchors a signed checkpoint of the log on chain. */
   CheckpointAnchorRequested: 'AUDIT_ANCHOR',
-  /** Asked for by a lane itself: nobody has the nonce that all of its others wait for. */
+  /** Requested by a lane: no transaction has the nonce that all its others wait for. */
   NonceFillRequested: 'NONCE_FILL',
 } as const
 export type Opening = keyof typeof TRANSACTION_TYPES
@@ -112,10 +111,13 @@ export function isOpening(event: TransactionEvent): event is OpeningEvent {
   return event.type in TRANSACTION_TYPES
 }
 
-/** Bytes that were signed before the database went back to an earlier state, and that the chain had kept; `signedAt` is then when they were found. */
+/**
+ * Bytes signed before the database was restored to an earlier state, and found on chain; `signedAt` is when they were
+ * found.
+ */
 export type Recovered = { readonly recovered?: true }
 
-/** `quote` is what the fees were decided on; `null` in what was recorded before quotes were. */
+/** `quote` is the basis of the fees; `null` in events from before quotes were recorded. */
 export type TransactionSigned = Event<'TransactionSigned', SignedBytes & Recovered & { quote: RecordedQuote | null }>
 export type TransactionReplaced = Event<
   'TransactionReplaced',
@@ -129,18 +131,18 @@ export type TransactionReorged = Event<
   { hash: string; blockNumber: number; blockHash: string; reorgedAt: string }
 >
 /**
- * A block that had settled the transaction left the chain: what its owner was told no longer holds. It is as after
- * `TransactionReorged`, which stands for this in logs that were written before.
+ * A block that had settled the transaction left the chain: the outcome reported to its owner no longer holds. The state
+ * is as after `TransactionReorged`, which older logs have instead.
  */
 export type SettlementRevoked = Event<
   'SettlementRevoked',
   {
-    /** What was told. */
+    /** The reported outcome. */
     outcome: SettledState
     hash: string
     blockNumber: number
     blockHash: string
-    /** How many the block had when it left the chain: so deep the reorg reached. */
+    /** The confirmations that the block had when it left the chain: the depth of the reorg. */
     confirmations: number
     revokedAt: string
   }
@@ -149,7 +151,7 @@ export type TransactionConfirmed = Event<
   'TransactionConfirmed',
   { blockNumber: number; confirmations: number; confirmedAt: string }
 >
-/** Final, and without effect. Without a `code` its execution failed. */
+/** Settled without effect. Without a `code` its execution failed. */
 export type TransactionReverted = Event<
   'TransactionReverted',
   { blockNumber: number; confirmations: number; reason: string; revertedAt: string; code?: 'token_not_moved' }
@@ -160,19 +162,19 @@ export type SpeedUpRequested = Event<'SpeedUpRequested', { gasPriority: GasPrior
 export type TransactionCancelled = Event<'TransactionCancelled', { hash: string | null; cancelledAt: string }>
 /** The transaction that used a nonce, or carried an authorization that did (EIP-7702), and its block. */
 export type TakenBy = { readonly hash: string; readonly blockNumber: number }
-/** Proof that another transaction took the nonce, in a finalized block: only now may a new nonce be signed. */
+/** Proof that another transaction used the nonce, in a finalized block: only then may a new nonce be signed. */
 export type NonceConsumedExternally = Event<
   'NonceConsumedExternally',
   {
     nonce: number
     finalizedBlock: number
     foundAt: string
-    /** Where the proof is; missing in what was recorded before it was named. */
+    /** The location of the proof; missing in events from before it was recorded. */
     takenBy?: TakenBy
   }
 >
 
-/** The outcomes that a block gives. */
+/** The outcomes of a mined transaction. */
 export type SettledState = 'confirmed' | 'reverted' | 'cancelled'
 
 export type FailureCode =
@@ -182,7 +184,7 @@ export type FailureCode =
   | 'expired'
   | 'fee_cap_exceeded'
   | 'dependency_failed'
-  /** Before it was signed: the token's `transfer` returned false. */
+  /** Before signing: the token's `transfer` returned false. */
   | 'token_transfer_refused'
   /** In its block: the execution succeeded, and the token's contract logged no transfer. */
   | 'token_not_moved'

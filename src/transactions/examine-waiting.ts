@@ -1,6 +1,6 @@
 /**
- * Judges what waits in a lane, each transaction alone: what can be signed now, what must fail and why, and what no node can
- * simulate for now. What must go on waiting is in none of them.
+ * Judges the waiting transactions of a lane, each alone: which can be signed now, which must fail and why, and which no
+ * node can simulate now. Those that must keep waiting are in none of these lists.
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { smallest } from '../core/money.ts'
@@ -28,7 +28,7 @@ export type Examined = {
   readonly unjudged: readonly Unjudged[]
 }
 
-/** What a judgement asks of the lane's chain. */
+/** The chain functions used for judging. */
 export type ExaminingChain = {
   readonly estimateGas: EstimateGas
   readonly refusedByToken: RefusedByToken
@@ -37,7 +37,7 @@ export type ExaminingChain = {
 }
 
 /**
- * @param quote `null` while gas costs more than the cap: nothing is signed then, and what has expired fails
+ * @param quote `null` while gas costs more than the cap: nothing is signed then, and expired requests fail
  * @param now ISO 8601
  * @throws Unavailable when no node answers at all
  */
@@ -89,7 +89,7 @@ function expiredOf({ loaded, transaction }: Waiting, quote: FeeQuote | null, now
     : fail(loaded, 'expired', `It was valid until ${validUntil} and could not be sent before.`, now)
 }
 
-/** As with any refusal, a replica that has not seen the balance is not believed. */
+/** As with any refusal, a replica that has not seen the balance is ignored. */
 async function refusedTransfers(
   { refusedByToken, observedBlock }: ExaminingChain,
   candidates: readonly Candidate[],
@@ -137,10 +137,10 @@ function tooMuchGas(estimated: bigint, reserved: string): string {
 }
 
 /**
- * A call gets at least what was reserved for it: the state that it was simulated on may want less gas than the one that it
- * meets, after what is signed before it. What it does not use costs nothing.
+ * A call gets at least its reserved gas: the simulated state may need less gas than the actual one, after the
+ * transactions signed before it. Unused gas costs nothing.
  *
- * @returns `null` when it needs more than may be spent on it
+ * @returns `null` when it needs more than the limit
  */
 export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated: bigint): bigint | null {
   const least = intent.data === null ? 0n : BigInt(intent.reserved.gasLimit)
@@ -150,8 +150,8 @@ export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated:
 }
 
 /**
- * The tip of now, and the cap that was reserved when the request was accepted as long as it leaves room for one rise of
- * the base fee (EIP-1559: 12.5 % a block); so what was held back is what may be spent. Where fees rose further than the first
+ * The current tip, with the fee cap reserved when the request was accepted, if that leaves room for one rise of the
+ * base fee (EIP-1559: 12.5 % per block); so the hold is the limit of spending. If fees rose further than the first
  * bytes may follow, replacements follow step by step.
  */
 export function chooseFees(

@@ -1,7 +1,7 @@
 /**
- * Fills the gaps of a lane. A stranger's transaction counted when nonces were given, and a reorg took it back for good: nobody
- * has its nonce now, and all that was given after it waits for ever. What waits to be signed takes the nonce; where nothing
- * waits, a transfer of nothing to the sender itself does, recorded and signed like any other.
+ * Fills the gaps of a lane. A foreign transaction counted when nonces were assigned, and a reorg removed it
+ * permanently: no transaction has its nonce now, and all later ones would wait forever. A waiting transaction takes the
+ * nonce; if none waits, a zero-value transfer to the sender itself does, recorded and signed like any other.
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
@@ -20,20 +20,20 @@ export type FillGapsPorts = {
   readonly log: EventLog
   readonly lanes: LaneReads
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
-  /** Transactions of the account in the newest block. */
+  /** The transaction count of the account in the newest block. */
   readonly nonceOf: (lane: Lane) => Promise<number>
   readonly newId: NewId
-  /** How long something must have been stuck. */
+  /** How long a transaction must have been stuck. */
   readonly replaceAfterMs: number
-  /** Told of the nonces that a lane fills with nothing. */
+  /** Called with the nonces that a lane fills with empty transactions. */
   readonly onFilled: (lane: Lane, nonces: readonly number[]) => void
 }
 
 /**
- * Makes sure that something waits to be signed for each gap.
+ * Ensures that a transaction waits to be signed for each gap.
  *
- * @param setAside what waits and cannot be signed now
- * @returns how many gaps there are
+ * @param setAside waiting transactions that cannot be signed now
+ * @returns the number of gaps
  * @throws Unavailable
  */
 export type FillGaps = (lane: Lane, lease: Lease, setAside?: readonly string[]) => Promise<number>
@@ -67,7 +67,7 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
   }
 }
 
-/** Of the same wallet as what waits for it. */
+/** Of the same wallet as the transaction that waits for it. */
 function fillerOf(stuck: Intent, quote: RecordedQuote, now: string): Intent {
   const { tenantId, walletId, network, environment, chainId, from } = stuck
   const { assetId, symbol, decimals, contract } = nativeAsset(network, chainId)

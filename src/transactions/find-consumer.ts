@@ -1,7 +1,7 @@
 /**
- * Finds what used a nonce of an account: a transaction that the account sent, or an authorization that it signed (EIP-7702) and
- * anybody sent. The proof is in a block, which every node keeps. Which block it is, the log or the follower's records say; only
- * where they do not, it is found by halving, and the node must still have the states of the blocks between.
+ * Finds what used a nonce of an account: a transaction that the account sent, or an authorization that it signed
+ * (EIP-7702) and anybody sent. The proof is in a block, which every node keeps. The log or the follower's records name
+ * the block; otherwise it is found by binary search, for which the node must have the states of the blocks in between.
  */
 import { type Authorization, readAuthorizations } from '../chain/authorizations.ts'
 import { readCount, readLower, toQuantity } from '../chain/hex.ts'
@@ -9,7 +9,7 @@ import { type RpcReader, resultValue, rpcCall } from '../chain/json-rpc.ts'
 import { authorityOf } from '../keys/authority-of.ts'
 import { sameHex } from '../keys/coverage.ts'
 
-/** What stands in a block. */
+/** A transaction in a block. */
 export type Consumer = {
   readonly kind: 'transaction' | 'authorization'
   readonly nonce: number
@@ -18,7 +18,7 @@ export type Consumer = {
   readonly blockHash: string
   /** Seconds since the epoch. */
   readonly timestamp: number
-  /** What the transaction does; that with an authorization in it may be of any sender. */
+  /** The content of the transaction; one with an authorization may have any sender. */
   readonly to: string | null
   readonly value: bigint
   readonly input: string
@@ -31,8 +31,8 @@ type Raw = Readonly<Record<string, unknown>>
 /**
  * What used the nonce in this block; `null` when the node shows nothing there.
  *
- * An authorization alone is no proof: one that came too early or too late used nothing. It counts where the account's count
- * of transactions is past the nonce, and none of our own versions has a receipt.
+ * An authorization alone is no proof: one with a wrong nonce had no effect. It counts when the account's transaction
+ * count is past the nonce and none of the recorded versions has a receipt.
  *
  * @throws Unavailable
  */
@@ -56,10 +56,10 @@ export async function consumerIn(client: RpcReader, account: AccountNonce, block
 }
 
 /**
- * Searches by halving.
+ * Binary search for the block.
  *
  * @param highest a block at which the nonce is used; the search begins there and widens downwards
- * @returns `null` when the node says that the nonce is used and shows nothing that used it: that proves nothing
+ * @returns `null` when the node reports the nonce as used but shows nothing that used it: that proves nothing
  * @throws Unavailable, or ChainRefused when the node no longer has the state of a block
  */
 export async function findConsumer(
@@ -89,7 +89,7 @@ export async function findConsumer(
   return consumerIn(client, account, used)
 }
 
-/** The block of each transaction that the node has in one; those that it does not know are missing. @throws Unavailable */
+/** The block of each mined transaction that the node knows; others are missing. @throws Unavailable */
 export async function blocksOf(client: RpcReader, hashes: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const answers = await client.batch(hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
   const found = hashes.flatMap((hash, index) => {
@@ -99,7 +99,7 @@ export async function blocksOf(client: RpcReader, hashes: readonly string[]): Pr
   return new Map(found)
 }
 
-/** Whether an authorization is one that this chain may take. */
+/** Whether an authorization is valid for this chain. */
 export function isForChain({ chainId }: Authorization, chain: number): boolean {
   return chainId === 0n || chainId === BigInt(chain)
 }

@@ -1,17 +1,18 @@
 /**
- * Records, while blocks are walked, in which of them others used nonces of our wallets. Once such a block is final the block
- * itself is the proof, and every node keeps it; the state of the account at that block is gone from most nodes within minutes.
+ * Records, while blocks are processed, in which of them foreign transactions used nonces of wallets. Once such a block
+ * is final, the block itself is the proof, and every node keeps it; most nodes drop the account state of that block
+ * within minutes.
  *
- * Invariant: a row says where to look, and never what is true: whoever acts on it reads the block.
+ * Invariant: a row says where to look, not what is true: code that acts on it reads the block.
  */
 import type { Pool } from 'pg'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import type { UsedNonce } from './used-nonces.ts'
 
-/** Rows of nonces that nobody waits for are kept for so many blocks, for what a lagging node lets be signed late. */
+/** Blocks for which rows without a waiting transaction are kept, in case a lagging node leads to a late signature. */
 const KEPT_BLOCKS = 100_000
 
-/** Rows for the nonces that others used. */
+/** Rows for the nonces that foreign transactions used. */
 export function foreignNonceRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow[] {
   return used.flatMap(({ address, nonce, block, ownId }) => {
     const row = { chain_id: chainId, address, nonce, block_number: block.number }
@@ -19,7 +20,7 @@ export function foreignNonceRows(chainId: number, used: readonly UsedNonce[]): R
   })
 }
 
-/** Forgets what is far below the cursor and concerns nothing that is still open. */
+/** Deletes rows far below the cursor that concern no open transaction. */
 export async function pruneForeignNonces(pool: Pool, chainId: number, cursor: number): Promise<void> {
   await pool.query({
     name: 'prune_foreign_nonces',

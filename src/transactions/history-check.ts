@@ -1,13 +1,13 @@
 /**
- * Whether the events of a transaction can have followed each other. `evolve` accepts every event in every state, so that old
- * logs always fold; who signs accepts only what the decider writes: a transaction that has ended is not brought back by an
+ * Whether the order of a transaction's events is valid. `evolve` accepts every event in every state, so that old logs
+ * always fold; signers accept only sequences that the decider writes, so an ended transaction cannot be revived by an
  * event that no worker would append. Pure.
  */
 import { IN_FLIGHT_STATES, isUnmined, type KnownTransaction, type TransactionStateName } from './state.ts'
 
 const TAKEN_BACK: readonly TransactionStateName[] = ['mined', 'confirmed', 'reverted', 'cancelled']
 
-/** What is wrong with the order of the events; `null` when all is well. */
+/** What is wrong with the order of the events; `null` when it is valid. */
 export function historyProblem(transaction: KnownTransaction): string | null {
   const states = transaction.history.map(({ state }) => state)
   let wasSigned = false
@@ -29,7 +29,7 @@ export function historyProblem(transaction: KnownTransaction): string | null {
   return null
 }
 
-/** In logs of older versions a settled transaction leaves its block as one does that was only mined. */
+/** In older logs a settled transaction leaves its block with the same event as one that was only mined. */
 function wasMined(states: readonly TransactionStateName[], place: number): boolean {
   const before = states[place - 1]
   if (before === undefined || !TAKEN_BACK.includes(before)) return false

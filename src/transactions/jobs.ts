@@ -1,4 +1,4 @@
-/** Which jobs follow from which events of a transaction, and which unfinished transactions are queued again. */
+/** Jobs for the events of a transaction, and which unfinished transactions are queued again. */
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
@@ -14,7 +14,10 @@ function submitJob(lane: Lane): Job {
   return { queue: 'submit', id: laneName(lane), data: { lane: laneName(lane) } }
 }
 
-/** Events that leave a lane something to sign: a request, an owner's wish, room in a lane that was full, a lost nonce. */
+/**
+ * Events after which a lane has something to sign: a request, a cancel or speed-up request, room in a full lane, a lost
+ * nonce.
+ */
 const TO_SIGN: ReadonlySet<string> = new Set([
   ...Object.keys(TRANSACTION_TYPES),
   'CancellationRequested',
@@ -22,14 +25,14 @@ const TO_SIGN: ReadonlySet<string> = new Set([
   'TransactionMined',
   'NonceConsumedExternally',
 ])
-/** Events that leave bytes to send. */
+/** Events after which there are bytes to submit. */
 const TO_SUBMIT: ReadonlySet<string> = new Set([
   'TransactionSigned',
   'TransactionReplaced',
   'TransactionReorged',
   'SettlementRevoked',
 ])
-/** Events after which what depends on the transaction may be signed, or must fail. */
+/** Events after which dependents of the transaction may be signed, or must fail. */
 const DECIDES: ReadonlySet<string> = new Set([
   'TransactionMined',
   'TransactionReverted',
@@ -37,10 +40,10 @@ const DECIDES: ReadonlySet<string> = new Set([
   'TransactionCancelled',
 ])
 
-/** An event, the lane of its transaction when it has one, and the lanes of what waited for the transaction. */
+/** An event with the lane of its transaction, if it has one, and the lanes of the transaction's dependents. */
 export type LanedEvent = Notice & { readonly lane?: Lane; readonly dependents?: readonly Lane[] }
 
-/** The jobs of an event: one for a whole lane, since a job drains all that waits. Pure. */
+/** The jobs of an event: one for a whole lane, since a job signs or submits everything that waits. Pure. */
 export function transactionJobs({
   type,
   lane,
@@ -53,14 +56,14 @@ export function transactionJobs({
 
 export type Lanes = {
   readonly own: ReadonlyMap<string, Lane>
-  /** Lanes in which something waits for a transaction, by that transaction's id. */
+  /** Lanes with dependents of a transaction, by that transaction's id. */
   readonly dependents: ReadonlyMap<string, readonly Lane[]>
 }
 
-/** Finds the lanes of transactions, and for the decided ones those of what waits for them. */
+/** Finds the lanes of transactions, and those of the dependents of the decided ones. */
 export type LanesOf = (transactionIds: readonly string[], decidedIds: readonly string[]) => Promise<Lanes>
 
-/** Tells each event of a batch its lanes, with one query for the batch. */
+/** Adds the lanes to each event of a batch, with one query for the batch. */
 export async function* withLanes<B extends { readonly events: readonly Notice[] }>(
   batches: AsyncIterable<B>,
   lanesOf: LanesOf,
@@ -112,17 +115,17 @@ export function createLanesOf(pool: Pool): LanesOf {
 }
 
 /**
- * Lanes with work that nothing has touched for a while, the tenants in turn: what is lost with an emptied queue is found here. Of each
- * tenant the search goes on behind the lane that it came to last, so that lanes that wait for long hide none that could move.
+ * Lanes with work that has not changed for a while, tenants in turn: finds work lost with an emptied queue. For each
+ * tenant the search continues after the last lane found, so that lanes that wait for long do not hide others.
  *
- * @param quietMs work that changed later has a job of its own on the way
- * @param sentMs bytes that were sent longer ago are given to the network again
+ * @param quietMs work that changed later still has its own job
+ * @param sentMs bytes submitted longer ago are submitted again
  */
 export function createFindUnfinishedLanes(
   pool: Pool,
   { quietMs, sentMs }: { readonly quietMs: number; readonly sentMs: number },
 ): (limit: number) => Promise<Job[]> {
-  /** The lane that the last round came to, by tenant. */
+  /** The last lane of the previous round, by tenant. */
   const reached = new Map<string, string>()
   return async (limit) => {
     const { rows } = await pool.query<UnfinishedRow>({

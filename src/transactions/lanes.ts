@@ -1,6 +1,6 @@
 /**
- * What waits in a lane, read from the read model. A lane is (chain id, sender address): the unit of nonce order and of
- * concurrency.
+ * The waiting transactions of a lane, from the read model. A lane is (chain id, sender address): the unit of nonce
+ * order and of concurrency.
  */
 import type { Pool } from 'pg'
 import { IN_FLIGHT, UNMINED, UNSENT } from './sql.ts'
@@ -12,7 +12,7 @@ export function laneName({ chainId, address }: Lane): string {
   return `${chainId}-${address}`
 }
 
-/** @throws Error when the name was not made by `laneName` */
+/** @throws Error when the name was not created by `laneName` */
 export function parseLane(name: string): Lane {
   const match = /^(\d+)-(0x[0-9a-fA-F]{40})$/.exec(name)
   if (match === null) throw new Error(`not a lane: ${name}`)
@@ -21,43 +21,45 @@ export function parseLane(name: string): Lane {
 
 export type LaneReads = {
   /**
-   * Transactions that wait for their first signature, in the order in which they were accepted. Left out are those whose
-   * dependency is undecided: not in a block, or in one where it failed, which is not final yet. @param except left out too
+   * Transactions that wait for their first signature, in order of acceptance, without those whose dependency is
+   * undecided: not in a block, or failed in one that is not final yet. @param except ids to leave out too
    */
   readonly waiting: (lane: Lane, limit: number, except?: readonly string[]) => Promise<string[]>
   /** How many are signed and in no block. */
   readonly inFlight: (lane: Lane) => Promise<number>
   /**
-   * The lowest nonces from `from` on that the log has given to none. They follow each other, unless a reorg took back
-   * what a stranger had sent, or a node was wrong about the account: then what was given after the gap waits for it to
-   * be filled.
+   * The lowest nonces from `from` on that the log has not assigned. They are consecutive, unless a reorg removed a
+   * foreign transaction, or a node was wrong about the account: later transactions then wait for the gap to be filled.
    */
   readonly freeNonces: (lane: Lane, from: number, count: number) => Promise<number[]>
-  /** Transactions whose owner asked to cancel them or to speed them up. */
+  /** Transactions with a cancel or speed-up request. */
   readonly wantingReplacement: (lane: Lane) => Promise<string[]>
-  /** Unchanged for so many milliseconds and still in no block, lowest nonces first: what blocks the lane. */
+  /** Unchanged for this many milliseconds and still in no block, lowest nonces first: what blocks the lane. */
   readonly stuck: (lane: Lane, unchangedMs: number, limit: number) => Promise<string[]>
   /**
-   * Nonces from `from` on that none of ours has, below the highest one that is in no block, while something has been stuck
-   * for so many milliseconds: all that is above waits for them. The lowest few.
+   * Gaps: unassigned nonces from `from` on, below the highest one that is in no block, while something has been stuck
+   * for this many milliseconds: all higher ones wait for them. The lowest few.
    */
   readonly gaps: (lane: Lane, from: number, unchangedMs: number) => Promise<number[]>
-  /** The native balance of the sender less all that is held back of it, wei; below 0 where the balance has fallen since. */
+  /** The native balance of the sender minus all holds on it, wei; negative when the balance has fallen since. */
   readonly spare: (lane: Lane) => Promise<bigint>
-  /** Signed bytes that the network has not been given, or may have forgotten in so many milliseconds, by nonce. */
+  /**
+   * Signed bytes that were not submitted, or that were submitted this many milliseconds ago and may have been dropped,
+   * by nonce.
+   */
   readonly toSubmit: (
     lane: Lane,
     page: { readonly forgottenAfterMs: number; readonly afterNonce: number; readonly limit: number },
   ) => Promise<string[]>
 }
 
-/** Strangers' transactions that a reorg took back: a handful. */
+/** Foreign transactions removed by a reorg: a handful. */
 const MAX_GAPS = 16
 
 /**
- * In SQL: a row that was last changed so many milliseconds ago, by the clock of the database, which no process sets. Rows are
- * stamped by the clocks of processes: what was changed in the future was stamped by one that has since been set back, so
- * that nobody knows how long ago it was, and it counts as long.
+ * SQL condition: a row last changed at least this many milliseconds ago, by the clock of the database. Rows are stamped
+ * by the clocks of processes: a time in the future comes from a clock that was set back since, so the real age is
+ * unknown and counts as long.
  *
  * @param milliseconds the parameter of the statement, `$3`
  */
@@ -75,7 +77,7 @@ export function createLaneReads(pool: Pool): LaneReads {
     waiting: ({ chainId, address }, limit, except = []) =>
       ids(
         'lane_waiting',
-        // OFFSET: one index look-up for each that depends on something, never a hash of the whole table.
+        // OFFSET: one index lookup for each dependent transaction, never a hash of the whole table.
         `SELECT transaction_id FROM transactions t WHERE chain_id = $1 AND from_address = $2 AND state = 'requested'
             AND (depends_on IS NULL OR NOT EXISTS (SELECT FROM transactions d WHERE d.transaction_id = t.depends_on
                   AND (d.state IN ${UNMINED} OR (d.state = 'mined' AND NOT d.succeeded)) OFFSET 0))
@@ -100,7 +102,7 @@ export function createLaneReads(pool: Pool): LaneReads {
       const given = Number(rows[0]?.n ?? 0)
       const next = Number(rows[0]?.highest ?? from - 1) + 1
       if (given === next - from) return Array.from({ length: count }, (_, index) => next + index)
-      // Of so many numbers no more than `given` can be taken.
+      // Of this many numbers at most `given` can be assigned.
       const gaps = await pool.query<{ nonce: string }>({
         name: 'lane_free_nonces',
         text: `SELECT n AS nonce FROM generate_series($3::bigint, $3::bigint + $4::bigint + $5::bigint - 1) AS n

@@ -1,6 +1,6 @@
 /**
- * What walked blocks mean for transactions. One query finds ours by sender and nonce, whatever version of the bytes was
- * mined; nothing polls receipts one by one.
+ * Derives transaction changes from processed blocks. One query finds wallets' transactions by sender and nonce,
+ * whatever version was mined; receipts are not polled one by one.
  */
 import type { Block, ChainLogEntry } from '../chain/blocks.ts'
 import { parseAnyTransferLog } from '../chain/erc20.ts'
@@ -22,11 +22,11 @@ import { workerMetadata } from './worker-metadata.ts'
 export type ObservePorts = {
   readonly reads: BlockReads
   readonly log: EventLog
-  /** Why a mined transaction failed, decoded; told to its owner when it is final. */
+  /** Why a mined transaction failed, decoded; reported to its owner when it is final. */
   readonly revertReason: (chainId: number, transaction: Inclusion, rawTransaction: string) => Promise<string>
 }
 
-/** What blocks mean for transactions, and what they leave beside the log: which nonces others used. */
+/** Changes of transactions, and the rows beside the log: nonces used by foreign transactions. */
 export type ObservedTransactions = { readonly changes: Change[]; readonly rows: ReadModelRow[] }
 
 export async function observeTransactions(
@@ -43,7 +43,7 @@ export async function observeTransactions(
     const { state } = loaded
     if (one === undefined || state.state === 'unknown') return null
     const { transaction } = one
-    // Bytes that were given up do not count: nothing is decided of them before their block is final (see resolve-nonces.ts).
+    // Abandoned bytes do not count: they are not decided before their block is final (see resolve-nonces.ts).
     const attempt = state.attempts.find(({ hash }) => hash === transaction.hash)
     if (attempt === undefined) return null
     const inclusion = inclusionOf(one, log.now())
@@ -53,7 +53,7 @@ export async function observeTransactions(
   return { changes, rows: [...foreignNonceRows(chainId, used), ...outsideRows(chainId, used)] }
 }
 
-/** What the token's own logs say that the transfer moved; nothing to say of what is no transfer of a token. */
+/** The amount that the transfer moved according to the token's logs; nothing for other transactions. */
 function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion, 'moved'> {
   const { from, to } = intent
   const { contract } = intent.asset
@@ -62,7 +62,7 @@ function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion
     const transfer = sameHex(log.address, contract) ? parseAnyTransferLog(log) : null
     return transfer !== null && sameHex(transfer.from, from) && sameHex(transfer.to, to) ? [transfer.value] : []
   })
-  // Logs may say anything: a sum that no token can have would not fit into its column.
+  // Logs may contain anything: a sum above the maximum of a token would not fit into its column.
   const sum = moves.reduce((total, value) => total + value, 0n)
   return { moved: moves.length === 0 ? null : smallest(sum, MAX_UINT256).toString() }
 }
@@ -71,7 +71,7 @@ function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion
  * Changes for the transactions whose block is no longer in the chain.
  *
  * @param ancestor number of the newest block that still is
- * @param head number of the newest block of the branch that was left
+ * @param head number of the newest block of the abandoned branch
  */
 export async function unwindTransactions(
   { reads, log }: ObservePorts,
@@ -82,7 +82,7 @@ export async function unwindTransactions(
   return commandEach(log, ids, () => ({ type: 'RecordReorg', head, now: log.now() }))
 }
 
-/** Changes for the transactions that have enough confirmations now. @param head number of the newest walked block */
+/** Changes for the transactions that have enough confirmations now. @param head number of the newest processed block */
 export async function settleTransactions(
   ports: ObservePorts,
   chainId: number,

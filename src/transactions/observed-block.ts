@@ -1,11 +1,11 @@
 /**
- * The newest block at which a balance of an address was read. What was accepted on these balances is refused for good by a node
- * that has seen the block, and by no other.
+ * The newest block at which a balance of an address was read. A transaction accepted on these balances is permanently
+ * refused only by a node that has seen the block.
  */
 import type { Pool } from 'pg'
 import type { Lane } from './lanes.ts'
 
-/** 0 where no balance was read yet. */
+/** 0 when no balance was read yet. */
 export type ObservedBlock = (lane: Lane) => Promise<number>
 
 export function createObservedBlock(pool: Pool): ObservedBlock {

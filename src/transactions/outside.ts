@@ -1,9 +1,9 @@
 /**
- * Transactions that wallets' addresses sent and that the log did not know when their blocks were walked: of another program with
- * the same key, or forgotten by a database that went back to an earlier state.
+ * Transactions sent by wallet addresses that the log did not know when their blocks were processed: from another
+ * program with the same key, or missing because the database was restored to an earlier state.
  *
- * Invariant: whatever a database has forgotten was sent after its newest event, so it stands in blocks above the cursor that the
- * database has. All of them are walked anew, and none is missing here once the follower is past it.
+ * Invariant: whatever a restored database is missing was sent after its newest event, so it is in blocks above its
+ * cursor. All of them are processed again, and no transaction is missing here once the follower is past it.
  */
 import type { Pool } from 'pg'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
@@ -13,18 +13,21 @@ import type { Lane } from './lanes.ts'
 import { IN_FLIGHT } from './sql.ts'
 import type { UsedNonce } from './used-nonces.ts'
 
-/** Clocks of chains and of databases differ: what was mined so much before a request was accepted does not pay for it. */
+/**
+ * Clock difference of chains and databases: a transaction mined longer than this before a request was accepted does not
+ * fulfil it.
+ */
 const CLOCK_SLACK_MS = 600_000
 
 export type Outside = { readonly nonce: number; readonly hash: string; readonly content: string }
 
-/** What the log and the follower know of a lane. */
+/** What the log and the follower know about a lane. */
 export type LaneKnowledge = {
-  /** The nonce after the highest that the log has given. */
+  /** The nonce after the highest assigned one. */
   readonly next: number
-  /** The newest block that was walked; `null` for a chain that was never followed. */
+  /** The newest processed block; `null` for a chain that was never followed. */
   readonly cursor: number | null
-  /** Another one after a restart of the server, and after a restore into it: what was compared before says nothing any more. */
+  /** Changes with a restart of the server and with a restore: earlier comparisons are then void. */
   readonly epoch: string
   readonly hasOutside: boolean
 }
@@ -32,8 +35,8 @@ export type LaneKnowledge = {
 export type OutsideReads = {
   readonly knowledge: (lane: Lane) => Promise<LaneKnowledge>
   /**
-   * Those that the log does not have as its own, that do one of these things, and that were mined after the first of these
-   * requests was accepted. `isTaken` where the log has given the nonce to another transaction.
+   * Transactions not recorded as the log's own that do one of these things and were mined after the first of these
+   * requests was accepted. `isTaken` when the log has assigned the nonce to another transaction.
    */
   readonly alike: (
     lane: Lane,
@@ -55,7 +58,7 @@ export function outsideRow(
   return { table: 'outside_transactions', row }
 }
 
-/** Rows for what the addresses of our wallets sent beside what the log knows. */
+/** Rows for transactions that wallet addresses sent and the log does not know. */
 export function outsideRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow[] {
   return used.flatMap(({ kind, address, signs, ownId, block, transaction }) => {
     if (kind !== 'sent' || !signs || ownId !== null) return []

@@ -1,6 +1,6 @@
 /**
- * Prepares a transaction that calls a contract. It is a transaction like a transfer from there on: its nonce, fees,
- * replacement and reorgs are the lane's and the follower's.
+ * Prepares a transaction that calls a contract. From then on it is handled like a transfer: the lane and the follower
+ * manage its nonce, fees, replacement and reorgs.
  */
 import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -15,7 +15,7 @@ import {
   requireFuture,
 } from './prepare-transaction.ts'
 
-/** The openings that carry call data. */
+/** The opening events with call data. */
 export type CallKind = Exclude<Opening, 'TransferRequested' | 'NonceFillRequested'>
 
 export type CallRequest = {
@@ -23,22 +23,23 @@ export type CallRequest = {
   /** The wallet that sends and pays. */
   readonly walletId: string
   readonly kind: CallKind
-  /** The contract that is called, EIP-55. */
+  /** The called contract, EIP-55. */
   readonly to: string
   /** `0x` and hex digits. */
   readonly data: string
-  /** Wei that go with the call. */
+  /** Wei sent with the call. */
   readonly value?: bigint
   /**
-   * Gas units that are held back and that the call gets at least. What the lane estimates before it signs, and a fifth,
-   * is taken where it is more.
+   * Gas units held, and the minimum gas of the call. If the lane's estimate before signing plus a fifth is higher, that
+   * is used.
    */
   readonly gasLimit: bigint
   readonly gasPriority?: GasPriority
   /**
-   * A transaction that must have succeeded in a block first, such as the deployment of the contract: this one waits for it
-   * in its lane, and fails unsigned with `dependency_failed` when that one ends otherwise. Named even when it is mined
-   * already, it keeps a node that lags behind its block from judging the call. It may be opened in the same commit.
+   * A transaction that must have succeeded in a block first, such as the deployment of the contract: this one waits for
+   * it in its lane, and fails unsigned with `dependency_failed` if that one ends otherwise. Name it even if it is
+   * already mined: this prevents a node that lags behind its block from judging the call. It may be opened in the same
+   * commit.
    */
   readonly dependsOn?: string | null
   readonly subject: Subject | null
@@ -48,11 +49,12 @@ export type CallRequest = {
 }
 
 /**
- * Appends nothing: combine `change` and `guards` with your own in one commit, and tell what the append throws through
- * `explain`. Several calls of one wallet may stand in one commit; they are signed in the order of their preparation.
+ * Appends nothing: combine `change` and `guards` with other changes in one commit, and pass errors of the append to
+ * `explain`. Several calls of one wallet may share a commit; they are signed in the order of preparation.
  *
- * @throws NotFound, PermissionDenied, Conflict `wallet_not_ready`, ValidationFailed (`watch_only`, `expired`), Unavailable.
- *   `explain` gives Conflict `wallet_archived` and InsufficientFunds, with what the whole commit needs of the wallet
+ * @throws NotFound, PermissionDenied, Conflict `wallet_not_ready`, ValidationFailed (`watch_only`, `expired`),
+ *   Unavailable. `explain` returns Conflict `wallet_archived` and InsufficientFunds, with the total that the commit
+ *   needs of the wallet
  */
 export async function prepareCall(
   ports: PreparePorts,

@@ -1,6 +1,6 @@
 /**
- * What every request for a transaction has in common: who pays, what is held back, and the change that opens it. Nothing
- * is appended here, so that a caller records its own changes in the same commit.
+ * The common part of every request for a transaction: payer, hold, and opening change. It appends nothing, so that a
+ * caller records its own changes in the same commit.
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
@@ -17,10 +17,10 @@ import type { Intent, Opening } from './events.ts'
 import { recordedQuote } from './recorded-quote.ts'
 import type { TransactionState } from './state.ts'
 
-/** On whose behalf, and in which environment. */
+/** The tenant and environment of a request. */
 export type Owner = { readonly tenantId: string; readonly environment: Environment }
 
-/** A wallet as far as sending needs it. */
+/** The fields of a wallet that sending uses. */
 export type Sender = {
   readonly walletId: string
   readonly type: 'mpc' | 'hd' | 'watch'
@@ -37,29 +37,29 @@ export type PreparePorts = {
   readonly log: Pick<EventLog, 'now'>
   readonly newId: NewId
   readonly findSender: FindSender
-  /** The fee quote of a chain, from memory. @throws Unavailable when no node has answered lately */
+  /** The cached fee quote of a chain. @throws Unavailable when no node has answered recently */
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
-  /** How long a transaction takes to be final on a chain, in milliseconds: told to the caller as an estimate. */
+  /** Estimated time until a transaction is settled on a chain, in milliseconds; returned to the caller. */
   readonly completionMs: (chainId: number) => number
 }
 
 export type PreparedTransaction = {
   readonly transactionId: string
-  /** Opens the transaction and holds back what it may cost. */
+  /** Opens the transaction and holds its maximum cost. */
   readonly change: Change<TransactionState>
-  /** What the append must check beside: those of one wallet's transactions are the same, so one commit takes many. */
+  /** Additional checks of the append: equal for all transactions of a wallet, so one commit takes many. */
   readonly guards: Pick<Guards, 'wallet'>
-  /** Says a refusal of the append in the caller's words; any other error comes back as it is. */
+  /** Maps a refusal of the append to an error for the caller; returns any other error unchanged. */
   readonly explain: (error: unknown) => unknown
 }
 
-/** What is to be sent, as far as the request says it. Amount in base units, gas in gas units. */
+/** What to send, from the request. Amount in base units, gas in gas units. */
 export type Wanted = Pick<
   Intent,
   'to' | 'asset' | 'data' | 'dependsOn' | 'subject' | 'gasPriority' | 'referenceId' | 'memo' | 'validUntil'
 > & { readonly amount: bigint; readonly gasLimit: bigint }
 
-/** The wallet that sends and pays. @throws what `findSender` throws, ValidationFailed `watch_only` */
+/** The wallet that sends and pays. @throws errors of `findSender`, ValidationFailed `watch_only` */
 export async function findPayer({ findSender }: PreparePorts, owner: Owner, walletId: string): Promise<Sender> {
   const sender = await findSender(owner, walletId)
   if (sender.type !== 'watch') return sender
@@ -80,7 +80,7 @@ export function requireFuture(validUntil: string | null, now: string): void {
   )
 }
 
-/** The intent of a request at a time, with the fees of that time held back. @throws Unavailable */
+/** The intent of a request at a time, with its maximum gas cost at the current fees reserved. @throws Unavailable */
 export async function completeIntent(
   { quoteOf, completionMs }: PreparePorts,
   { tenantId }: Owner,
@@ -134,7 +134,7 @@ function explain(error: unknown, { network, chainId, asset, data, walletId, from
       available: formatAmount(error.available, short.decimals),
       needed: formatAmount(error.needed, short.decimals),
     }
-    // Who asks for a call need not have named the wallet that pays for it.
+    // A request for a call may not have named the paying wallet.
     return data === null
       ? new InsufficientFunds(shortfall)
       : new InsufficientFunds(shortfall, { walletId, address: from })

@@ -1,4 +1,4 @@
-/** What a transfer would cost and whether it would succeed. Sends nothing and records nothing. */
+/** What a transfer would cost and whether it would succeed. Sends and records nothing. */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { Unavailable } from '../core/errors.ts'
@@ -32,13 +32,13 @@ export type PreviewPorts = TransferPorts & {
   readonly estimateGas: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
   readonly refusedByToken: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly boolean[]>
   readonly hasSentTo: (walletId: string, to: string) => Promise<boolean>
-  /** Base units that the wallet may spend: its balance less what pending transactions hold. */
+  /** Base units that the wallet may spend: its balance minus the holds of pending transactions. */
   readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
-  /** What an amount of the native currency is worth, or `null`. */
+  /** The value of an amount of the native currency in US dollars, or `null`. */
   readonly usdOf: (intent: Intent, wei: bigint) => Promise<string | null>
 }
 
-/** @throws what requesting the transfer throws for a malformed request */
+/** @throws the errors of a transfer request when it is malformed */
 export type PreviewTransfer = (request: TransferRequest, owner: Owner) => Promise<TransferPreview>
 
 export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
@@ -52,7 +52,7 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
       fundsOf(ports, intent),
     ])
     const gasLimit = estimate.ok ? estimate.gasLimit : BigInt(intent.reserved.gasLimit)
-    // As much as the request holds back, so that both agree on what can be paid.
+    // The amount that a request would hold, so that both agree on what can be paid.
     const held = largest(gasLimit, BigInt(intent.reserved.gasLimit))
     const most = held * quote[intent.gasPriority].maxFeePerGas
     const spendsNative = intent.asset.contract === null
@@ -78,7 +78,7 @@ async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent): Prom
   return estimate
 }
 
-/** What the token says against it, or `null`. */
+/** Why the token would refuse it, or `null`. */
 async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent): Promise<string | null> {
   if (!isTokenTransfer(intent)) return null
   const [refused] = await refusedByToken(intent.chainId, [requestOf(intent)])

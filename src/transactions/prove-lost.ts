@@ -1,7 +1,8 @@
 /**
- * Proof that a transaction lost its nonce. The log says so by `NonceConsumedExternally`, and whoever can write to the log can
- * write that; so who signs the transaction under another nonce looks at the chain first: the old nonce must be taken, deep
- * enough, by a transaction that is none of its own and does something else.
+ * Proves that a transaction lost its nonce. The log records this with `NonceConsumedExternally`, but anybody who can
+ * write to the log can append that event; so before signing the transaction with another nonce, the signer checks the
+ * chain: the old nonce must be used, with enough confirmations, by a transaction that is not one of its own versions
+ * and does something else.
  */
 import { LRUCache } from 'lru-cache'
 
@@ -13,7 +14,7 @@ import { buildCall, type Call } from './build-call.ts'
 import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
 import type { KnownTransaction } from './state.ts'
 
-/** Nothing that was proven becomes untrue: it was final. */
+/** Cached proofs stay valid: the blocks were final. */
 const REMEMBERED = 10_000
 
 export type ProveLostPorts = {
@@ -22,10 +23,10 @@ export type ProveLostPorts = {
 }
 
 /**
- * Looks at every nonce that the log calls lost.
+ * Checks every nonce that the log records as lost.
  *
  * @returns what is not proven, or `null` when the transaction has lost all of them
- * @throws Unavailable when no node answers: the same question may be answered later
+ * @throws Unavailable when no node answers: retry later
  */
 export type ProveLost = (transaction: KnownTransaction) => Promise<string | null>
 
@@ -54,7 +55,7 @@ export function createProveLost({ chainOf }: ProveLostPorts): ProveLost {
 }
 
 /**
- * What took a nonce; in words why it is not known.
+ * What used a nonce, or why it is not known.
  *
  * @param takenIn the block that the log names; the block itself is the proof
  */
@@ -74,7 +75,7 @@ async function takerOf(
     const used = await rpcCall(client, 'eth_getTransactionCount', [account.address, toQuantity(deep)])
     if (readCount(used, 'a transaction count') <= account.nonce) return missing
     if (named === null) return (await findConsumer(client, account, deep)) ?? missing
-    // An authorization that is in a block need not have used the nonce: ours may have done so before.
+    // An authorization in a block may not have used the nonce: one of our own versions may have used it before.
     return (await blocksOf(client, own)).size === 0 ? named : `nonce ${account.nonce} was taken by bytes of its own`
   } catch (error) {
     if (error instanceof ChainRefused) return `${missing}: ${error.message}`

@@ -1,6 +1,6 @@
 /**
- * What a wallet can pay for gas beside all that is held back for its other transactions. Bytes that cost more are refused by
- * every node until somebody pays in, and the wallet has sent all it has; so nothing dearer is signed. Pure.
+ * What a wallet can pay for gas beyond the holds of its other transactions. Every node refuses bytes that cost more
+ * until the wallet is funded or has sent everything else, so they are not signed. Pure.
  */
 import { largest } from '../core/money.ts'
 import { highestFee } from './aggregate.ts'
@@ -9,13 +9,16 @@ import type { Fees } from './events.ts'
 import type { KnownTransaction } from './state.ts'
 
 export type Purse = {
-  /** The most that the gas of this call may cost, wei. What is held back for its transaction counts; below 0 it can pay nothing. */
+  /**
+   * The maximum gas cost of this call, wei, including the hold of its own transaction; negative means that it can pay
+   * nothing.
+   */
   readonly feeLimit: (transaction: KnownTransaction, call: Pick<Call, 'value'>) => bigint
-  /** Takes what these fees cost beyond what is held back already: the next transaction has that much less. */
+  /** Deducts the cost of these fees beyond the hold: less remains for the next transaction. */
   readonly take: (transaction: KnownTransaction, fees: Pick<Fees, 'gasLimit' | 'maxFeePerGas'>) => void
 }
 
-/** @param spare the balance less all that is held back, wei; below 0 where the balance has fallen since */
+/** @param spare the balance minus all holds, wei; negative when the balance has fallen since */
 export function createPurse(spare: bigint): Purse {
   let left = spare
   return {
@@ -32,8 +35,8 @@ export function createPurse(spare: bigint): Purse {
 }
 
 /**
- * Fees of the first bytes within the purse: at least what was reserved, which may wait for the base fee to fall, and more
- * only where the wallet can pay it.
+ * Limits the fees of the first bytes to the purse: at least what was reserved, which may have to wait for a lower base
+ * fee, and more only if the wallet can pay it.
  */
 export function withinPurse<Item extends { transaction: KnownTransaction; call: Call; fees: Fees }>(
   purse: Purse,

@@ -1,6 +1,6 @@
 /**
- * Signed bytes as a node shows them, put together again from their fields. Invariant: what comes out has the hash that was asked
- * for and was signed by the sender that was asked for, so that no node can make anything up.
+ * Signed bytes reassembled from a node's transaction fields. Invariant: the result has the requested hash and the
+ * requested sender, so a node cannot forge it.
  */
 import { readCount, readQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
@@ -19,7 +19,7 @@ export type ShownTransaction = {
 
 type Raw = Readonly<Record<string, unknown>>
 
-/** `null`: not shown. `foreign`: of a kind that is never signed here. @throws Unavailable, ChainRefused */
+/** `null`: not shown. `foreign`: of a type that is never signed here. @throws Unavailable, ChainRefused */
 export async function readSigned(
   client: RpcReader,
   wanted: { readonly hash: string; readonly from: string; readonly chainId: number },

@@ -1,4 +1,4 @@
-/** Reads transactions as they were at a time that has passed: their streams, folded up to then. */
+/** Reads transactions as of a past time, by folding their streams up to then. */
 import { NotFound } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { RecordedEvent } from '../core/messages.ts'
@@ -11,23 +11,20 @@ import type { TransactionFilter, TransactionReads } from './read-transactions.ts
 import type { TransactionState } from './state.ts'
 import { type TransactionRow, type TransactionView, toView } from './view.ts'
 
-/** A page that looks for a status or a state folds so many streams at most; the next page goes on where it stopped. */
+/** Maximum streams folded for a page filtered by status or state; the next page continues where it stopped. */
 const MOST_FOLDED = 500
 
-/**
- * Confirmations are those that had been recorded: one of a transaction that was in a block, and as many as settled it once it was
- * settled.
- */
+/** Confirmations are those recorded by then: one for a mined transaction, and the required number for a settled one. */
 export type TransactionReadsAt = {
   /**
    * @param at ISO 8601
-   * @throws what `TransactionReads.read` does; ValidationFailed `invalid_time`, `time_in_future`; NotFound
-   *   `transaction_not_requested_yet` at a time before it was asked for
+   * @throws errors of `TransactionReads.read`; ValidationFailed `invalid_time`, `time_in_future`; NotFound
+   *   `transaction_not_requested_yet` for a time before the request
    */
   readonly read: (owner: Owner, walletId: string, transactionId: string, at: string) => Promise<TransactionView>
   /**
-   * Those that had been asked for by then and were as the filter says, newest first. Where the filter names a status or a
-   * state, a page may hold fewer than its limit although more follow (https://google.aip.dev/158).
+   * Transactions requested by then that matched the filter, newest first. When filtered by status or state, a page may
+   * have fewer than its limit although more follow (https://google.aip.dev/158).
    *
    * @param at ISO 8601
    * @throws ValidationFailed `invalid_time`, `time_in_future`
@@ -37,7 +34,7 @@ export type TransactionReadsAt = {
 
 export type PageAt = {
   readonly views: readonly TransactionView[]
-  /** After which transaction the next page begins; null when there is none. */
+  /** The last transaction before the next page; null when there is none. */
   readonly goesOnAfter: string | null
 }
 
@@ -48,7 +45,7 @@ export function createTransactionReadsAt(ports: {
 }): TransactionReadsAt {
   const { log, reads, clock } = ports
 
-  /** @param now the transaction as it is now: whose it is never changes. Null where nothing had been recorded. */
+  /** @param now the current view: its owner never changes. Null when nothing was recorded by then. */
   async function viewAt(tenantId: string, now: TransactionView, until: Date): Promise<TransactionView | null> {
     const { category, schemas } = transactionAggregate
     const events = await log.readStream<TransactionEvent>({ category, schemas }, now.transaction_id)
@@ -107,7 +104,7 @@ function fold(
   return row === undefined ? null : toView(row, { head, required: of.required })
 }
 
-/** The newest block that the event knows of. */
+/** The newest block that the event names. */
 function headAt(event: TransactionEvent, before: number | null): number | null {
   switch (event.type) {
     case 'TransactionMined':

@@ -1,4 +1,4 @@
-/** Reads transactions for their owner. A status read is one named statement by primary key. */
+/** Reads transactions for their owner. Reading a status is one named statement by primary key. */
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
@@ -17,24 +17,26 @@ export type TransactionFilter = {
   readonly referenceId?: string
   /** Rows older than this id. */
   readonly before?: string
-  /** Asked for by then. */
+  /** Requested by then. */
   readonly requestedBy?: Date
   readonly limit: number
 }
 
 export type TransactionReads = {
   /**
-   * @throws NotFound when the tenant's wallet has no such transaction; PermissionDenied `environment_mismatch` when it is
-   *   the tenant's, in the other environment
+   * @throws NotFound when the tenant's wallet has no such transaction; PermissionDenied `environment_mismatch` when it
+   *   is the tenant's, in the other environment
    */
   readonly read: (owner: Owner, walletId: string, transactionId: string) => Promise<TransactionView>
-  /** What an idempotency key made: the wallet is not named again. @throws NotFound */
+  /** The resource of an idempotency key, without naming the wallet. @throws NotFound */
   readonly readById: (tenantId: string, transactionId: string) => Promise<TransactionView>
   /** Newest first. */
   readonly list: (tenantId: string, walletId: string, filter: TransactionFilter) => Promise<TransactionView[]>
-  /** Resolves with the hash once the transaction is signed (or with null when it failed before), or null after a while. */
+  /**
+   * Resolves with the hash once the transaction is signed (with null when it failed before), or null after a timeout.
+   */
   readonly untilSigned: WaitUntil<{ readonly hash: string | null }>
-  /** Resolves once the transaction is in a block or has ended, or with null after a while. */
+  /** Resolves once the transaction is mined or has ended, or with null after a timeout. */
   readonly untilMined: WaitUntil<{ readonly state: string }>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Compares lanes with their chains at once, by the recipe by which signers compare them: what the chain has of a request that waits, or
- * of one that was signed, is recorded as its own. Signs nothing.
+ * Compares lanes with their chains on demand, with the same code as signers: what the chain has of a waiting or signed
+ * request is recorded as its own. Signs nothing.
  *
  * Invariant: a lane is compared under its lease, so no signer works on it meanwhile.
  */
@@ -13,9 +13,9 @@ import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { UNMINED } from './sql.ts'
 
-/** Requests that are compared at once. */
+/** Requests compared at once. */
 const PAGE = 256
-/** A signer gives a lane back when nothing waits in it: seconds, where it does not hang. */
+/** A signer releases a lane within seconds when nothing waits in it, unless it hangs. */
 const LEASE_TRIES = 40
 const LEASE_PAUSE_MS = 250
 
@@ -23,13 +23,13 @@ export type Recovered = { readonly transactionId: string; readonly nonce: number
 
 export type ReconciledLane = {
   readonly lane: Lane
-  /** `busy`: a signer works on it all the while, and compares it itself. `unanswered`: no node says what is to be known. */
+  /** `busy`: a signer is working on it, and compares it itself. `unanswered`: no node has the required answer. */
   readonly outcome: 'compared' | 'held' | 'busy' | 'unanswered'
-  /** Why it is held or unanswered, in words. */
+  /** Why it is held or unanswered. */
   readonly reason: string | null
   /** Requests that wait for their first signature now. */
   readonly waiting: number
-  /** What was recorded as found on chain. */
+  /** Transactions recorded as found on chain. */
   readonly recovered: readonly Recovered[]
 }
 
@@ -41,9 +41,9 @@ export type ReconcileLanesPorts = {
 }
 
 export type ReconcileLanes = {
-  /** Lanes with transactions that are in no block, or the one of them that is named, in any case. */
+  /** Lanes with transactions that are in no block, or the named one of them, in any case. */
   readonly find: (only: Lane | null) => Promise<readonly Lane[]>
-  /** @throws Conflict `signer_required` for a database user that may not hold lanes */
+  /** @throws Conflict `signer_required` for a database user that cannot take lane leases */
   readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
 }
 

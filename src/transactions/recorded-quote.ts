@@ -1,8 +1,8 @@
-/** A fee quote as the log keeps it, so that later anybody can see what fees were decided on. Pure. */
+/** A fee quote as recorded in the log, to show later what fees were based on. Pure. */
 import type { FeeQuote } from '../chain/fees.ts'
 import type { GasPriority, RecordedQuote } from './events.ts'
 
-/** @param priority that was decided for: of the quote it alone is kept */
+/** @param priority the chosen one; only its part of the quote is kept */
 export function recordedQuote(quote: FeeQuote, priority: GasPriority): RecordedQuote {
   const { maxFeePerGas, maxPriorityFeePerGas } = quote[priority]
   return {

@@ -1,22 +1,22 @@
 /**
- * Whether a token would refuse a transfer by its return value: some tokens return false where others revert, and nothing moves.
- * Read as SafeERC20 of OpenZeppelin reads it: nothing returned, or true, is a transfer.
+ * Whether a token would refuse a transfer by its return value: some tokens return false instead of reverting, and
+ * nothing moves. Interpreted as in OpenZeppelin's SafeERC20: no return data, or true, is a success.
  */
 import { readCount, toQuantity, wordAt } from '../chain/hex.ts'
 import type { RpcReader, RpcResult } from '../chain/json-rpc.ts'
 import type { GasRequest } from './estimate-gas.ts'
 import type { Intent } from './events.ts'
 
-/** Many times what transfers of tokens use; a contract that loops takes a node some 20 ms. */
+/** Many times what token transfers use; a contract that loops takes a node about 20 ms. */
 const CALL_GAS = 5_000_000n
 
 /**
- * In the order of the requests, each of which transfers a token. False where nothing is known (no answer, a revert, a node that
- * has not seen the request's block): what a block shows decides then.
+ * In the order of the requests, each a token transfer. False when nothing is known (no answer, a revert, a node that
+ * has not seen the request's block): the result in a block then decides.
  */
 export type RefusedByToken = (requests: readonly GasRequest[]) => Promise<readonly boolean[]>
 
-/** What is said of a transfer that its token refuses. */
+/** The message for a transfer that its token refuses. */
 export const REFUSED_BY_TOKEN = "The token's transfer() returns false: it would move nothing."
 
 /** Whether an intent calls `transfer` of a token. */
@@ -27,7 +27,7 @@ export function isTokenTransfer({ asset, data }: Pick<Intent, 'asset' | 'data'>)
 export function createRefusedByToken(client: RpcReader): RefusedByToken {
   return async (requests) => {
     if (requests.length === 0) return []
-    // Asked first and in the same batch: what is simulated after it is simulated at that block or a later one.
+    // Requested first in the same batch, so the simulations use that block or a later one.
     const [head, ...answers] = await client.batch([{ method: 'eth_blockNumber', params: [] }, ...requests.map(toCall)])
     const seen = head?.ok ? readCount(head.value, 'a block number') : 0
     return requests.map(({ sinceBlock = 0 }, index) => seen >= sinceBlock && isFalse(answers[index]))

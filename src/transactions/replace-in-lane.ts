@@ -1,6 +1,6 @@
 /**
- * Replaces signed bytes by dearer ones with the same nonce: to cancel, to speed up, or to free a lane that is stuck. At
- * most one of the versions can ever be mined, because they share their nonce.
+ * Replaces signed bytes by ones with the same nonce and higher fees: to cancel, to speed up, or to unblock a stuck
+ * lane. At most one of the versions can be mined, because they share their nonce.
  */
 import { bumpFees, type FeeQuote } from '../chain/fees.ts'
 import { smallest } from '../core/money.ts'
@@ -28,18 +28,21 @@ export type ReplacePorts = SignBatchPorts & {
   readonly log: EventLog
   readonly lanes: LaneReads
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
-  /** The hard cap of a chain, wei for one unit of gas. */
+  /** The hard cap of a chain, wei per gas. */
   readonly capOf: (chainId: number) => bigint
-  /** Whether what was recorded may be signed. */
+  /** Whether a recorded transaction may be signed. */
   readonly check: CheckRecorded
-  /** How long bytes may stay out of a block before they are made dearer. */
+  /** How long bytes may stay unmined before their fee is bumped. */
   readonly replaceAfterMs: number
   readonly onCapReached: (transactionId: string) => void
-  /** Told of what cannot be made dearer, because its wallet could not pay for it beside all else that it sends. */
+  /**
+   * Called for a transaction whose fee cannot be bumped because its wallet could not pay for it in addition to
+   * everything else it sends.
+   */
   readonly onFundsReached: (transactionId: string) => void
 }
 
-/** Tells whether anything of the lane is stuck. */
+/** Returns whether a transaction of the lane is stuck. */
 export type ReplaceInLane = (lane: Lane, lease: Lease) => Promise<boolean>
 
 export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
@@ -97,16 +100,16 @@ async function replacement(
   )
 }
 
-/** A cancellation that is stuck stays a cancellation. */
+/** The replacement of a stuck cancellation is a cancellation. */
 function purposeOf(transaction: KnownTransaction, newest: Attempt): ReplacementPurpose {
   if (transaction.cancellationRequested || newest.purpose === 'cancel') return 'cancel'
   return transaction.speedUpRequested === null ? 'bump' : 'speed_up'
 }
 
 /**
- * Whether to pay more may free the lane: the network asks for more than is offered, or a node has the bytes and one try is
- * due, since no quote shows everything. What waits for funds, for a node or for an earlier nonce would only get dearer with
- * time, up to the cap.
+ * Whether a fee bump may unblock the lane: the network's fees are above the offer, or a node has the bytes and one try
+ * is due, since no quote shows everything. For a transaction that waits for funds, a node or an earlier nonce, bumps
+ * would only raise the cost, up to the cap.
  */
 function mayHelp(
   { state, attempts }: KnownTransaction,
@@ -117,13 +120,13 @@ function mayHelp(
 ): boolean {
   if (state === 'awaiting_funds') return false
   const [tip, maxFee] = [BigInt(newest.fees.maxPriorityFeePerGas), BigInt(newest.fees.maxFeePerGas)]
-  // One rise of the base fee (EIP-1559: 12.5 % a block) may come before the next block.
+  // The base fee may rise once (EIP-1559: 12.5 % per block) before the next block.
   if (tip < quote[priority].maxPriorityFeePerGas || maxFee < (quote.baseFeePerGas * 9n) / 8n + tip) return true
   const tries = attempts.filter((attempt) => attempt.purpose === purpose).length - (purpose === 'cancel' ? 1 : 0)
   return newest.submittedAt !== null && tries === 0
 }
 
-/** At most twice as dear in one step, and within what may be paid; `null` when that leaves no room for more. */
+/** At most twice the fee in one step, and within the limits; `null` when they leave no room for more. */
 function bumped(
   previous: Pick<Fees, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   quote: FeeQuote[GasPriority],

@@ -1,6 +1,6 @@
 /**
- * Accepts a transfer: checks everything that can be known now, then records the request and holds back what it may cost,
- * in one append. What is refused leaves no trace.
+ * Accepts a transfer: checks everything that can be known now, then records the request and holds its maximum cost, in
+ * one append. A refused request leaves no trace.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseRecipient } from '../chain/address.ts'
@@ -23,14 +23,14 @@ import {
 } from './prepare-transaction.ts'
 import { type TransactionView, viewOf } from './view.ts'
 
-/** Gas held back for a token transfer before it is simulated: above what the common tokens use. */
+/** Gas held for a token transfer before it is simulated: above what common tokens use. */
 const TOKEN_TRANSFER_GAS = 100_000n
 /**
- * The same for the native currency to a contract or a delegated account (EIP-7702), whose code runs: a Safe uses some 28,000, a
- * contract that passes on what it gets up to 80,000.
+ * The same for the native currency to a contract or a delegated account (EIP-7702), whose code runs: a Safe uses about
+ * 28,000, a contract that forwards the funds up to 80,000.
  */
 const CONTRACT_TRANSFER_GAS = 100_000n
-/** No longer does a request wait for a node to say whether its recipient has code. */
+/** How long a request waits for a node to report whether its recipient has code. */
 const CODE_WAIT_MS = 1_000
 
 export type TransferRequest = {
@@ -47,9 +47,12 @@ export type TransferRequest = {
 
 export type TransferPorts = PreparePorts & {
   readonly accept: Accept
-  /** @throws ValidationFailed when the chain has no such asset; Conflict `token_unreadable` while its balance cannot be read */
+  /**
+   * @throws ValidationFailed when the chain has no such asset; Conflict `token_unreadable` while its balance cannot be
+   *   read
+   */
   readonly resolveAsset: (asset: string, sender: Sender, tenantId: string) => Promise<Asset>
-  /** Whether code runs when the address is paid. @throws Unavailable */
+  /** Whether the address has code that runs when it is paid. @throws Unavailable */
   readonly hasCode: (chainId: number, address: string) => Promise<boolean>
 }
 
@@ -87,7 +90,8 @@ export async function prepareIntent(ports: TransferPorts, request: TransferReque
 }
 
 /**
- * What a node does not say in time counts as an account: a request does not fail for it, and the lane estimates before it signs.
+ * Without a timely answer the recipient counts as an account: the request does not fail, and the lane estimates before
+ * it signs.
  */
 async function nativeGas({ hasCode }: TransferPorts, chainId: number, to: string): Promise<bigint> {
   const late = new AbortController()
@@ -97,7 +101,7 @@ async function nativeGas({ hasCode }: TransferPorts, chainId: number, to: string
   return runsCode ? CONTRACT_TRANSFER_GAS : PLAIN_TRANSFER_GAS
 }
 
-/** @throws ValidationFailed with everything that is wrong with the fields, not only the first */
+/** @throws ValidationFailed with all invalid fields, not only the first */
 async function readFields(
   { resolveAsset }: TransferPorts,
   request: TransferRequest,
@@ -111,7 +115,7 @@ async function readFields(
   }
   const asset = await resolveAsset(request.asset, sender, tenantId).catch(noted)
   const to = attempt(() => parseRecipient(request.to), noted)
-  // How many decimals an amount may have is the asset's to say.
+  // The asset determines how many decimals an amount may have.
   const amount = asset && attempt(() => parsePositive(request.amount, asset), noted)
   attempt(() => requireFuture(request.validUntil, now), noted)
   if (asset === undefined || to === undefined || amount === undefined || mistakes.length > 0) {

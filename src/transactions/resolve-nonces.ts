@@ -1,10 +1,10 @@
 /**
- * Finds what took a nonce of ours whose transaction nobody saw in a block. If it is a stranger's, the proof is what stands in a
- * finalized block: a count that is past the nonce, or a receipt that is missing, may be a node that lost or lags. If it is ours,
- * its block was never looked at, and is now.
+ * Finds what used a nonce of a transaction that was not seen in a block. If it was a foreign transaction, the proof
+ * must be in a finalized block: a transaction count past the nonce, or a missing receipt, may come from a node that
+ * lost data or lags. If it was our own, its block was never processed, and is now.
  *
- * First comes what the follower recorded when it walked the blocks: that needs no state of the past. What nobody recorded is
- * searched for. Neither of them stops at what cannot be found: the next round goes on after it.
+ * First come the follower's records of processed blocks, which need no historic state; the rest is searched for.
+ * Neither step stops at what cannot be found: the next round continues after it.
  *
  * Invariant: this is the only proof on which a new nonce may be signed.
  */
@@ -23,33 +23,33 @@ import { decideEach, type ObservePorts, observeTransactions } from './observe-bl
 import { outsideRow } from './outside.ts'
 import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
 
-/** Nonces whose consumer is searched for in one round: some ten calls each, one after the other. */
+/** Nonces searched for in one round: about ten calls each, sequentially. */
 const MAX_SUSPECTS = 32
 const FIRST_CONTESTED = { id: '', block: -1 }
 
 export type ResolveNoncesPorts = ObservePorts & {
   readonly client: RpcReader
-  /** The hash of a block that was walked; `null` when it was forgotten, as all are that no reorg reaches any more. */
+  /** The hash of a processed block; `null` when it was deleted, as all are that no reorg can reach. */
   readonly walkedHash: (chainId: number, block: number) => Promise<string | null>
   /** Runs while no step over blocks is committed. */
   readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
-  /** Told of a nonce that is used and of which nothing is found, and why; it is looked at again in a later round. */
+  /** Called for a used nonce whose user is not found, with the reason; it is checked again in a later round. */
   readonly onUnknown: (nonce: SentBy, error: unknown) => void
 }
 
-/** What a round found. */
+/** The result of a round. */
 export type Resolved = {
-  /** Nonces that strangers took. */
+  /** Nonces used by foreign transactions. */
   readonly lost: number
-  /** Transactions that stand in blocks in which nobody saw them: those from before the chain was followed. */
+  /** Transactions in blocks that were not processed: those from before the chain was followed. */
   readonly found: number
 }
 
 /**
  * One round for a chain.
  *
- * @param finalized number of a block that the follower has walked and that is deep enough to be final
- * @param quietMs transactions that changed less long ago are left alone: the follower may just be about to see them
+ * @param finalized number of a block that the follower has processed and that is deep enough to be final
+ * @param quietMs transactions changed more recently are skipped: the follower may be about to see them
  */
 export type ResolveNonces = (finalized: number, quietMs: number, lease: Lease) => Promise<Resolved>
 
@@ -57,7 +57,7 @@ export function createResolveNonces(ports: ResolveNoncesPorts, chainId: number):
   let contestedAfter = FIRST_CONTESTED
   let round = 0
 
-  /** By transaction, what stands in the blocks that the follower noted. */
+  /** By transaction, the users of nonces in the blocks that the follower recorded. */
   async function recorded(finalized: number): Promise<Map<string, Consumer>> {
     const noted = await ports.reads.contested(chainId, finalized, contestedAfter)
     contestedAfter = noted.at(-1) ?? FIRST_CONTESTED
@@ -67,12 +67,12 @@ export function createResolveNonces(ports: ResolveNoncesPorts, chainId: number):
     )
   }
 
-  /** By transaction, what a search finds for nonces that are used at the finalized block. */
+  /** By transaction, the result of a search for nonces that are used at the finalized block. */
   async function searched(finalized: number, quietMs: number): Promise<Map<string, Consumer>> {
     const quiet = await ports.reads.quiet(chainId, quietMs)
     const used = await usedNonces(ports.client, [...new Set(quiet.map(({ address }) => address))], finalized)
     const suspects = quiet.filter(({ address, nonce }) => nonce < (used.get(address) ?? 0))
-    // Each round begins at another place: what cannot be found must not keep the search from the others.
+    // Each round starts at another place: nonces that cannot be found must not block the others.
     const from = suspects.length === 0 ? 0 : (round * MAX_SUSPECTS) % suspects.length
     const now = [...suspects.slice(from), ...suspects.slice(0, from)].slice(0, MAX_SUSPECTS)
     round += 1
@@ -90,7 +90,10 @@ export function createResolveNonces(ports: ResolveNoncesPorts, chainId: number):
 
 type Suspect = QuietTransaction & AccountNonce
 
-/** The block that the follower noted; an authorization in it counts only where none of ours can have used the nonce before. */
+/**
+ * The block that the follower recorded; an authorization in it counts only if none of our versions can have used the
+ * nonce before.
+ */
 async function noteOf(
   client: RpcReader,
   suspect: Suspect & { readonly block: number },
@@ -130,7 +133,7 @@ async function ownConsumer(
   return null
 }
 
-/** What is found for each; one that fails keeps nobody from the others, a node that does not answer ends the round. */
+/** The result for each; a failed search does not affect the others, a node that does not answer ends the round. */
 async function consumersOf<Item extends QuietTransaction>(
   { onUnknown }: ResolveNoncesPorts,
   items: readonly Item[],
@@ -172,7 +175,7 @@ async function settle(
   const { log } = ports
   const loaded = await log.loadMany(transactionAggregate, [...consumers.keys()])
   const blocks = await missedBlocks(ports, loaded, consumers)
-  // In turn: between the look at what was walked and the append, nothing that was walked may be undone.
+  // Serialized: between reading the processed blocks and the append, no processed block may be undone.
   return ports.inTurn(async () => {
     const walked = new Set<string>()
     for (const [id, { blockNumber, blockHash }] of consumers)
@@ -191,7 +194,7 @@ function isOurs({ state }: Loaded<TransactionState>, consumer: Consumer): boolea
   return state.state !== 'unknown' && state.attempts.some(({ hash }) => hash === consumer.hash)
 }
 
-/** Newer bytes of its own, which the log has forgotten: who signs in the lane records them. */
+/** Newer bytes of its own that are missing in the log: the lane's signer records them. */
 function doesTheSame({ state }: Loaded<TransactionState>, { kind, to, value, input }: Consumer): boolean {
   return (
     state.state !== 'unknown' &&
@@ -200,7 +203,7 @@ function doesTheSame({ state }: Loaded<TransactionState>, { kind, to, value, inp
   )
 }
 
-/** Rows by which the lane finds them, where their blocks were walked before such rows were written. */
+/** Rows by which the lane finds them, for blocks processed before such rows were written. */
 function forgottenOf(
   chainId: number,
   loaded: readonly Loaded<TransactionState>[],
@@ -235,8 +238,8 @@ function strangersOf(
 }
 
 /**
- * The blocks in which a version of ours took its nonce. They are final and were walked, or are older than what was ever
- * walked, and it was not recorded: it never will be unless here.
+ * The blocks in which a version of ours used its nonce without being recorded. They are final and were processed, or
+ * are older than the first processed block, so nothing else will record them.
  */
 async function missedBlocks(
   { client }: ResolveNoncesPorts,

@@ -1,13 +1,13 @@
 /**
- * Whether the row of a transaction says what its stream folds to. Nobody who signs takes anything from the row, but a row that
- * differs shows that somebody wrote to the database, or that the stream was forged without its row: then nothing is signed.
+ * Whether a transaction's row matches the fold of its stream. Signers take nothing from the row, but a difference shows
+ * that somebody wrote to the database, or forged the stream without its row: nothing is signed then.
  */
 import type { Pool } from 'pg'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionState } from './state.ts'
 
-/** What no event after the first changes. */
+/** Columns that no later event changes. */
 const FIXED = [
   'tenant_id',
   'wallet_id',
@@ -21,12 +21,12 @@ const FIXED = [
   'depends_on',
   'valid_until',
 ] as const
-/** What the newest event says: compared when the row is of the same version. */
+/** Columns of the newest event: compared when the row has the same version. */
 const NEWEST = ['state', 'nonce', 'hash'] as const
 
 const COLUMNS = [...FIXED, ...NEWEST] as const
 
-/** By column; text as it is compared, `null` where the column is. */
+/** By column; values as comparable text, `null` for null. */
 export type RecordedRow = { readonly version: number } & Readonly<
   Record<(typeof COLUMNS)[number], string | number | Date | null>
 >
@@ -46,9 +46,9 @@ export function createRowsOf(pool: Pool): RowsOf {
 }
 
 /**
- * What is wrong with a row; `null` when it agrees. Pure.
+ * What is wrong with a row; `null` when it matches. Pure.
  *
- * @param row read after the stream was: it may be newer
+ * @param row read after the stream: it may be newer
  */
 export function rowProblem(
   { id, state, version }: Loaded<TransactionState>,
@@ -65,7 +65,7 @@ export function rowProblem(
   return `the column ${column} of its row is ${textOf(row[column])}, its events say ${textOf(expected[column])}`
 }
 
-/** Instants are one text however they were written, and numbers of any type. */
+/** The same text for an instant in any notation, and for a number of any type. */
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (value instanceof Date) return value.toISOString()

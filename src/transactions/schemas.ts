@@ -82,7 +82,7 @@ const stateSchema = oneOf(STATES, { description: 'The detailed state of the tran
 const currencySchema = Type.String({ description: 'The symbol of the native currency.', examples: ['ETH'] })
 const completionSchema = instant('When the transaction is expected to be final.')
 
-/** The fields of the contract on creation, and the detailed state. */
+/** The fields of the response to a request, and the detailed state. */
 export const acceptedSchema = named(
   'AcceptedTransfer',
   Type.Object({

@@ -1,6 +1,6 @@
 /**
- * Signs what a lane has made ready. Invariant: what comes out are the bytes that were asked for, sent from the lane's own
- * address; bytes of any other sender are neither appended nor sent, whoever signed them.
+ * Signs the prepared transactions of a lane. Invariant: the results are the requested bytes, sent from the lane's own
+ * address; bytes of any other sender are neither appended nor submitted, whoever signed them.
  */
 import { type Clock, toInstant } from '../core/ids.ts'
 import { sameHex } from '../keys/coverage.ts'
@@ -12,10 +12,10 @@ import type { Lane } from './lanes.ts'
 
 export type SignBatchPorts = {
   readonly signer: Pick<Signer, 'signTransactions'>
-  /** Who sends bytes: the address in any case, `null` for bytes that are not the transaction. */
+  /** The sender of bytes: an address in any case, `null` for bytes that are not the transaction. */
   readonly senderOf: (transaction: UnsignedTransaction, rawTransaction: string) => string | null
   readonly clock: Clock
-  /** Told of a transaction that is left alone, and why. */
+  /** Called for a transaction that is not signed, with the reason. */
   readonly onRefused: OnRefused
 }
 
@@ -30,10 +30,7 @@ export type Signable = {
 
 export type Signed<Item> = { readonly item: Item; readonly bytes: SignedBytes }
 
-/**
- * As `signUnder`; where the first transaction can have one nonce alone, because it was signed under that one before, it gets
- * that one.
- */
+/** As `signUnder`; if the first transaction was signed before and can only have that nonce, it gets it. */
 export async function signBatch<Item extends Signable>(
   ports: SignBatchPorts,
   lane: Lane,
@@ -48,9 +45,9 @@ export async function signBatch<Item extends Signable>(
 }
 
 /**
- * Each with the nonce of its place; what was not signed is missing, and its nonce is free for the next one.
+ * Each with the nonce of its place; unsigned ones are missing, and their nonces are free for the next ones.
  *
- * @throws what `Signer.signTransactions` throws
+ * @throws errors of `Signer.signTransactions`
  */
 export async function signUnder<Item extends Signable>(
   ports: SignBatchPorts,
@@ -86,7 +83,7 @@ function foreignSender(sender: string | null, address: string): string {
     : `the signer's key has another address (${sender}) than the wallet (${address}): is this the keystore that made it?`
 }
 
-/** The first transaction gets this nonce; what it would have had goes to the others in turn. */
+/** The first transaction gets this nonce; its previous one goes to the others in order. */
 function withFirst(nonces: readonly number[], nonce: number): number[] {
   return [nonce, ...nonces.filter((other) => other !== nonce)].slice(0, nonces.length)
 }

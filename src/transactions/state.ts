@@ -1,4 +1,4 @@
-/** What a transaction has come to: the fold of its events. `evolve` accepts every known event in every state. */
+/** The state of a transaction: the fold of its events. `evolve` accepts every known event in every state. */
 import { assertNever } from '../core/never.ts'
 import {
   type FailureCode,
@@ -16,7 +16,7 @@ import {
   type TransactionType,
 } from './events.ts'
 
-/** States from which the chain may still take the transaction, or the lane may still sign it. */
+/** States from which the transaction may still be mined or signed. */
 export const UNMINED_STATES = ['requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds'] as const
 /** Those with signed bytes. */
 export const IN_FLIGHT_STATES = UNMINED_STATES.filter((state) => state !== 'requested')
@@ -25,26 +25,29 @@ export const UNSENT_STATES = IN_FLIGHT_STATES.filter((state) => state !== 'submi
 export const FINAL_STATES = ['confirmed', 'reverted', 'failed', 'cancelled'] as const
 export type TransactionStateName = (typeof UNMINED_STATES)[number] | 'mined' | (typeof FINAL_STATES)[number]
 
-/** The contract's words. */
+/** The status values of the API. */
 export type TransactionStatus = 'pending' | 'confirmed' | 'failed' | 'cancelled'
 
 export type Attempt = SignedBytes & {
   readonly purpose: 'original' | ReplacementPurpose
   readonly submittedAt: string | null
-  /** A cancellation of what was then reported as confirmed: it is not sent again, and may still be mined. */
+  /**
+   * A cancellation of a transaction that was then reported as confirmed: it is not submitted again, and may still be
+   * mined.
+   */
   readonly isWithdrawn?: true
 }
 
-/** `takenIn` is the block with what used the nonce; `null` where the log does not name it. */
+/** `takenIn` is the block in which the nonce was used; `null` when the log does not name it. */
 export type AbandonedAttempt = Attempt & { readonly takenIn: number | null }
 
 export type KnownTransaction = {
   readonly state: TransactionStateName
   readonly type: TransactionType
   readonly intent: Intent
-  /** Bytes signed for the present nonce, oldest first. Any one of them may be mined, and only one. */
+  /** Bytes signed for the current nonce, oldest first. Any of them may be mined, but only one. */
   readonly attempts: readonly Attempt[]
-  /** Bytes whose nonce another transaction took for ever. */
+  /** Bytes whose nonce another transaction used permanently. */
   readonly abandoned: readonly AbandonedAttempt[]
   readonly inclusion: Inclusion | null
   readonly failure: { readonly code: FailureCode; readonly message: string } | null
@@ -56,7 +59,7 @@ export type KnownTransaction = {
 export type HistoryEntry = {
   readonly state: TransactionStateName
   readonly at: string
-  /** What had been told and no longer holds, with the confirmations that its block had when it left the chain. */
+  /** The reported outcome that no longer holds, with the confirmations that its block had when it left the chain. */
   readonly revoked?: { readonly state: SettledState; readonly confirmations: number }
 }
 
@@ -64,12 +67,12 @@ export type TransactionState = { readonly state: 'unknown' } | KnownTransaction
 
 export const UNKNOWN_TRANSACTION: TransactionState = { state: 'unknown' }
 
-/** The newest bytes of the present nonce that are to be mined. */
+/** The newest bytes of the current nonce that should be mined. */
 export function newestAttempt(transaction: KnownTransaction): Attempt | null {
   return transaction.attempts.findLast(({ isWithdrawn }) => isWithdrawn === undefined) ?? null
 }
 
-/** What dearer bytes must outbid: nodes may have any version, withdrawn ones as well. */
+/** The fees that a replacement must exceed: nodes may have any version, including withdrawn ones. */
 export function highestOffer({ attempts }: KnownTransaction): Pick<Fees, 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
   const highest = (field: 'maxFeePerGas' | 'maxPriorityFeePerGas') =>
     attempts.reduce((most, { fees }) => (BigInt(fees[field]) > BigInt(most) ? fees[field] : most), '0')
@@ -80,7 +83,7 @@ export function isUnmined(transaction: KnownTransaction): boolean {
   return (UNMINED_STATES as readonly TransactionStateName[]).includes(transaction.state)
 }
 
-/** The contract's word for a state. */
+/** The API status of a state. */
 export function statusOf(state: TransactionStateName): TransactionStatus {
   switch (state) {
     case 'confirmed':
@@ -182,7 +185,7 @@ function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, 
   }
 }
 
-/** Who was told that the payment is confirmed wants it on every branch: a cancellation that came too late is over. */
+/** An owner who was told that the payment is confirmed wants it on every branch: a late cancel request is dropped. */
 function withoutWishes(transaction: KnownTransaction): KnownTransaction {
   const attempts = transaction.attempts.map((attempt) =>
     attempt.purpose === 'cancel' ? ({ ...attempt, isWithdrawn: true } as const) : attempt,

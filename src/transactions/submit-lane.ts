@@ -1,6 +1,6 @@
 /**
- * Gives signed bytes to the network, in nonce order, in JSON-RPC batches. Sending the same bytes again is harmless; new
- * bytes are never made here.
+ * Submits signed bytes to the network, in nonce order, in JSON-RPC batches. Submitting the same bytes again is
+ * harmless; this code never creates new bytes.
  */
 import type { RpcClient } from '../chain/rpc-client.ts'
 import type { Submission } from '../chain/rpc-errors.ts'
@@ -16,7 +16,7 @@ import { type Attempt, isUnmined, newestAttempt, type TransactionState } from '.
 import { workerMetadata } from './worker-metadata.ts'
 
 const MAX_BATCH = 256
-/** Of each transaction: bumps of an eighth, so that these reach down to a third of the price. */
+/** Versions per transaction: with fee bumps of an eighth, these reach down to a third of the price. */
 const MAX_OLDER = 8
 const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no answer' }
 
@@ -25,7 +25,7 @@ export type SubmitLanePorts = {
   readonly leases: Leases
   readonly lanes: LaneReads
   readonly clientOf: (chainId: number) => Pick<RpcClient, 'sendRawTransactions'>
-  /** Bytes that were sent this long ago and are in no block may have been dropped: they are sent again. */
+  /** Bytes submitted this long ago that are in no block may have been dropped: they are submitted again. */
   readonly rebroadcastAfterMs: number
   readonly onRefused: (refusal: {
     readonly transactionId: string
@@ -55,7 +55,9 @@ export function createSubmitLane(ports: SubmitLanePorts): SubmitLane {
 
 type Unsent = { readonly loaded: Loaded<TransactionState>; readonly attempt: Attempt }
 
-/** Sends the next batch above a nonce; returns its highest nonce, or `null` when the lane has nothing more to send. */
+/**
+ * Submits the next batch above a nonce; returns its highest nonce, or `null` when the lane has nothing more to submit.
+ */
 async function submitNext(
   ports: SubmitLanePorts,
   lane: Lane,
@@ -87,8 +89,8 @@ async function submitNext(
 type Sent = Unsent & { readonly outcome: TransactionCommand | 'unanswered' | 'wait' }
 
 /**
- * Where the wallet cannot pay for the newest bytes, older versions go: they have the same nonce, cost less, and a node that
- * forgot its pool has none of them.
+ * If the wallet cannot pay for the newest bytes, older versions are submitted: they have the same nonce, cost less, and
+ * a node that lost its pool has none of them.
  */
 async function withOlderVersions(
   { clientOf, log }: SubmitLanePorts,
@@ -114,7 +116,7 @@ function isShort({ outcome }: Sent): boolean {
   return typeof outcome !== 'string' && outcome.type === 'RecordShortFunds'
 }
 
-/** The newest first; of a cancellation only cancellations, for the payment is no longer wanted. */
+/** Newest first; for a cancellation only cancellations, since the payment is no longer wanted. */
 function olderVersions({ loaded: { state }, attempt }: Unsent): readonly Attempt[] {
   if (state.state === 'unknown') return []
   const isCancelled = attempt.purpose === 'cancel'
@@ -124,7 +126,7 @@ function olderVersions({ loaded: { state }, attempt }: Unsent): readonly Attempt
     .reverse()
 }
 
-/** What an answer of the node means for the log. `unanswered`: nothing is known, the same bytes must go again. */
+/** Maps a node's response to an event. `unanswered`: nothing is known, the same bytes must be submitted again. */
 function interpret(
   ports: SubmitLanePorts,
   { loaded, attempt }: Unsent,
@@ -134,9 +136,9 @@ function interpret(
   if (outcome !== 'accepted') ports.onRefused({ transactionId: loaded.id, outcome, message })
   switch (outcome) {
     case 'accepted':
-    // The nonce is taken: by these bytes, by an older version of them, or by a stranger. The follower finds out which.
+    // The nonce is used: by these bytes, an older version, or a foreign transaction. The follower finds out which.
     case 'nonce_too_low':
-    // The pool holds an older version that this one does not outbid; the lane bumps it again in time.
+    // The pool has an older version that this one does not outbid; the lane bumps the fee again later.
     case 'replacement_underpriced':
       return { type: 'RecordSubmission', hash: attempt.hash, now }
     case 'insufficient_funds':
@@ -146,7 +148,8 @@ function interpret(
     case 'fee_too_low':
     case 'nonce_gap':
     case 'pool_full':
-    // Bytes stay the same: an operator raises the node's limit, and is told by `not_sent` until then.
+    // The bytes do not change: an operator must raise the node's limit, and the finding `not_sent` reports it until
+    // then.
     case 'node_limit':
       return 'wait'
     default:
@@ -173,7 +176,7 @@ async function record({ log }: SubmitLanePorts, lane: Lane, lease: Lease, outcom
     } catch (error) {
       if (!(error instanceof StreamConflict)) throw error
     }
-    // The follower saw some of them in a block before the node's answer came: decide again on what is true now.
+    // The follower saw some of them in a block before the node's response arrived: decide again on the current state.
     const again = await log.loadMany(
       transactionAggregate,
       pending.map(({ loaded }) => loaded.id),

@@ -1,4 +1,4 @@
-/** Reads, cancels and speeds up transactions: parse, call, reply. */
+/** HTTP routes that read, cancel and speed up transactions. */
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Metadata } from '../core/messages.ts'

@@ -1,4 +1,4 @@
-/** Sends and previews transfers: parse, call, reply. */
+/** HTTP routes that send and preview transfers. */
 
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
@@ -15,7 +15,7 @@ export type TransferRoutePorts = {
   readonly requestTransfer: RequestTransfer
   readonly previewTransfer: PreviewTransfer
   readonly reads: TransactionReads
-  /** How long an answer waits for the hash when the caller does not say. */
+  /** Default time that a response waits for the hash, ms. */
   readonly signWaitMs: number
 }
 

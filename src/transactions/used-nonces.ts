@@ -1,16 +1,16 @@
 /**
- * Which nonces of our wallets walked blocks use, and which of them our own bytes used: read once for each step of the follower,
- * for all that follows from it.
+ * The nonces of wallets that processed blocks use, and which of them were used by our own bytes: read once for each
+ * step of the follower.
  */
 import type { Block, BlockTransaction } from '../chain/blocks.ts'
 import { authorityOf } from '../keys/authority-of.ts'
 import type { BlockReads } from './block-reads.ts'
 import { isForChain } from './find-consumer.ts'
 
-/** Each costs half a millisecond. What is beyond is found by halving, as long as a node has the states for it. */
+/** Each costs half a millisecond. Further ones are found by binary search, as long as a node has the states for it. */
 const MAX_AUTHORIZATIONS = 512
 
-/** A nonce that a transaction of a block used, its sender's or that of an account that authorized it (EIP-7702). */
+/** A nonce used in a block by the sender of a transaction, or by an account that signed an authorization (EIP-7702). */
 type Use = {
   readonly kind: 'sent' | 'authorized'
   /** In lower case. */
@@ -20,17 +20,20 @@ type Use = {
   readonly transaction: BlockTransaction
 }
 
-/** The same, of a wallet of ours. */
+/** The same, for a wallet. */
 export type UsedNonce = Use & {
   /** As recorded. */
   readonly address: string
-  /** Whether the service sends from the address: false where it is only watched. */
+  /** Whether the service sends from the address: false when it is only watched. */
   readonly signs: boolean
-  /** Our transaction whose bytes used it; `null` where others did. */
+  /** Our transaction whose bytes used it; `null` for a foreign transaction. */
   readonly ownId: string | null
 }
 
-/** What these blocks use, in their order. Two queries, however many transactions there are; one where none of them is of a wallet. */
+/**
+ * The nonces that these blocks use, in order. Two queries for any number of transactions; one if none of them belongs
+ * to a wallet.
+ */
 export async function readUsedNonces(
   reads: Pick<BlockReads, 'ownSenders' | 'byNonce'>,
   chainId: number,
@@ -53,7 +56,7 @@ export async function readUsedNonces(
   return ofWallets.map((use, index) => ({ ...use, ownId: own.get(index) ?? null }))
 }
 
-/** Each nonce once in a block: an account that signs several authorizations of one nonce uses it once. */
+/** Each nonce once per block: an account that signs several authorizations of one nonce uses it once. */
 function usesIn(blocks: readonly Block[], chainId: number): Use[] {
   let authorizations = 0
   const uses = new Map<string, Use>()

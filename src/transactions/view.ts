@@ -1,4 +1,4 @@
-/** A transaction as its owner reads it: the row of the read model in the words of the API. */
+/** A transaction in the form of the API, from its row in the read model. */
 import { nativeAsset } from '../core/assets.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Network } from '../core/networks.ts'
@@ -76,9 +76,7 @@ export type TransactionRow = {
   readonly updated_at: Date | string
 }
 
-/**
- * @param chain number of the newest walked block (null: none yet), and how many confirmations make a transaction final
- */
+/** @param chain number of the newest processed block (null: none yet), and the required confirmations */
 export function toView(
   row: TransactionRow,
   chain: { readonly head: number | null; readonly required: number },
@@ -124,7 +122,7 @@ export function toView(
   }
 }
 
-/** The view of a transaction that was just requested, from the row that its append wrote: in no block yet. */
+/** The view of a transaction that was just requested, from the row that its append wrote. */
 export function viewOf(requested: Change, required = 0): TransactionView {
   const row = requested.readModels.rows.find(({ table }) => table === 'transactions')?.row
   if (row === undefined) throw new Error('a transaction always projects its row')

@@ -1,8 +1,8 @@
-/** What a worker writes beside the events of a transaction: whose it is, which worker wrote, and why. */
+/** The metadata of a worker's events of a transaction: tenant, worker and cause. */
 import type { Metadata } from '../core/messages.ts'
 import type { TransactionState } from './state.ts'
 
-/** @param cause the lane or the block that made the worker act */
+/** @param cause the lane or block that triggered the worker */
 export function workerMetadata(transaction: TransactionState, worker: string, cause: string): Metadata {
   if (transaction.state === 'unknown') throw new Error('a worker acts on transactions that were requested')
   return { tenantId: transaction.intent.tenantId, actor: `worker:${worker}`, causationId: cause }

@@ -1,8 +1,8 @@
 /**
- * Takes a wallet out of use. Its key is never destroyed, its transactions stay readable, and deposits to it still show.
+ * Archives a wallet. Its key is never destroyed, its transactions stay readable, and deposits to it still show.
  *
- * Invariant: no transfer is accepted while the wallet is being archived. Every transfer holds back native currency for
- * gas; the zero hold here waits for such an append, or makes it wait and see an archived wallet.
+ * Invariant: no transfer is accepted while the wallet is being archived. Every transfer holds native currency for gas;
+ * the zero hold here waits for such an append, or makes it wait and find an archived wallet.
  */
 import type { Pool } from 'pg'
 import { type Asset, nativeAsset } from '../core/assets.ts'
@@ -20,14 +20,14 @@ const MAX_TRIES = 10
 export type ArchiveWalletPorts = {
   readonly log: EventLog
   readonly pool: Pool
-  /** How an asset that a wallet holds is called. `null` when nothing is known of it. */
+  /** The symbol and decimals of a wallet's asset. `null` when nothing is known about it. */
   readonly describeAsset: (wallet: WalletFacts, assetId: string) => Promise<Asset | null>
 }
 
 /**
  * Archiving twice changes nothing.
  *
- * @param options.force archive although assets are left on the account
+ * @param options.force archive although assets remain in the account
  * @throws Conflict `wallet_has_pending_transactions`, `wallet_has_balance` with the balances, or `wallet_not_ready`
  */
 export type ArchiveWallet = (
@@ -92,7 +92,7 @@ async function remaindersOf({ pool, describeAsset }: ArchiveWalletPorts, wallet:
   })
   return Promise.all(
     rows.map(async ({ asset_id, balance }) => {
-      // Of an asset that is not known any more, base units under its id are still the truth.
+      // For an unknown asset, base units with its id are still correct.
       const { symbol: currency, decimals } = (await describeAsset(wallet, asset_id)) ?? {
         symbol: asset_id,
         decimals: 0,

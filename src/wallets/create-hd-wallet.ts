@@ -1,8 +1,8 @@
 /**
  * Gives a requested wallet its address: the next key of its tenant's seed. Runs in the signer process, as a job.
  *
- * Invariant: a wallet gets one key and a key goes to one wallet, however often the job comes and wherever it runs,
- * because the index and the address are appended together under both streams' versions.
+ * Invariant: a wallet gets one key and a key belongs to one wallet, however often and wherever the job runs, because
+ * the index and the address are appended together under both streams' versions.
  */
 import { type Change, change } from '../event-log/aggregate.ts'
 import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
@@ -13,16 +13,19 @@ import { walletAggregate } from './aggregate.ts'
 import { keyIndexesAggregate, keyIndexesAt } from './key-indexes.ts'
 import { loadRequest } from './load-request.ts'
 
-/** Other signers may take an index first, one each time; after so many the job comes again later. */
+/** Other signers may take an index first; after this many conflicts the job is retried later. */
 const MAX_TRIES = 20
 
 export type CreateHdWalletPorts = { readonly log: EventLog; readonly signer: KeyMaker }
 
-/** @throws NotFound for an unknown wallet; Unavailable when the keystore does not answer: the job comes again */
+/** @throws NotFound for an unknown wallet; Unavailable when the keystore does not answer: the job is retried */
 export type CreateHdWallet = (walletId: string) => Promise<void>
 
 export function createCreateHdWallet(ports: CreateHdWalletPorts): CreateHdWallet {
-  /** The last allotment of each tenant in this process: those of one tenant queue up here rather than collide in the log. */
+  /**
+   * The last assignment of each tenant in this process: those of one tenant run one after the other instead of
+   * conflicting in the log.
+   */
   const queues = new Map<string, Promise<void>>()
 
   return async (walletId) => {
@@ -68,7 +71,7 @@ async function tryAllot({ log, signer }: CreateHdWalletPorts, walletId: string):
   return outcome === 'appended'
 }
 
-/** `address_taken`: the tenant has the address already, as a watched one, so this index must be passed over. */
+/** `address_taken`: the tenant already watches the address, so this index must be skipped. */
 async function tryAppend(
   log: EventLog,
   changes: readonly (Change | null)[],

@@ -1,6 +1,6 @@
 /**
- * What may be done to a wallet, and when it is refused. Pure: what time it is, which key was made, what is pending and
- * what is left on the account come in with the command. A command that is already fulfilled decides nothing.
+ * The commands of a wallet, and when they are refused. Pure: time, created key, pending transactions and remaining
+ * balances come with the command. A command that is already fulfilled produces no event.
  */
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
@@ -8,7 +8,7 @@ import { assertNever } from '../core/never.ts'
 import type { Notifications, WalletCreated, WalletEvent, WalletRequested, WatchStarted } from './events.ts'
 import { evolve, type KnownWallet, UNKNOWN_WALLET, type WalletState } from './state.ts'
 
-/** What is left on an account, in the asset's own decimals: a caller reads it. */
+/** A remaining balance, as a decimal amount of the asset for the caller. */
 export type Remainder = { readonly asset_id: string; readonly currency: string; readonly balance: string }
 
 export type Revision = {
@@ -25,11 +25,11 @@ type Later =
   | { readonly type: 'Revise'; readonly revision: Revision; readonly now: string }
   | {
       readonly type: 'Archive'
-      /** Transactions of the wallet that are not final. */
+      /** Transactions of the wallet that are not settled. */
       readonly pending: number
-      /** Assets of which the wallet has more than nothing. */
+      /** Assets with a non-zero balance. */
       readonly remainders: readonly Remainder[]
-      /** Archive although something is left. */
+      /** Archive although balances remain. */
       readonly force: boolean
       readonly now: string
     }
@@ -57,7 +57,7 @@ function open(command: Opening, state: WalletState): readonly WalletEvent[] {
 function decideKnown(command: Later, wallet: KnownWallet): readonly WalletEvent[] {
   switch (command.type) {
     case 'RecordKey':
-      // The job came twice, or to two signers: the first key stands.
+      // The job ran twice, or in two signers: the first key is kept.
       if (wallet.status !== 'requested') return []
       return [{ type: 'WalletCreated', data: command.created }]
     case 'Revise':
@@ -106,7 +106,7 @@ function archive(command: Extract<Later, { type: 'Archive' }>, wallet: KnownWall
     throw new Conflict('wallet_not_ready', 'The wallet has no address yet: try again in a moment.')
   }
   if (command.pending > 0) throw pendingTransactions(command.pending)
-  // A watched wallet holds nothing of ours: it goes whatever its balance.
+  // A watched wallet has no funds of the tenant to lose: its balance does not prevent archiving.
   if (wallet.type !== 'watch' && !command.force && command.remainders.length > 0) {
     throw new Conflict(
       'wallet_has_balance',
@@ -119,7 +119,7 @@ function archive(command: Extract<Later, { type: 'Archive' }>, wallet: KnownWall
   return [{ type: 'WalletArchived', data: { archivedAt: command.now } }]
 }
 
-/** @param count of transactions; `null` when it is known only that there are some */
+/** @param count of transactions; `null` when it is only known that there are some */
 export function pendingTransactions(count: number | null): Conflict {
   return new Conflict(
     'wallet_has_pending_transactions',

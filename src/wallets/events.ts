@@ -1,26 +1,29 @@
-/** The facts of a wallet's life. A wallet that signs is requested first and gets its address from a signer; a watched one has it. */
+/**
+ * The events of a wallet. A wallet with a key is requested first and gets its address from a signer; a watched one has
+ * it from the start.
+ */
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 
-/** Types whose keys are ours. */
+/** Types whose keys Bursar holds. */
 export const KEYED_TYPES = ['mpc', 'hd'] as const
 export type KeyedType = (typeof KEYED_TYPES)[number]
 export const WALLET_TYPES = [...KEYED_TYPES, 'watch'] as const
 export type WalletType = (typeof WALLET_TYPES)[number]
 
-/** How a signer finds the key again. Nothing in it is secret. */
+/** How a signer finds the key again. Not secret. */
 export type WalletKey =
   | { readonly kind: 'hd'; readonly tenantId: string; readonly index: number }
   | { readonly kind: 'mpc'; readonly keyId: string }
 
-/** How many parties sign together, and of how many. They are the parties 1 to `parties`. */
+/** How many parties sign together, and of how many: the parties 1 to `parties`. */
 export type MpcTerms = { readonly threshold: number; readonly parties: number }
 
-/** What the owner of a watched address wants to hear of. */
+/** Notification settings of a watched address. */
 export type Notifications = {
   readonly largeTransfers: boolean
   readonly incomingTransactions: boolean
-  /** Decimal US dollars: transfers of this worth or more are large. */
+  /** Decimal US dollars: transfers of at least this value are large. */
   readonly largeTransferThresholdUsd: string
 }
 
@@ -32,8 +35,8 @@ export type WalletRequested = Event<
   Place & { type: KeyedType; label: string; externalId: string | null; mpc: MpcTerms | null; requestedAt: string }
 >
 /**
- * `derivationPath` (BIP-44) finds an `hd` key from the seed alone, with any other program. The last three are of `mpc` keys
- * alone: the compressed public key as 0x-prefixed hex, and the terms as they are.
+ * `derivationPath` (BIP-44) lets any other program find an `hd` key from the seed alone. The last three fields are only
+ * set for `mpc` keys: the compressed public key as 0x-prefixed hex, and the terms.
  */
 export type WalletCreated = Event<
   'WalletCreated',

@@ -1,4 +1,4 @@
-/** The wallet of a tenant that has an address on a chain and is not archived: the unique index allows one. */
+/** The active wallet of a tenant for an address on a chain: the unique index allows one. */
 import type { Pool } from 'pg'
 import type { WalletType } from './events.ts'
 

@@ -1,15 +1,16 @@
-/** Finds a wallet for a caller. Another tenant's wallet looks exactly as one that does not exist. */
+/** Finds a wallet for a caller. A wallet of another tenant looks the same as one that does not exist. */
 import { Conflict, NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
 import type { WalletFacts, WalletFactsOf } from './wallet-facts.ts'
 
-/** On whose behalf, and in which environment, a wallet is asked for. */
+/** The tenant and environment of a request. */
 export type WalletOwner = { readonly tenantId: string; readonly environment: Environment }
 
 /**
- * Archived wallets are found too: what must not happen to them, the append refuses.
+ * Archived wallets are included: the append refuses what they do not allow.
  *
- * @throws NotFound `wallet_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, elsewhere
+ * @throws NotFound `wallet_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, in the other
+ *   environment
  */
 export type FindWallet = (owner: WalletOwner, walletId: string) => Promise<WalletFacts>
 
@@ -27,7 +28,7 @@ export function createFindWallet(factsOf: WalletFactsOf): FindWallet {
   }
 }
 
-/** A wallet that has its address. @throws Conflict `wallet_not_ready` until a signer has made its key */
+/** A wallet with an address. @throws Conflict `wallet_not_ready` until a signer has created its key */
 export function withAddress(wallet: WalletFacts): WalletFacts & { readonly address: string } {
   const { address } = wallet
   if (address === null) {

@@ -1,4 +1,4 @@
-/** Which jobs follow from which events of a wallet, and which unfinished wallets are queued again. */
+/** Jobs for the events of a wallet, and which unfinished wallets are queued again. */
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job } from '../jobs/queues.ts'
@@ -14,7 +14,7 @@ function observeJob(walletId: string): Job {
   return { queue: 'observe', id: walletId, data: { wallet_id: walletId } }
 }
 
-/** The jobs that follow from an event: none, for most. */
+/** The jobs of an event; empty for most. */
 export function walletJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
   const walletId = streamId.slice('wallet-'.length)
   switch (type) {
@@ -29,9 +29,10 @@ export function walletJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>
 }
 
 /**
- * Wallets that have waited for their address for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
+ * Wallets that have waited for their address for a while, tenants in turn, oldest first: finds work lost with an
+ * emptied queue.
  *
- * @param quietBefore wallets requested later have a job of their own on the way
+ * @param quietBefore wallets requested later still have their own job
  */
 export async function findRequestedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ wallet_id: string }>({

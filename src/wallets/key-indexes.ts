@@ -1,9 +1,9 @@
 /**
- * The indexes of a tenant's seed, given out one by one. Every event of the stream `keyindexes-<tenant>` uses up one.
+ * The indexes of a tenant's seed, assigned one by one. Every event of the stream `keyindexes-<tenant>` uses one.
  *
- * Invariant: the next index is the stream's version, so that the unique index on stream versions is what keeps an index
- * from being given twice, by however many signers; and the append that gives it also gives the wallet its address, so
- * that none is lost by a crash.
+ * Invariant: the next index is the stream's version, so the unique index on stream versions prevents assigning an index
+ * twice, with any number of signers; and the append that assigns it also gives the wallet its address, so a crash loses
+ * none.
  */
 import type { Decider } from '../core/messages.ts'
 import type { Aggregate, Loaded } from '../event-log/aggregate.ts'
@@ -36,7 +36,7 @@ export const keyIndexesAggregate: Aggregate<KeyIndexesState, KeyIndexesCommand, 
   project: () => ({ rows: [], holds: [] }),
 }
 
-/** The aggregate from the head of its stream: its state is its version, so that its events need not be read. */
+/** The aggregate from the head of its stream: its state is its version, so its events need not be read. */
 export function keyIndexesAt(tenantId: string, { version, hash }: StreamHead): Loaded<KeyIndexesState> {
   return { id: tenantId, state: { next: version }, version, hash }
 }

@@ -1,4 +1,4 @@
-/** A wallet that waits for its key, as the worker needs it that makes one. */
+/** A wallet that waits for its key, for the worker that creates it. */
 import { NotFound } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
@@ -9,7 +9,7 @@ import type { WalletState } from './state.ts'
 
 export type LoadedRequest = {
   readonly wallet: Loaded<WalletState>
-  /** What the worker writes beside its events: whose the wallet is, and the request that began it. */
+  /** The metadata of the worker's events: the tenant, and the original request. */
   readonly metadata: Metadata
 }
 

@@ -1,15 +1,15 @@
-/** Gives a requested wallet its key, by the way of its type. Runs in the signer process, as a job. */
+/** Creates the key of a requested wallet, depending on its type. Runs in the signer process, as a job. */
 import { Unavailable } from '../core/errors.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { KeyedType } from './events.ts'
 import { loadRequest } from './load-request.ts'
 
-/** Makes the key of a wallet of one type: what has its key already is left as it is. */
+/** Creates the key of a wallet of one type; does nothing if it has one. */
 type MakeKey = (walletId: string) => Promise<void>
 
 /**
- * @param makers `null` for a type of which no keys are made here
- * @throws NotFound for an unknown wallet; Unavailable when no key can be made now: the job comes again
+ * @param makers `null` for a type whose keys are not created here
+ * @throws NotFound for an unknown wallet; Unavailable when no key can be created now: the job is retried
  */
 export function createMakeKey(
   log: EventLog,

@@ -1,19 +1,19 @@
-/** Among how many parties the key of a wallet is divided: what its request says, checked against the parties that there are. */
+/** The threshold and number of parties of a wallet's key: from its request, checked against the installation. */
 import { Unavailable, ValidationFailed } from '../core/errors.ts'
 import type { KeyedType, MpcTerms } from './events.ts'
 
-/** Fewer than two would be one that holds the whole key. */
+/** With fewer than two, one party would hold the whole key. */
 export const LEAST_SIGNERS = 2
 
 /**
- * The terms of a new wallet; `null` for one that is not of type mpc.
+ * The terms of a new wallet; `null` for a type other than mpc.
  *
- * Invariant: any two sets of signers share a party, whose journal keeps a coordinator from having one transaction signed by
- * each set under a nonce of its own.
+ * Invariant: any two sets of signers share a party, whose journal prevents a coordinator from having each set sign one
+ * transaction with a different nonce.
  *
- * @param requested as the request has them, `null` where it leaves them out
- * @param installed the parties that there are, and the threshold unless a request names one; `null` where mpc is turned off
- * @throws ValidationFailed naming the field; Unavailable `signer_unavailable` where mpc is turned off
+ * @param requested from the request, `null` where omitted
+ * @param installed the installed parties and the default threshold; `null` when mpc is off
+ * @throws ValidationFailed naming the field; Unavailable `signer_unavailable` when mpc is off
  */
 export function termsOf(type: KeyedType, requested: MpcTerms | null, installed: MpcTerms | null): MpcTerms | null {
   if (type !== 'mpc') {

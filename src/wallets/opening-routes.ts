@@ -1,4 +1,4 @@
-/** Creates wallets and watches addresses: parse, call, reply. */
+/** HTTP routes that create wallets and watch addresses. */
 import { parseAddress } from '../chain/address.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { environmentOf } from '../http/caller.ts'

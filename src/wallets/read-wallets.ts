@@ -1,4 +1,4 @@
-/** Reads wallets for their owner. What an owner may not see is left out of the query, not of its result. */
+/** Reads wallets for their owner. Access is restricted in the query, not by filtering its result. */
 import { NotFound } from '../core/errors.ts'
 import type { Network } from '../core/networks.ts'
 import type { PrismaClient } from '../generated/prisma/client.ts'
@@ -7,7 +7,7 @@ import type { WalletOwner } from './find-wallet.ts'
 import type { WalletStatus } from './state.ts'
 import { toView, type WalletView } from './view.ts'
 
-/** What is left out does not matter. Texts match as a whole. */
+/** Omitted fields match everything. Texts must match exactly. */
 export type WalletFilter = {
   readonly type?: WalletType | undefined
   readonly network?: Network | undefined
@@ -15,7 +15,7 @@ export type WalletFilter = {
   /** EIP-55. */
   readonly address?: string | undefined
   readonly externalId?: string | undefined
-  /** Left out: every wallet that is not archived. */
+  /** Default: every wallet that is not archived. */
   readonly status?: WalletStatus | undefined
   /** Wallets older than the one with this id. */
   readonly before?: string | undefined
@@ -25,7 +25,7 @@ export type WalletFilter = {
 export type WalletReads = {
   /** @throws NotFound `wallet_not_found` */
   readonly read: (owner: WalletOwner, walletId: string) => Promise<WalletView>
-  /** Newest first: ids sort by the time at which they were made. */
+  /** Newest first: ids sort by creation time. */
   readonly list: (owner: WalletOwner, filter: WalletFilter) => Promise<WalletView[]>
 }
 

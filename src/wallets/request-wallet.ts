@@ -1,4 +1,7 @@
-/** Accepts the request for a new wallet. A signer makes its key later; what cannot be served now is refused and leaves no trace. */
+/**
+ * Accepts the request for a new wallet. A signer creates its key later; a request that cannot be served now is refused
+ * and leaves no trace.
+ */
 import { Conflict, Unavailable } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
@@ -18,9 +21,9 @@ export type WalletRequest = {
   readonly environment: Environment
   readonly chainId: number
   readonly label: string
-  /** The caller's own name for the wallet, unique in its tenant for ever. */
+  /** The caller's own id of the wallet, permanently unique in its tenant. */
   readonly externalId: string | null
-  /** `null` for the terms of the installation. */
+  /** `null` for the default terms of the installation. */
   readonly mpc: MpcTerms | null
 }
 
@@ -29,11 +32,14 @@ export type RequestWalletPorts = {
   readonly accept: Accept
   readonly newId: NewId
   readonly hasSigner: HasSigner
-  /** The terms of mpc wallets unless a request names others; `null` where mpc is turned off. */
+  /** The default terms of mpc wallets; `null` when mpc is off. */
   readonly mpcTerms: MpcTerms | null
 }
 
-/** @throws ValidationFailed of `mpc`; Unavailable `signer_unavailable`; Conflict `external_id_taken`; IdempotencyKeyReused */
+/**
+ * @throws ValidationFailed for `mpc`; Unavailable `signer_unavailable`; Conflict `external_id_taken`;
+ *   IdempotencyKeyReused
+ */
 export type RequestWallet = (request: WalletRequest, context: { readonly metadata: Metadata }) => Promise<Accepted>
 
 export function createRequestWallet(ports: RequestWalletPorts): RequestWallet {
@@ -49,7 +55,7 @@ export function createRequestWallet(ports: RequestWalletPorts): RequestWallet {
     })
 }
 
-/** The terms of the wallet's key. @throws ValidationFailed of `mpc`; Unavailable `signer_unavailable` */
+/** The terms of the wallet's key. @throws ValidationFailed for `mpc`; Unavailable `signer_unavailable` */
 async function requireSigner(
   { hasSigner, mpcTerms }: RequestWalletPorts,
   { type, mpc: requested }: WalletRequest,

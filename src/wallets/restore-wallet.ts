@@ -1,4 +1,4 @@
-/** Takes an archived wallet back into use. */
+/** Restores an archived wallet. */
 import type { Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -9,9 +9,9 @@ import { findByAddress } from './find-by-address.ts'
 import type { WalletFacts } from './wallet-facts.ts'
 
 /**
- * Restoring a wallet that is in use changes nothing.
+ * Restoring an active wallet changes nothing.
  *
- * @throws Conflict `address_in_use` when the address was watched anew meanwhile, naming that wallet
+ * @throws Conflict `address_in_use` when the address is watched again by another wallet, which the error names
  */
 export type RestoreWallet = (wallet: WalletFacts, context: { readonly metadata: Metadata }) => Promise<void>
 

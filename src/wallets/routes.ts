@@ -1,4 +1,4 @@
-/** Reads, updates, archives and restores wallets: parse, call, reply. */
+/** HTTP routes that read, update, archive and restore wallets. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { parseAddress } from '../chain/address.ts'

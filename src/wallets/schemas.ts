@@ -23,7 +23,7 @@ import { WALLET_STATUSES } from './state.ts'
 import type { CreatedView, WalletView, WatchedView } from './view.ts'
 
 const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-/** More digits than all the money in the world has cents. */
+/** More digits than any realistic amount. */
 const MAX_USD_LENGTH = 30
 
 const walletIdSchema = idSchema('wallet', 'The id of the wallet. It never changes.')
@@ -150,7 +150,7 @@ export const listQuery = {
   ),
 }
 
-/** What the answer to a creation and every later reading show. */
+/** The fields of the creation response and of every later read. */
 const createdFields = {
   wallet_id: walletIdSchema,
   address: nullable(ownAddressSchema),
@@ -214,7 +214,7 @@ export const walletPageSchema = named(
   Type.Unsafe<Page<'wallets', WalletView>>(pageSchema('wallets', walletSchema as TSchema)),
 )
 
-/** The settings that a request names, in the words of the domain; nothing for what it leaves out. */
+/** The settings in a request, converted to the domain's type; omitted ones are absent. */
 export function notificationsOf(body: Static<typeof notificationsBody>): Partial<Notifications> {
   const { large_transfers, incoming_transactions, large_transfer_threshold_usd } = body
   return {

@@ -1,14 +1,14 @@
-/** Which wallets came from the seeds of tenants, as the log has them: what a keystore is compared with. */
+/** Wallets created from the seeds of tenants, according to the log; a keystore is compared with them. */
 import type { Pool } from 'pg'
 import { BrokenChain } from '../event-log/chain-check.ts'
 import type { WalletFactsOf } from './wallet-facts.ts'
 
 export type SeedWallet = { readonly index: number; readonly address: string }
 
-/** One wallet may have been edited: then another one is asked. */
+/** If the events of a wallet were edited, the next one is tried. */
 const MAX_TRIED = 5
 
-/** The oldest wallet of a tenant's seed; `null` when there is none that can be believed. */
+/** The oldest wallet of a tenant's seed; `null` when no valid one exists. */
 export function createSeedWalletOf(
   pool: Pool,
   factsOf: WalletFactsOf,
@@ -30,7 +30,7 @@ export function createSeedWalletOf(
   }
 }
 
-/** Whether any of these tenants has a wallet of its seed; true as well where no tenant has any. */
+/** Whether any of these tenants has a wallet of its seed; true when no tenant has any. */
 export async function anyHasSeedWallet(pool: Pool, tenantIds: readonly string[]): Promise<boolean> {
   const { rows } = await pool.query<{ any: boolean; named: boolean }>(
     `SELECT EXISTS (SELECT FROM wallets WHERE type = 'hd' AND address IS NOT NULL) AS any,

@@ -1,18 +1,21 @@
-/** Whether somebody is there to make keys, by the heartbeats of the processes that do, and by the keys made ahead. */
+/**
+ * Whether a process can create keys, by the heartbeats of signers and parties, and by the pool of keys created in
+ * advance.
+ */
 import type { Pool } from 'pg'
 import type { MpcTerms } from './events.ts'
 
-/** A process that has not beaten for so long is gone, or cannot reach the database. */
+/** A process without a heartbeat for this many seconds is dead, or cannot reach the database. */
 export const FRESH_SECONDS = 15
 const FRESH = `beat_at > clock_timestamp() - interval '${FRESH_SECONDS} seconds'`
 
-/** SQL: how many parties live. */
+/** SQL: number of live parties. */
 export const LIVE_MPC_PARTIES = `(SELECT count(*) FROM heartbeats WHERE process LIKE 'mpc-party%' AND ${FRESH})`
 
 /**
- * Whether a wallet's key can be made now.
+ * Whether a wallet's key can be created now.
  *
- * @param mpc `null` for an hd key. A key for terms of mpc is made when all its parties live, or lies in the pool.
+ * @param mpc `null` for an hd key. An mpc key can be created when all its parties are alive, or the pool has one.
  */
 export type HasSigner = (mpc: MpcTerms | null) => Promise<boolean>
 

@@ -1,4 +1,4 @@
-/** A wallet as those need it who sign for it. */
+/** A wallet as signers use it. */
 import { BursarError } from '../core/errors.ts'
 import type { WalletKey } from './events.ts'
 import type { WalletFacts, WalletFactsOf } from './wallet-facts.ts'
@@ -9,17 +9,17 @@ export type SigningWallet = WalletFacts & {
   readonly key: WalletKey
 }
 
-/** A wallet that nobody can sign for, or whose record contradicts itself: what waits for it goes on waiting. */
+/** A wallet that cannot sign, or whose record is inconsistent: work that needs it keeps waiting. */
 export class WalletUnfit extends BursarError {
   override readonly type = 'internal_error'
   override readonly code = 'wallet_unfit'
   override readonly retryable = true
 }
 
-/** @throws WalletUnfit; BrokenChain where the facts come from the log and its events were edited */
+/** @throws WalletUnfit; BrokenChain when the facts come from the log and its events were edited */
 export type SigningWalletOf = (walletId: string) => Promise<SigningWallet>
 
-/** Invariant: a seed signs for wallets of its own tenant alone. */
+/** Invariant: a seed signs only for wallets of its own tenant. */
 export function createSigningWalletOf(factsOf: WalletFactsOf): SigningWalletOf {
   return async (walletId) => {
     const facts = await factsOf(walletId)

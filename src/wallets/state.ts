@@ -1,4 +1,4 @@
-/** What a wallet has come to: the fold of its events. `evolve` accepts every known event in every state. */
+/** The state of a wallet: the fold of its events. `evolve` accepts every known event in every state. */
 import type { Environment, Network } from '../core/networks.ts'
 import { assertNever } from '../core/never.ts'
 import type { MpcTerms, Notifications, WalletEvent, WalletKey, WalletType } from './events.ts'
@@ -12,12 +12,12 @@ export type KnownWallet = {
   readonly network: Network
   readonly environment: Environment
   readonly chainId: number
-  /** EIP-55; `null` until a signer has made the key. */
+  /** EIP-55; `null` until a signer has created the key. */
   readonly address: string | null
   readonly key: WalletKey | null
-  /** Of mpc wallets alone. */
+  /** Mpc wallets only. */
   readonly mpc: MpcTerms | null
-  /** Of mpc wallets alone, once the key is made: 33 bytes, compressed, as 0x-prefixed hex. */
+  /** Mpc wallets only, once the key is created: 33 bytes, compressed, as 0x-prefixed hex. */
   readonly publicKey: string | null
   readonly label: string
   readonly externalId: string | null

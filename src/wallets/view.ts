@@ -1,4 +1,4 @@
-/** A wallet as its owner reads it: the row of the read model in the words of the API. */
+/** A wallet in the form of the API, from its row in the read model. */
 import type { wallets } from '../generated/prisma/client.ts'
 import type { MpcTerms, Notifications } from './events.ts'
 
@@ -21,15 +21,15 @@ export type WalletView = {
   readonly archived_at: string | null
   /** Mpc wallets only. */
   readonly mpc?: MpcTerms
-  /** Mpc wallets only; null until the key is made. */
+  /** Mpc wallets only; null until the key is created. */
   readonly public_key?: string | null
   /** Watched wallets only. */
   readonly notifications?: NotificationsView
 }
 
-/** What the answer to a create request shows. */
+/** The response to a create request. */
 export type CreatedView = Omit<WalletView, 'archived_at' | 'notifications'>
-/** What the answer to a watch request shows. */
+/** The response to a watch request. */
 export type WatchedView = Pick<WalletView, 'wallet_id' | 'address' | 'type' | 'network' | 'label'>
 
 export function toCreated({ archived_at: _, notifications: __, ...created }: WalletView): CreatedView {

@@ -5,12 +5,12 @@ import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { KeyedType } from './events.ts'
 
 /**
- * How long a create request waits unless it says otherwise. A signer that is busy with transfers answers by then; the key of an
- * mpc wallet that is not made ahead takes all its parties some seconds, on a busy machine twenty.
+ * Default time that a create request waits, ms. A signer that is busy with transfers answers by then; an mpc key that
+ * is not in the pool takes all its parties some seconds, on a busy machine twenty.
  */
 export const DEFAULT_ADDRESS_WAIT_MS: Readonly<Record<KeyedType, number>> = { hd: 10_000, mpc: 30_000 }
 
-/** Resolves with the address of a wallet, or with `null` when the time is over first. */
+/** Resolves with the address of a wallet, or with `null` after the timeout. */
 export type WaitForWallet = WaitUntil<{ readonly address: string }>
 
 export function createWaitForWallet({

@@ -1,6 +1,6 @@
 /**
- * What never changes about a wallet once it has an address: looked up by id on hot paths, remembered in memory. Misses
- * that come together go out as one query.
+ * The immutable facts of a wallet that has an address: looked up by id on hot paths, and cached. Concurrent misses are
+ * one query.
  */
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
@@ -17,12 +17,12 @@ export type WalletFacts = {
   readonly network: Network
   readonly environment: Environment
   readonly chainId: number
-  /** EIP-55; `null` until a signer has made the key. */
+  /** EIP-55; `null` until a signer has created the key. */
   readonly address: string | null
   readonly key: WalletKey | null
 }
 
-/** The facts of a wallet, of whatever tenant; `null` when there is none of that id. */
+/** The facts of a wallet of any tenant; `null` when it does not exist. */
 export type WalletFactsOf = (walletId: string) => Promise<WalletFacts | null>
 
 /** About half a kilobyte each. */
@@ -30,17 +30,17 @@ const REMEMBERED = 20_000
 
 type Waiting = { readonly resolve: (facts: WalletFacts | null) => void; readonly reject: (error: unknown) => void }
 
-/** A wallet that was not found is missing; one that cannot be believed is an error. */
+/** A wallet that was not found is missing; one with an inconsistent record is an error. */
 type Found = ReadonlyMap<string, WalletFacts | Error>
 
-/** From the read model: for those who answer callers. Who signs takes `createRecordedWalletFacts`. */
+/** From the read model, for responses to callers. Signers use `createRecordedWalletFacts`. */
 export function createWalletFacts(pool: Pool): WalletFactsOf {
   return rememberFacts((ids) => readFacts(pool, ids))
 }
 
 /**
- * From the log, each stream with its hash chain verified: nothing that a row of the read model says can make a signer use
- * another key. @throws BrokenChain (from the function) for a wallet whose events were edited
+ * From the log, verifying each stream's hash chain: no row of the read model can make a signer use another key. @throws
+ * BrokenChain (from the function) for a wallet whose events were edited
  */
 export function createRecordedWalletFacts(log: Pick<EventLog, 'loadChecked'>): WalletFactsOf {
   return rememberFacts((ids) => loadFacts(log, ids))
@@ -71,7 +71,7 @@ function rememberFacts(read: (ids: readonly string[]) => Promise<Found>): Wallet
     remembered.get(walletId) ??
     new Promise((resolve, reject) => {
       if (waiting.size === 0) {
-        // After this turn of the event loop, so that requests that arrived together are one query.
+        // After this turn of the event loop, so that requests that arrived together share one query.
         setImmediate(() => {
           const wanted = waiting
           waiting = new Map()

@@ -1,4 +1,4 @@
-/** Begins to watch an address: an address is watched once per tenant and chain, and never when it is the tenant's own. */
+/** Begins to watch an address: once per tenant and chain, and never the tenant's own address. */
 import type { Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -12,7 +12,7 @@ import { walletAggregate } from './aggregate.ts'
 import type { Notifications } from './events.ts'
 import { findByAddress } from './find-by-address.ts'
 
-/** What a watch tells of unless its owner says otherwise: nothing, and US dollars that most owners call large. */
+/** The default notifications: none, with a threshold in US dollars that most owners consider large. */
 const DEFAULT_NOTIFICATIONS: Notifications = {
   largeTransfers: false,
   incomingTransactions: false,

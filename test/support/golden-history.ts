@@ -208,7 +208,7 @@ const HISTORY: readonly Commit[] = [
   // A nonce that nobody has is filled, so that those after it may go.
   [[tx('19'), 'NonceFillRequested.v1']],
   [[tx('19'), 'TransactionSigned.v2', signed(5, '0x1901')]],
-  // An operator puts a signed head of the log on chain.
+  // An operator anchors a signed checkpoint of the log on chain.
   [[tx('20'), 'CheckpointAnchorRequested.v1', { subject: { type: 'checkpoint', id: '3' } }, key('anchor')]],
   // A token is registered and removed; another one is registered again after that.
   [[removable(1).stream, 'AssetRegistered.v1', removable(1).ids, key('asset-1')]],

@@ -1,4 +1,4 @@
-/** Reads the checkpoints that stand on chain, from the chain alone: what the database says of them is not believed. */
+/** Reads checkpoints from the chain only; the database's records of them are not trusted. */
 import type { RpcClient } from '../../chain/rpc-client.ts'
 import { BadInput } from '../../cli/command.ts'
 import { Unavailable } from '../../core/errors.ts'
@@ -7,7 +7,7 @@ import type { KeyHistory } from '../note/key-history.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import type { KnownCheckpoint } from '../verify/evidence.ts'
 
-/** A configured chain, as far as anchors need it. */
+/** A configured chain as anchors need it. */
 export type AnchorChain = {
   readonly chainId: number
   readonly network: string
@@ -16,15 +16,15 @@ export type AnchorChain = {
 
 export type Anchored = {
   readonly checkpoints: readonly KnownCheckpoint[]
-  /** Anchors that no node could be asked about: nothing is said of them. */
+  /** Anchors whose chain has no reachable node: they were not checked. */
   readonly unasked: readonly string[]
 }
 
 type Anchor = { readonly hash: string; readonly chainIds: readonly number[] }
 
 /**
- * @param kept hashes of anchoring transactions that somebody kept elsewhere: looked for on every chain
- * @throws TreeDamaged when an anchor is not on chain, or holds no checkpoint of this key; BadInput for what is no hash
+ * @param kept hashes of anchoring transactions kept outside the log: searched on every chain
+ * @throws TreeDamaged when an anchor is not on chain, or holds no checkpoint of this key; BadInput for a malformed hash
  */
 export async function anchoredCheckpoints(
   database: Queryable,
@@ -52,7 +52,7 @@ export async function anchoredCheckpoints(
   return { checkpoints, unasked }
 }
 
-/** Those of the log whose block is final as the settings have it. */
+/** The anchors of the log whose block is final according to the settings. */
 async function recorded(database: Queryable): Promise<Anchor[]> {
   const { rows } = await database.query<{ hash: string; chain_id: number }>(
     `SELECT hash, chain_id FROM transactions WHERE subject_type = 'checkpoint' AND state = 'confirmed' ORDER BY transaction_id`,

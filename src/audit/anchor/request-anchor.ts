@@ -1,6 +1,7 @@
 /**
- * Anchors a checkpoint on chain: its whole note as the calldata of a transfer of nothing from a wallet to itself, accepted, signed and
- * followed like any other transaction. From then on the chain's own clock and history vouch for the log at that size.
+ * Anchors a checkpoint on chain: the whole note is the calldata of a zero-value transfer from a wallet to itself, which
+ * is accepted, signed and followed like any other transaction. From then on the chain's time and history prove the log
+ * at that size.
  */
 import { NotFound } from '../../core/errors.ts'
 import type { Accept, Accepted } from '../../event-log/accept.ts'
@@ -16,16 +17,16 @@ export type AnchorPorts = PreparePorts & {
 }
 
 /**
- * The same checkpoint is anchored from the same wallet once: asked again, it tells the transaction of before.
+ * Anchors the same checkpoint from the same wallet only once: a repeated request returns the earlier transaction.
  *
  * @throws NotFound `wallet_not_found`, ValidationFailed `watch_only`, Conflict `wallet_not_ready` or `wallet_archived`,
  *   InsufficientFunds, Unavailable
  */
 export type RequestAnchor = (checkpoint: Checkpoint, walletId: string) => Promise<Accepted>
 
-/** Gas units of a transaction without calldata. */
+/** Gas of a transaction without calldata. */
 const BASE_GAS = 21_000n
-/** The dearest price of a byte of calldata, its floor (EIP-7623). */
+/** The highest gas price of a calldata byte, its floor (EIP-7623). */
 const GAS_PER_BYTE = 40n
 
 export function createRequestAnchor(ports: AnchorPorts): RequestAnchor {

@@ -1,29 +1,29 @@
 /**
- * Recomputes the hash chain of every stream while the log goes by in its reading order. Keeps the newest hash of the streams that
- * were seen last and asks the database for the others, so that its memory does not grow with the log.
+ * Recomputes the hash chain of every stream while the log is read in order. Keeps the newest hash of recently seen
+ * streams and queries the others, so memory does not grow with the log.
  */
 import { hash as digest } from 'node:crypto'
 import { canonicalText } from '../../event-log/canonical-text.ts'
 import type { Checkpoint } from '../../event-log/subscription.ts'
 import type { LogRow, Queryable } from './log-rows.ts'
 
-/** An event that is not as it was recorded. */
+/** An event that differs from what was recorded. */
 export type BadEvent = {
   readonly place: Checkpoint
   readonly streamId: string
   readonly streamVersion: number
-  /** What is wrong with it, as the rest of a sentence that begins with the event. */
+  /** What is wrong with it, completing a sentence that starts with the event. */
   readonly problem: string
 }
 
 export type ChainCheck = {
-  /** Checks the next rows of the log. Returns the first bad one, or `null`. */
+  /** Checks the next rows of the log. Returns the first bad event, or `null`. */
   readonly check: (rows: readonly LogRow[]) => Promise<BadEvent | null>
 }
 
 type Head = { readonly version: number; readonly hash: string }
 
-/** Two generations of at most this many streams: some 30 MB. */
+/** Streams in each of two cache generations: about 30 MB. */
 const STREAMS_KEPT = 65_536
 const NO_HEAD: Head = { version: 0, hash: '' }
 
@@ -33,7 +33,7 @@ export function createChainCheck(database: Queryable): ChainCheck {
 
   const headOf = (streamId: string) => young.get(streamId) ?? old.get(streamId)
 
-  /** Between batches alone: a stream must not be forgotten while its rows are looked at. */
+  /** Only between batches: a stream must stay cached while its rows are checked. */
   function makeRoom(): void {
     if (young.size < STREAMS_KEPT) return
     old = young
@@ -65,12 +65,12 @@ export function createChainCheck(database: Queryable): ChainCheck {
   }
 }
 
-/** The chain hash of a row, as it must be after `previous`. Hex. */
+/** The expected chain hash of a row after `previous`. Hex. */
 export function chainHashOf(row: LogRow, previous: string): string {
   return digest('sha256', `${previous}\n${canonicalRow(row)}`, 'hex')
 }
 
-/** What `canonicalEvent` says of the event. */
+/** The result of `canonicalEvent` for the event. */
 function canonicalRow(row: LogRow): string {
   return (
     `{"data":${canonicalText(row.data)},"metadata":${canonicalText(row.metadata)},"recorded_at":"${toInstantText(row.recordedAt)}",` +
@@ -79,7 +79,7 @@ function canonicalRow(row: LogRow): string {
   )
 }
 
-/** `2026-01-01 00:00:00.5` as ISO 8601 in UTC with milliseconds. */
+/** Converts `2026-01-01 00:00:00.5` to ISO 8601 in UTC with milliseconds. */
 export function toInstantText(timestamp: string): string {
   const [, day, time, fraction = ''] = /^(\S+) (\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?$/.exec(timestamp) ?? []
   return `${day}T${time}.${fraction.padEnd(3, '0')}Z`
@@ -100,7 +100,7 @@ function problemOf(row: LogRow, before: Head): string | null {
   return 'does not have the hash that it was recorded with: it was changed, or forged'
 }
 
-/** The newest event of each stream before the first of these rows: those rows are where the streams were forgotten. */
+/** The newest event of each stream before the first of these rows, for streams that left the cache. */
 async function headsBefore(database: Queryable, rows: readonly LogRow[]): Promise<[string, Head][]> {
   const result = await (database as Pick<import('pg').Pool, 'query'>).query<{
     stream_id: string

@@ -1,40 +1,40 @@
-/** Reads the log in its reading order as text, cheaply: nothing of a row is parsed. */
+/** Reads the log in its reading order as text, without parsing the columns. */
 import type { ClientBase, Pool } from 'pg'
 import type { Checkpoint } from '../../event-log/subscription.ts'
 
-/** One event as the table has it. */
+/** One event as stored in the table. */
 export type LogRow = {
   readonly place: Checkpoint
   readonly streamId: string
   readonly streamVersion: number
   readonly type: string
   readonly schemaVersion: string
-  /** As PostgreSQL prints `jsonb`. */
+  /** `jsonb` as PostgreSQL prints it. */
   readonly data: string
   readonly metadata: string
-  /** As PostgreSQL prints a timestamp in UTC. */
+  /** A timestamp in UTC as PostgreSQL prints it. */
   readonly recordedAt: string
   /** Hex. */
   readonly hash: string
 }
 
-/** Who answers queries: a pool, or one connection with a snapshot of its own. */
+/** Runs queries: a pool, or one connection with its own snapshot. */
 export type Queryable = Pick<Pool, 'query'> | Pick<ClientBase, 'query'>
 
 /** All streams, or one of several shares of them. */
 export type Share = { readonly index: number; readonly of: number }
 const ALL_STREAMS: Share = { index: 0, of: 1 }
 
-/** Columns as text: the driver would make dates and buffers of them. */
+/** Columns as text: the driver would convert them to dates and buffers. */
 const RAW = { getTypeParser: () => (value: string) => value }
 
 const COLUMNS = `transaction_id::text, position::text, stream_id, stream_version::text, type, schema_version::text, data::text, metadata::text,
                  (recorded_at AT TIME ZONE 'UTC')::text, encode(hash, 'hex')`
 
 /**
- * The events after a place that no running transaction can come before, oldest first.
+ * The events after a place, oldest first, up to the oldest running transaction.
  *
- * @param share reads one of several shares of the streams alone
+ * @param share reads only one of several shares of the streams
  */
 export async function readLogRows(
   database: Queryable,
@@ -43,8 +43,8 @@ export async function readLogRows(
   share: Share = ALL_STREAMS,
 ): Promise<LogRow[]> {
   const { rows } = await database.query({
-    // The planner takes a share that is told as an equation for tiny, and the database then works four times as long for a batch. A CASE
-    // it takes for one half.
+    // For an equality the planner expects few rows, and a batch then takes the database four times as long. For a CASE
+    // it expects half of them.
     text: `SELECT ${COLUMNS} FROM events
             WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
               ${share.of === 1 ? '' : `AND CASE WHEN (hashtext(stream_id) & 2147483647) % ${share.of} = ${share.index} THEN true ELSE false END`}

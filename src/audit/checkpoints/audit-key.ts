@@ -1,6 +1,6 @@
 /**
- * The key that signs checkpoints: a file that its owner alone can read, and beside it the public key for everybody. It is made once; a
- * log that was signed before gets another one only by a checkpoint in which both keys say so.
+ * The key that signs checkpoints: a file that only its owner can read, and beside it the public key. It is created
+ * once; a log with signed checkpoints gets another key only through a checkpoint that both keys sign.
  */
 import { createHash } from 'node:crypto'
 import { chmod, readFile, rename, stat } from 'node:fs/promises'
@@ -21,23 +21,24 @@ import {
   parseNoteVerifier,
 } from '../note/note-keys.ts'
 
-/** Behind the name of the key file: the file of the public key, which everybody may read. */
+/** The suffix of the public key's file, after the name of the key file. */
 export const PUBLIC_SUFFIX = '.pub'
-/** How the public key is named where a proof is checked without being told of a key: as the default setting names it. */
+/** The default name of the public key's file, used to check a proof when no key is given. */
 export const PUBLIC_KEY_NAME = `audit.key${PUBLIC_SUFFIX}`
 const WORLD_READABLE = 0o644
 const ORIGIN_DIGITS = 16
 
 export type AuditKeySettings = {
   readonly keyFile: string
-  /** The name of the log in its checkpoints; `null` for one that follows from the key. */
+  /** The name of the log in its checkpoints; `null` to derive it from the key. */
   readonly origin: string | null
 }
 
 /**
- * Opens the key, or makes it when there is none and nothing was ever signed.
+ * Opens the key, or creates it when there is none and nothing was signed yet.
  *
- * @throws Unavailable `audit_key_missing` or `audit_key_damaged`; InvalidSetting when the key bears another name than the setting
+ * @throws Unavailable `audit_key_missing` or `audit_key_damaged`; InvalidSetting when the key's name differs from the
+ *   setting
  */
 export async function openAuditKey(
   { keyFile, origin }: AuditKeySettings,
@@ -66,12 +67,12 @@ export async function openAuditKey(
   return signer
 }
 
-/** Where the key waits that takes the place of the one in use. */
+/** The file of the key that will replace the current one. */
 function nextFile(keyFile: string): string {
   return `${keyFile}.next`
 }
 
-/** The key that takes the place of another one, under the same name: made now, unless a rotation that was killed made it. */
+/** The successor of a key, with the same name: created now, unless an interrupted rotation already did. */
 export async function openNextKey(keyFile: string, signer: NoteSigner): Promise<NoteSigner> {
   await createFileOnce(nextFile(keyFile), `${makeNoteKey(() => signer.name)}\n`)
   const next = await readKey(nextFile(keyFile))
@@ -80,8 +81,8 @@ export async function openNextKey(keyFile: string, signer: NoteSigner): Promise<
 }
 
 /**
- * Puts the next key in the place of the one in use, if the log was handed over to it. The public key that goes stays as
- * `<key file>.<id>.pub`. Stopped at any point it goes on when it is called again.
+ * Replaces the current key with the next one, if a checkpoint has handed the log over to it. The old public key stays
+ * as `<key file>.<id>.pub`. After an interruption, calling it again continues.
  *
  * @param successorOf the key to which the log was handed over from another one
  * @returns whether there was something to do
@@ -96,7 +97,7 @@ export async function finishKeyRotation(
   const id = current.keyId.toString('hex')
   await createFileOnce(`${keyFile}.${id}${PUBLIC_SUFFIX}`, `${current.encoded}\n`, WORLD_READABLE)
   await rename(nextFile(keyFile), keyFile).catch((error: unknown) => {
-    // Another process does the same at this moment.
+    // Another process is doing the same.
     if (!isMissing(error)) throw error
   })
   await syncDirectory(dirname(keyFile))
@@ -111,7 +112,7 @@ async function publish(keyFile: string, signer: NoteSigner): Promise<void> {
   if (there !== `${signer.encoded}\n`) await replaceFile(path, `${signer.encoded}\n`, WORLD_READABLE)
 }
 
-/** Reads a public key from its file, or from the text itself. @throws Unavailable `audit_public_key_damaged` */
+/** Reads a public key from a file, or from the text itself. @throws Unavailable `audit_public_key_damaged` */
 export async function readVerifier(textOrPath: string): Promise<NoteVerifier> {
   const direct = parseNoteVerifier(textOrPath.trim())
   if (direct !== undefined) return direct
@@ -139,7 +140,7 @@ async function readKey(keyFile: string): Promise<NoteSigner | undefined> {
   )
 }
 
-/** A name that no other installation has, where none was chosen. */
+/** A unique name for an installation without a configured one. */
 function originOf(publicKey: Uint8Array): string {
   return `bursar.local/${createHash('sha256').update(publicKey).digest('hex').slice(0, ORIGIN_DIGITS)}`
 }

@@ -1,6 +1,6 @@
 /**
- * The checkpoints in a file outside the database: one note behind the other, an empty line after each. It only grows; what was
- * appended is on the disk before the call returns.
+ * The checkpoints in a file outside the database: one note after the other, each followed by an empty line. The file is
+ * append-only; an append is on disk before the call returns.
  */
 import { open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -10,7 +10,7 @@ const SEPARATOR = '\n\n'
 const WORLD_READABLE = 0o644
 
 export type CheckpointFile = {
-  /** The notes, oldest first; none when there is no file. An unfinished note at the end, which a crash left, is not among them. */
+  /** The notes, oldest first; none when there is no file. An incomplete last note after a crash is left out. */
   readonly notes: () => Promise<readonly string[]>
   readonly append: (note: string) => Promise<void>
 }
@@ -29,7 +29,7 @@ export function createCheckpointFile(path: string): CheckpointFile {
       if (whole === '') await preparePrivateDirectory(dirname(path))
       const file = await open(path, 'a', WORLD_READABLE)
       try {
-        // What a crash left unfinished was never given to anybody.
+        // An incomplete note was never given to anybody.
         await file.truncate(Buffer.byteLength(whole, 'utf8'))
         await file.writeFile(`${note}\n`)
         await file.sync()
@@ -41,7 +41,7 @@ export function createCheckpointFile(path: string): CheckpointFile {
   }
 }
 
-/** The notes of a file's text. */
+/** The notes in a file's text. */
 export function notesIn(text: string): string[] {
   const parts = wholeNotes(text).split(SEPARATOR).slice(0, -1)
   return Array.from(
@@ -50,7 +50,7 @@ export function notesIn(text: string): string[] {
   )
 }
 
-/** The text up to the end of the last note that was written to its end. */
+/** The text up to the end of the last complete note. */
 function wholeNotes(text: string): string {
   const parts = text.split(SEPARATOR).slice(0, -1)
   const whole = parts.slice(0, parts.length - (parts.length % 2))

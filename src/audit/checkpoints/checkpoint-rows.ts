@@ -1,4 +1,4 @@
-/** The checkpoints in the database: one for each size. */
+/** The checkpoints in the database: one for each tree size. */
 import type { Pool } from 'pg'
 import type { Queryable } from '../chain/log-rows.ts'
 import { type Checkpoint, rotationOf } from '../note/checkpoint.ts'
@@ -14,9 +14,9 @@ export type CheckpointRows = {
   readonly newest: () => Promise<CheckpointRow | null>
   /** Every note, smallest tree first. */
   readonly notes: () => Promise<readonly string[]>
-  /** The notes in which a key was handed over, smallest tree first. */
+  /** The notes that hand over a key, smallest tree first. */
   readonly rotations: () => Promise<readonly string[]>
-  /** Keeps a checkpoint; one of the same size stays as it is, but for one in which the key is handed over. */
+  /** Stores a checkpoint. One of the same size is kept, unless the new one hands over the key. */
   readonly keep: (checkpoint: Checkpoint, takenAt: string) => Promise<void>
 }
 
@@ -45,7 +45,7 @@ export function createCheckpointRows(database: Queryable): CheckpointRows {
     },
     async keep({ size, root, note }, takenAt) {
       if (rotationOf(note) !== null) {
-        // It says of the same tree what was said, and is signed by the same key and one more.
+        // It describes the same tree, and is signed by the same key and another one.
         const { rowCount } = await pool.query(
           'UPDATE audit_checkpoints SET note = $3, taken_at = $4 WHERE size = $1 AND root = $2',
           [size, root, note, takenAt],

@@ -1,14 +1,14 @@
 /**
- * Whether the log has fewer events than the auditor has signed: then the database has gone back to an earlier state, and the
- * file outside of it knows. For processes that have the file at hand; where there is none, nothing is known.
+ * Detects that the log has fewer events than the auditor has signed: the database was restored to an earlier state. For
+ * processes that can read the checkpoint file; without the file nothing is detected.
  */
 import type { Pool } from 'pg'
 import { readCheckpointSize } from '../note/checkpoint.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
 
 /**
- * @param epoch names a start of the database: what it was found to have, it has until the next one
- * @returns why nothing may be signed on this log, in words; `null` when it has all that was signed
+ * @param epoch identifies a start of the database; the result is cached for it
+ * @returns why nothing may be signed on this log; `null` when it has all signed events
  */
 export type RefuseShortLog = (epoch: string) => Promise<string | null>
 

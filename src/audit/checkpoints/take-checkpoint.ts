@@ -1,6 +1,6 @@
 /**
- * Takes a checkpoint: reads the log to its end, proves that the tree continues the one that was signed last, signs, writes the file,
- * then the database. A history that contradicts a signature is never signed.
+ * Takes a checkpoint: reads the log to its end, proves that the tree extends the last signed one, signs, writes the
+ * file, then the database. A history that contradicts an earlier signature is never signed.
  */
 import type { Pool } from 'pg'
 import { Unavailable } from '../../core/errors.ts'
@@ -17,21 +17,21 @@ import { TreeDamaged } from '../tree/tree-damaged.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
 import { createCheckpointRows } from './checkpoint-rows.ts'
 
-/** One at a time takes a checkpoint, the command or a worker. Any number that nothing else in the database uses. */
+/** Lock for taking a checkpoint, in a command or a worker. Any number not used elsewhere in the database. */
 const AUDIT_LOCK = 727_073_691
 
 export type TakenCheckpoint = Checkpoint & {
-  /** False when there was nothing new to sign: then it is the one from before. */
+  /** False when there was nothing new to sign and this is the previous checkpoint. */
   readonly isNew: boolean
 }
 
 /**
- * @throws TreeDamaged when the log or the tree is not what was signed before; Unavailable `audit_key_rotated` when the key was
- *   handed over to another one: this one signs no more
+ * @throws TreeDamaged when the log or the tree contradicts what was signed before; Unavailable `audit_key_rotated` when
+ *   the key was handed over and no longer signs
  */
 export type TakeCheckpoint = (signal?: AbortSignal, onProgress?: (leaves: number) => void) => Promise<TakenCheckpoint>
 
-/** @param settings.next the key that takes the place of `signer`: a checkpoint then hands the log over to it */
+/** @param settings.next the successor of `signer`: the checkpoint then hands the log over to it */
 export function createTakeCheckpoint(settings: {
   readonly pool: Pool
   readonly signer: NoteSigner
@@ -44,7 +44,7 @@ export function createTakeCheckpoint(settings: {
   const growTree = createGrowTree(pool)
   const tree = createReadTree(createTileStore(pool))
 
-  /** The newest of both places; what only the file has is put back into the database. */
+  /** The newest checkpoint of file and database; one that only the file has is written back to the database. */
   async function previous(): Promise<Checkpoint | null> {
     const inFile = await file.notes()
     const keys = keyHistory(signer, [...(await rows.rotations()), ...inFile])
@@ -87,7 +87,7 @@ export function createTakeCheckpoint(settings: {
   }
 
   return async (signal, onProgress) => {
-    // A lock of the session: one of a transaction would hold back every reader of the log.
+    // A session lock: a transaction lock would delay every reader of the log.
     const client = await pool.connect()
     try {
       await client.query('SELECT pg_advisory_lock($1)', [AUDIT_LOCK])
@@ -102,7 +102,7 @@ export function createTakeCheckpoint(settings: {
   }
 }
 
-/** Of two over the same tree, the one that hands the key over came later. */
+/** Of two checkpoints of the same tree, the one that hands over the key is newer. */
 function isNewer(one: Checkpoint, other: Checkpoint): boolean {
   return (
     one.size > other.size ||

@@ -1,4 +1,4 @@
-/** `audit checkpoint`: signs the tree over the log as it is now. */
+/** `audit checkpoint`: signs the tree of the current log. */
 import type { CliCommand, CliIo, ExitCode, Within } from '../../cli/command.ts'
 import type { RequestAnchor } from '../anchor/request-anchor.ts'
 import type { TakeCheckpoint, TakenCheckpoint } from '../checkpoints/take-checkpoint.ts'

@@ -1,4 +1,4 @@
-/** `audit prove` writes the proof of an event, `audit check` verifies it with nothing but the public key. */
+/** `audit prove` writes the proof of an event; `audit check` verifies it with only the public key. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BadInput, type CliCommand, type ExitCode, type Within } from '../../cli/command.ts'
@@ -47,7 +47,7 @@ export function proveCommand(within: Within<ProvePorts>): CliCommand {
   }
 }
 
-/** The only command that asks for no settings: it must run where nothing of ours is. */
+/** The only command without settings: it must run where Bursar is not installed. */
 export function checkCommand(): CliCommand {
   return {
     name: 'audit check',

@@ -1,16 +1,16 @@
-/** `audit rotate-key`: hands the log over to a new signing key, in a checkpoint that both keys sign. */
+/** `audit rotate-key`: hands the log over to a new signing key, in a checkpoint signed by both keys. */
 import type { CliCommand, CliIo, ExitCode, Within } from '../../cli/command.ts'
 import type { Checkpoint } from '../note/checkpoint.ts'
 import type { NoteVerifier } from '../note/note-keys.ts'
 
 export type RotatedAuditKey = {
-  /** The checkpoint that both keys signed, and the key that signs no more; `null` when a rotation that was killed was completed. */
+  /** The checkpoint signed by both keys, and the retired key; `null` when an interrupted rotation was completed. */
   readonly checkpoint: Checkpoint | null
   readonly from: NoteVerifier | null
   readonly to: NoteVerifier
 }
 
-/** @throws TreeDamaged when the log contradicts what was signed before: then the key stays */
+/** @throws TreeDamaged when the log contradicts what was signed before: the key then stays */
 export type RotateAuditKey = (onProgress: (leaves: number) => void) => Promise<RotatedAuditKey>
 
 export type RotateAuditKeyPorts = { readonly rotateAuditKey: RotateAuditKey; readonly publicKeyFile: string }

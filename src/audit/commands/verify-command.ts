@@ -1,4 +1,4 @@
-/** `audit verify`: recomputes the whole log and holds it against everything that was signed. Changes nothing. */
+/** `audit verify`: recomputes the whole log and compares it with everything that was signed. Changes nothing. */
 import { readFile } from 'node:fs/promises'
 import { BadInput, type CliCommand, type CliIo, type Within } from '../../cli/command.ts'
 import { isMissing } from '../../keys/private-files.ts'
@@ -16,9 +16,9 @@ export type VerifyPorts = {
   readonly databaseUrl: string
   readonly publicKeyFile: string
   readonly checkpointFile: string
-  /** Where anchors are looked for. */
+  /** Chains that are searched for anchors. */
   readonly chains: readonly AnchorChain[]
-  /** Read models that are held against the log. */
+  /** Read models that are compared with the log. */
   readonly models: readonly CheckedModel[]
 }
 
@@ -95,7 +95,7 @@ function threadsOf(text: unknown): number | null {
   throw new BadInput(`--threads must be a whole number from 1 to ${MAX_THREADS}, not "${text}".`)
 }
 
-/** The installation's own file may not be there yet; one that was named must be. */
+/** The default file may not exist yet; a file given as an option must exist. */
 async function textOf(path: string, mayBeMissing: boolean): Promise<string> {
   return readFile(path, 'utf8').catch((error: unknown) => {
     if (mayBeMissing && isMissing(error)) return ''

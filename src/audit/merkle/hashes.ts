@@ -1,4 +1,7 @@
-/** The hashes of the Merkle tree (RFC 6962 § 2.1, the same in RFC 9162 § 2.1.1): leaves and nodes can never be taken for each other. */
+/**
+ * The hashes of the Merkle tree (RFC 6962 § 2.1, the same in RFC 9162 § 2.1.1): leaf and node hashes cannot be
+ * confused.
+ */
 import { hash as digest } from 'node:crypto'
 
 export const HASH_BYTES = 32
@@ -6,7 +9,7 @@ const LEAF = 0x00
 const NODE = 0x01
 const scratch = Buffer.alloc(1 + 2 * HASH_BYTES, NODE)
 
-/** The root of the tree without leaves: SHA-256 of nothing. */
+/** The root of the tree without leaves: SHA-256 of the empty string. */
 export const EMPTY_ROOT: Buffer = sha256(Buffer.alloc(0))
 
 /** SHA-256 (FIPS 180-4). */
@@ -14,7 +17,7 @@ function sha256(bytes: Uint8Array | string): Buffer {
   return Buffer.from(digest('sha256', bytes, 'buffer'))
 }
 
-/** @param entry what the leaf stands for */
+/** @param entry the bytes of the leaf */
 export function leafHash(entry: Uint8Array | string): Buffer {
   const bytes = typeof entry === 'string' ? Buffer.from(entry, 'utf8') : entry
   const input = Buffer.allocUnsafe(1 + bytes.length)

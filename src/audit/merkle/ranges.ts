@@ -1,20 +1,20 @@
 /**
- * Which parts of the tree a root or a proof is made of. A proof is a list of ranges of leaves; a range is made of full subtrees,
- * which never change once they are there. Sizes and indexes are whole numbers up to 2^53.
+ * The parts of the tree that make up a root or a proof. A proof is a list of ranges of leaves; a range consists of full
+ * subtrees, which never change once complete. Sizes and indexes are integers up to 2^53.
  */
 import { EMPTY_ROOT, nodeHash } from './hashes.ts'
 
-/** The leaves from `from` up to, but without, `to`. */
+/** The leaves from `from` (inclusive) to `to` (exclusive). */
 export type Range = { readonly from: number; readonly to: number }
 
-/** A full subtree of 2^level leaves, the first of which is leaf index · 2^level. */
+/** A full subtree of 2^level leaves; its first leaf has index · 2^level. */
 export type Node = { readonly level: number; readonly index: number }
 
-/** Gives the hash of a full subtree. */
+/** Returns the hash of a full subtree. */
 export type HashOf = (node: Node) => Uint8Array
 
 /**
- * PATH of RFC 6962 § 2.1.1: what is beside the way from a leaf up to the root, the nearest first.
+ * PATH of RFC 6962 § 2.1.1: the siblings on the way from a leaf to the root, nearest first.
  *
  * @param index of the leaf, less than `size`
  */
@@ -23,7 +23,7 @@ export function inclusionRanges(index: number, size: number): Range[] {
 }
 
 /**
- * PROOF of RFC 6962 § 2.1.2: what shows that the tree of `first` leaves is the beginning of the tree of `second` leaves.
+ * PROOF of RFC 6962 § 2.1.2: shows that the tree of `first` leaves is a prefix of the tree of `second` leaves.
  *
  * @param first at least 1 and at most `second`
  */
@@ -31,7 +31,7 @@ export function consistencyRanges(first: number, second: number): Range[] {
   return subproof(first, { from: 0, to: second }, true)
 }
 
-/** The full subtrees of a range that begins where one of its size may begin, the leftmost and largest first. */
+/** The full subtrees of a range whose start is aligned to its size, leftmost and largest first. */
 export function nodesOf({ from, to }: Range): Node[] {
   const nodes: Node[] = []
   let start = from
@@ -44,7 +44,7 @@ export function nodesOf({ from, to }: Range): Node[] {
   return nodes
 }
 
-/** MTH of RFC 6962 § 2.1 over a range. */
+/** MTH of RFC 6962 § 2.1 of a range. */
 export function hashOfRange(range: Range, hashOf: HashOf): Buffer {
   const hashes = nodesOf(range).map(hashOf)
   const last = hashes.pop()
@@ -68,7 +68,7 @@ function subproof(first: number, { from, to }: Range, isWhole: boolean): Range[]
   return first <= half ? [...subproof(first, left, isWhole), right] : [...subproof(first - half, right, false), left]
 }
 
-/** The largest power of two that is less than `size`, which is at least 2. */
+/** The largest power of two less than `size`, which is at least 2. */
 function largestPowerBelow(size: number): number {
   let power = 1
   while (power * 2 < size) power *= 2

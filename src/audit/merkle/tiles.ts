@@ -1,19 +1,19 @@
 /**
- * The tree in tiles of 256 hashes, as C2SP tlog-tiles cuts it: a tile of level L holds roots of full subtrees of 256^L leaves. Only
- * the last tile of each level ever changes, and only by growing.
+ * The tree in tiles of 256 hashes, as in C2SP tlog-tiles: a tile of level L holds roots of full subtrees of 256^L
+ * leaves. Only the last tile of each level changes, and only by growing.
  */
 import { HASH_BYTES, nodeHash } from './hashes.ts'
 import type { Node } from './ranges.ts'
 
 /** Hashes in a full tile. */
 export const TILE_WIDTH = 256
-/** log2 of it. */
+/** log2 of the width. */
 const TILE_HEIGHT = 8
 
 export type TilePlace = { readonly level: number; readonly index: number }
 export type Tile = TilePlace & { readonly hashes: readonly Uint8Array[] }
 
-/** The tile from which the hash of a full subtree can be made. */
+/** The tile that determines the hash of a full subtree. */
 export function tileOf({ level, index }: Node): TilePlace {
   return {
     level: Math.floor(level / TILE_HEIGHT),
@@ -21,7 +21,7 @@ export function tileOf({ level, index }: Node): TilePlace {
   }
 }
 
-/** The hash of a full subtree from its tile, or `undefined` when the tile does not hold all of it. */
+/** The hash of a full subtree from its tile, or `undefined` when the tile does not contain all of it. */
 export function hashInTile({ level, index }: Node, hashes: readonly Uint8Array[]): Uint8Array | undefined {
   const width = 2 ** (level % TILE_HEIGHT)
   const start = (index * width) % TILE_WIDTH
@@ -29,7 +29,7 @@ export function hashInTile({ level, index }: Node, hashes: readonly Uint8Array[]
   return rootOfFull(hashes.slice(start, start + width))
 }
 
-/** The last tile of each level of a tree of `size` leaves: what must be known to make it grow. Full ones are left out. */
+/** The last tile of each level of a tree of `size` leaves, needed to extend it. Full tiles are left out. */
 export function unfinishedTiles(size: number): TilePlace[] {
   const places: TilePlace[] = []
   for (let level = 0, count = size; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH)) {
@@ -42,11 +42,11 @@ export type TileBuilder = {
   readonly append: (leaf: Uint8Array) => void
   /** The number of leaves. */
   readonly size: () => number
-  /** The tiles that came or grew since the last call. */
+  /** The tiles that were added or grew since the last call. */
   readonly takeChanged: () => Tile[]
 }
 
-/** @param unfinished the tiles that `unfinishedTiles(size)` names */
+/** @param unfinished the tiles of `unfinishedTiles(size)` */
 export function createTileBuilder(size: number, unfinished: readonly Tile[]): TileBuilder {
   const open: { index: number; hashes: Uint8Array[]; changed: boolean }[] = []
   let changed: Tile[] = []

@@ -1,11 +1,11 @@
-/** Checks proofs against roots, knowing nothing of the tree but what the proof says (RFC 9162 § 2.1.3.2 and § 2.1.4.2). */
+/** Checks proofs against roots, without access to the tree (RFC 9162 § 2.1.3.2 and § 2.1.4.2). */
 import { nodeHash } from './hashes.ts'
 
 /**
- * Whether a leaf is where the proof says in the tree of that root.
+ * Whether a leaf is at the index of the proof in the tree with that root.
  *
  * @param leaf the leaf's hash
- * @param path the nearest sibling first
+ * @param path siblings, nearest first
  */
 export function includes(
   { index, size, root }: { readonly index: number; readonly size: number; readonly root: Uint8Array },
@@ -33,15 +33,15 @@ export function includes(
   return last === 0 && hash.equals(root)
 }
 
-/** A tree as a checkpoint names it. */
+/** A tree as identified by a checkpoint. */
 export type TreeHead = { readonly size: number; readonly root: Uint8Array }
 
-/** Whether the first tree is the beginning of the second one: nothing of it was changed, removed or put before its end. */
+/** Whether the first tree is a prefix of the second: nothing in it was changed, removed or inserted. */
 export function extendsTree(first: TreeHead, second: TreeHead, proof: readonly Uint8Array[]): boolean {
   if (!isSize(first.size) || !isSize(second.size) || first.size > second.size) return false
   if (first.size === second.size) return proof.length === 0 && Buffer.from(first.root).equals(second.root)
   if (first.size === 0) return proof.length === 0
-  // Of a first tree that is a full subtree, the root itself begins the proof: it is known, and so left out.
+  // When the first tree is a full subtree, the proof starts with its root, which is known and therefore omitted.
   const hashes = isPowerOfTwo(first.size) ? [first.root, ...proof] : [...proof]
   const [seed, ...rest] = hashes
   if (seed === undefined) return false

@@ -1,23 +1,23 @@
-/** Checkpoints (C2SP tlog-checkpoint): the size and the root of the tree in a signed note, under the name of the log. */
+/** Checkpoints (C2SP tlog-checkpoint): size and root of the tree in a signed note, under the name of the log. */
 import { HASH_BYTES } from '../merkle/hashes.ts'
 import { type NoteSigner, type NoteVerifier, parseNoteVerifier } from './note-keys.ts'
 import { openNote, signNote } from './signed-note.ts'
 
-/** A tree head that was signed. */
+/** A signed tree head. */
 export type Checkpoint = {
   readonly origin: string
-  /** Leaves: events of the log, in its reading order. */
+  /** Number of leaves: events of the log, in reading order. */
   readonly size: number
   readonly root: Buffer
-  /** The note: what others keep and check. */
+  /** The note that others keep and check. */
   readonly note: string
 }
 
-/** The last two lines, extension lines of the format, are there when the key was handed over with this checkpoint. */
+/** The last two lines, extension lines of the format, are present when this checkpoint hands over the key. */
 const TEXT =
   /^([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n(?:rotated from ([^\n ]+)\nrotated to ([^\n ]+)\n)?$/
 
-/** A key and the one that takes its place. */
+/** A key and its successor. */
 export type KeyRotation = { readonly from: NoteVerifier; readonly to: NoteVerifier }
 
 type Head = { readonly size: number; readonly root: Uint8Array }
@@ -28,22 +28,22 @@ export function signCheckpoint(head: Head, signer: NoteSigner): Checkpoint {
 }
 
 /**
- * Signs a tree head with the key that goes and the key that comes. The text names both, so each signature vouches for the
- * other key: two signatures alone would not, since anybody can put another one below a text.
+ * Signs a tree head with the old and the new key. The text names both, so each signature vouches for the other key; two
+ * signatures alone would not, since anybody can add one below a text.
  */
 export function signRotation(head: Head, from: NoteSigner, to: NoteSigner): Checkpoint {
   const text = `${textOf(head, from.name)}rotated from ${from.encoded}\nrotated to ${to.encoded}\n`
   return checkpointOf(head, from.name, signNote(text, [from, to]))
 }
 
-/** The keys that a note says to be handed over with it; `null` for an ordinary one. No signature was checked yet. */
+/** The keys of a handover note; `null` for an ordinary note. Signatures are not checked here. */
 export function rotationOf(note: string): KeyRotation | null {
   const [, , , , from, to] = TEXT.exec(note.slice(0, note.lastIndexOf('\n\n') + 1)) ?? []
   const keys = { from: parseNoteVerifier(from ?? ''), to: parseNoteVerifier(to ?? '') }
   return keys.from === undefined || keys.to === undefined ? null : { from: keys.from, to: keys.to }
 }
 
-/** The size that a note tells, whoever signed it; 0 for what is no checkpoint. */
+/** The size in a note, regardless of its signer; 0 when it is not a checkpoint. */
 export function readCheckpointSize(note: string): number {
   return Number(TEXT.exec(note.slice(0, note.lastIndexOf('\n\n') + 1))?.[2] ?? 0)
 }
@@ -56,7 +56,7 @@ function checkpointOf({ size, root }: Head, origin: string, note: string): Check
   return { origin, size, root: Buffer.from(root), note }
 }
 
-/** Reads a note that this key has signed; `null` for any other, and for one whose text is no checkpoint of its log. */
+/** Parses a note signed by this key; `null` for any other, and for a text that is not a checkpoint of its log. */
 export function openCheckpoint(note: string, verifier: NoteVerifier): Checkpoint | null {
   const text = openNote(note, verifier)
   const [, origin, digits, encoded = ''] = text === null ? [] : (TEXT.exec(text) ?? [])

@@ -1,8 +1,9 @@
 /**
- * The keys of one log and the sizes for which each counts. A key is handed over in a checkpoint whose text names the old and the
- * new key and that both have signed: so whoever trusts one of them can trust the other, in either direction.
+ * The keys of one log and the sizes for which each is valid. A key is handed over in a checkpoint that names the old
+ * and the new key and is signed by both, so trusting one of them is enough to trust the other, in either direction.
  *
- * Invariant: a key counts for no tree larger than the one at which it was handed over. Who steals it later cannot go on with it.
+ * Invariant: a key is not valid for a tree larger than the one at which it was handed over. Whoever steals it later
+ * cannot extend the log with it.
  */
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import { type Checkpoint, openCheckpoint, rotationOf } from './checkpoint.ts'
@@ -12,23 +13,23 @@ type Handover = { readonly from: NoteVerifier; readonly to: NoteVerifier; readon
 
 type KeySpan = {
   readonly key: NoteVerifier
-  /** Sizes of trees, both included. */
+  /** Tree sizes, both inclusive. */
   readonly first: number
   readonly last: number
 }
 
 export type KeyHistory = {
-  /** The name of the log: all its keys bear it. */
+  /** The name of the log, shared by all its keys. */
   readonly name: string
-  /** Reads a note that a key signed while it counted; `null` for any other. */
+  /** Parses a note signed by a key while it was valid; `null` for any other. */
   readonly open: (note: string) => Checkpoint | null
-  /** The key that the trusted one was handed over to; `null` while it counts. */
+  /** The successor of the trusted key; `null` while it is in use. */
   readonly successor: NoteVerifier | null
 }
 
 /**
- * @param trusted the key that somebody vouches for; the others follow from it
- * @param notes among which handovers are looked for; others are passed over
+ * @param trusted the key that the operator vouches for; the others are derived from it
+ * @param notes searched for handovers; other notes are skipped
  * @throws TreeDamaged when a key was handed over twice: one of the two is forged
  */
 export function keyHistory(trusted: NoteVerifier, notes: Iterable<string>): KeyHistory {
@@ -54,7 +55,7 @@ export function keyHistory(trusted: NoteVerifier, notes: Iterable<string>): KeyH
   }
 }
 
-/** Handovers from key to key, the nearest first. A circle, which nobody makes by rotating, is walked once. */
+/** Handovers from key to key, nearest first. A cycle, which rotation never creates, is followed once. */
 function follow(
   start: NoteVerifier,
   handoverOf: (key: NoteVerifier) => Handover | undefined,
@@ -79,7 +80,7 @@ function onlyOne(handovers: readonly Handover[]): Handover | undefined {
   )
 }
 
-/** Those that both keys have signed. */
+/** The handovers signed by both keys. */
 function readHandovers(name: string, notes: Iterable<string>): Handover[] {
   return [...notes].flatMap((note) => {
     const rotation = rotationOf(note)

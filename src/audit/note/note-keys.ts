@@ -1,23 +1,23 @@
 /**
- * Keys that sign notes, in the encodings of golang.org/x/mod/sumdb/note, which the tools of transparency logs read: `name+id+key` in
- * public, `PRIVATE+KEY+name+id+seed` in secret.
+ * Keys that sign notes, in the encodings of golang.org/x/mod/sumdb/note, which transparency log tools read:
+ * `name+id+key` for public keys, `PRIVATE+KEY+name+id+seed` for secret ones.
  */
 import { createPrivateKey, createPublicKey, hash as digest, generateKeyPairSync, type KeyObject } from 'node:crypto'
 
-/** Ed25519 as C2SP signed-note numbers it. */
+/** The number of Ed25519 in C2SP signed-note. */
 const ED25519 = 0x01
 const KEY_BYTES = 32
 const KEY_ID_BYTES = 4
 const NAME = /^[!-*,-~]{1,200}$/
 const PUBLIC = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/
 const PRIVATE = /^PRIVATE\+KEY\+([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/
-/** What stands before the 32 bytes of an Ed25519 key in DER (RFC 8410 § 4 and § 7). */
+/** The DER prefix of the 32 bytes of an Ed25519 key (RFC 8410 § 4 and § 7). */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 export type NoteVerifier = {
   readonly name: string
-  /** Four bytes that tell keys of one name apart. */
+  /** Four bytes that distinguish keys with the same name. */
   readonly keyId: Buffer
   readonly publicKey: KeyObject
   /** The public key as one line of text. */
@@ -25,12 +25,12 @@ export type NoteVerifier = {
 }
 export type NoteSigner = NoteVerifier & { readonly privateKey: KeyObject }
 
-/** Whether a text can be the name of a key: visible ASCII without spaces and plus signs, at most 200 characters. */
+/** Whether a text is a valid key name: visible ASCII without spaces and plus signs, at most 200 characters. */
 function isKeyName(name: string): boolean {
   return NAME.test(name)
 }
 
-/** A new key. Returns its secret text. @param nameOf gives its name, from the public key if it likes */
+/** Creates a key and returns its secret text. @param nameOf returns its name, which may depend on the public key */
 export function makeNoteKey(nameOf: (publicKey: Uint8Array) => string): string {
   const { privateKey } = generateKeyPairSync('ed25519')
   const der = privateKey.export({ format: 'der', type: 'pkcs8' })
@@ -43,7 +43,7 @@ export function makeNoteKey(nameOf: (publicKey: Uint8Array) => string): string {
   return text
 }
 
-/** Reads a secret text, or `undefined` when it is none, or damaged. The bytes are wiped; the text, as any string, cannot be. */
+/** Parses a secret text; `undefined` when it is malformed. The bytes are wiped; the text cannot be. */
 export function parseNoteSigner(text: string): NoteSigner | undefined {
   const [, name, id, encoded] = PRIVATE.exec(text) ?? []
   const seed = keyBytes(encoded)
@@ -56,7 +56,7 @@ export function parseNoteSigner(text: string): NoteSigner | undefined {
   return verifier.keyId.toString('hex') === id ? { ...verifier, privateKey } : undefined
 }
 
-/** Reads a public text, or `undefined` when it is none, or damaged: its id is a check sum over name and key. */
+/** Parses a public text; `undefined` when it is malformed: its id is a checksum of name and key. */
 export function parseNoteVerifier(text: string): NoteVerifier | undefined {
   const [, name, id, encoded] = PUBLIC.exec(text) ?? []
   const raw = keyBytes(encoded)

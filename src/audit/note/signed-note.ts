@@ -1,6 +1,6 @@
 /**
- * Signed notes (C2SP signed-note v1.0.0): text, an empty line, and a line for each signature. Read strictly: of one note there is
- * one text of bytes, so that a changed bit is always seen.
+ * Signed notes (C2SP signed-note v1.0.0): text, an empty line, and a line for each signature. Parsed strictly: a note
+ * has exactly one encoding, so any changed bit is detected.
  */
 import { sign, verify } from 'node:crypto'
 import type { NoteSigner, NoteVerifier } from './note-keys.ts'
@@ -20,7 +20,7 @@ export function signNote(text: string, signers: readonly NoteSigner[]): string {
   return `${text}\n${lines.join('')}`
 }
 
-/** The text of a note that this key has signed, or `null`: of a note that is damaged, forged, or signed by others alone. */
+/** The text of a note signed by this key; `null` when the note is damaged, forged, or signed only by others. */
 export function openNote(note: string, { name, keyId, publicKey }: NoteVerifier): string | null {
   const end = note.lastIndexOf('\n\n')
   if (end < 0 || !note.endsWith('\n') || CONTROL.test(note)) return null

@@ -1,4 +1,4 @@
-/** Checks a proof with nothing but the public key: no database, no network, no clock. */
+/** Checks a proof with only the public key: no database, no network, no clock. */
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { eventIdOf } from '../../core/event-ids.ts'
 import { chainHash } from '../../event-log/hash-chain.ts'
@@ -10,10 +10,10 @@ import { decodeProof, type Proof } from './proof-file.ts'
 
 export type ProofCheck =
   | { readonly ok: true; readonly proof: Proof; readonly checkpoint: Checkpoint; readonly hash: string }
-  /** `reason` is the rest of a sentence that begins with the proof. */
+  /** `reason` completes a sentence that starts with the proof. */
   | { readonly ok: false; readonly reason: string }
 
-/** @param text the file, whole */
+/** @param text the whole file */
 export function checkProof(text: string, verifier: NoteVerifier): ProofCheck {
   const proof = decodeProof(text)
   if (proof === null) return refuse('is damaged: it is not a proof as Bursar writes it')

@@ -1,13 +1,13 @@
 /**
- * The file that proves an event to somebody who has nothing of ours but the public key. Of one proof there is one file, byte for byte:
- * a turned bit is always seen, wherever it is.
+ * The file that proves an event to a reader who has only the public key. A proof has exactly one encoding, byte for
+ * byte, so any changed bit is detected.
  */
 import { canonicalJson } from '../../core/canonical-json.ts'
 import type { Metadata } from '../../core/messages.ts'
 
 export const PROOF_FORMAT = 'bursar-inclusion-proof/1'
 
-/** The event as the chain hash covers it; the names are those of the table. */
+/** The event as covered by the chain hash, with the table's column names. */
 export type ProvedEvent = {
   readonly stream_id: string
   readonly stream_version: number
@@ -23,17 +23,20 @@ export type Proof = {
   readonly format: typeof PROOF_FORMAT
   readonly event_id: string
   readonly event: ProvedEvent
-  /** The chain hash of the event before it in its stream, hex; empty for the first one. */
+  /** The chain hash of the previous event of its stream, hex; empty for the first one. */
   readonly previous_hash: string
-  /** The place of the event in the log, from 0. */
+  /** The index of the event in the log, from 0. */
   readonly leaf_index: number
-  /** Hashes in hex, the nearest sibling first. */
+  /** Hashes in hex, nearest sibling first. */
   readonly path: readonly string[]
   /** The signed note. */
   readonly checkpoint: string
 }
 
-/** The same proof with its members in the one order that they have, those of the event's data too. @throws TypeError for no JSON of ours */
+/**
+ * The same proof with its members in canonical order, including those of the event's data. @throws TypeError for values
+ * that no event can hold
+ */
 export function orderProof({ event, path, ...proof }: Proof): Proof {
   return {
     format: proof.format,
@@ -58,7 +61,7 @@ export function encodeProof(proof: Proof): string {
   return `${JSON.stringify(orderProof(proof), null, 2)}\n`
 }
 
-/** The proof in a text; `null` when it is no proof, or not written as `encodeProof` writes it. Says nothing of its truth. */
+/** Parses a proof; `null` when it is malformed or not encoded as `encodeProof` does. Does not verify it. */
 export function decodeProof(text: string): Proof | null {
   try {
     const proof = JSON.parse(text) as Proof

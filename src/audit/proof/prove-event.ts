@@ -1,4 +1,7 @@
-/** Makes the proof of an event from the log, the tiles and a checkpoint: a few rows each, however long the log is. */
+/**
+ * Creates the proof of an event from the log, the tiles and a checkpoint: a few rows each, independent of the length of
+ * the log.
+ */
 import type { Pool } from 'pg'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { eventIdOf, parseEventId } from '../../core/event-ids.ts'
@@ -16,7 +19,7 @@ import { orderProof, PROOF_FORMAT, type Proof, type ProvedEvent } from './proof-
 /**
  * Proves an event against the newest checkpoint.
  *
- * @param tenantId whose events may be proved; `null` for everybody's
+ * @param tenantId only events of this tenant; `null` for all
  * @throws NotFound `event_not_found`; Conflict `event_not_signed_yet`; TreeDamaged
  */
 export type ProveEvent = (eventId: string, tenantId: string | null) => Promise<Proof>

@@ -1,6 +1,6 @@
 /**
- * Makes the tree grow by the events that came since. Each new event is checked against the chain of its stream before it becomes a
- * leaf, and the last leaves that are there against the log, so that a tail that was cut off or replaced is seen at once.
+ * Extends the tree by new events. Each new event is checked against the hash chain of its stream before it becomes a
+ * leaf, and the last existing leaves against the log, so that a truncated or replaced tail is detected.
  */
 import type { Checkpoint } from '../../event-log/subscription.ts'
 import { createChainCheck } from '../chain/chain-check.ts'
@@ -10,14 +10,14 @@ import { leafOf } from './leaf.ts'
 import { createTileStore, type TreeState, type WrittenTile } from './tile-store.ts'
 import { TreeDamaged } from './tree-damaged.ts'
 
-/** Events that become leaves in one write. */
+/** Events added as leaves in one write. */
 const BATCH_SIZE = 5_000
 
 /**
- * Reads the log to its end and returns the tree's size. Writers that race do no harm: one of them is told to try again.
+ * Reads the log to its end and returns the tree's size. Concurrent writers are safe: one of them has to try again.
  *
- * @param signal ends it between two batches
- * @throws TreeDamaged when the log contradicts itself, or the leaves that are there
+ * @param signal stops it between two batches
+ * @throws TreeDamaged when the log contradicts itself or the existing leaves
  */
 export type GrowTree = (signal?: AbortSignal, onProgress?: (leaves: number) => void) => Promise<TreeState>
 
@@ -44,7 +44,7 @@ export function createGrowTree(database: Queryable): GrowTree {
     return after
   }
 
-  /** The last tile of leaves is read again from the log. */
+  /** The last tile of leaves is compared with the log. */
   async function requireSameTail({ size, last }: TreeState): Promise<void> {
     if (size === 0) return
     const index = Math.floor((size - 1) / TILE_WIDTH)
@@ -75,7 +75,7 @@ export function createGrowTree(database: Queryable): GrowTree {
   }
 }
 
-/** A tile of leaves that begins among these rows tells where; one that was there before keeps what it told. */
+/** A tile of leaves that begins in these rows records the place of its first leaf; an existing one keeps its record. */
 function withFirst(tile: Tile, sizeBefore: number, rows: readonly LogRow[]): WrittenTile {
   if (tile.level > 0) return { ...tile, first: null }
   const place: Checkpoint | undefined = rows[tile.index * TILE_WIDTH - sizeBefore]?.place

@@ -1,4 +1,4 @@
-/** Roots and proofs from the tiles: each costs a few tiles, however long the log is. */
+/** Roots and proofs from the tiles: each needs only a few tiles, independent of the length of the log. */
 import { EMPTY_ROOT } from '../merkle/hashes.ts'
 import { consistencyRanges, hashOfRange, inclusionRanges, type Node, nodesOf, type Range } from '../merkle/ranges.ts'
 import { hashInTile, type TilePlace, tileOf } from '../merkle/tiles.ts'
@@ -10,7 +10,7 @@ export type ReadTree = {
   readonly rootAt: (size: number) => Promise<Buffer>
   /** Proves leaf `index` in the tree of `size` leaves. */
   readonly inclusion: (index: number, size: number) => Promise<Buffer[]>
-  /** Proves that the tree of `first` leaves is the beginning of the tree of `second` leaves. */
+  /** Proves that the tree of `first` leaves is a prefix of the tree of `second` leaves. */
   readonly consistency: (first: number, second: number) => Promise<Buffer[]>
 }
 

@@ -1,24 +1,26 @@
-/** The tree in the database: its tiles, and how far it has come. Only a writer that knows the present size can make it grow. */
+/** The tree in the database: its tiles and its size. Only a writer that knows the current size can extend it. */
 import type { Pool } from 'pg'
 import type { Checkpoint } from '../../event-log/subscription.ts'
 import type { Queryable } from '../chain/log-rows.ts'
 import { decodeTile, encodeTile, type Tile, type TilePlace } from '../merkle/tiles.ts'
 
-/** How far the tree has come: its leaves, and where the last of them stands in the log. */
+/** The number of leaves, and the place of the last one in the log. */
 export type TreeState = { readonly size: number; readonly last: Checkpoint }
 
-/** A tile that came or grew; one of level 0 tells where its first leaf stands in the log. */
+/** A new or grown tile; one of level 0 records the place of its first leaf in the log. */
 export type WrittenTile = Tile & { readonly first: Checkpoint | null }
 
 export type TileStore = {
   readonly state: () => Promise<TreeState>
-  /** Tiles in the order of `places`; a tile that is not there is empty. */
+  /** Tiles in the order of `places`; a missing tile is empty. */
   readonly tiles: (places: readonly TilePlace[]) => Promise<Tile[]>
-  /** Where the first leaf of a tile of level 0 stands in the log. */
+  /** The place in the log of the first leaf of a tile of level 0. */
   readonly firstOf: (index: number) => Promise<Checkpoint | null>
-  /** The tile of level 0 in which the leaf of an event must be, by the event's place; `null` before the first one. */
+  /** The tile of level 0 that must contain the leaf of an event, by the event's place; `null` before the first one. */
   readonly tileAt: (place: Checkpoint) => Promise<Tile | null>
-  /** Writes tiles and the state that follows from them. @returns false when the tree has another size meanwhile: nothing is written */
+  /**
+   * Writes tiles and the resulting state. @returns false when the tree has another size meanwhile: nothing is written
+   */
   readonly grow: (before: TreeState, after: TreeState, tiles: readonly WrittenTile[]) => Promise<boolean>
 }
 
@@ -64,7 +66,7 @@ export function createTileStore(database: Queryable): TileStore {
     async grow(before, after, tiles) {
       const { rowCount } = await pool.query({
         name: 'audit_grow',
-        // One statement: tiles without their state, or a state without its tiles, can never be seen.
+        // One statement, so that tiles and state are always consistent.
         text: `WITH grown AS (UPDATE audit_tree SET size = $2, transaction_id = $3::xid8, position = $4 WHERE size = $1 RETURNING size),
                     written AS (INSERT INTO audit_tiles (level, index, hashes, first_transaction_id, first_position)
                       SELECT t.* FROM unnest($5::integer[], $6::bigint[], $7::bytea[], $8::xid8[], $9::bigint[]) AS t CROSS JOIN grown

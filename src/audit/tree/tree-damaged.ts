@@ -1,11 +1,14 @@
-/** The log, or the tree that is kept beside it, is not what was signed before. Nothing more is signed until a person has looked. */
+/**
+ * The log, or the tree beside it, contradicts what was signed before. Nothing more is signed until an operator has
+ * investigated.
+ */
 import { BursarError } from '../../core/errors.ts'
 
 export class TreeDamaged extends BursarError {
   override readonly type = 'internal_error'
   override readonly code = 'audit_contradiction'
 
-  /** @param what contradicts, as a whole sentence without its full stop */
+  /** @param what the contradiction, as a sentence without its full stop */
   constructor(what: string) {
     super(`${what}: run audit verify, which names the first event that is not as it was.`)
   }

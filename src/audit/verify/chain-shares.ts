@@ -1,6 +1,6 @@
 /**
- * Recomputes every stream's hash chain in threads: each has a connection of its own onto the same snapshot of the log, and a share of
- * the streams.
+ * Recomputes every stream's hash chain in threads: each has its own connection to the same snapshot of the log, and a
+ * share of the streams.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -8,7 +8,7 @@ import type { BadEvent } from '../chain/chain-check.ts'
 import type { Share } from '../chain/log-rows.ts'
 import type { CheckedShare } from './check-share.ts'
 
-/** What a thread is told, and tells. */
+/** The messages to and from a thread. */
 export type ShareTask = {
   readonly connectionString: string
   readonly snapshot: string
@@ -20,8 +20,8 @@ export type ShareMessage =
   | { readonly type: 'failed'; readonly error: unknown }
 
 /**
- * @param snapshot as `pg_export_snapshot()` gave it; its transaction must live as long as this runs
- * @throws what the database throws
+ * @param snapshot from `pg_export_snapshot()`; its transaction must stay open while this runs
+ * @throws database errors
  */
 export async function checkChains(
   settings: { readonly connectionString: string; readonly snapshot: string; readonly threads: number },
@@ -50,7 +50,7 @@ export async function checkChains(
   }
 }
 
-/** The order of the log. */
+/** Log order. */
 export function byPlace(one: BadEvent, other: BadEvent): number {
   const [a, b] = [one.place, other.place]
   if (a.transactionId !== b.transactionId) return a.transactionId < b.transactionId ? -1 : 1

@@ -1,4 +1,4 @@
-/** A thread of the verification: checks its share of the streams on a snapshot that was given to it. Reads only. */
+/** A thread of the verification: checks its share of the streams on a given snapshot. Read only. */
 import { parentPort, workerData } from 'node:worker_threads'
 import pg from 'pg'
 import type { ShareMessage, ShareTask } from './chain-shares.ts'

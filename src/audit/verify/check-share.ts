@@ -1,4 +1,4 @@
-/** Checks the hash chains of a share of the streams, in the order of the log, on a connection whose snapshot stands still. */
+/** Checks the hash chains of a share of the streams, in log order, on a connection with a fixed snapshot. */
 import { LOG_START } from '../../event-log/subscription.ts'
 import { type BadEvent, createChainCheck } from '../chain/chain-check.ts'
 import { type Queryable, readLogRows, type Share } from '../chain/log-rows.ts'
@@ -7,9 +7,9 @@ import { type Queryable, readLogRows, type Share } from '../chain/log-rows.ts'
 const BATCH_SIZE = 4_000
 
 export type CheckedShare = {
-  /** How many events were checked. */
+  /** The number of events checked. */
   readonly events: number
-  /** The first bad event in the order of the log, or `null`. */
+  /** The first bad event in log order, or `null`. */
   readonly bad: BadEvent | null
 }
 

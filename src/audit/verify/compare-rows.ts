@@ -1,7 +1,7 @@
 /**
- * Compares the read models that money depends on with the log: which key a wallet has, at which address, what an API key may
- * do, which contract an asset is. Folds the streams of these alone, on one snapshot, in pages: memory stays the same however
- * many there are. `replay --diff` compares every other table.
+ * Compares the read models that money depends on with the log: the key and address of each wallet, the scopes of API
+ * keys, the contracts of assets. Folds only their streams, on one snapshot, in pages, so memory use is constant.
+ * `replay --diff` compares every other table.
  */
 import type pg from 'pg'
 import { type AnyAggregate, createFold, type FoldedStream } from '../../event-log/fold.ts'
@@ -13,7 +13,7 @@ import { liveSchema, quoted, readPrimaryKeys } from '../../event-log/table-shape
 export type CheckedModel = {
   readonly table: string
   readonly aggregate: AnyAggregate
-  /** SQL that names the stream of a row `r`. */
+  /** SQL expression for the stream of a row `r`. */
   readonly streamOf: string
 }
 
@@ -21,7 +21,7 @@ export type RowDifference = {
   readonly table: string
   /** The values of the primary key. */
   readonly key: string
-  /** One line that names the row, and each column with what it says and what the log says. */
+  /** One line with the row, and for each column its value and the value in the log. */
   readonly message: string
 }
 
@@ -33,13 +33,13 @@ export type ComparedRows = {
 
 const EVENTS_AT_ONCE = 2_000
 const ROWS_AT_ONCE = 500
-/** Named for each table: who changed more has changed all. */
+/** Maximum differences reported per table. */
 const MOST_NAMED = 100
 
 type Row = Readonly<Record<string, unknown>>
 type Keys = ReadonlyMap<string, readonly string[]>
 
-/** @param client in a transaction whose snapshot stands still */
+/** @param client in a transaction with a fixed snapshot */
 export async function compareRows(client: pg.Client, models: readonly CheckedModel[]): Promise<ComparedRows> {
   if (models.length === 0) return { rows: 0, differences: [] }
   const columns = await readPrimaryKeys(client, await liveSchema(client))
@@ -94,7 +94,7 @@ async function* foldStreams(
   if (last !== null) yield last
 }
 
-/** Both sides are written as the database writes them: no type of a column is compared by JavaScript. */
+/** Both sides are compared as the database prints them, so no column type is compared by JavaScript. */
 async function differing(
   client: pg.Client,
   table: string,
@@ -117,7 +117,7 @@ async function differing(
   })
 }
 
-/** Rows of which the log knows nothing. */
+/** Rows without a stream in the log. */
 async function unrecorded(
   client: pg.Client,
   { table, streamOf }: CheckedModel,

@@ -1,4 +1,7 @@
-/** Holds an exported log, event by event, against checkpoints that were signed: the file is theirs, whole and in order, or it is refused. */
+/**
+ * Compares an exported log, event by event, with signed checkpoints: the file must be complete and in order, or it is
+ * refused.
+ */
 import { BadExport, type ExportedEvent } from '../../event-log/export-format.ts'
 import { EMPTY_ROOT } from '../merkle/hashes.ts'
 import { leafOf } from '../tree/leaf.ts'
@@ -6,9 +9,9 @@ import type { KnownCheckpoint } from './evidence.ts'
 import { createCompactTree } from './verify-tree.ts'
 
 export type ExportedLogCheck = {
-  /** @param event the next in reading order. Its hash is believed: the chains are to be checked beside this */
+  /** @param event the next in reading order. Its hash is trusted: check the chains separately */
   readonly take: (event: ExportedEvent) => void
-  /** @throws BadExport when the log ends before a checkpoint, or has another root than one */
+  /** @throws BadExport when the log ends before a checkpoint, or its root differs from one */
   readonly judge: () => void
 }
 

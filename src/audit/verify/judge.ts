@@ -1,4 +1,4 @@
-/** What the evidence says of a log: good, or where and how it is not what it was. Pure. */
+/** Judges the evidence of a log: intact, or where and how it was changed. Pure. */
 import type { BadEvent } from '../chain/chain-check.ts'
 import { byPlace } from './chain-shares.ts'
 import type { ComparedRows } from './compare-rows.ts'
@@ -26,14 +26,14 @@ export type Finding = {
 }
 
 export type Verdict = {
-  /** Events of the log. */
+  /** Number of events in the log. */
   readonly events: number
   readonly root: Buffer
-  /** Checkpoints that agree with the log. */
+  /** Number of checkpoints that match the log. */
   readonly checkpoints: number
-  /** The first thing that is wrong; `null` when all is well. */
+  /** The first problem; `null` when there is none. */
   readonly finding: Finding | null
-  /** Rows of read models that were held against the log; none where the log itself is not what it was. */
+  /** Read model rows that were compared with the log; none when the log itself is damaged. */
   readonly rows: ComparedRows
 }
 
@@ -47,14 +47,14 @@ export function judge(evidence: Evidence): Verdict {
   return { events: tree.size, root: tree.root, checkpoints: good.length, finding: findingOf(evidence), rows: NO_ROWS }
 }
 
-/** What the verdict on a log is once the rows were compared: a log that is whole does not make up for a row that is not. */
+/** Adds the result of the row comparison to the verdict on a log: an intact log does not excuse a wrong row. */
 export function judgeRows(verdict: Verdict, rows: ComparedRows): Verdict {
   const [first] = rows.differences
   if (first === undefined) return { ...verdict, rows }
   return { ...verdict, rows, finding: { kind: 'row_differs', message: first.message, ...NOWHERE } }
 }
 
-/** What names an event comes first; what only a root can tell, last. */
+/** Problems that identify an event come first; those that only a root shows come last. */
 function findingOf(evidence: Evidence): Finding | null {
   const { bad, tree } = evidence
   const { difference } = tree
@@ -70,7 +70,7 @@ function findingOf(evidence: Evidence): Finding | null {
   return { kind: 'tree_damaged', message, ...NOWHERE }
 }
 
-/** Whether a signed root covers a leaf and agrees with the log: then it is the kept tree that is wrong. */
+/** Whether a signed root covers a leaf and matches the log: then the stored tree is wrong. */
 function isVouchedFor({ tree, checkpoints }: Evidence, index: number): boolean {
   return checkpoints.some(({ size, root }) => size > index && tree.roots.get(size)?.equals(root) === true)
 }
@@ -106,7 +106,7 @@ function truncation({ tree, state, checkpoints }: Evidence): Finding | null {
   return { kind: 'truncated', message, ...NOWHERE }
 }
 
-/** A root that was signed and is not the log's: what it covers beyond the last good root was written anew. */
+/** A signed root that differs from the log's: events between it and the last matching root were rewritten. */
 function fork({ tree, checkpoints }: Evidence): Finding | null {
   const bySize = [...checkpoints].sort((one, other) => one.size - other.size)
   const bad = bySize.find(({ size, root }) => tree.roots.get(size)?.equals(root) !== true)

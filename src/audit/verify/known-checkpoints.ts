@@ -1,11 +1,14 @@
-/** Every checkpoint that the log is held against: those of the database and those of the file outside it, each with its signature. */
+/**
+ * Every checkpoint that the log is compared with: those in the database and those in the file outside it, with their
+ * signatures.
+ */
 import type { Queryable } from '../chain/log-rows.ts'
 import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
 import type { KeyHistory } from '../note/key-history.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import type { KnownCheckpoint } from './evidence.ts'
 
-/** @throws TreeDamaged for a note that no key signed while it counted */
+/** @throws TreeDamaged for a note that was not signed by a valid key */
 export async function knownCheckpoints(
   database: Queryable,
   file: { readonly path: string; readonly notes: readonly string[] },
@@ -15,12 +18,15 @@ export async function knownCheckpoints(
   const isKept = new Set(kept)
   return [
     ...kept.map((note, index) => opened(note, `row ${index + 1} of audit_checkpoints`, keys)),
-    // Most notes are in both places: a signature is checked once.
+    // Most notes are in both places: each signature is checked once.
     ...openNotes(file, keys, isKept),
   ]
 }
 
-/** The checkpoints of a file. @param but notes that are passed over. @throws TreeDamaged for a note that no key signed while it counted */
+/**
+ * The checkpoints of a file. @param but notes to skip. @throws TreeDamaged for a note that was not signed by a valid
+ * key
+ */
 export function openNotes(
   { path, notes }: { readonly path: string; readonly notes: readonly string[] },
   keys: KeyHistory,

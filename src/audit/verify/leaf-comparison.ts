@@ -1,4 +1,6 @@
-/** Compares the leaves of the log with those of the tree that is kept, and tells what happened where they first differ. */
+/**
+ * Compares the leaves of the log with those of the stored tree, and determines what happened at the first difference.
+ */
 import type { Checkpoint } from '../../event-log/subscription.ts'
 import { TILE_WIDTH } from '../merkle/tiles.ts'
 
@@ -12,14 +14,14 @@ export type LogLeaf = {
 export type LeafDifference = {
   /** The index of the leaf. */
   readonly index: number
-  /** What the log has there. */
+  /** The event of the log at this index. */
   readonly event: LogLeaf
   readonly kind: 'changed' | 'inserted' | 'removed' | 'reordered'
 }
 
 type Taken = { readonly event: LogLeaf; readonly leaf: Buffer }
 
-/** How much is looked at behind the first difference to tell what happened. */
+/** Leaves after the first difference that are examined to determine what happened. */
 const WINDOW = TILE_WIDTH
 
 export function createLeafComparison() {
@@ -27,7 +29,7 @@ export function createLeafComparison() {
   const found: string[] = []
   const expected: string[] = []
   return {
-    /** @param kept the leaf that the tree has at this index, if it has come so far */
+    /** @param kept the tree's leaf at this index, if it has one */
     take(index: number, { event, leaf }: Taken, kept: Buffer | undefined): void {
       if (first === null) {
         if (kept === undefined || kept.equals(leaf)) return

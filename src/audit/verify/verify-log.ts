@@ -1,6 +1,7 @@
 /**
- * Verifies the whole log on one snapshot of the database, without changing anything: every stream's hash chain, every leaf of the tree,
- * every checkpoint that was signed, and the rows that money depends on. Says of a bad log where it first is not what it was.
+ * Verifies the whole log on one snapshot of the database, without changing anything: every stream's hash chain, every
+ * leaf of the tree, every signed checkpoint, and the rows that money depends on. For a damaged log it reports the first
+ * difference.
  */
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
@@ -12,9 +13,9 @@ import type { KnownCheckpoint } from './evidence.ts'
 import { judge, judgeRows, type Verdict } from './judge.ts'
 import { verifyTree } from './verify-tree.ts'
 
-/** More threads than these gain nothing: the database needs processors too. */
+/** More threads gain nothing: the database needs CPU too. */
 export const DEFAULT_THREADS = Math.min(4, availableParallelism())
-/** Events for which starting threads would take longer than doing without. */
+/** Number of events below which threads would take longer to start than they save. */
 const SMALL_LOG = 50_000
 
 export type VerifyLog = (
@@ -22,11 +23,14 @@ export type VerifyLog = (
   watch?: { readonly onStart: (estimate: number) => void; readonly onProgress: (events: number) => void },
 ) => Promise<Verdict>
 
-/** @param settings.threads that compute hashes, the tree is made beside them; `null` for as many as the log is worth */
+/**
+ * @param settings.threads that compute hashes, in addition to the one for the tree; `null` to choose by the size of the
+ *   log
+ */
 export function createVerifyLog(settings: {
   readonly connectionString: string
   readonly threads: number | null
-  /** Read models that are held against the log, when the log itself is whole. */
+  /** Read models that are compared with the log if the log itself is intact. */
   readonly models: readonly CheckedModel[]
 }): VerifyLog {
   const withRows = async (client: pg.Client, verdict: Verdict): Promise<Verdict> =>
@@ -40,7 +44,7 @@ export function createVerifyLog(settings: {
     client.on('error', () => undefined) // The statement that was running fails with the same error.
     await client.connect()
     try {
-      // While threads compute, it has nothing to do; it only reads, and holds up nobody.
+      // It is idle while threads compute; it only reads, and delays nobody.
       await client.query('SET idle_in_transaction_session_timeout = 0')
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const { snapshot, estimate } = await beginOf(client)

@@ -1,6 +1,6 @@
 /**
- * Reads the leaves out of the log and compares them with the tree that is kept, and the roots with the checkpoints that were signed.
- * One pass in the order of the log; its memory does not grow with it.
+ * Compares the leaves of the log with the stored tree, and the roots with the signed checkpoints. One pass in log
+ * order; memory does not grow with the log.
  */
 import type { Pool } from 'pg'
 import { LOG_START } from '../../event-log/subscription.ts'
@@ -10,21 +10,21 @@ import { decodeTile, TILE_WIDTH } from '../merkle/tiles.ts'
 import { leafOf } from '../tree/leaf.ts'
 import { createLeafComparison, type LeafDifference, type LogLeaf } from './leaf-comparison.ts'
 
-/** Leaves in one read, and tiles. */
+/** Leaves in one read. */
 const BATCH_SIZE = 8_192
 const TILES_AT_ONCE = BATCH_SIZE / TILE_WIDTH
 
 export type TreeFindings = {
-  /** Events of the log. */
+  /** Number of events in the log. */
   readonly size: number
   readonly root: Buffer
-  /** The first leaf that is not what the tree says. */
+  /** The first leaf that differs from the tree. */
   readonly difference: LeafDifference | null
-  /** The root of the log's own tree at each size that was asked for and that the log reaches. */
+  /** The root of the log's tree at each requested size that the log reaches. */
   readonly roots: ReadonlyMap<number, Buffer>
 }
 
-/** @param sizes at which the root is wanted */
+/** @param sizes at which the root is needed */
 export async function verifyTree(database: Queryable, sizes: readonly number[]): Promise<TreeFindings> {
   const wanted = new Set(sizes)
   const roots = new Map<number, Buffer>()
@@ -42,7 +42,7 @@ export async function verifyTree(database: Queryable, sizes: readonly number[]):
   return { size: tree.size(), root: tree.root(), difference: comparison.difference(), roots }
 }
 
-/** Roots of the full subtrees of a growing tree, the largest first: all that a root needs (RFC 6962 § 2.1). */
+/** Roots of the full subtrees of a growing tree, largest first: sufficient for its root (RFC 6962 § 2.1). */
 export function createCompactTree() {
   const stack: { readonly hash: Buffer; readonly level: number }[] = []
   let size = 0
@@ -67,7 +67,7 @@ export function createCompactTree() {
 
 type LeafRow = [transactionId: string, position: string, streamId: string, version: string, hash: string]
 
-/** The log's leaves in batches of whole tiles, and beside each batch the leaves that are kept. */
+/** The log's leaves in batches of whole tiles, each with the stored leaves of the same range. */
 async function* readLeaves(pool: Pick<Pool, 'query'>) {
   let after = { transactionId: LOG_START.transactionId.toString(), position: LOG_START.position.toString() }
   for (let tile = 0; ; tile += TILES_AT_ONCE) {
@@ -86,7 +86,7 @@ async function* readLeaves(pool: Pick<Pool, 'query'>) {
     })
     const kept = tiles.rows.flatMap(({ hashes }) => decodeTile(hashes))
     const leaves = (rows as unknown as LeafRow[]).map(toLeaf)
-    // Leaves that are kept beyond the end of the log are compared with nothing: they tell of a tail that is gone.
+    // Stored leaves beyond the end of the log have no counterpart: they show that its tail is missing.
     yield { leaves, kept }
     const last = (rows as unknown as LeafRow[]).at(-1)
     if (last === undefined || leaves.length < BATCH_SIZE) return

@@ -33,7 +33,7 @@ export async function loadOwners(
 ): Promise<Loaded<OwnershipState>[]> {
   const heads = await log.heads(touched.map(({ collectionId }) => `${ownershipAggregate.category}-${collectionId}`))
   const holders = touched.flatMap(holdersOf)
-  // LATERAL with OFFSET: one index look-up for each, whatever the statistics of a fast growing table say.
+  // LATERAL with OFFSET: one index lookup for each, whatever the statistics of a fast growing table say.
   const { rows } = await pool.query<OwnerRow>({
     name: 'touched_owners',
     text: `SELECT o.collection_id, o.token_id, o.owner, o.amount, o.block_number

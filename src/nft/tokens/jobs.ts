@@ -9,7 +9,7 @@ function signatureJob(mintId: string): Job {
   return { queue: 'voucher', id: mintId, data: { mint_id: mintId } }
 }
 
-/** The jobs that follow from an event: none, for most. */
+/** The jobs of an event; empty for most. */
 export function voucherJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
   return type === 'VoucherRequested' ? [signatureJob(streamId.slice('mint-'.length))] : []
 }

@@ -17,7 +17,7 @@ export type NftTransferRoutePorts = {
   readonly reads: NftTransferReads
   readonly untilSigned: WaitUntil<unknown>
   readonly untilMined: WaitUntil<unknown>
-  /** How long an answer waits for the hash when the caller does not say. */
+  /** Default time that a response waits for the hash, ms. */
   readonly signWaitMs: number
 }
 

@@ -1,4 +1,4 @@
-/** `explain`: the whole story of a transaction for a human. */
+/** `explain`: the history of a transaction, for people. */
 import type { CliCommand, CliIo, ExitCode, Within } from '../../cli/command.ts'
 import { readChain } from '../chain-now.ts'
 import { judgeLane } from '../lanes/judge-lane.ts'
@@ -66,7 +66,7 @@ async function explain(ports: OperatorPorts, id: string, io: CliIo): Promise<Exi
 
 const ENDED: ReadonlySet<string> = new Set(['confirmed', 'cancelled', 'failed', 'reverted'])
 
-/** A story that has ended needs no node and no lane. */
+/** A finished transaction needs no node and no lane. */
 async function readSurroundings(ports: OperatorPorts, { transaction }: StoryFacts): Promise<Surroundings> {
   const { chainId, from: address } = transaction.intent
   const nowMs = ports.clock()

@@ -1,4 +1,4 @@
-/** What somebody means who asks to have something explained: a transaction by id or hash, or what has transactions. */
+/** Resolves the argument of `explain`: a transaction by id or hash, or a resource that has transactions. */
 import type { Pool } from 'pg'
 import { BadInput } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
@@ -9,13 +9,13 @@ export type Listed = { readonly id: string; readonly type: string; readonly stat
 
 export type Target =
   | { readonly kind: 'transaction'; readonly id: string; readonly hash: string | null }
-  /** Something else: its transactions, newest first. */
+  /** Another resource: its transactions, newest first. */
   | { readonly kind: 'list'; readonly of: string; readonly transactions: readonly Listed[] }
 
 const HASH = /^0x[0-9a-fA-F]{64}$/
 const MAX_LISTED = 50
 
-/** Where the transactions of a thing are found, and the thing itself. */
+/** How to find the transactions of a resource, and the resource itself. */
 const THINGS: Readonly<
   Partial<Record<IdKind, { readonly noun: string; readonly exists: string; readonly where: string }>>
 > = {
@@ -37,9 +37,7 @@ const THINGS: Readonly<
   },
 }
 
-/**
- * @throws BadInput for what is neither an id nor a hash; NotFound when there is none of it
- */
+/** @throws BadInput for text that is neither an id nor a hash; NotFound when it does not exist */
 export async function findTarget(pool: Pool, text: string): Promise<Target> {
   if (HASH.test(text)) return findByHash(pool, text.toLowerCase())
   if (new RegExp(idPattern(ID_PREFIXES.transaction)).test(text)) {
@@ -60,7 +58,7 @@ function prefixesOf(): Record<string, string> {
   return Object.fromEntries(Object.keys(THINGS).map((kind) => [kind, ID_PREFIXES[kind as IdKind]]))
 }
 
-/** Every version that was ever signed is known by its hash, those that were replaced too. */
+/** Every version ever signed is found by its hash, including replaced ones. */
 async function findByHash(pool: Pool, hash: string): Promise<Target> {
   const { rows } = await pool.query<{ transaction_id: string }>(
     'SELECT transaction_id FROM transactions WHERE hashes @> to_jsonb(ARRAY[$1::text]) LIMIT 1',

@@ -1,6 +1,6 @@
 /**
- * What a wallet had when a request was accepted, from the log as of then: it is not recorded with the request. The balance is
- * what the follower had seen, holds are folded from the transactions that were open.
+ * The funds of a wallet when a request was accepted, from the log as of then, since they are not recorded with the
+ * request. The balance is the follower's last observation; holds are folded from the open transactions.
  */
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
@@ -13,13 +13,13 @@ export type FundsThen = {
   /** Base units; `null` when nothing was observed before. */
   readonly balance: bigint | null
   readonly blockNumber: number | null
-  /** What other requests held back; `null` when they were too many to fold. */
+  /** Holds of other requests; `null` when there were too many to fold. */
   readonly held: bigint | null
 }
 
-/** Requests of one wallet that were open at one moment: more are not folded for one line of a story. */
+/** Open requests of a wallet above which the holds are not folded. */
 const MAX_OPEN = 5_000
-/** Clocks of processes differ: candidates are taken a little wider than the moment. */
+/** Clock difference of processes: candidates are selected with this margin around the time. */
 const CLOCKS_MS = 60_000
 
 export type Moment = {
@@ -29,7 +29,7 @@ export type Moment = {
   readonly at: Date
 }
 
-/** @param assetIds the asset that was sent and the currency that pays for gas */
+/** @param assetIds the asset that was sent and the currency of the gas */
 export async function readFunds(pool: Pool, moment: Moment, assetIds: readonly string[]): Promise<FundsThen[]> {
   const [balances, held] = await Promise.all([balancesThen(pool, moment, assetIds), heldThen(pool, moment)])
   return assetIds.map((assetId) => {

@@ -1,4 +1,7 @@
-/** Everything that a transaction's story is told from: its stream, and what stands beside it in the log and the read models. */
+/**
+ * Reads everything that a transaction's history is shown from: its stream, and related data of the log and the read
+ * models.
+ */
 import type { Pool } from 'pg'
 import { nativeAsset } from '../../core/assets.ts'
 import { NotFound } from '../../core/errors.ts'
@@ -17,16 +20,16 @@ export type StoryFacts = {
   readonly id: string
   readonly events: readonly RecordedEvent<TransactionEvent>[]
   readonly transaction: KnownTransaction
-  /** The wallet's own words, and how its key is found. */
+  /** The label of the wallet, and how its key is found. */
   readonly wallet: { readonly label: string; readonly type: WalletType; readonly key: WalletKey | null } | null
-  /** Labels of the API keys that asked, by key id. */
+  /** Labels of the API keys that made requests, by key id. */
   readonly keyLabels: ReadonlyMap<string, string>
   readonly funds: readonly FundsThen[]
-  /** By position of the event that the reorg made. */
+  /** By position of the event that the reorg caused. */
   readonly reorgs: ReadonlyMap<bigint, ReorgOfChain>
   readonly dependsOn: OtherTransaction | null
   readonly dependents: readonly OtherTransaction[]
-  /** The newest walked block; `null` when the chain was never followed. */
+  /** The newest processed block; `null` when the chain was never followed. */
   readonly head: number | null
 }
 
@@ -81,7 +84,7 @@ async function readKeyLabels(
   return new Map(rows.map(({ key_id: keyId, label }) => [keyId, label]))
 }
 
-/** The reorg is recorded in the commit that took the transaction's block back. */
+/** The reorg is recorded in the same commit as the transaction's reorg event. */
 async function readReorgs(pool: Pool, id: string): Promise<Map<bigint, ReorgOfChain>> {
   const { rows } = await pool.query<{ position: string; depth: number; from_block: number; ancestor: number }>(
     `SELECT e.position, (r.data->>'depth')::integer AS depth, (r.data->'from'->>'number')::double precision AS from_block,

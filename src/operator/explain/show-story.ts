@@ -1,4 +1,4 @@
-/** A story as text for people, and as JSON for machines. Pure. */
+/** Renders a history as text for people, and as JSON for machines. Pure. */
 import type { Paint } from '../../cli/command.ts'
 import { chainName, duration } from '../words.ts'
 import type { OtherTransaction, StoryFacts } from './read-story.ts'
@@ -39,7 +39,7 @@ export function storyJson({ facts, steps, standing }: Story) {
   }
 }
 
-/** Details stand under their step, their names aligned. */
+/** Details are indented under their step, with aligned names. */
 const NAME_WIDTH = 16
 
 export function storyText({ facts, steps, standing }: Story, paint: Paint): string {

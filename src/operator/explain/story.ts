@@ -1,4 +1,4 @@
-/** A transaction's story in time order, step by step, each fact with where it is from. Pure. */
+/** A transaction's history in time order, step by step, each fact with its source. Pure. */
 import type { RecordedEvent } from '../../core/messages.ts'
 import type { TransactionEvent } from '../../transactions/events.ts'
 import { duration } from '../words.ts'
@@ -9,9 +9,9 @@ import type { Told } from './told.ts'
 
 export type StoryStep = Told & {
   readonly at: string
-  /** Since the step before, ms; `null` for the first. */
+  /** Ms since the previous step; `null` for the first. */
   readonly afterMs: number | null
-  /** What that time went by with. */
+  /** What that time was spent on. */
   readonly waited: string | null
   readonly event: string
   readonly who: string
@@ -32,7 +32,7 @@ export function tellStory(facts: StoryFacts): StoryStep[] {
   })
 }
 
-/** What a transaction waits for before such an event. */
+/** What a transaction waits for before an event of this type. */
 const WAITED: Readonly<Record<string, string>> = {
   TransactionSigned: ' until a signer had its turn',
   TransactionReplaced: ' in no block',

@@ -1,4 +1,4 @@
-/** What each event after the first means for a reader. Pure. */
+/** Describes each event after the first. Pure. */
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import type { Fees, Inclusion, ReplacementPurpose, TransactionEvent } from '../../transactions/events.ts'
@@ -16,7 +16,7 @@ const PURPOSES: Readonly<Record<ReplacementPurpose, string>> = {
 
 const FOUND_AGAIN = ' at an earlier time: the database had forgotten it, and the chain had it'
 
-/** @param index of the event among those of the story */
+/** @param index of the event in the history */
 export function tellEvent(event: RecordedEvent<TransactionEvent>, facts: StoryFacts, index: number): Told {
   switch (event.type) {
     case 'TransactionSigned': {
@@ -134,7 +134,7 @@ function offer({ transaction }: StoryFacts, { gasLimit, maxFeePerGas, maxPriorit
   ]
 }
 
-/** The event names the process alone; the key is the wallet's, which never changes. */
+/** The event names only the process; the key is the wallet's, which never changes. */
 function signedBy({ wallet }: StoryFacts): Detail {
   return derived('key', describeKey(wallet?.key ?? null))
 }
@@ -146,7 +146,7 @@ function describeKey(key: WalletKey | null): string {
     : `mpc, ${key.keyId}: which parties took part is not recorded`
 }
 
-/** A hash with the purpose of its bytes, as the story has told it so far. */
+/** A hash with the purpose of its bytes, according to the history so far. */
 function named({ events }: StoryFacts, hash: string, index: number): string {
   const signed = events
     .slice(0, index)

@@ -1,4 +1,4 @@
-/** How a story begins: what was asked for, by which request, and what it was accepted on. Pure. */
+/** The opening of a history: the request, its caller, and the state it was accepted on. Pure. */
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import type { RecordedQuote, TransactionEvent } from '../../transactions/events.ts'
@@ -34,7 +34,7 @@ export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts
   }
 }
 
-/** What the network asked when fees were decided on. */
+/** The fee quote at the time of the decision. */
 export function describeQuote(quote: RecordedQuote | null): string {
   if (quote === null) return 'not recorded by the version that wrote this'
   return `base fee ${gwei(quote.baseFeePerGas)}, tip ${gwei(quote.maxPriorityFeePerGas)}, at most ${gwei(quote.maxFeePerGas)}`

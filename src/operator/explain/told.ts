@@ -1,9 +1,12 @@
-/** The parts of a story: what is told, and of each fact where it is from. Pure. */
+/** The parts of a history: facts, each with its source. Pure. */
 import { nativeAsset } from '../../core/assets.ts'
 import { formatAmount } from '../../core/money.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 
-/** Recorded with the event; derived from what else the log had then; or as it is now, where the log does not say. */
+/**
+ * `recorded`: with the event. `derived`: from the rest of the log at that time. `now`: the current state, where the log
+ * has nothing.
+ */
 export type Source = 'recorded' | 'derived' | 'now'
 export type Detail = { readonly name: string; readonly value: string; readonly source: Source }
 export type Told = { readonly text: string; readonly details: readonly Detail[] }

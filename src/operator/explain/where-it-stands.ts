@@ -1,4 +1,4 @@
-/** Where a transaction stands now and what to do next. Pure: what is stuck in its lane comes in as findings. */
+/** The current state of a transaction and what to do next. Pure: problems of its lane are passed in as findings. */
 import { statusOf } from '../../transactions/state.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, type NextStep, step } from '../finding.ts'
@@ -6,9 +6,9 @@ import { bursar, count, duration } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 
 export type Surroundings = {
-  /** `null` for a chain that is configured no more. */
+  /** `null` for a chain that is no longer configured. */
   readonly chain: ChainNow | null
-  /** What is stuck in its lane. */
+  /** The problems of its lane. */
   readonly findings: readonly Finding[]
   /** The transaction with the lowest nonce in flight in its lane. */
   readonly headOfLane: { readonly id: string; readonly nonce: number } | null

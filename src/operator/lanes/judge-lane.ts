@@ -1,4 +1,4 @@
-/** What is stuck in a lane, and the next step for each. Pure: facts in, findings out. */
+/** Finds what is stuck in a lane, with the next step for each problem. Pure: facts in, findings out. */
 import { formatAmount } from '../../core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../../core/networks.ts'
 import { holdsOf } from '../../transactions/aggregate.ts'
@@ -10,18 +10,24 @@ import { apiRequest, bursar, count, duration, gwei, startProcess } from '../word
 import type { Head, LaneNow } from './lane-now.ts'
 
 export type LaneContext = {
-  /** `null` for a chain that is configured no more. */
+  /** `null` for a chain that is no longer configured. */
   readonly chain: ChainNow | null
   readonly limits: Limits
-  /** How many live; `null` where the heartbeats could not be read. */
+  /** Number of live processes; `null` when the heartbeats could not be read. */
   readonly live: { readonly signer: number; readonly submitter: number } | null
-  /** Whether the follower is near the head of the chain: else what is mined is not recorded yet, and no lane is accused of it. */
+  /**
+   * Whether the follower is near the head of the chain; if not, mined transactions may not be recorded yet, and no lane
+   * is reported for them.
+   */
   readonly followed: boolean
-  /** Whether it has walked all but the newest blocks, so that a nonce that is used and not recorded is a stranger's. */
+  /**
+   * Whether it has processed all but the newest blocks, so that a nonce that is used and not recorded belongs to a
+   * foreign transaction.
+   */
   readonly atHead: boolean
 }
 
-/** The worst first: what blocks the lane, then what waits behind it. */
+/** Worst first: what blocks the lane, then what waits behind it. */
 export function judgeLane(lane: LaneNow, context: LaneContext): Finding[] {
   const found: Finding[] = []
   const add = (kind: FindingKind, forMs: number | null, problem: string, ...next: NextStep[]) =>
@@ -38,7 +44,7 @@ export function judgeLane(lane: LaneNow, context: LaneContext): Finding[] {
 
 type Add = (kind: FindingKind, forMs: number | null, problem: string, ...next: NextStep[]) => void
 
-/** `ethereum 0x…`: also what `lane` is given. */
+/** `ethereum 0x…`: also the arguments of `lane`. */
 function laneSubject({ lane }: Pick<LaneNow, 'lane'>, chain: Pick<ChainNow, 'name'> | null): string {
   return `${chain?.name ?? `chain-${lane.chainId}`} ${lane.address}`
 }
@@ -47,7 +53,10 @@ const look = (lane: LaneNow, { chain }: LaneContext) =>
   step('See the lane in detail.', bursar(`lane ${laneSubject(lane, chain)}`))
 const story = (id: string) => step('Read its story.', bursar(`explain ${id}`))
 
-/** A lane signs again once the follower has walked what nodes show: before that, the database may have forgotten it. */
+/**
+ * A lane signs again once the follower has processed what nodes show: before that, the database may be missing
+ * transactions.
+ */
 function judgeKnowledge(lane: LaneNow, context: LaneContext, add: Add): void {
   const { chainNonce, ages, ids } = lane
   if (!knowsTooLittle(lane) || ids.ready === null || (ages.ready ?? 0) <= context.limits.workMs) return
@@ -79,7 +88,7 @@ function knowsTooLittle(lane: LaneNow): boolean {
 function judgeNonces(lane: LaneNow, context: LaneContext, add: Add): void {
   const { gaps, chainNonce, head, headNonce, ages } = lane
   const [gap] = gaps
-  // A request that waits gets the lowest free nonce by itself: then the gap is about to be filled.
+  // A waiting request automatically gets the lowest free nonce: the gap is about to be filled.
   if (gap !== undefined && headNonce !== null && gap < headNonce && lane.counts.waiting === 0) {
     add(
       'nonce_gap',
@@ -212,7 +221,8 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
   const { limits, chain, live } = context
   if (id === null || since === null || since <= limits.workMs || knowsTooLittle(lane)) return
   const inFlight = lane.counts.unsent + lane.counts.submitted + lane.counts.awaitingFunds
-  // A full lane waits for blocks, one whose gas is above the cap for lower fees: both are told by what is in the way.
+  // A full lane waits for blocks; a lane above the fee cap waits for lower fees: both are reported by their own
+  // findings.
   if (inFlight >= limits.maxInFlightPerLane || isOverCap(chain)) return
   const waiting = `${count(lane.counts.waiting - lane.counts.dependent, 'request')} to be signed, ${id} for ${duration(since)}`
   const why = step(
@@ -241,7 +251,7 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
   )
 }
 
-/** Whether the network asks more than may be paid, so that nothing is signed. */
+/** Whether the network's fee is above the cap, so that nothing is signed. */
 export function isOverCap(chain: ChainNow | null): boolean {
   if (chain === null || !chain.node.up) return false
   return chain.node.baseFeePerGas + chain.settings.minTipWei > chain.settings.maxFeePerGasWei

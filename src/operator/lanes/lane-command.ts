@@ -1,4 +1,4 @@
-/** `lane <network> <address>`: one lane with each of its transactions, its gaps, its leases, and what to do next. */
+/** `lane <network> <address>`: one lane with its transactions, gaps and leases, and what to do next. */
 
 import { parseAddress } from '../../chain/address.ts'
 import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../../cli/command.ts'

@@ -1,4 +1,7 @@
-/** A lane with all that judging it needs: its row, what its chain says, and the transaction that blocks all others. */
+/**
+ * A lane with everything needed to judge it: its row, the state of its chain, and the transaction that blocks all
+ * others.
+ */
 import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
@@ -6,14 +9,14 @@ import type { KnownTransaction } from '../../transactions/state.ts'
 import { type ChainNow, type OperatorChain, readNativeBalances, readNonces } from '../chain-now.ts'
 import { type LaneRow, readGaps } from './lane-rows.ts'
 
-/** The lowest nonce in flight: nothing behind it can be mined before it. */
+/** The transaction with the lowest nonce in flight: nothing behind it can be mined before it. */
 export type Head = { readonly id: string; readonly transaction: KnownTransaction }
 
 export type LaneNow = LaneRow & {
   readonly head: Head | null
-  /** `null` where no node answers, or none is configured. */
+  /** `null` when no node answers, or none is configured. */
   readonly chainNonce: number | null
-  /** Wei; read only where a lack of it is in question. */
+  /** Wei; read only when funds may be insufficient. */
   readonly nativeBalance: bigint | null
   readonly gaps: readonly number[]
 }
@@ -24,7 +27,7 @@ export type LaneNowPorts = {
   readonly chains: readonly OperatorChain[]
 }
 
-/** Adds to each row what its chain and its stream say, with a few calls for all of them together. */
+/** Adds to each row the state of its chain and stream, with a few calls for all rows together. */
 export async function completeLanes(
   { pool, log, chains }: LaneNowPorts,
   rows: readonly LaneRow[],
@@ -65,7 +68,9 @@ async function readHeads(log: Pick<EventLog, 'loadMany'>, rows: readonly LaneRow
   )
 }
 
-/** Asks the node of each lane's chain, all lanes of a chain at once; lanes whose node does not answer are left out. */
+/**
+ * Queries the node of each lane's chain, all lanes of a chain at once; lanes whose node does not answer are left out.
+ */
 async function askEach<T>(
   chains: readonly OperatorChain[],
   now: readonly ChainNow[],

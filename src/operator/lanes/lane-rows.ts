@@ -1,11 +1,11 @@
-/** Every lane with what waits in it and who holds it, in one query. Read only. */
+/** Every lane with its waiting transactions and lease holder, in one query. Read only. */
 import type { Pool } from 'pg'
 import { sqlList } from '../../core/sql-list.ts'
 import type { Lane } from '../../transactions/lanes.ts'
 import { IN_FLIGHT, UNMINED } from '../../transactions/sql.ts'
 import { UNSENT_STATES } from '../../transactions/state.ts'
 
-/** A lease as it stands; ages by the clock of the database. */
+/** A lease; ages by the clock of the database. */
 export type LeaseNow = { readonly holder: string; readonly expiresInMs: number; readonly fence: string }
 
 export type LaneRow = {
@@ -20,11 +20,14 @@ export type LaneRow = {
   readonly counts: Readonly<
     Record<'waiting' | 'dependent' | 'unsent' | 'submitted' | 'awaitingFunds' | 'wishes', number>
   >
-  /** The first that could be signed now, the first that is not sent, the lowest nonce in flight, the first with a wish. */
+  /**
+   * The first that could be signed now, the first that was not submitted, the lowest nonce in flight, the first with a
+   * cancel or speed-up request.
+   */
   readonly ids: Readonly<Record<'ready' | 'unsent' | 'head' | 'wish', string | null>>
-  /** Since when, in ms, by the same names; `waiting` since the oldest of all that wait was accepted. */
+  /** Ages in ms, by the same names; `waiting` since the oldest waiting request was accepted. */
   readonly ages: Readonly<Record<'waiting' | 'ready' | 'unsent' | 'head' | 'wish', number | null>>
-  /** The highest nonce that was ever given out. */
+  /** The highest nonce ever assigned. */
   readonly highestNonce: number | null
   readonly headNonce: number | null
   readonly signLease: LeaseNow | null
@@ -32,16 +35,18 @@ export type LaneRow = {
 }
 
 export type LaneFilter = {
-  /** One lane; all unless it is named. The address may have any case. */
+  /** Only this lane. The address may have any case. */
   readonly lane?: Lane
-  /** Lanes of wallets with nothing under way too. */
+  /** Include lanes of wallets without pending transactions. */
   readonly idle: boolean
   readonly limit: number
 }
 
 /** What is refused for want of funds is counted apart. */
 const UNSENT = sqlList(UNSENT_STATES.filter((state) => state !== 'awaiting_funds'))
-/** Waits for a transaction that is in no block, or failed in one that is not final: as `lane_waiting` in lanes.ts has it. */
+/**
+ * Waits for a transaction that is in no block, or failed in one that is not final: same as `lane_waiting` in lanes.ts.
+ */
 const UNDECIDED = `(d.state IN ${UNMINED} OR (d.state = 'mined' AND NOT d.succeeded))`
 const READY = `(t.state = 'requested' AND (d.state IS NULL OR NOT ${UNDECIDED}))`
 const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since}) * 1000`
@@ -103,7 +108,7 @@ type Row = Readonly<
     readonly b_lease: LeaseNow | null
   }
 
-/** Lanes in which something was accepted longest ago come first. */
+/** Ordered by the oldest pending request, longest waiting first. */
 export async function readLaneRows(pool: Pool, { lane, idle, limit }: LaneFilter): Promise<LaneRow[]> {
   const { rows } = await pool.query<Row>({
     name: 'operator_lanes',
@@ -144,7 +149,10 @@ function ms(text: string | null): number | null {
   return text === null ? null : Number(text)
 }
 
-/** Nonces that the log gave to nobody although it gave out a later one, of each lane from the chain's nonce on; ten at most. */
+/**
+ * Nonces that the log assigned to no transaction although it assigned a later one, for each lane from the chain's nonce
+ * on; at most ten.
+ */
 export async function readGaps(
   pool: Pool,
   lanes: readonly { readonly lane: Lane; readonly from: number; readonly highest: number }[],

@@ -1,4 +1,4 @@
-/** `lanes`: every lane with something under way, one line for each. */
+/** `lanes`: every lane with pending transactions, one line each. */
 import { BadInput, type CliCommand, type Within } from '../../cli/command.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
 import type { OperatorPorts } from '../ports.ts'
@@ -61,7 +61,7 @@ function chainOf({ lane }: Pick<LaneNow, 'lane'>, chains: readonly ChainNow[]): 
   return chains.find(({ settings }) => settings.chainId === lane.chainId) ?? null
 }
 
-/** Shape of a lane in JSON. */
+/** The JSON form of a lane. */
 export function laneJson(lane: LaneNow, chain: ChainNow | null, attention: readonly string[]) {
   const { counts, ages } = lane
   return {
@@ -85,7 +85,9 @@ export function laneJson(lane: LaneNow, chain: ChainNow | null, attention: reado
 
 type LaneJson = ReturnType<typeof laneJson>
 
-/** The lowest that is free: a gap, else the one after the highest that was given; what the chain says where that is more. */
+/**
+ * The lowest free nonce: a gap, otherwise the one after the highest assigned, or the chain's nonce if that is higher.
+ */
 function nextNonce({ gaps, highestNonce, chainNonce }: LaneNow): number | null {
   const [gap] = gaps
   if (gap !== undefined) return gap
@@ -93,7 +95,7 @@ function nextNonce({ gaps, highestNonce, chainNonce }: LaneNow): number | null {
   return Math.max(chainNonce, highestNonce === null ? 0 : highestNonce + 1)
 }
 
-/** Nobody, when the lease has run out: whoever held it may not act on it any more. */
+/** Null when the lease has expired: its holder can no longer use it. */
 function holderOf(lease: LeaseNow | null): string | null {
   return lease !== null && lease.expiresInMs > 0 ? lease.holder : null
 }

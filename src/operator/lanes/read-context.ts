@@ -1,4 +1,4 @@
-/** What judging a lane needs beside the lane: who lives, and whether its chain is followed. */
+/** The context for judging a lane: live processes, and whether its chain is followed. */
 import type { ChainNow } from '../chain-now.ts'
 import { limitsOf } from '../limits.ts'
 import type { OperatorPorts } from '../ports.ts'

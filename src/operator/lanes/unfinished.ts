@@ -1,4 +1,4 @@
-/** The transactions of one lane that are under way, with the bytes that count now. Read only. */
+/** The pending transactions of one lane with their current bytes. Read only. */
 import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
@@ -6,26 +6,26 @@ import type { Lane } from '../../transactions/lanes.ts'
 import { UNMINED } from '../../transactions/sql.ts'
 import { newestAttempt } from '../../transactions/state.ts'
 
-/** Of a lane that is shown whole; the counts beside it tell of the rest. */
+/** For a lane shown in full; the counts cover the rest. */
 const MAX_SHOWN = 200
 
 export type Unfinished = {
   readonly id: string
   readonly state: string
-  /** How long it has been in that state. */
+  /** Time in that state, ms. */
   readonly forMs: number
   readonly dependsOn: string | null
   readonly nonce: number | null
   readonly hash: string | null
   readonly purpose: string | null
-  /** Versions that were signed for the nonce. */
+  /** Number of versions signed for the nonce. */
   readonly bytes: number
-  /** Wei for one unit of gas. */
+  /** Wei per gas. */
   readonly maxFeePerGas: bigint | null
   readonly maxPriorityFeePerGas: bigint | null
 }
 
-/** In nonce order, then those that wait for a nonce in the order in which they were accepted. */
+/** By nonce, then those without a nonce in order of acceptance. */
 export async function readUnfinished(
   { pool, log }: { readonly pool: Pool; readonly log: Pick<EventLog, 'loadMany'> },
   { chainId, address }: Lane,

@@ -1,4 +1,4 @@
-/** Transactions that wait and that no signer signs, because the database contradicts itself about them. Read only. */
+/** Waiting transactions that no signer signs because their records are inconsistent. Read only. */
 import type { Pool } from 'pg'
 import type { CheckRecorded } from '../../transactions/check-recorded.ts'
 
@@ -6,10 +6,10 @@ export type Unsound = { readonly id: string; readonly reason: string }
 
 export type FindUnsound = () => Promise<readonly Unsound[]>
 
-/** The oldest ones: what is refused goes on waiting, and comes to be among them. */
+/** The oldest ones: a refused transaction stays waiting and becomes one of them. */
 const MAX_LOOKED_AT = 200
 
-/** @param check as the signers do it */
+/** @param check the check that signers use */
 export function createFindUnsound(pool: Pool, check: CheckRecorded): FindUnsound {
   return async () => {
     const { rows } = await pool.query<{ id: string }>({

@@ -1,9 +1,9 @@
-/** Signers whose keystore is not the one that made the wallets. Pure. */
+/** Signers whose keystore did not create the wallets. Pure. */
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
 import { type Finding, step } from '../finding.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
-/** A signer lives and says that its keystore is not the one that it should have. */
+/** A live signer reports that its keystore is not the expected one. */
 export function judgeKeystores({ processes }: ServiceFacts): Finding[] {
   return processes
     .filter(

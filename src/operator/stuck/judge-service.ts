@@ -1,4 +1,4 @@
-/** What is stuck beside the lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
+/** Problems other than lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
 
 import type { QueueName } from '../../declarations.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
@@ -12,23 +12,23 @@ import { judgeAccusations, judgeBans } from './judge-shares.ts'
 import { judgeTransactions } from './judge-transactions.ts'
 import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
 
-/** What must live, whatever is configured. */
+/** Processes that must always be running. */
 const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'] as const
-/** Older rows are of processes that were replaced: the next one that stops takes them away. */
+/** Older rows belong to replaced processes; the next process that stops deletes them. */
 const FORGOTTEN_MS = 60 * 60_000
 const FRESH_MS = FRESH_SECONDS * 1_000
-/** As `/readyz` has them. */
+/** Same as `/readyz`. */
 const SUBSCRIPTION_LAG_MS = 30_000
 const FOLLOWER_SILENCE_MS = 60_000
 
 export type ServiceContext = {
   readonly chains: readonly ChainNow[]
   readonly limits: Limits
-  /** Parties of the joint keys that this installation has. */
+  /** Parties of this installation's joint keys. */
   readonly parties: readonly number[]
 }
 
-/** How many processes of a kind have given a sign of life lately. */
+/** How many processes of a kind have a recent heartbeat. */
 export function liveOf(processes: readonly ProcessNow[], name: string): number {
   return processes.filter(({ process, silentMs }) => process === name && silentMs <= FRESH_MS).length
 }
@@ -77,7 +77,7 @@ function missing(name: string, last: ProcessNow | undefined): Finding {
   }
 }
 
-/** Silent, not yet forgotten, and nothing of its kind lives in its place: `host:pid` names the place. */
+/** No recent heartbeat, row not yet expired, and no live process of its kind on the same host (`host:pid`). */
 function isLost({ instance, silentMs }: ProcessNow, own: readonly ProcessNow[]): boolean {
   const host = (name: string) => name.slice(0, name.lastIndexOf(':'))
   return (
@@ -111,7 +111,7 @@ function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits }: 
   return needed.flatMap(([name, process]): Finding[] => {
     const leader = leaders.find((one) => one.name === name)
     if (leader !== undefined && -leader.expiresInMs <= limits.leaseGraceMs) return []
-    // That none of its kind lives is told already.
+    // That no process of its kind is alive is already reported.
     if (liveOf(processes, process) === 0) return []
     const problem =
       leader === undefined
@@ -145,7 +145,7 @@ function judgeSubscription({ name, lagMs }: ServiceFacts['subscriptions'][number
   ]
 }
 
-/** Whether what the chain holds is recorded: else nothing can be said of what it has mined. */
+/** Whether the chain is recorded up to date; otherwise nothing can be said about mined transactions. */
 function isFollowed(cursors: readonly CursorNow[], chain: ChainNow, { lagBlocks }: Pick<Limits, 'lagBlocks'>): boolean {
   const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
   return (
@@ -153,10 +153,10 @@ function isFollowed(cursors: readonly CursorNow[], chain: ChainNow, { lagBlocks 
   )
 }
 
-/** Between two blocks the follower is one behind, and the node that is asked may be one ahead. */
+/** Between two blocks the follower is one behind, and the queried node may be one ahead. */
 const AT_HEAD = { lagBlocks: 2 }
 
-/** What of a chain's follower the lanes are judged by. */
+/** The part of a follower's state that lanes are judged by. */
 export function followingOf(cursors: readonly CursorNow[], chain: ChainNow | null, limits: Limits) {
   return {
     followed: chain !== null && isFollowed(cursors, chain, limits),
@@ -169,7 +169,7 @@ function headOf({ head }: CursorNow, { node }: ChainNow): number {
 }
 
 function judgeFollower({ cursors, processes }: ServiceFacts, chain: ChainNow, limits: Limits): Finding[] {
-  // That no follower lives is told already.
+  // That no follower is alive is already reported.
   if (liveOf(processes, 'chain-follower') === 0 || isFollowed(cursors, chain, limits)) return []
   const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
   const start = step('Start a follower.', startProcess('chain-follower'))
@@ -251,10 +251,10 @@ function judgeWork({ waiting, unpinned }: ServiceFacts, limits: Limits): Finding
   return found
 }
 
-/** Who does waiting work that is not the signer's. */
+/** The process responsible for each kind of waiting work, except the signer's. */
 const WORKERS: Readonly<Record<string, string>> = { balances: 'chain-follower' }
 
-/** @param failed the newest jobs of a queue that were given up; `total` of them there are */
+/** @param failed the newest failed jobs of a queue; `total` is their number */
 export function judgeFailedJobs(
   queue: QueueName,
   failed: readonly FailedJob[],

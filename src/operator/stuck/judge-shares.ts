@@ -1,4 +1,4 @@
-/** Keys with which some parties do not sign: those that are banned, and those of which one accuses another. */
+/** Keys with which some parties do not sign: banned ones, and pairs with an accusation. */
 import { type Finding, step } from '../finding.ts'
 import type { ServiceFacts } from './service-facts.ts'
 

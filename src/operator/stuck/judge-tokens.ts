@@ -1,4 +1,4 @@
-/** Tokens in quarantine, because their contracts cannot be read. Pure. */
+/** Quarantined tokens, whose contracts cannot be read. Pure. */
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, step } from '../finding.ts'
 import { bursar, count, duration } from '../words.ts'
@@ -10,7 +10,7 @@ const REASONS: Readonly<Record<string, string>> = {
   none: 'reverts, or returns no number',
   timeout: 'is not answered by nodes in time',
 }
-/** Of the tenants that registered it, so many are named. */
+/** Maximum number of tenants named that registered it. */
 const MAX_NAMED = 5
 
 export function judgeTokens(tokens: readonly TokenNow[], chains: readonly ChainNow[]): Finding[] {

@@ -1,10 +1,10 @@
-/** Database transactions that readers of the log wait for. Pure. */
+/** Database transactions that delay the readers of the log. Pure. */
 import { type OpenTransaction, type OpenTransactions, openFor } from '../../event-log/open-transactions.ts'
 import { type Finding, type NextStep, step } from '../finding.ts'
 import type { Limits } from '../limits.ts'
 import { duration } from '../words.ts'
 
-/** So many are named; when they have ended, the next ones are. */
+/** Maximum number named; when they have ended, the next ones are shown. */
 const MAX_NAMED = 5
 
 export function judgeTransactions(open: OpenTransactions, { workMs }: Pick<Limits, 'workMs'>): Finding[] {
@@ -44,7 +44,7 @@ function endIt({ pid, prepared, database, state }: OpenTransaction): NextStep[] 
   return [step(when, `psql $DATABASE_URL -c "SELECT pg_terminate_backend(${pid})"`)]
 }
 
-/** Databases of Bursar have this from `npm run migrate`. */
+/** Bursar's own databases have this setting from `npm run migrate`. */
 function preventIt({ state, database }: OpenTransaction): NextStep[] {
   if (state === null || !state.startsWith('idle in transaction')) return []
   return [
@@ -65,7 +65,7 @@ function showIt({ state, seenAs }: OpenTransaction): NextStep[] {
   ]
 }
 
-/** As it stands in a string of the shell. */
+/** An SQL identifier quoted for use in a shell string. */
 function quotedIdentifier(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `\\"${name.replaceAll('"', '\\"\\"')}\\"`
 }

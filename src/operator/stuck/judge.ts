@@ -1,4 +1,4 @@
-/** Everything that is stuck, what blocks the most first. Pure. */
+/** All findings, the most blocking first. Pure. */
 import { type Finding, step } from '../finding.ts'
 import { isOverCap, judgeLane } from '../lanes/judge-lane.ts'
 import type { Limits } from '../limits.ts'
@@ -43,7 +43,7 @@ export function judge(facts: Facts, context: JudgeContext): Finding[] {
   ]
 }
 
-/** Kinds after which something is not known: the exit code says so. */
+/** Findings that leave something unknown: the exit code shows it. */
 export function isOutage({ kind }: Finding): boolean {
   return kind === 'database_down' || kind === 'queue_down' || kind === 'node_down'
 }

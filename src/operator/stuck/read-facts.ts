@@ -1,4 +1,4 @@
-/** All that `stuck` judges, read at once. What does not answer is told as such, and everything else is read all the same. */
+/** Reads all facts for `stuck` at once. A dependency that does not answer is reported, and the rest is read anyway. */
 
 import { QUEUE_NAMES, type QueueName } from '../../declarations.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
@@ -16,13 +16,13 @@ export type Facts = {
   readonly chains: readonly ChainNow[]
   readonly service: ServiceFacts | Down
   readonly lanes: readonly LaneNow[] | Down
-  /** What waits and is not signed, because the database contradicts itself. */
+  /** Waiting and not signed, because the records are inconsistent. */
   readonly unsound: readonly Unsound[] | Down
-  /** Of queues that have any. */
+  /** Only queues with failed jobs. */
   readonly failedJobs: readonly FailedJobs[] | Down
 }
 
-/** Lanes with the longest waiting first: what is stuck in more of them has one cause. */
+/** Longest waiting first: if more lanes are stuck, they share a cause. */
 const MAX_LANES = 500
 
 export async function readFacts(ports: OperatorPorts): Promise<Facts> {
@@ -38,7 +38,7 @@ export async function readFacts(ports: OperatorPorts): Promise<Facts> {
   ])
   const [lanes, failedJobs] = await Promise.all([
     isDown(rows) ? rows : orDown(completeLanes(ports, rows, chains)),
-    // Queues in a database that does not answer need not be asked.
+    // Queues in an unavailable database are not queried.
     isDown(service) && ports.queueBackend === 'PostgreSQL' ? [] : orDown(readFailedJobs(ports)),
   ])
   return { chains, service, unsound, lanes, failedJobs }

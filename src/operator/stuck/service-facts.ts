@@ -1,4 +1,7 @@
-/** What the database says of the service as a whole: who lives, who leads, what waits. Read only; a fixed number of queries. */
+/**
+ * The state of the service in the database: live processes, leaders, waiting work. Read only; a fixed number of
+ * queries.
+ */
 import type { Pool } from 'pg'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import type { Job } from '../../jobs/queues.ts'
@@ -7,7 +10,7 @@ export type ProcessNow = {
   readonly process: string
   readonly instance: string
   readonly silentMs: number
-  /** What it said with its last heartbeat that it cannot do. */
+  /** The problem in its last heartbeat. */
   readonly problem: string | null
 }
 export type LeaderNow = { readonly name: string; readonly holder: string; readonly expiresInMs: number }
@@ -15,7 +18,7 @@ export type SubscriptionNow = { readonly name: string; readonly lagMs: number }
 export type CursorNow = {
   readonly chainId: number
   readonly number: number
-  /** The head that the follower was told last. */
+  /** The last head that the follower saw. */
   readonly head: number
   readonly silentMs: number
 }
@@ -25,22 +28,22 @@ export type AccusedKey = {
   readonly accusations: readonly { readonly party: number; readonly accused_by: number }[]
 }
 export type BannedKey = { readonly keyId: string; readonly walletId: string | null; readonly banned: readonly number[] }
-/** Things of one sort that should have moved by now: the oldest, and how many at most a hundred. */
+/** One kind of overdue work: the oldest, and how many, at most a hundred. */
 export type WaitingWork = { readonly name: string; readonly ids: readonly string[] }
 
-/** A token in quarantine. */
+/** A quarantined token. */
 export type TokenNow = {
   readonly chainId: number
   /** EIP-55. */
   readonly contract: string
   readonly reason: string
-  /** Since its balances may be out of date. */
+  /** Time since its balances may be outdated, ms. */
   readonly sinceMs: number
-  /** Until it is tried again; negative when it is due. */
+  /** Time until the next try, ms; negative when overdue. */
   readonly retryInMs: number
-  /** How often it was tried in vain. */
+  /** Number of failed tries. */
   readonly attempts: number
-  /** Tenants that registered it; none for a token that is configured. */
+  /** Tenants that registered it; none for a configured token. */
   readonly tenants: readonly string[]
 }
 
@@ -53,11 +56,11 @@ export type ServiceFacts = {
   readonly bannedKeys: readonly BannedKey[]
   readonly accusedKeys: readonly AccusedKey[]
   readonly waiting: readonly WaitingWork[]
-  /** Tokens in quarantine, the newest first. */
+  /** Quarantined tokens, newest first. */
   readonly unreadTokens: readonly TokenNow[]
-  /** `null` where everything is pinned, or no IPFS node is configured. */
+  /** `null` when everything is pinned, or no IPFS node is configured. */
   readonly unpinned: { readonly count: number; readonly cid: string } | null
-  /** By chain id: how many are deep enough and not final yet, and the lowest of them. */
+  /** By chain id: how many have enough confirmations but are not settled, and the lowest of their blocks. */
   readonly unsettled: readonly {
     readonly chainId: number
     readonly count: number
@@ -66,7 +69,7 @@ export type ServiceFacts = {
   }[]
 }
 
-/** Where unfinished work shows: what the sweeper looks at too. */
+/** A query for unfinished work; the sweeper uses the same ones. */
 export type WaitingSource = {
   readonly name: string
   readonly find: (before: Date, limit: number) => Promise<readonly Job[]>
@@ -76,17 +79,17 @@ export type ServiceFactsPorts = {
   readonly pool: Pool
   readonly sources: readonly WaitingSource[]
   readonly hasIpfs: boolean
-  /** Confirmations that make a transaction final, by chain id. */
+  /** Required confirmations, by chain id. */
   readonly confirmations: ReadonlyMap<number, number>
 }
 
-/** Of each sort of waiting work. */
+/** Maximum per kind of waiting work. */
 const MAX_WAITING = 100
 const MAX_BANNED = 100
 const MAX_TOKENS = 50
 const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})::double precision * 1000`
 
-/** @param before what was asked for later may still be on its way */
+/** @param before work requested later may still be in progress */
 export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): Promise<ServiceFacts> {
   const { pool, sources } = ports
   const rows = async <T extends object>(text: string, values: unknown[] = []) =>
@@ -158,7 +161,10 @@ const TOKENS = `
                   AND a.removed_at IS NULL ORDER BY tenant_id) AS tenants
     FROM unread_tokens u WHERE u.quarantined_at IS NOT NULL ORDER BY u.quarantined_at DESC LIMIT ${MAX_TOKENS}`
 
-/** How long the oldest event after each checkpoint has waited. What an open transaction keeps from all of them is told of that one. */
+/**
+ * How long the oldest event after each checkpoint has waited. Events delayed by an open transaction are reported for
+ * that transaction.
+ */
 const LAGS = `
   SELECT c.name, coalesce(${age('e.recorded_at')}, 0) AS "lagMs" FROM checkpoints c
     LEFT JOIN LATERAL (SELECT recorded_at FROM events WHERE (transaction_id, position) > (c.transaction_id, c.position)
@@ -166,7 +172,7 @@ const LAGS = `
                         ORDER BY transaction_id, position LIMIT 1) AS e ON true
    ORDER BY c.name`
 
-/** What was tried and put off (due in the future), and what nobody has tried for a while. */
+/** Content whose pin failed and was postponed (due in the future), and content that nobody has tried for a while. */
 async function readUnpinned({ pool, hasIpfs }: ServiceFactsPorts, before: Date): Promise<ServiceFacts['unpinned']> {
   if (!hasIpfs) return null
   const { rows } = await pool.query<{ count: string; cid: string | null }>(

@@ -1,4 +1,4 @@
-/** `stuck`: everything that has not moved for too long, with the next step beside each. */
+/** `stuck`: everything that has not progressed for too long, with the next step for each. */
 import type { CliCommand, ExitCode, Paint, Within } from '../../cli/command.ts'
 import { FINDING_KINDS, type Finding, findingJson } from '../finding.ts'
 import { limitsOf } from '../limits.ts'
@@ -39,7 +39,7 @@ function toText(findings: readonly Finding[], paint: Paint): string {
   return `${paint.red(count(findings.length, 'finding'))}\n\n${parts.join('\n')}`
 }
 
-/** A finding and what to do, as lines. */
+/** A finding and its next steps, as lines. */
 export function describeFinding({ kind, subject, problem, forMs, next }: Finding, paint: Paint, before = ''): string {
   const since = forMs === null ? '' : paint.dim(` for ${duration(forMs)}`)
   const steps = next.flatMap(({ say, run }) => [`   → ${say}`, ...(run === null ? [] : [`     ${paint.bold(run)}`])])

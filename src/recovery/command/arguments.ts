@@ -1,4 +1,4 @@
-/** Reads the command line of `npm run recovery`: what cannot be meant is refused before anything is opened. */
+/** Parses the command line of `npm run recovery`; an invalid one is refused before anything is opened. */
 import { isTenantId } from '../../core/tenants.ts'
 import type { BackUpRequest } from '../kit/back-up.ts'
 import { isPartName } from '../kit/format.ts'
@@ -7,7 +7,7 @@ import { type Options, parseWords } from './options.ts'
 import { parseSweep } from './sweep-arguments.ts'
 import { WrongUsage } from './usage.ts'
 
-/** Where a kit lies, and what opens it. */
+/** The directories of a kit, and the identities that open it. */
 export type KitPlaces = { readonly kits: readonly string[]; readonly identityFiles: readonly string[] }
 
 export type RecoveryCommand =
@@ -23,7 +23,7 @@ const SWEEP_OPTIONS = [
   ...['max-priority-fee-per-gas', 'value', 'balance', 'token', 'amount', 'data', 'json'],
 ]
 
-/** What each command reads; anything else is a mistake that must not pass unseen. */
+/** The options and arguments of each command; anything else is an error. */
 const TAKES: Readonly<Record<string, readonly string[]>> = {
   keygen: ['out', 'json'],
   backup: ['out', 'recipient', 'part', 'tenant', 'force', 'json'],
@@ -32,7 +32,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   sweep: SWEEP_OPTIONS,
 }
 
-/** @throws WrongUsage saying in one line what is wrong */
+/** @throws WrongUsage with a message of one line */
 export function parseRecoveryArguments(args: readonly string[]): RecoveryCommand {
   const { values: options, positionals } = parseWords(args)
   const [name = '', ...words] = positionals

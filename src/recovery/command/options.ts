@@ -1,4 +1,4 @@
-/** The words of a command line as `parseArgs` of Node reads them, and which options there are at all. */
+/** Splits a command line with Node's `parseArgs`, and declares all options. */
 import { parseArgs } from 'node:util'
 import { WrongUsage } from './usage.ts'
 
@@ -28,7 +28,7 @@ const OPTIONS = {
 } as const
 export type Options = ReturnType<typeof parseWords>['values']
 
-/** @throws WrongUsage for an option that no command has */
+/** @throws WrongUsage for an unknown option */
 export function parseWords(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })

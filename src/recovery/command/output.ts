@@ -1,4 +1,4 @@
-/** What the recovery command prints: tables and sentences for people, one line of JSON for programs. */
+/** The output of the recovery command: tables and sentences for people, one line of JSON for programs. */
 import type { BackedUp } from '../kit/back-up.ts'
 import { HD_PART, partyPart } from '../kit/format.ts'
 import type { OpenedKit } from '../kit/open-kits.ts'
@@ -10,7 +10,7 @@ export function json(value: unknown): string {
   return `${JSON.stringify(value)}\n`
 }
 
-/** Parties that can sign together, sealed to one identity: then its holder needs nobody else. */
+/** Parties that together reach the threshold, sealed to one identity: its holder needs nobody else. */
 function sealedTogether({ written, wallets }: BackedUp): string {
   const parties = written.filter((name) => name !== HD_PART).length
   const least = Math.min(

@@ -1,4 +1,6 @@
-/** `npm run recovery -- keygen|backup|verify|restore|sweep`: how an operator keeps what the service must not lose. Prints no secret. */
+/**
+ * `npm run recovery -- keygen|backup|verify|restore|sweep`: the operator command for recovery kits. Prints no secret.
+ */
 import { readFile } from 'node:fs/promises'
 import { BursarError, Unavailable } from '../../core/errors.ts'
 import { assertNever } from '../../core/never.ts'
@@ -26,9 +28,9 @@ import { RECOVERY_USAGE, WrongUsage } from './usage.ts'
 import { writeIdentity } from './write-identity.ts'
 
 export type RecoveryCommandIo = {
-  /** Opens the database and what holds secrets on this machine; nothing else here does. */
+  /** Opens the database and the secrets on this machine; nothing else here does. */
   readonly backUp: BackUp
-  /** The wallets as the service knows them now. */
+  /** The current wallets of the service. */
   readonly currentWallets: () => Promise<readonly KitWallet[]>
   readonly restoreSeeds: RestoreSeeds
   readonly stdin: () => Promise<string>
@@ -36,7 +38,7 @@ export type RecoveryCommandIo = {
   readonly err: (text: string) => void
 }
 
-/** Runs one command. Returns the exit code that the usage text names; what went wrong is one line on `err`. */
+/** Runs one command. Returns the exit code described in the usage text; errors are one line on `err`. */
 export async function recoveryCommand(args: readonly string[], io: RecoveryCommandIo): Promise<number> {
   try {
     return await run(parseRecoveryArguments(args), io)
@@ -56,7 +58,7 @@ function exitCodeOf(error: unknown): number | undefined {
   return undefined
 }
 
-/** No such directory, no space, no permission: the message of the system names the path and says it all. */
+/** No such directory, no space, no permission: the system's message names the path and is enough. */
 function isOfFiles(error: unknown): boolean {
   const { syscall, path, dest } = error as { syscall?: unknown; path?: unknown; dest?: unknown }
   return typeof syscall === 'string' && (path ?? dest ?? syscall) !== undefined
@@ -107,7 +109,7 @@ async function verify(
   const kit = await openPlaces(places, io)
   const verdicts = verifyKit(kit, againstDatabase ? await io.currentWallets() : null)
   io.out(asJson ? json(verdictsAsJson(kit, verdicts)) : verdictsAsText(kit, verdicts))
-  // A kit of nothing proves nothing.
+  // An empty kit proves nothing.
   return verdicts.length > 0 && verdicts.every(({ ok }) => ok) ? 0 : 1
 }
 

@@ -1,4 +1,4 @@
-/** Reads what is to be swept. Amounts are whole base units: nothing is ever rounded or guessed. */
+/** Parses the options of a sweep. Amounts are whole base units: nothing is rounded or guessed. */
 import { parseAddress, parseRecipient } from '../../chain/address.ts'
 import { ValidationFailed } from '../../core/errors.ts'
 import type { SweepPayload, SweepRequest } from '../kit/sign-sweep.ts'
@@ -7,7 +7,7 @@ import { WrongUsage } from './usage.ts'
 
 const MAX_UINT256 = (1n << 256n) - 1n
 
-/** @throws WrongUsage saying in one line what is wrong */
+/** @throws WrongUsage with a message of one line */
 export function parseSweep(options: Options): SweepRequest {
   const request = {
     wallet: address(options, 'wallet', parseAddress),
@@ -26,7 +26,7 @@ export function parseSweep(options: Options): SweepRequest {
   return request
 }
 
-/** Which options say what is moved; of the others none may stand beside them. */
+/** The options that select what is moved; they exclude the others. */
 const KINDS = {
   value: ['value'],
   balance: ['balance'],
@@ -91,7 +91,7 @@ function address(
   }
 }
 
-/** Digits, or what JSON-RPC calls a quantity (`0x1bc16d674ec80000`), so that a node's answer can be handed on as it is. */
+/** Digits, or a JSON-RPC quantity (`0x1bc16d674ec80000`), so that a node's result can be used directly. */
 const QUANTITY = /^(\d{1,78}|0x[0-9a-f]{1,64})$/i
 
 function quantity(options: Options, name: keyof Options): bigint {

@@ -1,4 +1,4 @@
-/** What `npm run recovery` takes, as it tells it, and the error of who asked for something else. */
+/** The usage text of `npm run recovery`, and the error for wrong usage. */
 
 export const RECOVERY_USAGE = `usage: npm run recovery -- <command> [--json]
 

@@ -1,11 +1,11 @@
 /**
- * Writes an identity to a file that was not there, readable by its owner alone. Identities go to sticks and cards, whose file
- * systems have no hard links, so the name is taken by creating it.
+ * Writes an identity to a new file, readable by its owner only. Identities are often stored on memory cards, whose file
+ * systems have no hard links, so the file is created exclusively.
  */
 import { open, unlink } from 'node:fs/promises'
 import { KitRefused } from '../kit/kit-refused.ts'
 
-/** @throws KitRefused when something is there; what the system throws when it cannot be written, and then nothing is left */
+/** @throws KitRefused when the file exists; system errors when it cannot be written, and then no file is left */
 export async function writeIdentity(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST') throw new KitRefused(`${path} is there already: an identity is never written over.`)

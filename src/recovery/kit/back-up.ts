@@ -1,6 +1,6 @@
 /**
- * Makes a recovery kit, or adds a holder's part to one. Runs where the secrets are, as a command of an operator: no request
- * over a network can have it seal anything to anybody.
+ * Creates a recovery kit, or adds a holder's part to one. Runs as an operator command on the machine with the secrets:
+ * no network request can cause it to seal anything.
  */
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
 import { requireRecipient, sealTo } from '../age.ts'
@@ -14,24 +14,24 @@ import type { KitSources, SourceWallet } from './sources.ts'
 
 export type BackUpRequest = {
   readonly out: string
-  /** Age X25519 recipients; any of them opens each part. */
+  /** Age X25519 recipients; any of them can open each part. */
   readonly recipients: readonly string[]
   /** Names such as `hd` and `party-1`; `null` for all whose secrets are on this machine. */
   readonly parts: readonly string[] | null
-  /** Of this tenant alone; `null` for all. */
+  /** Only this tenant; `null` for all. */
   readonly tenant: string | null
-  /** Writes over parts that are there. */
+  /** Overwrites existing parts. */
   readonly force: boolean
 }
 
 export type BackedUp = {
   readonly directory: string
   readonly written: readonly string[]
-  /** All that the kit's manifest names. */
+  /** All parts in the kit's manifest. */
   readonly parts: readonly string[]
   readonly wallets: readonly KitWallet[]
   readonly leftOut: readonly LeftOut[]
-  /** Wallets of the service that the kit does not name: their keys are elsewhere. */
+  /** Wallets of the service that the kit does not name: their keys are on other machines. */
   readonly elsewhere: number
 }
 
@@ -74,7 +74,7 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
   }
 }
 
-/** A manifest names the wallets that its parts are for: a holder verifies what he has to do with. */
+/** A manifest names the wallets of its parts, so that each holder can verify its own. */
 function concerns(part: string, wallet: KitWallet): boolean {
   return wallet.type === 'hd' ? part === HD_PART : part !== HD_PART
 }
@@ -90,7 +90,7 @@ type Wanted = {
   readonly keys: readonly JointKey[]
 }
 
-/** The wallets first: what is read after them has the keys of all of them. */
+/** Wallets first: keys read afterwards include the keys of all of them. */
 async function readWanted(sources: KitSources, tenant: string | null): Promise<Wanted> {
   const wallets = await sources.wallets(tenant)
   const keys = await sources.jointKeys()

@@ -1,6 +1,6 @@
 /**
- * What a recovery kit is made of: `kit.json`, which is public, and age files, each with the secrets of one holder. Versions
- * and names are for ever: a kit is read years after it was written, perhaps by a later Bursar, perhaps by hand.
+ * The format of a recovery kit: `kit.json`, which is public, and age files, each with the secrets of one holder.
+ * Versions and names never change: a kit may be read years later, by a later version of Bursar or manually.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -14,7 +14,7 @@ const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$' })
 const Base64 = Type.String({ pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' })
 const Count = Type.Integer({ minimum: 0 })
 const Index = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })
-/** A part's name is its file's: it must not lead out of the directory. */
+/** A part's name is also its file name: it must not lead out of the directory. */
 const PartName = Type.String({ pattern: '^(hd|party-[1-9][0-9]{0,2})$' })
 const oneOf = <const Words extends readonly string[]>(words: Words) =>
   Type.Union(words.map((word: Words[number]) => Type.Literal(word)))
@@ -36,7 +36,7 @@ const MpcWallet = Type.Object({
   key_id: Text,
   threshold: Count,
   parties: Count,
-  /** Of the shares that counted when the entry was written; it grows with each refresh. */
+  /** Of the shares in force when the entry was written; each refresh increments it. */
   epoch: Count,
 })
 const Wallet = Type.Union([HdWallet, MpcWallet])
@@ -46,7 +46,7 @@ const Part = Type.Object({
   file: Text,
   /** SHA-256 of the age file, hex. */
   sha256: Hex,
-  /** Whose identity opens it. */
+  /** The recipients that can open it. */
   recipients: Type.Array(Text),
   created_at: Text,
 })
@@ -67,10 +67,10 @@ const HdSecrets = Type.Object({
   seeds: Type.Array(
     Type.Object({
       tenant: Text,
-      /** BIP-39, English, no passphrase: any other wallet program takes them. */
+      /** BIP-39, English, no passphrase: any other wallet program accepts them. */
       words: Text,
       entropy: Hex,
-      /** Behind it stands the wallet's index. */
+      /** The wallet's index is appended to it. */
       account_path: Text,
     }),
   ),
@@ -90,12 +90,12 @@ export type Manifest = Static<typeof Manifest>
 export type HdSecrets = Static<typeof HdSecrets>
 export type PartySecrets = Static<typeof PartySecrets>
 
-/** Whether a text names a part. */
+/** Whether a text is a valid part name. */
 export function isPartName(text: string): boolean {
   return Value.Check(PartName, text)
 }
 
-/** The file of a part. */
+/** The file name of a part. */
 export function partFile(name: string): string {
   return `${name}.age`
 }
@@ -110,7 +110,7 @@ export function kitJson(value: Manifest | HdSecrets | PartySecrets): Buffer {
   return Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** Each is `undefined` for anything else than what it names, of a version that is known. */
+/** Each returns `undefined` for anything but its type in a known version. */
 export const parseManifest = reader<Manifest>(Manifest)
 export const parseHdSecrets = reader<HdSecrets>(HdSecrets)
 export const parsePartySecrets = reader<PartySecrets>(PartySecrets)
@@ -122,7 +122,7 @@ function reader<Read>(schema: TSchema): (bytes: Uint8Array) => Read | undefined 
   }
 }
 
-/** Never throws: the error of a parser quotes what it could not read, which may be a secret. */
+/** Never throws: a parser's error quotes its input, which may be a secret. */
 function jsonOf(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'))

@@ -1,6 +1,6 @@
 /**
- * A kit on disk. Parts are written whole or not at all, readable by their owner alone; one that is there is not written over
- * unless that is asked for. What does not fit its manifest any more is told, never used.
+ * A kit on disk. Parts are written atomically, readable by their owner only; an existing part is only overwritten on
+ * request. A part that does not match its manifest is reported and never used.
  */
 import { hash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import {
 } from './format.ts'
 import { KitRefused } from './kit-refused.ts'
 
-/** A sealed part, ready to be written. */
+/** A sealed part to write. */
 export type SealedPart = {
   readonly name: string
   readonly file: Uint8Array
@@ -25,10 +25,10 @@ export type SealedPart = {
   readonly createdAt: string
 }
 
-/** A part as it was found. */
+/** A part with its file's content. */
 export type FoundPart = KitPart & {
   readonly path: string
-  /** `null` when the file is not there, or not the one that the manifest names. */
+  /** `null` when the file is missing, or does not match the manifest. */
   readonly bytes: Uint8Array | null
   readonly problem: string | null
 }
@@ -36,7 +36,7 @@ export type FoundPart = KitPart & {
 export type FoundKit = { readonly parts: readonly FoundPart[]; readonly wallets: readonly KitWallet[] }
 
 /**
- * Refuses to go on where a part would be written over.
+ * Refuses to continue if a part would be overwritten.
  *
  * @throws KitRefused naming the file
  */
@@ -49,10 +49,10 @@ export async function requireRoom(directory: string, names: readonly string[]): 
 }
 
 /**
- * Adds parts to a directory, which is made when it is not there, and names them in its manifest. Entries of the same wallet
- * are replaced.
+ * Adds parts to a directory, creating it if necessary, and lists them in its manifest. Entries of the same wallet are
+ * replaced.
  *
- * @throws KitRefused when a part is there already and `force` is not set, or the directory's manifest is damaged
+ * @throws KitRefused when a part exists and `force` is not set, or the directory's manifest is damaged
  */
 export async function writeKit(
   directory: string,
@@ -78,7 +78,7 @@ export async function writeKit(
 }
 
 /**
- * Reads the kits of several directories as one: holders keep their parts apart, and bring them together here.
+ * Reads the kits of several directories as one: holders keep their parts separately and combine them here.
  *
  * @throws KitRefused when a directory holds no kit
  */
@@ -128,7 +128,7 @@ function described({ name, file, recipients, createdAt }: SealedPart): KitPart {
   }
 }
 
-/** One entry for each key, the last of each, in the order of the keys. */
+/** One entry for each key, the last of each, sorted by key. */
 function byKey<Entry>(entries: readonly Entry[], keyOf: (entry: Entry) => string): Entry[] {
   const last = new Map(entries.map((entry) => [keyOf(entry), entry]))
   return [...last].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)

@@ -1,4 +1,4 @@
-/** Finds the key of a wallet in what was opened of kits, and says what is missing where it cannot be had. */
+/** Finds the key of a wallet in opened kits, and reports what is missing if it is not available. */
 import { childKey, type HdKey } from '../../keys/hd-key.ts'
 import { signTogether } from '../../keys/mpc/sign-together.ts'
 import type { RecoverableSignature } from '../../keys/recoverable-signature.ts'
@@ -7,29 +7,32 @@ import { KitRefused } from './kit-refused.ts'
 import type { KitShare, OpenedKit } from './open-kits.ts'
 
 export type KitKey = {
-  /** The parts that it is in. */
+  /** The parts that contain it. */
   readonly heldBy: readonly string[]
-  /** Of a joint key, the epoch of its shares. */
+  /** For a joint key, the epoch of its shares. */
   readonly epoch: number | null
-  /** What is to be known of it, although it can sign. */
+  /** A remark about a key that can sign. */
   readonly note: string | null
-  /** Each signs by itself; together they use every secret that is here. */
+  /** Each can sign on its own; together they use every secret available. */
   readonly signers: readonly ((digest: Uint8Array) => RecoverableSignature)[]
 }
 
-/** Wallets that a seed may have made after its kit: as many are looked through for an address, in some seconds. */
+/**
+ * Later wallets of a seed that are not in its kit: this many indexes are searched for an address, which takes some
+ * seconds.
+ */
 const MAX_UNLISTED = 10_000
 
-/** @throws KitRefused saying what is missing */
+/** @throws KitRefused with what is missing */
 export function keyOfWallet(kit: OpenedKit, wallet: KitWallet): KitKey {
   return wallet.type === 'hd' ? hdKeyOf(kit, wallet) : jointKeyOf(kit, wallet.address, wallet.parties)
 }
 
 /**
- * The key of an address, whether the manifest names it or not: a seed makes the keys of later wallets too.
+ * The key of an address, listed in the manifest or not: a seed also creates the keys of later wallets.
  *
  * @param address EIP-55
- * @throws KitRefused saying what is missing
+ * @throws KitRefused with what is missing
  */
 export function keyOfAddress(kit: OpenedKit, address: string): KitKey {
   const listed = kit.wallets.find((wallet) => wallet.address === address)
@@ -66,7 +69,7 @@ function ofHd(key: HdKey): KitKey {
   return { heldBy: [HD_PART], epoch: null, note: null, signers: [(digest) => key.sign(digest)] }
 }
 
-/** Shares fit together only with others of their epoch. Of several epochs that suffice, the newest counts. */
+/** Shares only work with others of their epoch. If several epochs have enough, the newest is used. */
 function jointKeyOf(kit: OpenedKit, address: string, parties: number): KitKey {
   const here = kit.shares.filter(({ facts }) => facts.address === address)
   const epochs = [...new Set(here.map(({ epoch }) => epoch))].toSorted((a, b) => b - a)
@@ -105,7 +108,7 @@ function missingShares(kit: OpenedKit, here: readonly KitShare[], parties: numbe
   return `${first.facts.threshold} shares of one epoch are needed, and here are ${held}${told(kit, names)}`
 }
 
-/** Why parts that would have helped did not. */
+/** Why relevant parts could not be used. */
 function told({ problems }: OpenedKit, parts: readonly string[]): string {
   const ofThem = problems.filter(({ part }) => parts.length === 0 || parts.includes(part))
   return ofThem.map(({ path, problem }) => `; ${path}: ${problem}`).join('')

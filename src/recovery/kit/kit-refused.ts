@@ -1,4 +1,6 @@
-/** A kit cannot be made, read or used as asked; the message says why and what to do. It never holds a secret. */
+/**
+ * A kit cannot be created, read or used as requested; the message says why and what to do. It never contains a secret.
+ */
 import { BursarError } from '../../core/errors.ts'
 
 export class KitRefused extends BursarError {

@@ -1,4 +1,7 @@
-/** The wallets that a kit must restore: all with a key of ours, archived ones too, since a key is never destroyed. */
+/**
+ * The wallets that a kit must restore: all whose keys Bursar holds, including archived ones, since keys are never
+ * destroyed.
+ */
 import type { Pool } from 'pg'
 import { hdPath } from '../../keys/hd-path.ts'
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
@@ -20,7 +23,7 @@ export function createListWallets(pool: Pool): KitSources['wallets'] {
   }
 }
 
-/** What a kit's manifest says of a wallet. @throws KitRefused for an mpc wallet whose key the log does not know */
+/** The manifest entry of a wallet. @throws KitRefused for an mpc wallet whose key is not in the log */
 export function describeWallet(wallet: SourceWallet, jointKeys: ReadonlyMap<string, JointKey>): KitWallet {
   const { key, network, environment, address, label, status } = wallet
   const place = {

@@ -1,6 +1,6 @@
 /**
- * Opens the parts of kits with the identities that their holders brought. Needs no server, no database and no network. What
- * cannot be opened or read is a problem that is told by the name of its part; the others are read all the same.
+ * Opens the parts of kits with the identities of their holders. Needs no server, database or network. A part that
+ * cannot be opened or read is reported by name; the others are still used.
  */
 import { hdAccount } from '../../keys/hd-path.ts'
 import { EngineFailure } from '../../keys/mpc/engine-wire.ts'
@@ -11,7 +11,7 @@ import type { FoundKit, FoundPart } from './kit-directory.ts'
 
 export type KitSeed = {
   readonly entropy: Uint8Array
-  /** Where its keys begin: derived once, since that takes far longer than a key. */
+  /** The account key: derived once, since that takes far longer than deriving a wallet key. */
   readonly account: ReturnType<typeof hdAccount>
 }
 
@@ -34,7 +34,7 @@ export type OpenedKit = {
   readonly problems: readonly PartProblem[]
 }
 
-/** @param identities of age, as many as there are holders */
+/** @param identities age identities, one or more per holder */
 export async function openKits(found: FoundKit, identities: readonly string[]): Promise<OpenedKit> {
   const seeds = new Map<string, KitSeed>()
   const shares: KitShare[] = []

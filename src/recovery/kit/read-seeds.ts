@@ -1,7 +1,7 @@
 /**
- * The seeds of the tenants, as the part `hd` holds them.
+ * The seeds of the tenants for the part `hd`.
  *
- * Invariant: each seed was seen to derive the addresses of its tenant's wallets, so what is sealed restores them.
+ * Invariant: each seed was verified to derive the addresses of its tenant's wallets, so the kit restores them.
  */
 import { childKey } from '../../keys/hd-key.ts'
 import { HD_ACCOUNT_PATH, hdAccount, seedWords } from '../../keys/hd-path.ts'
@@ -10,19 +10,19 @@ import { KitRefused } from './kit-refused.ts'
 import type { SourceWallet, TenantSeedSource } from './sources.ts'
 
 export type SeedsWanted = {
-  /** `null` for all that the keystore has. */
+  /** `null` for all in the keystore. */
   readonly tenant: string | null
   readonly wallets: readonly SourceWallet[]
   readonly createdAt: string
 }
 
-/** @throws KitRefused when a seed is not that of the wallets; Unavailable when one is missing or cannot be opened */
+/** @throws KitRefused when a seed does not match the wallets; Unavailable when one is missing or cannot be opened */
 export async function readSeeds(
   source: TenantSeedSource,
   { tenant, wallets, createdAt }: SeedsWanted,
 ): Promise<HdSecrets> {
   const hd = wallets.filter(({ key }) => key.kind === 'hd')
-  // The owners of wallets too, so that a seed that is missing is told.
+  // Includes the owners of wallets, so that a missing seed is reported.
   const owners = hd.map(({ tenantId }) => tenantId)
   const tenants = tenant === null ? [...new Set([...(await source.tenants()), ...owners])].toSorted() : [tenant]
   const seeds: HdSecrets['seeds'] = []

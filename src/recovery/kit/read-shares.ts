@@ -1,8 +1,8 @@
 /**
- * The shares of a party, as its part holds them. One that is lost or damaged is left out and told: the others are worth
- * keeping, and other parties may have what is needed.
+ * The shares of a party for its part. A lost or damaged share is left out and reported: the others are worth keeping,
+ * and other parties may have enough.
  *
- * Invariant: each share was seen to belong to its key and to this party.
+ * Invariant: each share was verified to belong to its key and to this party.
  */
 import { Unavailable } from '../../core/errors.ts'
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
@@ -12,12 +12,12 @@ import { type PartySecrets, partyPart } from './format.ts'
 import { KitRefused } from './kit-refused.ts'
 import type { PartyShareSource } from './sources.ts'
 
-/** Some 140 kB each as text: a part that is larger could not be put together in memory. */
+/** About 140 kB each as text: a larger part would not fit in memory. */
 const MAX_SHARES = 2_000
 
 export type LeftOut = { readonly part: string; readonly keyId: string; readonly address: string; readonly why: string }
 
-/** @throws KitRefused when there is not one share to keep; Unavailable when the party's key does not open them */
+/** @throws KitRefused when there is no share to keep; Unavailable when the party's key does not open them */
 export async function readShares(
   source: PartyShareSource,
   { keys, createdAt }: { readonly keys: readonly JointKey[]; readonly createdAt: string },

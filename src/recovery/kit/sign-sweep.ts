@@ -1,6 +1,6 @@
 /**
- * Signs one transaction with a key of a kit: what moves funds when the service is gone. Nothing is asked and nothing is sent;
- * whoever calls it knows nonce, fees and balance.
+ * Signs one transaction with a key of a kit, to move funds when the service is gone. Works offline; the caller provides
+ * nonce, fees and balance.
  */
 import { encodeTransfer } from '../../chain/erc20.ts'
 import { eip1559Digest, withSignature } from '../../keys/eip1559.ts'
@@ -11,10 +11,10 @@ import { keyOfAddress } from './kit-keys.ts'
 import { KitRefused } from './kit-refused.ts'
 import type { OpenedKit } from './open-kits.ts'
 
-/** What is moved. Amounts in wei and in base units of the token. */
+/** What to move. Amounts in wei and in base units of the token. */
 export type SweepPayload =
   | { readonly kind: 'value'; readonly to: string; readonly value: bigint }
-  /** All of a balance but what the gas may cost. */
+  /** The whole balance minus the maximum gas cost. */
   | { readonly kind: 'balance'; readonly to: string; readonly balance: bigint }
   | { readonly kind: 'token'; readonly to: string; readonly token: string; readonly amount: bigint }
   | { readonly kind: 'call'; readonly to: string; readonly data: string; readonly value: bigint }
@@ -35,7 +35,7 @@ export type Sweep = SignedTransaction & {
   readonly heldBy: readonly string[]
 }
 
-/** @throws KitRefused when the kit has not the key, or the balance does not cover the gas */
+/** @throws KitRefused when the kit does not have the key, or the balance does not cover the gas */
 export function signSweep(kit: OpenedKit, request: SweepRequest): Sweep {
   const transaction = transactionOf(request)
   const { signers, heldBy } = keyOfAddress(kit, request.wallet)

@@ -1,9 +1,9 @@
-/** Where the secrets of a kit come from, on the machine of whoever holds them: ports, since each machine has some of them. */
+/** The sources of a kit's secrets on the machine of a holder: ports, since each machine has only some of them. */
 import type { Environment, Network } from '../../core/networks.ts'
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
 import type { WalletKey } from '../../wallets/events.ts'
 
-/** A wallet with a key of ours, as the service knows it. */
+/** A wallet whose key Bursar holds, as recorded by the service. */
 export type SourceWallet = {
   readonly walletId: string
   readonly tenantId: string
@@ -23,11 +23,11 @@ export type TenantSeedSource = {
   readonly load: (tenantId: string) => Promise<Uint8Array>
 }
 
-/** What one party holds. */
+/** The shares of one party. */
 export type PartyShareSource = {
   readonly party: number
   /**
-   * The share of the epoch that the log names; `undefined` when the party has none of it.
+   * The share of the epoch in the log; `undefined` when the party has none.
    *
    * @throws Unavailable when it cannot be opened
    */
@@ -35,21 +35,21 @@ export type PartyShareSource = {
 }
 
 export type KitSources = {
-  /** @param tenantId of one tenant; of all when it is `null` */
+  /** @param tenantId one tenant; `null` for all */
   readonly wallets: (tenantId: string | null) => Promise<readonly SourceWallet[]>
-  /** Of wallets and made ahead: one that is made ahead may be a wallet's tomorrow. */
+  /** Of wallets and of the pool, since a pooled key may become a wallet's. */
   readonly jointKeys: () => Promise<readonly JointKey[]>
-  /** `null` where no keystore is. */
+  /** `null` without a keystore. */
   readonly seeds: TenantSeedSource | null
   /** The parties whose stores are on this machine. */
   readonly parties: readonly PartyShareSource[]
 }
 
-/** The tenants whose seeds were put back, and those whose seeds were there already. */
+/** The tenants whose seeds were restored, and those whose seeds already existed. */
 export type RestoredSeeds = { readonly restored: readonly string[]; readonly unchanged: readonly string[] }
 
 /**
- * Puts seeds, by tenant, into the keystore of this machine.
+ * Restores seeds, by tenant, into the keystore of this machine.
  *
  * @throws Conflict when a tenant has another seed there; Unavailable when the keystore cannot be opened
  */

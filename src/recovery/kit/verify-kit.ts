@@ -1,6 +1,7 @@
 /**
- * Proves that a kit restores its wallets, without moving anything: every key signs a message that no transaction can be
- * (EIP-191), and the signature is recovered to the wallet's address. Of a joint key every share takes part in one.
+ * Proves that a kit restores its wallets without moving funds: every key signs a message that cannot be a transaction
+ * (EIP-191), and the signature is recovered to the wallet's address. For a joint key every share takes part in a
+ * signature.
  */
 import { randomBytes } from 'node:crypto'
 import { eip191Digest } from '../../keys/eip191.ts'
@@ -16,15 +17,15 @@ export type Verdict = {
   readonly wallet: KitWallet
   readonly ok: boolean
   readonly heldBy: readonly string[]
-  /** Why it failed, or what is to be known although it did not; `null` for nothing. */
+  /** Why it failed, or a remark when it did not; `null` for none. */
   readonly note: string | null
 }
 
 const NONCE_BYTES = 16
 
 /**
- * @param current the wallets as the service knows them now; `null` to judge the kit by its own manifest alone
- * @returns a verdict for each wallet of the manifest, and for each that the service knows beside them
+ * @param current the current wallets of the service; `null` to judge the kit by its own manifest only
+ * @returns a verdict for each wallet of the manifest, and for each other wallet of the service
  */
 export function verifyKit(kit: OpenedKit, current: readonly KitWallet[] | null): readonly Verdict[] {
   const listed = new Map(kit.wallets.map((wallet) => [wallet.wallet_id, wallet]))
@@ -54,7 +55,7 @@ function prove(address: string, sign: (digest: Uint8Array) => RecoverableSignatu
   if (signer !== address) throw new KitRefused(`its key signs for ${signer ?? 'nobody'}`)
 }
 
-/** Shares that a refresh has replaced still fit each other: whoever has enough of them can sign, its owner too. */
+/** Shares replaced by a refresh still work together: anybody with enough of them can sign, including their owner. */
 function ageOf({ epoch }: KitKey, now: KitWallet | undefined): string | null {
   if (epoch === null || now?.type !== 'mpc' || now.epoch === epoch) return null
   return `its shares are of epoch ${epoch} and the service is at epoch ${now.epoch}: no newer part fits them, make a new kit`
