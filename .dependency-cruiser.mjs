@@ -12,6 +12,8 @@ const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
 const ROOTS = '^src/(compose|sandbox)/|^src/main\\.ts$|^workers/|^test/'
 /** A route and what it takes and gives. */
 const ROUTES = '(^|[/-])(routes|schemas)\\.ts$'
+/** Programs outside of workers/. */
+const ENTRIES = '^src/(main|sandbox/(start|api))\\.ts$'
 const HTTP_PACKAGES = '(^|/)node_modules/(fastify|@fastify/[^/]+|@scalar/[^/]+)/'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -82,17 +84,17 @@ export default {
     },
     {
       name: 'nobody-imports-an-entry-point',
-      comment: 'workers/ and src/main.ts are started, never imported; test/ is for tests.',
+      comment: 'workers/, src/main.ts and those of the sandbox are started, never imported; test/ is for tests.',
       severity: 'error',
       from: { path: '^(src|workers|scripts)/' },
-      to: { path: ['^(workers|test)/', '^src/main\\.ts$'] },
+      to: { path: ['^(workers|test)/', ENTRIES] },
     },
     {
       name: 'tests-start-entry-points',
       comment: 'A test runs an entry point as a process, as a user does.',
       severity: 'error',
       from: { path: '^test/' },
-      to: { path: ['^workers/', '^src/main\\.ts$'] },
+      to: { path: ['^workers/', ENTRIES] },
     },
     {
       name: 'sandbox-stands-apart',

@@ -63,7 +63,7 @@ is not retryable needs the action in the last column first.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await build(root)
   const load = (/** @type {string} */ module) => import(pathToFileURL(`${root}dist/src/${module}.js`).href)
-  const { composeOfflineApi } = await load('compose/offline-api')
+  const { composeOfflineApi } = await load('sandbox/offline-api')
   const { ERROR_CODES } = await load('http/error-codes')
   const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
   const { app, close } = await composeOfflineApi(version)

@@ -47,6 +47,7 @@ function entries(dist) {
   return {
     api: join(dist, 'src/main.js'),
     sandbox: join(dist, 'src/sandbox/start.js'),
+    'sandbox-api': join(dist, 'src/sandbox/api.js'),
     ...Object.fromEntries(workers.map((name) => [basename(name, '.js'), join(dist, 'workers', name)])),
   }
 }

@@ -2,7 +2,7 @@
 import { createCanReceive } from '../chain/nft-receiver.ts'
 import type { Routes } from '../http/request.ts'
 import { createCreateCollection } from '../nft/collections/create-collection.ts'
-import { createIssuerWallet } from '../nft/collections/issuer-wallet.ts'
+import { createIssuerWallet, type FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { createCollectionReads } from '../nft/collections/read-collections.ts'
 import { collectionRoutes } from '../nft/collections/routes.ts'
 import { createOwnersOf } from '../nft/ownership/owners-of.ts'
@@ -22,7 +22,6 @@ import { createHasSigner } from '../wallets/signer-presence.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
 import { composeTokenRoutes } from './api-nft-tokens.ts'
 import type { ApiParts } from './api-parts.ts'
-import { createFundIssuer } from './issuer-funds.ts'
 import type { Kernel } from './kernel.ts'
 import type { MetadataParts } from './nft-metadata.ts'
 import type { TransactionParts } from './transaction-parts.ts'
@@ -32,6 +31,7 @@ export function composeNftRoutes(
   { accept, findWallet }: ApiParts,
   transactions: TransactionParts,
   { pinMetadata, metadataUri }: MetadataParts,
+  fundIssuer: FundIssuer,
 ): Routes[] {
   const { config, pool, log, newId, wakeUps, chains, chainOf } = kernel
   const { ports, reads } = transactions
@@ -42,7 +42,7 @@ export function composeNftRoutes(
     requestWallet: createRequestWallet({ log, accept, newId, hasSigner: createHasSigner(pool), mpcTerms: null }),
     waitForWallet: createWaitForWallet({ pool, wakeUps }),
     chainIdOf: (key) => chains.get(key).settings.chainId,
-    fund: config.sandbox ? createFundIssuer(kernel, transactions) : null,
+    fund: fundIssuer,
   })
   const createCollection = createCreateCollection({
     ...ports,

@@ -2,7 +2,6 @@
 import { readAssetPrices } from '../assets/asset-prices.ts'
 import { usdValue } from '../balances/usd-value.ts'
 import { nativeAsset } from '../core/assets.ts'
-import { faucetRoutes } from '../faucet/routes.ts'
 import type { Routes } from '../http/request.ts'
 import { createChangeTransaction } from '../transactions/change-transaction.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
@@ -60,6 +59,5 @@ export function composeTransactionRoutes(
       changeTransaction,
       findSender: ports.findSender,
     }),
-    ...(config.sandbox ? [faucetRoutes({ pool, requestTransfer, reads })] : []),
   ]
 }

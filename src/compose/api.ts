@@ -10,6 +10,7 @@ import { balanceRoutes } from '../balances/routes.ts'
 import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
+import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { composeAuditRoutes } from './api-audit.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeNftRoutes } from './api-nft.ts'
@@ -23,14 +24,26 @@ import { composeMetadata } from './nft-metadata.ts'
 import { addOperatorGauges } from './operator-gauges.ts'
 import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
-import { transactionParts } from './transaction-parts.ts'
+import { type TransactionParts, transactionParts } from './transaction-parts.ts'
 
-/** The application, ready to listen. @param version as package.json has it */
-export async function composeApi(kernel: Kernel, version: string): Promise<App> {
+/** What an installation adds to the API. */
+export type ApiAdditions = { readonly routes: readonly Routes[]; readonly fundIssuer: FundIssuer }
+export type AddToApi = (kernel: Kernel, transactions: TransactionParts) => ApiAdditions
+
+const addNothing: AddToApi = () => ({ routes: [], fundIssuer: null })
+
+/**
+ * The application, ready to listen.
+ *
+ * @param version as package.json has it
+ * @param add what the sandbox adds; production adds nothing
+ */
+export async function composeApi(kernel: Kernel, version: string, add: AddToApi = addNothing): Promise<App> {
   const { config, logger, metrics, clock, newId, pool } = kernel
   const parts = apiParts(kernel)
   const balances = composeBalanceReads(kernel, parts)
   const transactions = transactionParts(kernel, parts)
+  const additions = add(kernel, transactions)
   const metadata = composeMetadata(kernel)
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   addOperatorGauges(kernel)
@@ -44,7 +57,8 @@ export async function composeApi(kernel: Kernel, version: string): Promise<App> 
     composeAuditRoutes(kernel),
     quotaRoutes,
     metadata.routes,
-    ...composeNftRoutes(kernel, parts, transactions, metadata),
+    ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),
+    ...additions.routes,
   ]
   return buildApp({
     settings: config.http,

@@ -1,7 +1,7 @@
 /** Waits until the service has seen what its faucets were paid, so that whoever asks for play money first gets it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { FAUCET_TENANT } from '../faucet/faucet-wallet.ts'
+import { FAUCET_TENANT } from './faucet/faucet-wallet.ts'
 
 const LOOK_MS = 50
 /** The followers look several times a second; a machine under load may take longer. */

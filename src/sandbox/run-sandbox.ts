@@ -9,11 +9,11 @@ import { composeKernel, type Kernel } from '../compose/kernel.ts'
 import { migrateDatabase } from '../compose/migrate-database.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { NETWORKS, type Network } from '../core/networks.ts'
-import { ensureFaucetWallet } from '../faucet/faucet-wallet.ts'
 import { ensureApiKey } from './api-key.ts'
 import { createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
 import { type DatabaseUsers, planDatabaseUsers } from './database-users.ts'
+import { ensureFaucetWallet } from './faucet/faucet-wallet.ts'
 import { awaitFaucetFunds } from './first-funds.ts'
 import { awaitFirstKey } from './first-key.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
@@ -33,8 +33,11 @@ type ProcessPlan = {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Every process of the service, by its name in the process list. */
-const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'] as const
+/** Every process of the service, by its name in the process list. The API is the one with the faucet. */
+const PROCESSES: readonly ProcessPlan[] = [
+  { name: 'api', program: 'sandbox-api' },
+  ...['dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'].map((name) => ({ name })),
+]
 
 /** What differs from production unless the user says otherwise. */
 const DEFAULT_ENV = {
@@ -92,7 +95,7 @@ export async function runSandbox(settings: {
   })
   try {
     const parties = await planParties(config)
-    const plans: readonly ProcessPlan[] = [...PROCESSES.map((name) => ({ name })), ...parties.processes]
+    const plans: readonly ProcessPlan[] = [...PROCESSES, ...parties.processes]
     const [{ databaseUrl, users }, chains] = await Promise.all([
       step('PostgreSQL', () => startDatabase(supervisor, dataDir, plans)),
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),

@@ -65,6 +65,7 @@ const PLANTS: readonly Plant[] = [
   ours('nobody-imports-an-entry-point', 'src/jobs/planted-worker.ts', 'workers'),
   { rule: 'nobody-imports-an-entry-point', at: 'src/http/planted-main.ts', imports: '../main.ts' },
   ours('tests-start-entry-points', 'test/planted.ts', 'workers'),
+  { rule: 'tests-start-entry-points', at: 'test/planted-api.ts', imports: '../src/sandbox/api.ts' },
   ours('sandbox-stands-apart', 'src/chain/planted-sandbox.ts', 'src/sandbox'),
   { rule: 'only-the-sandbox-carries-binaries', at: 'src/chain/planted-anvil.ts', imports: '@foundry-rs/anvil' },
   { rule: 'only-jobs-knows-bullmq', at: 'src/transactions/planted-queue.ts', imports: 'bullmq' },

@@ -13,14 +13,16 @@ import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from '../../wallets/wait-
 
 export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
 
+/** Gives an issuer wallet what it pays gas from, where money is free. `null` elsewhere. */
+export type FundIssuer = ((issuer: Issuer) => Promise<void>) | null
+
 export type IssuerWalletPorts = {
   readonly pool: Pool
   readonly requestWallet: RequestWallet
   readonly waitForWallet: WaitForWallet
   /** @throws ValidationFailed `network_not_configured` */
   readonly chainIdOf: (key: ChainKey) => number
-  /** Gives it what it pays gas from, where money is free. */
-  readonly fund: ((issuer: Issuer) => Promise<void>) | null
+  readonly fund: FundIssuer
 }
 
 /**

@@ -3,16 +3,16 @@
  * the log like every transfer, so a local chain that lost its last blocks is paid again.
  */
 import type { Pool } from 'pg'
-import { NotFound } from '../core/errors.ts'
-import type { Network } from '../core/networks.ts'
-import { SANDBOX_TENANT } from '../core/tenants.ts'
-import type { NewId } from '../declarations.ts'
-import { createAccept } from '../event-log/accept.ts'
-import type { EventLog } from '../event-log/log.ts'
-import type { WakeUps } from '../event-log/wake-ups.ts'
-import { createRequestWallet } from '../wallets/request-wallet.ts'
-import { createHasSigner } from '../wallets/signer-presence.ts'
-import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+import { NotFound } from '../../core/errors.ts'
+import type { Network } from '../../core/networks.ts'
+import { SANDBOX_TENANT } from '../../core/tenants.ts'
+import type { NewId } from '../../declarations.ts'
+import { createAccept } from '../../event-log/accept.ts'
+import type { EventLog } from '../../event-log/log.ts'
+import type { WakeUps } from '../../event-log/wake-ups.ts'
+import { createRequestWallet } from '../../wallets/request-wallet.ts'
+import { createHasSigner } from '../../wallets/signer-presence.ts'
+import { createWaitForWallet } from '../../wallets/wait-for-wallet.ts'
 
 export const FAUCET_TENANT = SANDBOX_TENANT
 const ADDRESS_WAIT_MS = 30_000

@@ -1,11 +1,12 @@
 /** Gives issuer wallets play money, where the chains are local ones: the faucet pays, as it pays anybody. */
-import { nativeAsset } from '../core/assets.ts'
-import { NotFound, Unavailable } from '../core/errors.ts'
-import { createWaitUntil } from '../event-log/wait-until.ts'
-import { FAUCET_TENANT, findFaucetWallet } from '../faucet/faucet-wallet.ts'
-import type { Issuer } from '../nft/collections/issuer-wallet.ts'
-import type { Kernel } from './kernel.ts'
-import type { TransactionParts } from './transaction-parts.ts'
+
+import type { Kernel } from '../../compose/kernel.ts'
+import type { TransactionParts } from '../../compose/transaction-parts.ts'
+import { nativeAsset } from '../../core/assets.ts'
+import { NotFound, Unavailable } from '../../core/errors.ts'
+import { createWaitUntil } from '../../event-log/wait-until.ts'
+import type { Issuer } from '../../nft/collections/issuer-wallet.ts'
+import { FAUCET_TENANT, findFaucetWallet } from './faucet-wallet.ts'
 
 const AMOUNT = '1000'
 /** It is paid again when it has less than one whole unit left. */

@@ -1,8 +1,10 @@
 /** The whole API, the sandbox routes included, without a database and without a chain: enough to read its document. */
+
+import { composeApi } from '../compose/api.ts'
+import { composeKernel } from '../compose/kernel.ts'
 import { loadConfig } from '../config.ts'
 import type { App } from '../http/request.ts'
-import { composeApi } from './api.ts'
-import { composeKernel } from './kernel.ts'
+import { addFaucet } from './faucet/add-faucet.ts'
 
 /** Nothing listens there. */
 const NO_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
@@ -11,7 +13,7 @@ const NO_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 export async function composeOfflineApi(version: string): Promise<{ app: App; close: () => Promise<void> }> {
   const config = loadConfig({ DATABASE_URL: NO_DATABASE, LOG_LEVEL: 'fatal' })
   const kernel = composeKernel({ ...config, sandbox: true }, 'api')
-  const app = await composeApi(kernel, version)
+  const app = await composeApi(kernel, version, addFaucet)
   return {
     app,
     async close() {

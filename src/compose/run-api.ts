@@ -1,0 +1,21 @@
+/** The API process: loads settings, builds the parts, listens, and shuts down in order. */
+import { createRequire } from 'node:module'
+import { type AddToApi, composeApi } from './api.ts'
+import { readinessChecks } from './readiness.ts'
+import { runProcess } from './run-process.ts'
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
+
+/** @param add what the sandbox adds; production adds nothing */
+export function runApi(env: NodeJS.ProcessEnv, add?: AddToApi): Promise<void> {
+  return runProcess(
+    'api',
+    async (kernel) => {
+      const app = await composeApi(kernel, version, add)
+      const address = await app.listen(kernel.config.api)
+      kernel.logger.info({ address }, 'listening')
+      return { drain: () => app.close(), checks: readinessChecks(kernel) }
+    },
+    env,
+  )
+}
