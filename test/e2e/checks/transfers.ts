@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer, type Transaction, type Wallet } from '../../support/e2e-sandbox.ts'
+import { eventually } from '../../support/sandbox-eventually.ts'
 
 export async function checkTransfers(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('transfers')
@@ -107,7 +108,11 @@ async function preferences(t: Test, client: Client, wallet: Wallet): Promise<voi
 
 async function list(t: Test, client: Client, wallet: Wallet): Promise<void> {
   const read = async (query: string) => (await client.get(`${wallet.path}/transactions?${query}`)).body.data
-  const all = (await read('limit=100')).transactions as Transaction[]
+  // A block that is being recorded has its time already, and is not yet read.
+  const all = await eventually(async () => {
+    const { transactions } = (await read('limit=100')) as { transactions: Transaction[] }
+    return transactions.every(({ status }) => status !== 'pending') && transactions
+  })
   const ids = all.map(({ transaction_id }) => transaction_id)
   t.strictSame(ids, [...ids].sort().reverse(), 'newest first')
   t.equal((await read('reference_id=invoice/42')).transactions.length, 1)
