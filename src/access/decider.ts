@@ -41,7 +41,7 @@ export const apiKeyDecider: Decider<ApiKeyState, ApiKeyCommand, ApiKeyEvent> = {
   decide(command, state) {
     switch (command.type) {
       case 'IssueApiKey':
-        if (state.status !== 'unknown') throw new Conflict('api_key_exists', 'An API key with this id exists.')
+        if (state.status !== 'unknown') throw new Conflict('api_key_exists', 'An API key with this id already exists.')
         requireValid(command)
         return [{ type: 'ApiKeyIssued', data: { ...command.key, issuedAt: command.now } }]
       case 'RevokeApiKey':

@@ -9,14 +9,14 @@ import type { ApiKeyRequest } from './issue-api-key.ts'
 export const KEYS_USAGE = `usage: npm run keys -- <command> [--json]
 
   issue --tenant NAME --environment ${ENVIRONMENTS.join('|')} [--label TEXT] [--scopes LIST] [--expires TIME]
-                              make a key; it is shown once
+                              create a key and print it; it is shown once
   list [--tenant NAME] [--limit N]
-                              keys, newest first (default 100); never the secrets
-  revoke KEY_ID               refuse a key from now on
+                              list keys, newest first (default 100), without their secrets
+  revoke KEY_ID               revoke a key; requests with it are refused immediately
 
-LIST: separated by commas, of: ${[ALL_SCOPES, ...SCOPES].join(', ')} 
-      (default ${ALL_SCOPES}: all but recovery:export, which must be named: --scopes '${ALL_SCOPES},recovery:export')
-TIME: 2027-01-01 (its first moment, UTC) or 2027-01-01T12:00:00Z
+LIST: comma list of: ${[ALL_SCOPES, ...SCOPES].join(', ')} 
+      (default ${ALL_SCOPES}: all except recovery:export, which must be listed: --scopes '${ALL_SCOPES},recovery:export')
+TIME: 2027-01-01 (00:00 UTC) or 2027-01-01T12:00:00Z
 exit codes: 0 done, 1 refused, 2 wrong usage, 3 the database does not answer
 `
 
@@ -58,16 +58,16 @@ export function parseKeysArguments(args: readonly string[]): KeysCommand {
   if (options.help || name === 'help') return { name: 'help' }
   const takes = TAKES[name]
   if (takes === undefined) {
-    throw new WrongUsage(name === '' ? 'a command is missing: issue, list or revoke' : `no such command: ${name}`)
+    throw new WrongUsage(name === '' ? 'no command given: issue, list or revoke' : `unknown command: ${name}`)
   }
   const stray = Object.keys(options).find((option) => !takes.options.includes(option))
-  if (stray !== undefined) throw new WrongUsage(`${name} takes no --${stray}`)
+  if (stray !== undefined) throw new WrongUsage(`${name} has no option --${stray}`)
   if (words.length > takes.words) throw new WrongUsage(`too many arguments: ${words.slice(takes.words).join(' ')}`)
   const json = options.json ?? false
   if (name === 'issue') return { name, json, request: parseRequest(options) }
   if (name === 'list') return { name, json, filter: parseFilter(options) }
   const [keyId] = words
-  if (keyId === undefined) throw new WrongUsage('revoke takes a key id, as "npm run keys -- list" shows it')
+  if (keyId === undefined) throw new WrongUsage('revoke needs a key id, as "npm run keys -- list" shows it')
   return { name: 'revoke', json, keyId }
 }
 
@@ -80,7 +80,7 @@ function parseWords(args: readonly string[]) {
 }
 
 function parseRequest({ tenant, environment, label, scopes, expires }: Options): ApiKeyRequest {
-  if (tenant === undefined) throw new WrongUsage('--tenant is missing: name who the key is for, as in --tenant acme')
+  if (tenant === undefined) throw new WrongUsage('--tenant is missing: give the tenant of the key, as in --tenant acme')
   return {
     tenantId: tenant,
     environment: parseEnvironment(environment),

@@ -80,7 +80,7 @@ function issuedAsJson(key: IssuedApiKey): Record<string, unknown> {
 }
 
 function issuedAsText({ keyId, token }: IssuedApiKey): string {
-  return `key id   ${keyId}\napi key  ${token}\n\nKeep the api key now: only a hash of it is stored, so it cannot be shown again.\n`
+  return `key id   ${keyId}\napi key  ${token}\n\nStore the api key now: only its hash is stored, so it cannot be shown again.\n`
 }
 
 function listedAsJson(key: ApiKey, nowMs: number): Record<string, unknown> {

@@ -55,7 +55,7 @@ function route<Evt extends Routed>({ routes, log }: DispatchSettings<Evt>, event
   } catch (error) {
     log.warn(
       { err: error, type: event.type, streamId: event.streamId },
-      'an event has no route, its work is left to the sweeper',
+      'an event has no route; the sweeper will queue its work',
     )
     return []
   }
@@ -79,7 +79,7 @@ async function addUntilAccepted<Evt extends Routed>(
       return true
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
-      log.warn({ err: error, failures, jobs: wanted.length }, 'the queue does not take jobs, the dispatcher waits')
+      log.warn({ err: error, failures, jobs: wanted.length }, 'the queue does not accept jobs; the dispatcher waits')
       await pause(backoffMs(RETRIES, failures, Math.random()), signal)
     }
   }

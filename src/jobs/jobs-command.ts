@@ -6,10 +6,10 @@ import type { FailedJob, Jobs } from './jobs.ts'
 
 const USAGE = `usage: npm run jobs -- <command> [--json]
 
-  counts                     jobs of each queue by state
-  failed [queue] [--limit N] jobs that were given up, newest first (default 20 of each queue)
-  retry <queue> <id>         put one of them back, with all its tries
-  retry <queue> --all        put all of them back
+  counts                     count the jobs of each queue by state
+  failed [queue] [--limit N] list failed jobs, newest first (default 20 of each queue)
+  retry <queue> <id>         queue a failed job again, with all its attempts
+  retry <queue> --all        queue all failed jobs of a queue again
 
 queues: ${QUEUE_NAMES.join(', ')}
 exit codes: 0 done, 1 no such failed job, 2 wrong usage, 3 the queue does not answer
@@ -71,10 +71,10 @@ async function run({ words, json, all, limit }: Command, io: JobsCommandIo): Pro
     case 'failed':
       return showFailed(io, print, queue === undefined ? QUEUE_NAMES : [queueName(queue)], limit)
     case 'retry':
-      if ((id === undefined) !== all) throw new WrongUsage('retry takes a queue and either an id or --all')
+      if ((id === undefined) !== all) throw new WrongUsage('retry needs a queue and either an id or --all')
       return retry(io, print, queueName(queue), id)
     default:
-      throw new WrongUsage(command === undefined ? 'a command is missing' : `no such command: ${command}`)
+      throw new WrongUsage(command === undefined ? 'no command given' : `unknown command: ${command}`)
   }
 }
 
@@ -117,17 +117,17 @@ function describe({
   reason,
   at,
 }: FailedJob & { readonly queue: QueueName }): string {
-  const head = `${queue} ${id}  ${new Date(failedAt).toISOString()}  tries ${attempts}, given up ${times} times`
+  const head = `${queue} ${id}  ${new Date(failedAt).toISOString()}  attempts ${attempts}, failed ${times} times`
   return `${[head, `  ${reason}`, ...(at === null ? [] : [`  ${at}`])].join('\n')}\n`
 }
 
 async function retry({ jobs }: JobsCommandIo, print: Print, queue: QueueName, id: string | undefined): Promise<number> {
   const retried = id === undefined ? await jobs.retryAll(queue) : Number(await jobs.retry(queue, id))
-  print({ queue, retried }, `${retried} put back\n`)
+  print({ queue, retried }, `${retried} queued again\n`)
   return retried === 0 && id !== undefined ? 1 : 0
 }
 
 function queueName(text: string | undefined): QueueName {
-  if (text === undefined || !isQueueName(text)) throw new WrongUsage(`no such queue: ${text ?? '(none)'}`)
+  if (text === undefined || !isQueueName(text)) throw new WrongUsage(`unknown queue: ${text ?? '(none)'}`)
   return text
 }

@@ -55,7 +55,7 @@ async function sweepOne(
     if (found.length > 0) await jobs.add(found)
     return found.length
   } catch (error) {
-    log.warn({ err: error, source: source.name }, 'a sweep failed, it is tried again in the next round')
+    log.warn({ err: error, source: source.name }, 'a sweep failed; it will be retried in the next round')
     return null
   }
 }

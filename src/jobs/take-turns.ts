@@ -131,7 +131,7 @@ async function keepPuttingIn(settings: TakeTurnsSettings, line: Line): Promise<v
       () => 0,
       (error: unknown) => {
         const fields = { err: error, queue: line.queue, waiting: line.rounds.size() }
-        log.warn(fields, 'jobs that wait for their turn could not be queued, it is tried again')
+        log.warn(fields, 'cannot queue jobs that wait for their turn; will retry')
         return failures + 1
       },
     )

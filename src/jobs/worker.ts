@@ -68,7 +68,10 @@ export function startWorker(settings: WorkerSettings): JobWorker {
       if (!(await settles(Promise.all([closed, loop]), DISCONNECT_MS)))
         await settles(worker?.disconnect(), DISCONNECT_MS)
     } else {
-      log.warn({ queue, running: running.size }, 'handlers outlived the grace time, their jobs will be run again')
+      log.warn(
+        { queue, running: running.size },
+        'handlers did not stop within the grace period; their jobs will run again',
+      )
     }
   }
 
@@ -96,7 +99,7 @@ async function open(
     log.warn({ queue, id: job?.deduplicationId, attempt: job?.attemptsMade, final, err: error }, 'job failed')
   })
   worker.onStalled((bullId) =>
-    log.info({ queue, bullId }, 'a worker died or hung in the middle of a job, it is run again'),
+    log.info({ queue, bullId }, 'a worker died or hung during a job; the job will run again'),
   )
   return worker
 }

@@ -45,5 +45,5 @@ function split(digest: Buffer, keyOf: (left: Uint8Array) => Uint8Array): Extende
 }
 
 function noKey(index: number): never {
-  throw new RangeError(`index ${index} has no key (BIP-32): use the next one`)
+  throw new RangeError(`index ${index} has no valid key (BIP-32): use the next index`)
 }

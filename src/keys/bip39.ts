@@ -29,7 +29,7 @@ export function seedOfEntropy(entropy: Uint8Array): Uint8Array {
 /** The words separated by single spaces, as bytes. */
 function phraseOf(entropy: Uint8Array): Uint8Array {
   if (entropy.length < 16 || entropy.length > 32 || entropy.length % 4 !== 0) {
-    throw new RangeError('the entropy of a seed has 16, 20, 24, 28 or 32 bytes')
+    throw new RangeError('the entropy of a seed must have 16, 20, 24, 28 or 32 bytes')
   }
   const words = (entropy.length * 3) / 4
   const checksum = createHash('sha256').update(entropy).digest()

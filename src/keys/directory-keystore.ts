@@ -66,7 +66,7 @@ export async function openDirectoryKeystore(directory: string): Promise<Keystore
       await requireSameKek(id, envelope)
       await createFileOnce(pathOf(id), canonicalJson(envelope))
       const stored = await read(id)
-      if (stored === undefined) throw new Error(`${pathOf(id)} vanished while it was made`)
+      if (stored === undefined) throw new Error(`${pathOf(id)} disappeared while it was created`)
       return stored
     },
 
@@ -98,7 +98,7 @@ export async function* resealedFiles(directory: string, from: Kek, to: Kek): Asy
 /** Names come from outside: one with a slash or a dot must not reach the file system. */
 function fileName({ tenantId, purpose }: SecretId): string {
   if (!isTenantId(tenantId) || !/^[a-z][a-z-]*$/.test(purpose))
-    throw new RangeError('not a name that a keystore file can have')
+    throw new RangeError('not a valid name of a keystore file')
   return `${tenantId}.${purpose}${SEALED_FILE_SUFFIX}`
 }
 

@@ -35,7 +35,7 @@ export function withSignature(
 ): SignedTransaction {
   const fields = encodeFields(transaction)
   // Values 2 and 3 mean that R's x overflowed the order: probability 2^-127, and EIP-1559 cannot encode them.
-  if (recoveryId > 1) throw new RangeError('the signature has no y parity that a transaction can hold')
+  if (recoveryId > 1) throw new RangeError('the signature has no y parity that is valid in a transaction')
   const bytes = typed([
     ...fields,
     toBeArray(recoveryId),

@@ -56,6 +56,6 @@ export function hdKey(entropy: Uint8Array, index: number): HdKey {
 /** The last 20 bytes of the Keccak-256 of the public key (yellow paper, appendix F), with its EIP-55 checksum. */
 function addressOf(secret: Uint8Array): string {
   const point = pointFromScalar(secret, false)
-  if (point === null) throw new RangeError('these bytes are no private key')
+  if (point === null) throw new RangeError('the bytes are not a private key')
   return getAddress(`0x${keccak256(point.subarray(1)).slice(-40)}`)
 }

@@ -11,7 +11,7 @@ const MAX_INDEX = HARDENED - 1
 /** The BIP-44 path of a wallet's key: `m/44'/60'/0'/0/<index>`. */
 export function hdPath(index: number): string {
   if (!Number.isInteger(index) || index < 0 || index > MAX_INDEX)
-    throw new RangeError(`an index is a whole number from 0 to ${MAX_INDEX}`)
+    throw new RangeError(`an index must be a whole number from 0 to ${MAX_INDEX}`)
   return `${HD_ACCOUNT_PATH}/${index}`
 }
 

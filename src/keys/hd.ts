@@ -59,7 +59,7 @@ export function createHdSigner({
       }
     }
     const account = accounts.get(ref.tenantId)
-    if (account === undefined) throw new Error('an account that was just kept is not kept')
+    if (account === undefined) throw new Error('a stored account is missing')
     const key = keys.get(name) ?? childKey(account, ref.index)
     keys.set(name, key)
     return use(key)

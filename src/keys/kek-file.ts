@@ -31,7 +31,7 @@ export async function openKekFile(directory: string): Promise<Kek> {
   if (made) return made
   throw new Unavailable(
     'keystore_key_missing',
-    `${directory} holds sealed keys but not the file "${KEK_FILE}" that opens them: restore it, or set KEYSTORE_KEY.`,
+    `${directory} has sealed keys but not the file "${KEK_FILE}" that opens them: restore that file, or set KEYSTORE_KEY.`,
   )
 }
 
@@ -50,6 +50,6 @@ async function readKekFile(path: string): Promise<Kek | undefined> {
   if (kek) return kek
   throw new Unavailable(
     'keystore_key_damaged',
-    `${path} does not hold a key of 32 bytes in base64: restore it from a backup, a new one would open nothing.`,
+    `${path} does not contain a key of 32 bytes in base64: restore it from a backup. A new key could not open the existing secrets.`,
   )
 }

@@ -52,7 +52,7 @@ export function parseKek(text: string, setting = 'KEYSTORE_KEY'): Kek {
   if (kek === undefined) {
     throw new InvalidSetting(
       setting,
-      'must be 32 bytes in base64 (44 characters): make one with "openssl rand -base64 32".',
+      'must be 32 bytes in base64 (44 characters): create one with "openssl rand -base64 32".',
     )
   }
   return kek

@@ -18,7 +18,7 @@ export type KnownSeedsPorts = {
   readonly onJudged: (tenantId: string, problem: string | null) => void
 }
 
-const ADVICE = 'put the keystore back that made them.'
+const ADVICE = 'restore the keystore that created them.'
 
 /**
  * As the seeds of the keystore; both functions also throw Unavailable `seed_differs`, and creating one
@@ -42,7 +42,7 @@ export function createKnownSeeds({ seeds, walletOf, isOurs, onJudged }: KnownSee
     seed.fill(0)
     throw new Unavailable(
       'seed_differs',
-      `The keystore has another seed of tenant ${tenantId} than the one that made its wallets: ${ADVICE}`,
+      `The keystore has a different seed of tenant ${tenantId} than the one that created its wallets: ${ADVICE}`,
     )
   }
 
@@ -55,7 +55,7 @@ export function createKnownSeeds({ seeds, walletOf, isOurs, onJudged }: KnownSee
         if (await isOurs()) return seeds.loadOrCreate(tenantId)
         throw new Unavailable(
           'keystore_not_ours',
-          `The keystore has no seed of any tenant that has wallets, so none is made for tenant ${tenantId}: ${ADVICE}`,
+          `The keystore has no seed of any tenant that has wallets, so it creates none for tenant ${tenantId}: ${ADVICE}`,
         )
       }),
   }

@@ -56,7 +56,10 @@ export async function rotateDirectory(rotation: DirectoryRotation): Promise<numb
   await replaceFiles(directory, versions(), async () => {
     await beforeCommit()
     if ((await namesNow()) === before) return
-    throw new Conflict('keystore_changed', `A secret was added to ${directory} meanwhile: stop what writes to it.`)
+    throw new Conflict(
+      'keystore_changed',
+      `A secret was added to ${directory} during the rotation: stop the process that writes to it.`,
+    )
   })
   return secrets
 }

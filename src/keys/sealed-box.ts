@@ -79,7 +79,7 @@ export function rewrap(from: Kek, to: Kek, id: SecretId, envelope: Envelope): En
     const again = open(to, id, next)
     const isSame = timingSafeEqual(again, secret)
     again.fill(0)
-    if (!isSame) throw new Error('a secret changed while it was sealed anew')
+    if (!isSame) throw new Error('a secret changed while it was re-encrypted')
     return next
   } finally {
     secret.fill(0)
@@ -90,7 +90,7 @@ export function rewrap(from: Kek, to: Kek, id: SecretId, envelope: Envelope): En
 export function keyRotatedAway({ tenantId, purpose }: SecretId, given: string): Unavailable {
   return new Unavailable(
     'keystore_key_wrong',
-    `The ${purpose} of ${tenantId} was not made: the keystore is sealed under another key than ${given} by now. Restart this process with the new key.`,
+    `Cannot create the ${purpose} of ${tenantId}: the keystore is no longer encrypted with key ${given}. Restart this process with the new key.`,
   )
 }
 
@@ -108,14 +108,14 @@ function exactBytes(text: string, id: SecretId): Buffer {
 function damaged({ tenantId, purpose }: SecretId): Unavailable {
   return new Unavailable(
     'sealed_secret_damaged',
-    `The sealed ${purpose} of ${tenantId} was changed or cut short: restore it from a backup.`,
+    `The sealed ${purpose} of ${tenantId} was changed or truncated: restore it from a backup.`,
   )
 }
 
 function wrongKek({ tenantId, purpose }: SecretId, sealedUnder: string, given: string): Unavailable {
   return new Unavailable(
     'keystore_key_wrong',
-    `The ${purpose} of ${tenantId} was sealed under key ${sealedUnder}, but the keystore key given is ${given}: ` +
-      'set KEYSTORE_KEY (or restore the key file) to the one it was sealed under.',
+    `The ${purpose} of ${tenantId} is encrypted with key ${sealedUnder}, but the configured key is ${given}: ` +
+      `set KEYSTORE_KEY (or restore the key file) to the key ${sealedUnder}.`,
   )
 }

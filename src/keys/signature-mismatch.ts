@@ -9,6 +9,6 @@ export class SignatureMismatch extends BursarError {
   override readonly code = 'signature_mismatch'
   override readonly retryable = true
   constructor(address: string) {
-    super(`The signer's answer is no signature of ${address}: it was thrown away.`)
+    super(`The signer returned a signature that is not of ${address}: it was discarded.`)
   }
 }

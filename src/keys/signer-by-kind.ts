@@ -13,7 +13,7 @@ export function signerByKind(signers: SignersByKind): Signer {
     if (signer === undefined) {
       throw new Unavailable(
         'signer_unavailable',
-        `No signer for ${kind} keys runs here: configure one, or use another wallet type.`,
+        `This signer has no ${kind} keys: configure them, or use another wallet type.`,
       )
     }
     return signer

@@ -46,7 +46,10 @@ export class NonceClaimed extends Unavailable {
   readonly nonce: number
 
   constructor(transactionId: string, nonce: number) {
-    super('nonce_claimed', `${transactionId} was signed under nonce ${nonce} before: it gets that one or none.`)
+    super(
+      'nonce_claimed',
+      `${transactionId} was already signed with nonce ${nonce}: it can only be signed with that nonce.`,
+    )
     this.nonce = nonce
   }
 }

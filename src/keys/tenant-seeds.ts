@@ -32,8 +32,8 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
   if (foreign.length > 0) {
     throw new Unavailable(
       'keystore_key_wrong',
-      `The keystore is sealed under key ${foreign.join(', ')}, but the keystore key given is ${kek.id}: ` +
-        'set KEYSTORE_KEY (or restore the key file) to the one it was sealed under.',
+      `The keystore is encrypted with key ${foreign.join(', ')}, but the configured key is ${kek.id}: ` +
+        'set KEYSTORE_KEY (or restore the key file) to the key of the keystore.',
     )
   }
 
@@ -42,7 +42,7 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
     const entropy = open(kek, id, envelope)
     if (entropy.length === ENTROPY_BYTES) return entropy
     entropy.fill(0)
-    throw new RangeError('the sealed seed has another length than a seed has')
+    throw new RangeError('the sealed seed has the wrong length')
   }
 
   function sealNew(id: SecretId): Envelope {
@@ -61,7 +61,7 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
       if (envelope === undefined) {
         throw new Unavailable(
           'seed_missing',
-          `The keystore has no seed of tenant ${tenantId}: is this the keystore that made its wallets?`,
+          `The keystore has no seed of tenant ${tenantId}: check that this is the keystore that created its wallets.`,
         )
       }
       return unseal(id, envelope)
@@ -85,7 +85,7 @@ export async function restoreSeed(
   tenantId: string,
   entropy: Uint8Array,
 ): Promise<boolean> {
-  if (entropy.length !== ENTROPY_BYTES) throw new RangeError('a seed has another length')
+  if (entropy.length !== ENTROPY_BYTES) throw new RangeError('the seed has the wrong length')
   const id = { tenantId, purpose: PURPOSE }
   const offered = seal(kek, id, entropy)
   const stored = await keystore.createOnce(id, offered)
@@ -96,7 +96,7 @@ export async function restoreSeed(
   if (isSame) return false
   throw new Conflict(
     'seed_differs',
-    `The keystore has another seed of tenant ${tenantId}, and wallets may have been made from it: it is not replaced.`,
+    `The keystore has a different seed of tenant ${tenantId}, and wallets may depend on it: it was not replaced.`,
   )
 }
 

@@ -10,8 +10,8 @@ import { type MpcKeyState, openRefresh } from './state.ts'
 export function coversRefresh(state: MpcKeyState, repaired: number | null): Coverage {
   if (state.status === 'unknown') return notCovered('the log has no such key')
   const open = openRefresh(state)
-  if (open === null) return notCovered('nobody asked for new shares of this key')
-  return open.party === repaired ? COVERED : notCovered('the request in the log is for the share of another party')
+  if (open === null) return notCovered('no refresh of the shares of this key was requested')
+  return open.party === repaired ? COVERED : notCovered('the recorded request is for the share of another party')
 }
 
 export type GenerationFacts = {
@@ -33,9 +33,9 @@ export function coversGeneration(asked: MpcTerms, { waiting, pooled, pool, unrec
   const alike = (terms: MpcTerms) => terms.threshold === asked.threshold && terms.parties === asked.parties
   const wanted = waiting.filter(alike).length
   if (wanted === 0 && !(alike(pool) && pooled < pool.size)) {
-    return notCovered('no wallet waits for such a key, and enough of them lie ahead')
+    return notCovered('no wallet waits for such a key, and the key pool is full')
   }
   return unrecorded < SPARE_ATTEMPTS + ATTEMPTS_FOR_A_WALLET * wanted
     ? COVERED
-    : notCovered(`${unrecorded} keys were made lately that the log does not have`)
+    : notCovered(`${unrecorded} keys were created recently that are not in the log`)
 }

@@ -63,7 +63,7 @@ export const mpcKeyDecider: Decider<MpcKeyState, MpcKeyCommand, MpcKeyEvent> = {
 }
 
 function recordGeneration({ generated }: RecordGeneration, state: MpcKeyState): readonly MpcKeyEvent[] {
-  if (state.status !== 'unknown') throw new Conflict('mpc_key_exists', 'A joint key with this id exists.')
+  if (state.status !== 'unknown') throw new Conflict('mpc_key_exists', 'An mpc key with this id already exists.')
   return [{ type: 'MpcKeyGenerated', data: generated }]
 }
 
@@ -72,7 +72,7 @@ function decideKnown(command: Later, key: KnownMpcKey): readonly MpcKeyEvent[] {
     case 'Assign': {
       const { walletId, tenantId, now: assignedAt } = command
       if (key.wallet?.walletId === walletId) return []
-      if (key.wallet !== null) throw new Conflict('mpc_key_assigned', 'This joint key belongs to another wallet.')
+      if (key.wallet !== null) throw new Conflict('mpc_key_assigned', 'This mpc key belongs to another wallet.')
       return [{ type: 'MpcKeyAssigned', data: { walletId, tenantId, assignedAt } }]
     }
     case 'RequestRefresh':
@@ -99,7 +99,7 @@ function requestRefresh(command: RequestRefresh, key: KnownMpcKey): readonly Mpc
   if (open !== null) {
     throw new Conflict(
       'refresh_in_progress',
-      'The shares of this wallet are being made anew already: wait until that has ended.',
+      'A refresh of the shares of this wallet is already in progress: wait until it has ended.',
       { refresh_id: open.refreshId, reason: open.reason },
     )
   }
@@ -124,7 +124,7 @@ function accuseParty(command: AccuseParty, key: KnownMpcKey): readonly MpcKeyEve
   const { party, epoch, accusedBy, reason, now } = command
   for (const each of [party, accusedBy]) if (!key.parties.includes(each)) throw notAParty(each, key)
   if (party === accusedBy)
-    throw ValidationFailed.field('party', 'not_allowed', 'party must not be the one that accuses.')
+    throw ValidationFailed.field('party', 'not_allowed', 'The accused party must not be the accusing party.')
   const against = key.accusations.filter((each) => each.party === party).map((each) => each.accusedBy)
   // A refresh since then has removed what the party could have abused.
   if (epoch !== key.epoch || against.includes(accusedBy)) return []
@@ -134,6 +134,6 @@ function accuseParty(command: AccuseParty, key: KnownMpcKey): readonly MpcKeyEve
 }
 
 function notAParty(party: number, { parties }: KnownMpcKey): ValidationFailed {
-  const rule = `party must be one of ${parties.join(', ')}, who hold shares of this wallet, not ${party}.`
+  const rule = `party must be one of ${parties.join(', ')}, which hold shares of this wallet, not ${party}.`
   return ValidationFailed.field('party', 'not_allowed', rule)
 }

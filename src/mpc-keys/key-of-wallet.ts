@@ -5,7 +5,7 @@ import type { WalletFacts } from '../wallets/wallet-facts.ts'
 /** @throws ValidationFailed `mpc_only`; Conflict `wallet_not_ready` until the key is created */
 export function keyIdOf({ type, key }: Pick<WalletFacts, 'type' | 'key'>): string {
   if (type !== 'mpc') {
-    const rule = `Only the key of an mpc wallet is divided into shares, and this is ${type === 'hd' ? 'an hd' : 'a watch'} wallet.`
+    const rule = `Only the key of an mpc wallet has shares, but this is ${type === 'hd' ? 'an hd' : 'a watch'} wallet.`
     throw ValidationFailed.field('wallet_id', 'mpc_only', rule)
   }
   if (key?.kind !== 'mpc') {

@@ -9,15 +9,15 @@ import { fingerprint } from '../keys/mpc/trust.ts'
 
 const USAGE = `usage: npm run mpc -- certificate [--coordinator]
 
-  certificate                  the certificate of the party that MPC_PARTY names, with the settings of that party:
+  certificate                  print the certificate of the party in MPC_PARTY; uses the settings of that party:
                                MPC_PARTY_DIR and MPC_PARTY_KEY
-  certificate --coordinator    that of the signers, with the settings of their keystore:
-                               KEYSTORE, KEYSTORE_DIR, KEYSTORE_KEY, and DATABASE_URL where KEYSTORE is postgres
+  certificate --coordinator    print the certificate of the signers; uses the settings of their keystore:
+                               KEYSTORE, KEYSTORE_DIR, KEYSTORE_KEY, and DATABASE_URL if KEYSTORE is postgres
 
-Makes the identity when there is none yet. The certificate goes to standard output, for a file that every other process
-of mpc has as <name>.crt in its MPC_TRUST_DIR; the name and the fingerprint go to standard error, for people to compare.
+Creates the identity if there is none. Prints the certificate to standard output: store it as <name>.crt in the
+MPC_TRUST_DIR of every other mpc process. Prints the name and the fingerprint to standard error, for people to compare.
 
-exit codes: 0 done, 2 wrong usage or settings, 3 the identity that is there cannot be opened
+exit codes: 0 done, 2 wrong usage or settings, 3 the existing identity cannot be opened
 `
 
 /** The party of the settings, or the coordinator identity shared by all signers. */
@@ -61,8 +61,8 @@ function parse(args: readonly string[]): IdentityOwner | 'help' {
   const { values, positionals } = parsed(args)
   const [command, ...rest] = positionals
   if (values.help || command === 'help') return 'help'
-  if (command === undefined) throw new WrongUsage('a command is missing')
-  if (command !== 'certificate') throw new WrongUsage(`no such command: ${command}`)
+  if (command === undefined) throw new WrongUsage('no command given')
+  if (command !== 'certificate') throw new WrongUsage(`unknown command: ${command}`)
   if (rest.length > 0) throw new WrongUsage(`too many arguments: ${rest.join(' ')}`)
   return values.coordinator ? 'coordinator' : 'party'
 }

@@ -68,7 +68,7 @@ async function findOpen(log: EventLog, keyId: string): Promise<OpenRefresh | nul
 /** The metadata of the worker's events: the owner of the key, and the original request. */
 function metadataOf(events: readonly RecordedEvent<MpcKeyEvent>[], { refreshId }: Refresh): Metadata {
   const request = events.findLast(({ type }) => type === 'MpcSharesRefreshRequested')
-  if (request === undefined) throw new Error('a refresh that is open was requested')
+  if (request === undefined) throw new Error('an open refresh must have been requested')
   const { tenantId, correlationId, traceparent } = request.metadata
   return {
     tenantId,
@@ -102,5 +102,5 @@ function isLast(error: unknown, { requestedAt }: Refresh, nowMs: number): boolea
 /** Only messages meant for callers are recorded. */
 function explain(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof BursarError) return { code: error.items[0]?.code ?? error.code, message: error.message }
-  return { code: 'mpc_ceremony_failed', message: 'The parties could not make new shares.' }
+  return { code: 'mpc_ceremony_failed', message: 'The parties could not create new shares.' }
 }

@@ -20,7 +20,7 @@ const SECRET = /^AGE-SECRET-KEY-/i
  */
 export async function requireRecipient(text: string, field: string): Promise<void> {
   if (SECRET.test(text)) {
-    const rule = `${field} is a secret key, which must stay with its owner: send the recipient, which begins with age1, and make a new key.`
+    const rule = `${field} is a secret key, which must never be sent: create a new key, and send its recipient, which begins with age1.`
     throw ValidationFailed.field(field, 'secret_key_given', rule)
   }
   try {
@@ -70,7 +70,7 @@ export async function openWith(identities: readonly string[], file: Uint8Array):
  */
 export async function parseIdentities(text: string, name: string): Promise<readonly string[]> {
   if (text.startsWith('age-encryption.org/') || text.startsWith('-----BEGIN AGE ENCRYPTED FILE-----')) {
-    const rule = `${name} is encrypted itself: open it first, as in "age -d ${name} | npm run recovery -- verify … --identity -".`
+    const rule = `${name} is encrypted: decrypt it first, as in "age -d ${name} | npm run recovery -- verify … --identity -".`
     throw ValidationFailed.field('identity', 'encrypted_identity', rule)
   }
   const identities: string[] = []
@@ -78,13 +78,13 @@ export async function parseIdentities(text: string, name: string): Promise<reado
     const identity = line.trim()
     if (identity === '' || identity.startsWith('#')) continue
     if (!(await isIdentity(identity))) {
-      const rule = `${name}: line ${index + 1} is no age identity, which begins with AGE-SECRET-KEY-1.`
+      const rule = `${name}: line ${index + 1} is not an age identity, which begins with AGE-SECRET-KEY-1.`
       throw ValidationFailed.field('identity', 'invalid_identity', rule)
     }
     identities.push(identity)
   }
   if (identities.length > 0) return identities
-  throw ValidationFailed.field('identity', 'invalid_identity', `${name} holds no age identity.`)
+  throw ValidationFailed.field('identity', 'invalid_identity', `${name} has no age identity.`)
 }
 
 async function isIdentity(text: string): Promise<boolean> {

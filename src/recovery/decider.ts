@@ -23,7 +23,7 @@ export const exportDecider: Decider<ExportState, ExportCommand, ExportEvent> = {
   evolve,
   decide(command, state) {
     if (command.type === 'RequestExport') {
-      if (state.status !== 'unknown') throw new Conflict('export_exists', 'An export with this id exists.')
+      if (state.status !== 'unknown') throw new Conflict('export_exists', 'An export with this id already exists.')
       return [{ type: 'WalletExportRequested', data: command.request }]
     }
     if (state.status === 'unknown') throw new NotFound('export')

@@ -36,7 +36,7 @@ export type ExportReads = {
 
 const REFUSALS: Readonly<Record<ExportRefusal, string>> = {
   recipient_not_allowed: 'EXPORT_RECIPIENTS of the signer does not name this recipient: ask the operator to add it.',
-  request_expired: 'No signer came in time, and a key is not left lying for later: request a new export.',
+  request_expired: 'No signer processed the export in time, and it expired: request a new export.',
 }
 
 export type ExportReadPorts = { readonly pool: Pool; readonly wakeUps: WakeUps; readonly clock: Clock }
@@ -98,6 +98,6 @@ function toView(walletId: string, exportId: string, row: ExportRow): ExportView 
 }
 
 function expired(): NotFound {
-  const message = 'The exported key was kept for an hour and is gone: request a new export, with a new Idempotency-Key.'
+  const message = 'The exported key was deleted after an hour: request a new export with a new Idempotency-Key.'
   return new NotFound('export', 'export_expired', message)
 }

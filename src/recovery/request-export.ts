@@ -64,11 +64,11 @@ function explain(refusal: unknown): unknown {
 function requireHd({ type }: WalletFacts): void {
   if (type === 'mpc') {
     const rule =
-      'The key of an mpc wallet exists nowhere as a whole, so it cannot be exported: an operator makes a recovery kit of its shares.'
+      'The key of an mpc wallet exists only as shares, so it cannot be exported: ask an operator for a recovery kit.'
     throw ValidationFailed.field('wallet_id', 'mpc_not_exportable', rule)
   }
   if (type === 'watch') {
-    const rule = 'The key of a watch wallet is not here: whoever made the address has it.'
+    const rule = 'A watch wallet has no key in this service, so there is nothing to export.'
     throw ValidationFailed.field('wallet_id', 'watch_only', rule)
   }
 }
@@ -76,17 +76,17 @@ function requireHd({ type }: WalletFacts): void {
 function notConfigured(): PermissionDenied {
   return new PermissionDenied(
     'export_not_configured',
-    'Exports are off here: the setting EXPORT_RECIPIENTS names no recipient. Ask the operator to set it at the API and the signers.',
+    'Exports are disabled: EXPORT_RECIPIENTS is not set. Ask the operator to set it for the API and the signers.',
   )
 }
 
 function notAllowed(): PermissionDenied {
   return new PermissionDenied(
     'recipient_not_allowed',
-    'Keys are exported here to the recipients alone that the setting EXPORT_RECIPIENTS names: use one of them.',
+    'This recipient is not in EXPORT_RECIPIENTS: use a recipient from that setting.',
   )
 }
 
 function archived(): Conflict {
-  return new Conflict('wallet_archived', 'The wallet is archived: restore it before exporting its key.')
+  return new Conflict('wallet_archived', 'The wallet is archived: restore it before you export its key.')
 }

@@ -83,7 +83,7 @@ async function keyFile(
   if (wallet?.key?.kind !== 'hd') throw new Error(`wallet ${walletId} has no hd key`)
   const { address, network, environment, chainId, key } = wallet
   if (wallet.tenantId !== tenantId || key.tenantId !== tenantId) {
-    throw new Error(`export ${exportId} of tenant ${tenantId} names a wallet or a key of another tenant`)
+    throw new Error(`export ${exportId} of tenant ${tenantId} refers to a wallet or a key of another tenant`)
   }
   const seed = await loadSeed(key.tenantId)
   const derived = derive(seed, key.index)
@@ -91,7 +91,7 @@ async function keyFile(
     if (derived.address !== address) {
       throw new Unavailable(
         'keystore_wrong',
-        `The keystore derives another address than that of ${walletId}: restore the keystore that made the wallet.`,
+        `The keystore derives a different address than that of ${walletId}: restore the keystore that created the wallet.`,
       )
     }
     const facts = {

@@ -20,18 +20,18 @@ export type AskedSignature = {
 /** Covers exactly the recorded bytes or typed data, signed by the key of the recorded address. */
 export function coversSignature(state: SignatureState, asked: AskedSignature): Coverage {
   if (state.type === 'unknown') return notCovered('the log has no such signature')
-  if (!sameHex(asked.address, state.wish.address)) return notCovered('the wish names the address of another key')
-  if (state.type !== asked.type) return notCovered(`the wish is for a signature of the type ${state.type}`)
+  if (!sameHex(asked.address, state.wish.address)) return notCovered('the request names the address of another key')
+  if (state.type !== asked.type) return notCovered(`the request is for a signature of the type ${state.type}`)
   if (state.type === 'message')
     return asked.type === 'message' && sameBytes(asked.message, state.wish.message)
       ? COVERED
-      : notCovered('the message is not the recorded one')
+      : notCovered('the message differs from the recorded one')
   const { typedData, chainId } = state.wish
   if (asked.type !== 'typed_data' || !sameTypedData(asked.typedData, typedData))
-    return notCovered('the typed data is not the recorded one')
+    return notCovered('the typed data differs from the recorded one')
   // The API refuses such data; a record from elsewhere is not signed either.
   if (typedData.domain.chainId !== undefined && typedData.domain.chainId !== chainId)
-    return notCovered("the typed data is for another chain than the wallet's")
+    return notCovered('the typed data is for a different chain than the wallet')
   return COVERED
 }
 

@@ -14,7 +14,7 @@ export const signatureDecider: Decider<SignatureState, SignatureCommand, Signatu
   decide(command, state) {
     switch (command.type) {
       case 'RequestSignature':
-        if (state.type !== 'unknown') throw new Conflict('signature_exists', 'A signature with this id exists.')
+        if (state.type !== 'unknown') throw new Conflict('signature_exists', 'A signature with this id already exists.')
         return [command.requested]
       case 'RecordSignature':
         if (state.type === 'unknown') throw new NotFound('signature')

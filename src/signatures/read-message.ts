@@ -21,6 +21,6 @@ export function readMessage(text: string, encoding: Encoding): Uint8Array {
   throw ValidationFailed.field(
     'message',
     'message_too_large',
-    `message has ${bytes.length} bytes and at most ${MAX_MESSAGE_BYTES} are signed: sign a hash of it instead.`,
+    `message has ${bytes.length} bytes, but at most ${MAX_MESSAGE_BYTES} can be signed: sign a hash of it instead.`,
   )
 }

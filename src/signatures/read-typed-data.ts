@@ -40,7 +40,7 @@ export function readTypedData(sent: SentTypedData, chainId: number): SignedTyped
   const mistakes = createMistakes()
   for (const [field, named] of Object.entries(sent.primaryTypes)) {
     if (named === primaryType) continue
-    const rule = `must be ${primaryType}, the type that no other refers to: send that one, or leave it out`
+    const rule = `must be ${primaryType}, the type that no other type refers to: send it, or omit the field`
     mistakes.note([field], 'not_allowed', rule)
   }
   const reader = createValueReader(structs, mistakes)
@@ -76,19 +76,23 @@ function requireDomain(
 ): void {
   if (present.length === 0) {
     const names = DOMAIN_FIELDS.map(({ name }) => name).join(', ')
-    note(['domain'], 'required', `must have at least one of ${names}: without any, the signature would hold everywhere`)
+    note(
+      ['domain'],
+      'required',
+      `must have at least one of ${names}: without one, the signature would be valid for every contract and chain`,
+    )
   }
   if (declared === undefined) return
   const written = (fields: readonly Declaration[]) => fields.map(({ name, type }) => `${type} ${name}`).join(', ')
   if (written(declared) === written(present)) return
-  const rule = `must list the fields of domain and no other, in the order of EIP-712 (${written(present)}), or be left out`
+  const rule = `must list exactly the fields of domain, in the order of EIP-712 (${written(present)}), or be omitted`
   note(['types', 'EIP712Domain'], 'domain_mismatch', rule)
 }
 
 /** @param named decimal digits; anything that is not a number was reported before */
 function requireChain({ note }: Mistakes, named: unknown, chainId: number): void {
   if (typeof named !== 'string' || named === String(chainId)) return
-  const rule = `is ${named} and the wallet is on the chain ${chainId}: sign with a wallet of that chain, or correct it`
+  const rule = `is ${named}, but the chain id of the wallet is ${chainId}: use a wallet on that chain, or correct the field`
   note(['domain', 'chainId'], 'chain_id_mismatch', rule)
 }
 
@@ -96,6 +100,6 @@ function requireChain({ note }: Mistakes, named: unknown, chainId: number): void
 function requireSize({ domain, types, message }: SentTypedData): void {
   const bytes = Buffer.byteLength(JSON.stringify([domain, types, message]))
   if (bytes <= MAX_TYPED_DATA_BYTES) return
-  const rule = `message has, with domain and types, ${bytes} bytes of JSON and at most ${MAX_TYPED_DATA_BYTES} are signed: sign a hash of the large part instead.`
+  const rule = `message, domain and types have ${bytes} bytes of JSON together, but at most ${MAX_TYPED_DATA_BYTES} can be signed: sign a hash of the large part instead.`
   throw ValidationFailed.field('message', 'typed_data_too_large', rule)
 }

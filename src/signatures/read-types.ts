@@ -23,9 +23,10 @@ const MAX_WAYS = 1_000
 export function readTypes(declared: Readonly<Record<string, readonly Declaration[]>>): Types {
   const mistakes = createMistakes()
   const names = Object.keys(declared)
-  if (names.length === 0) mistakes.note(['types'], 'required', 'must declare the primary type and what it refers to')
+  if (names.length === 0)
+    mistakes.note(['types'], 'required', 'must declare the primary type and the types that it refers to')
   if (names.length > MAX_STRUCTS) {
-    mistakes.note(['types'], 'too_many', `declares ${names.length} types and at most ${MAX_STRUCTS} are signed`)
+    mistakes.note(['types'], 'too_many', `declares ${names.length} types, but at most ${MAX_STRUCTS} are allowed`)
     mistakes.settle()
   }
   const structs = new Map(names.map((name) => [name, readStruct(mistakes, name, declared[name] ?? [])]))
@@ -38,7 +39,8 @@ export function readTypes(declared: Readonly<Record<string, readonly Declaration
 function readStruct(mistakes: Mistakes, name: string, declarations: readonly Declaration[]): readonly Field[] {
   const path = ['types', name]
   if (!isStructName(name)) {
-    const rule = 'is no name for a type: letters, digits, "_", "$" and ":", not a digit first, and no type of EIP-712'
+    const rule =
+      'is not a valid type name: use letters, digits, "_", "$" and ":", no digit first, and not the name of an EIP-712 type'
     mistakes.note(path, 'invalid_type_name', rule)
   }
   if (declarations.length === 0 || declarations.length > MAX_FIELDS) {
@@ -49,10 +51,10 @@ function readStruct(mistakes: Mistakes, name: string, declarations: readonly Dec
   return declarations.flatMap(({ name: field, type }, index): Field[] => {
     const place = [...path, index]
     if (!isFieldName(field)) {
-      const rule = 'must be the name of a field: letters, digits, "_" and "$", not a digit first'
+      const rule = 'must be a field name: letters, digits, "_" and "$", no digit first'
       mistakes.note([...place, 'name'], 'invalid_field_name', rule)
     }
-    if (seen.has(field)) mistakes.note([...place, 'name'], 'duplicate', 'names a field twice: name each once')
+    if (seen.has(field)) mistakes.note([...place, 'name'], 'duplicate', 'has the same field twice: remove one of them')
     seen.add(field)
     const shape = parseShape(type)
     if (shape === null) mistakes.note([...place, 'type'], 'invalid_type', ruleFor(type))
@@ -61,7 +63,8 @@ function readStruct(mistakes: Mistakes, name: string, declarations: readonly Dec
 }
 
 function ruleFor(type: string): string {
-  const rule = 'must be a type of EIP-712, such as uint256, bytes32, address, bool, string, or a type of yours'
+  const rule =
+    'must be an EIP-712 type, such as uint256, bytes32, address, bool or string, or a type that types declares'
   const alias = /^(u?int)(\[.*)?$/.exec(type)
   return alias === null ? rule : `${rule}: write ${alias[1]}256${alias[2] ?? ''} for ${type}`
 }
@@ -70,11 +73,11 @@ function requireKnown(mistakes: Mistakes, name: string, fields: readonly Field[]
   for (const [index, { shape }] of fields.entries()) {
     const struct = structIn(shape)
     if (struct === null || names.includes(struct) || mistakes.isFull()) continue
-    const advice = adviceFor(struct, names, 'declare it, or use a type of EIP-712')
+    const advice = adviceFor(struct, names, 'declare it, or use an EIP-712 type')
     mistakes.note(
       ['types', name, index, 'type'],
       'unknown_type',
-      `names ${struct}, which types does not have: ${advice}`,
+      `refers to ${struct}, which types does not declare: ${advice}`,
     )
   }
 }
@@ -93,7 +96,7 @@ function requireFinite(structs: Structs): void {
     const known = ways.get(name)
     if (known !== undefined) return known
     if (open.has(name)) {
-      const rule = `types.${name} refers to itself, which EIP-712 leaves undefined: no such data is signed.`
+      const rule = `types.${name} refers to itself, which EIP-712 does not define: remove the cycle.`
       throw ValidationFailed.field(`types.${name}`, 'recursive_type', rule)
     }
     open.add(name)
@@ -105,7 +108,7 @@ function requireFinite(structs: Structs): void {
   }
   for (const name of structs.keys()) {
     if (count(name) <= MAX_WAYS) continue
-    const rule = `types refer to each other in more than ${MAX_WAYS} ways: use fewer types, or flatter ones.`
+    const rule = `types refer to each other in more than ${MAX_WAYS} ways: use fewer types, or less nesting.`
     throw ValidationFailed.field('types', 'types_too_complex', rule)
   }
 }
@@ -115,6 +118,6 @@ function primaryOf(structs: Structs): string {
   const referred = new Set([...structs.keys()].flatMap((name) => [...childrenOf(structs, name)]))
   const [primary, ...others] = [...structs.keys()].filter((name) => !referred.has(name))
   if (primary !== undefined && others.length === 0) return primary
-  const rule = `types has several that no other refers to (${[primary, ...others].join(', ')}): send the primary type and what it uses, no other.`
+  const rule = `types has several types that no other type refers to (${[primary, ...others].join(', ')}): send only the primary type and the types that it uses.`
   throw ValidationFailed.field('types', 'unused_type', rule)
 }

@@ -32,8 +32,8 @@ export function createValueReader(structs: Structs, mistakes: Mistakes): ValueRe
     const names = fields.map(({ name }) => name)
     for (const name of Object.keys(value)) {
       if (names.includes(name) || mistakes.isFull()) continue
-      const advice = adviceFor(name, names, 'leave it out, or declare it')
-      note([...path, name], 'unknown_field', `is no field of its type, so it would not be signed: ${advice}`)
+      const advice = adviceFor(name, names, 'omit it, or declare it')
+      note([...path, name], 'unknown_field', `is not a field of its type and would not be signed: ${advice}`)
     }
     return Object.fromEntries(
       fields.map(({ name, type, shape }) => {
@@ -58,7 +58,7 @@ export function createValueReader(structs: Structs, mistakes: Mistakes): ValueRe
       note(
         path,
         'too_many_values',
-        `is value number ${values}, and at most ${MAX_VALUES} are signed: sign a hash of them`,
+        `is value number ${values}, but at most ${MAX_VALUES} values can be signed: sign a hash of them`,
       )
     if (values > MAX_VALUES || mistakes.isFull()) return undefined
     switch (shape.kind) {
@@ -105,17 +105,17 @@ function readInteger(
 ): string | undefined {
   const type = `${signed ? '' : 'u'}int${bits}`
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    note(path, 'unsafe_number', 'is more than a JSON number holds exactly: send it as a decimal string')
+    note(path, 'unsafe_number', 'is too large for an exact JSON number: send it as a decimal string')
     return undefined
   }
   if (!isInteger(value)) {
-    note(path, 'invalid_integer', `must be a whole number (${type}), best as a decimal string such as "1000"`)
+    note(path, 'invalid_integer', `must be a whole number (${type}), preferably a decimal string such as "1000"`)
     return undefined
   }
   const number = BigInt(value)
   const [least, beyond] = signed ? [-(1n << BigInt(bits - 1)), 1n << BigInt(bits - 1)] : [0n, 1n << BigInt(bits)]
   if (number >= least && number < beyond) return number.toString()
-  note(path, 'out_of_range', `is out of range: ${type} holds ${least} to ${beyond - 1n}`)
+  note(path, 'out_of_range', `is out of range: ${type} allows ${least} to ${beyond - 1n}`)
   return undefined
 }
 

@@ -48,7 +48,7 @@ export function createRequestSignature(ports: RequestSignaturePorts): RequestSig
       const { tenantId } = metadata
       const found = await findWallet({ tenantId, environment }, walletId)
       if (found.type === 'watch') {
-        const rule = 'A watch wallet has no key here: sign with an hd or mpc wallet.'
+        const rule = 'A watch wallet has no key and cannot sign: use an hd or mpc wallet.'
         throw ValidationFailed.field('wallet_id', 'watch_only', rule)
       }
       const { network, chainId, address } = withAddress(found)

@@ -33,7 +33,7 @@ export function createSignRecorded({ log, signer, walletOf }: SignRecordedPorts)
     const { tenantId, walletId, address, digest } = state.wish
     const wallet = await walletOf(walletId)
     if (wallet.tenantId !== tenantId || wallet.address !== address) {
-      throw new WalletUnfit(`Wallet ${walletId} is not the one that ${signatureId} was recorded for.`)
+      throw new WalletUnfit(`${signatureId} was not recorded for wallet ${walletId}.`)
     }
     const signature = await sign(signer, wallet.key, signatureId, state)
     if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)

@@ -32,5 +32,5 @@ export async function checkLane(
 /** The row determines the lane; a transaction is signed there only if its events name the same chain and sender. */
 function foreignLane({ chainId, from }: Intent, lane: Lane): string | null {
   if (chainId === lane.chainId && sameHex(from, lane.address)) return null
-  return `its events say that it is of the lane ${laneName({ chainId, address: from })}`
+  return `its events place it in the lane ${laneName({ chainId, address: from })}`
 }

@@ -41,7 +41,8 @@ export function createCheckRecorded({ log, rowsOf, walletOf, proveLost }: CheckR
         if (broken !== null) return bad(broken)
         if (state.state === 'unknown') return bad('the log has no such transaction')
         const { intent } = state
-        if (tenantId !== intent.tenantId) return bad('its first event was recorded for another tenant than it names')
+        if (tenantId !== intent.tenantId)
+          return bad('its first event was recorded for a different tenant than it names')
         const problem = rowProblem(loaded, rows.get(loaded.id)) ?? historyProblem(state)
         if (problem !== null) return bad(problem)
         const wallet = await walletOf(intent.walletId).catch(asProblem)
@@ -59,7 +60,7 @@ function asProblem(error: unknown): string {
 }
 
 function walletProblem(intent: Intent, wallet: SigningWallet): string | null {
-  if (wallet.tenantId !== intent.tenantId) return `wallet ${wallet.walletId} is of another tenant`
+  if (wallet.tenantId !== intent.tenantId) return `wallet ${wallet.walletId} belongs to another tenant`
   if (wallet.chainId !== intent.chainId) return `wallet ${wallet.walletId} is on chain ${wallet.chainId}`
   return sameHex(intent.from, wallet.address) ? null : `wallet ${wallet.walletId} has the address ${wallet.address}`
 }

@@ -101,8 +101,8 @@ async function countAt(client: RpcReader, { address }: Lane, block: number | 'la
 function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): string | null {
   if (until === null) return null
   return (
-    `nodes show transactions of this address up to nonce ${until - 1} and the log knows of those below ${next}: ` +
-    `they must be in blocks that the follower has walked, and it is at block ${cursor ?? 'none'}`
+    `nodes show transactions of this address up to nonce ${until - 1}, but the log has only nonces below ${next}: ` +
+    `the follower must first read their blocks, and it is at block ${cursor ?? 'none'}`
   )
 }
 
@@ -163,21 +163,22 @@ async function firstBytes(
   for (const one of alike) {
     const [match] = byContent.get(one.content) ?? []
     if (match === undefined) continue
-    if (one.isTaken) return { held: `${has(one, match)}, and the log has given that nonce to another one`, found: [] }
+    if (one.isTaken)
+      return { held: `${has(one, match)}, but the log has given that nonce to another transaction`, found: [] }
     const bytes = await read(ports, lane, one)
     if (bytes === 'foreign') continue
     if (bytes !== null) {
       byContent.get(one.content)?.shift()
       found.push({ ...match, bytes, purpose: null })
     } else if ((await countAt(clientOf(lane.chainId), lane, 'latest')) > one.nonce) {
-      return { held: `${has(one, match)}, and the node does not show it now`, found: [] }
+      return { held: `${has(one, match)}, but the node does not return it now`, found: [] }
     }
   }
   return { held: null, found }
 }
 
 function has({ nonce, hash }: Outside, { loaded }: Known): string {
-  return `the follower has seen ${hash} with nonce ${nonce}, which does what ${loaded.id} waits for`
+  return `the follower has seen ${hash} with nonce ${nonce}, which has the effect that ${loaded.id} requests`
 }
 
 type Known = { readonly loaded: Loaded<TransactionState>; readonly transaction: KnownTransaction }

@@ -44,8 +44,8 @@ export function coversTransaction(
   if (state.state === 'unknown') return notCovered('the log has no such transaction')
   if (!isUnmined(state)) return notCovered(`the transaction is ${state.state}: there is nothing left to sign`)
   const rule =
-    (sameHex(address, state.intent.from) ? null : 'the sender is another than the recorded one') ??
-    (transaction.chainId === state.intent.chainId ? null : 'the chain is another than the recorded one') ??
+    (sameHex(address, state.intent.from) ? null : 'the sender differs from the recorded one') ??
+    (transaction.chainId === state.intent.chainId ? null : 'the chain differs from the recorded one') ??
     brokenNonce(state, transaction.nonce) ??
     brokenFees(transaction, facts.maxFeePerGasCap) ??
     brokenCall(state, transaction, facts) ??
@@ -62,9 +62,9 @@ export function coversTransaction(
 
 /** One nonce for one transaction, until a final block proves that another transaction used it. */
 function brokenNonce({ attempts, abandoned }: KnownTransaction, nonce: unknown): string | null {
-  if (!Number.isSafeInteger(nonce) || (nonce as number) < 0) return 'the nonce is no whole number'
-  if (attempts.some((attempt) => attempt.nonce !== nonce)) return 'the nonce is another than the recorded one'
-  return abandoned.some((attempt) => attempt.nonce === nonce) ? 'the nonce was taken by another transaction' : null
+  if (!Number.isSafeInteger(nonce) || (nonce as number) < 0) return 'the nonce is not a whole number'
+  if (attempts.some((attempt) => attempt.nonce !== nonce)) return 'the nonce differs from the recorded one'
+  return abandoned.some((attempt) => attempt.nonce === nonce) ? 'another transaction used the nonce' : null
 }
 
 /** Another nonce with which the transaction was signed and which is not proven lost. */
@@ -78,8 +78,9 @@ function otherNonce(
 
 function brokenFees({ gasLimit, maxFeePerGas, maxPriorityFeePerGas }: UnsignedTransaction, cap: bigint): string | null {
   for (const amount of [gasLimit, maxFeePerGas, maxPriorityFeePerGas])
-    if (typeof amount !== 'bigint' || amount < 0n) return 'a fee is no amount'
-  if (gasLimit < PLAIN_TRANSFER_GAS || gasLimit > MAX_GAS) return 'the gas limit is none that a chain takes'
+    if (typeof amount !== 'bigint' || amount < 0n) return 'a fee is not a valid amount'
+  if (gasLimit < PLAIN_TRANSFER_GAS || gasLimit > MAX_GAS)
+    return 'the gas limit is outside the range that a chain accepts'
   if (maxFeePerGas > cap) return 'the fee is above the cap'
   return maxPriorityFeePerGas > maxFeePerGas ? 'the tip is above the fee' : null
 }
@@ -92,12 +93,13 @@ function brokenBounds(state: KnownTransaction, { gasLimit, maxFeePerGas }: Unsig
     return maxFeePerGas > mostFirstFee(state.intent) ? 'the fee is far above what was reserved' : null
   }
   const offered = highestOffer(state)
-  if (maxFeePerGas < BigInt(offered.maxFeePerGas)) return 'the fee is below that of the bytes that it replaces'
-  if (maxFeePerGas > mostReplacementFee(offered)) return 'the fee is more than twice that of the bytes that it replaces'
+  if (maxFeePerGas < BigInt(offered.maxFeePerGas)) return 'the fee is lower than that of the version that it replaces'
+  if (maxFeePerGas > mostReplacementFee(offered))
+    return 'the fee is more than twice that of the version that it replaces'
   const isCancelled = state.cancellationRequested || newest.purpose === 'cancel'
   return isCancelled || gasLimit === BigInt(newest.fees.gasLimit)
     ? null
-    : 'the gas limit is another than that of the bytes that it replaces'
+    : 'the gas limit differs from that of the version that it replaces'
 }
 
 function brokenCall(state: KnownTransaction, transaction: UnsignedTransaction, facts: TransactionFacts): string | null {
@@ -105,20 +107,22 @@ function brokenCall(state: KnownTransaction, transaction: UnsignedTransaction, f
   if (state.cancellationRequested || newest?.purpose === 'cancel') {
     if (newest === null) return 'the transaction is cancelled: there is nothing left to sign'
     if (!isCall(transaction, buildCancellation(state)))
-      return 'the transaction is being cancelled, and this is no cancellation'
-    return transaction.gasLimit === PLAIN_TRANSFER_GAS ? null : 'a cancellation needs no more gas than a plain transfer'
+      return 'the transaction is being cancelled, but this is not a cancellation'
+    return transaction.gasLimit === PLAIN_TRANSFER_GAS
+      ? null
+      : 'the gas limit of a cancellation is higher than that of a plain transfer'
   }
-  if (!isCall(transaction, buildCall(state))) return 'the call is not the one that was asked for'
+  if (!isCall(transaction, buildCall(state))) return 'the call differs from the requested one'
   return newest === null ? brokenStart(state, facts) : null
 }
 
 /** Conditions that delay the first signature; with its nonce assigned, the transaction continues regardless. */
 function brokenStart({ intent }: KnownTransaction, { dependency, now }: TransactionFacts): string | null {
   const { validUntil, dependsOn } = intent
-  if (validUntil !== null && validUntil <= now) return 'the time until which the transaction was valid is over'
+  if (validUntil !== null && validUntil <= now) return 'the transaction has expired'
   if (dependsOn === null) return null
   const { outcome } = outcomeOf(dependsOn, dependency ?? { state: 'unknown' })
-  return outcome === 'succeeded' ? null : 'what the transaction depends on has not succeeded'
+  return outcome === 'succeeded' ? null : 'the transaction that it depends on has not succeeded'
 }
 
 function isCall(asked: UnsignedTransaction, { to, value, data }: Call): boolean {

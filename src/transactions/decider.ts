@@ -196,7 +196,7 @@ function settle(
   const settled = { blockNumber, confirmations }
   if (!succeeded) return [{ type: 'TransactionReverted', data: { ...settled, reason: revertReason, revertedAt: now } }]
   if (!hasMoved(intent, inclusion)) {
-    const reason = `The contract of ${intent.asset.symbol} accepted the call and logged no transfer from the wallet to the recipient. Check the recipient's balance before you send again.`
+    const reason = `The contract of ${intent.asset.symbol} accepted the call but logged no transfer from the wallet to the recipient. Check the recipient's balance before you send again.`
     return [{ type: 'TransactionReverted', data: { ...settled, reason, revertedAt: now, code: 'token_not_moved' } }]
   }
   return [{ type: 'TransactionConfirmed', data: { ...settled, confirmedAt: now } }]
@@ -210,9 +210,9 @@ function hasMoved({ amount }: Intent, { moved }: Inclusion): boolean {
 function requestCancellation(now: string, transaction: KnownTransaction): readonly TransactionEvent[] {
   if (transaction.state === 'cancelled') return []
   if (transaction.state === 'failed')
-    throw new Conflict('already_failed', 'The transaction failed already: there is nothing to cancel.')
+    throw new Conflict('already_failed', 'The transaction has already failed: there is nothing to cancel.')
   if (!isUnmined(transaction))
-    throw new Conflict('already_mined', 'The transaction is in a block already: it cannot be cancelled.')
+    throw new Conflict('already_mined', 'The transaction is already in a block: it cannot be cancelled.')
   if (transaction.cancellationRequested) return []
   const requested: TransactionEvent = { type: 'CancellationRequested', data: { requestedAt: now } }
   if (transaction.attempts.length > 0) return [requested]
@@ -227,9 +227,9 @@ function requestSpeedUp(
     throw new Conflict('cancellation_requested', 'The transaction is being cancelled: it cannot be sped up.')
   }
   if (transaction.state === 'failed')
-    throw new Conflict('already_failed', 'The transaction failed already: there is nothing to speed up.')
+    throw new Conflict('already_failed', 'The transaction has already failed: there is nothing to speed up.')
   if (!isUnmined(transaction))
-    throw new Conflict('already_mined', 'The transaction is in a block already: there is nothing to speed up.')
+    throw new Conflict('already_mined', 'The transaction is already in a block: there is nothing to speed up.')
   if (transaction.speedUpRequested === gasPriority) return []
   return [{ type: 'SpeedUpRequested', data: { gasPriority, requestedAt: now } }]
 }
@@ -259,6 +259,6 @@ function recordForeignNonce(
   }
   const foreignNonces = new Set(transaction.abandoned.map(({ nonce }) => nonce)).size + 1
   if (foreignNonces < MAX_FOREIGN_NONCES) return [consumed]
-  const message = `Others sent from this address and took the nonce ${foreignNonces} times: let one program alone send from it.`
+  const message = `Another program sent from this address and used the nonce of this transaction ${foreignNonces} times: make sure that only Bursar sends from it.`
   return [consumed, { type: 'TransactionFailed', data: { code: 'nonce_conflict_external', message, failedAt: now } }]
 }

@@ -12,7 +12,7 @@ export type DependencyOutcome =
  * dependency first again.
  */
 export function outcomeOf(id: string, dependency: TransactionState): DependencyOutcome {
-  if (dependency.state === 'unknown') return failed(`It waits for ${id}, and there is no such transaction.`)
+  if (dependency.state === 'unknown') return failed(`It depends on ${id}, but this transaction does not exist.`)
   const { state, inclusion, failure } = dependency
   if (isUnmined(dependency)) return { outcome: 'open' }
   if (state === 'mined' || state === 'confirmed') {
@@ -20,7 +20,7 @@ export function outcomeOf(id: string, dependency: TransactionState): DependencyO
   }
   // In a chain of dependencies each names the one before it; the reason is only shown once.
   const why = failure === null || failure.code === 'dependency_failed' ? '.' : `: ${failure.message}`
-  return failed(`It waited for ${id}, which ended as ${state}${why}`)
+  return failed(`It depends on ${id}, which ended as ${state}${why}`)
 }
 
 function failed(message: string): DependencyOutcome {

@@ -97,7 +97,7 @@ function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable 
   const others = count === 1 ? '' : ` and ${count - 1} more`
   return new Unavailable(
     'rpc_unavailable',
-    `No node could simulate ${loaded.id}${others}: ${reason}. It is tried again.`,
+    `No node could simulate ${loaded.id}${others}: ${reason}. The signer retries.`,
   )
 }
 

@@ -87,7 +87,7 @@ async function ask(client: RpcReader, requests: readonly GasRequest[]): Promise<
   // The head is requested first in the same body, so the simulations use that block or a later one.
   const calls = requests.map((request) => toEstimateRequest(request))
   const [head, ...answers] = await client.batch([{ method: 'eth_blockNumber', params: [] }, ...calls])
-  const silence: RpcResult = { ok: false, error: unavailable('invalid_response', 'the node left it out') }
+  const silence: RpcResult = { ok: false, error: unavailable('invalid_response', 'the node did not return it') }
   const known = head?.ok === true ? readCount(head.value, 'a block number') : null
   return requests.map((request, index) => ({ request, answer: answers[index] ?? silence, head: known }))
 }
@@ -139,7 +139,7 @@ function estimateOf({ request, answer, head }: Simulated): GasEstimate {
   if (failure.type === 'insufficient_funds') return { ok: false, code: 'insufficient_funds', reason: failure.message }
   if (failure.type !== 'reverted') return notSimulated(failure.message)
   const reason = ranOutOfGas(answer.error)
-    ? `The call needs more than ${mostGas} gas, the most that may be spent on it.`
+    ? `The call needs more than ${mostGas} gas, which is the limit for one call.`
     : failure.reason || 'The call would revert without a reason.'
   return { ok: false, code: 'execution_reverted', reason }
 }

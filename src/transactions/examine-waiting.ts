@@ -83,10 +83,10 @@ export async function examineWaiting(
 function expiredOf({ loaded, transaction }: Waiting, quote: FeeQuote | null, now: string): Refused | null {
   const { validUntil } = transaction.intent
   if (validUntil === null || validUntil > now) return null
-  const dear = `Until ${validUntil} gas cost more than the configured cap: send again when fees fall.`
+  const dear = `The transaction expired at ${validUntil}: gas cost more than the configured cap. Send it again when fees fall.`
   return quote === null
     ? fail(loaded, 'fee_cap_exceeded', dear, now)
-    : fail(loaded, 'expired', `It was valid until ${validUntil} and could not be sent before.`, now)
+    : fail(loaded, 'expired', `The transaction expired at ${validUntil} before it could be sent.`, now)
 }
 
 /** As with any refusal, a replica that has not seen the balance is ignored. */
@@ -133,7 +133,7 @@ function judge(
 }
 
 function tooMuchGas(estimated: bigint, reserved: string): string {
-  return `It needs ${estimated} gas now, and ${reserved} was held back for it: send it again.`
+  return `The transaction now needs ${estimated} gas, but its hold covers only ${reserved}: send it again.`
 }
 
 /**

@@ -15,16 +15,16 @@ export function historyProblem(transaction: KnownTransaction): string | null {
     const before = states[place - 1]
     if (state === 'signed') wasSigned = true
     if (before === undefined) continue
-    if (before === 'failed' && state !== 'mined') return `it goes on as ${state} after it had failed`
+    if (before === 'failed' && state !== 'mined') return `it became ${state} after it had failed`
     if (state === 'requested') {
       if (!wasSigned || !(IN_FLIGHT_STATES as readonly TransactionStateName[]).includes(before))
         return 'it lost a nonce that it never had'
       wasSigned = false
     }
-    if (state === 'reorged' && !wasMined(states, place)) return 'it left a block in which it never was'
+    if (state === 'reorged' && !wasMined(states, place)) return 'it left a block that it was never in'
   }
   if (isUnmined(transaction) && transaction.attempts.length === 0 && transaction.state !== 'requested') {
-    return `it is ${transaction.state}, and no bytes of it are recorded`
+    return `it is ${transaction.state}, but its signed bytes are not recorded`
   }
   return null
 }

@@ -66,7 +66,7 @@ export async function findPayer({ findSender }: PreparePorts, owner: Owner, wall
   throw ValidationFailed.field(
     'wallet_id',
     'watch_only',
-    'A watch wallet has no key here: send from an hd or mpc wallet.',
+    'A watch wallet has no key and cannot send: use an hd or mpc wallet.',
   )
 }
 
@@ -76,7 +76,7 @@ export function requireFuture(validUntil: string | null, now: string): void {
   throw ValidationFailed.field(
     'valid_until',
     'expired',
-    `valid_until is in the past (it is ${now} now): give a later time, or leave it out.`,
+    `valid_until is in the past (the time is ${now}): send a later time, or omit it.`,
   )
 }
 

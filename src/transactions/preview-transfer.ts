@@ -72,7 +72,7 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
 
 async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent): Promise<GasEstimate> {
   const [estimate] = await estimateGas(intent.chainId, [requestOf(intent)])
-  if (estimate === undefined) throw new Error('one call gives one estimate')
+  if (estimate === undefined) throw new Error('one call must return one estimate')
   if (!estimate.ok && estimate.code === 'could_not_simulate')
     throw new Unavailable('rpc_unavailable', `No node could simulate the transfer: ${estimate.reason}.`)
   return estimate
@@ -87,7 +87,7 @@ async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent): Prom
 
 function requestOf(intent: Intent): GasRequest {
   const requested = evolve({ state: 'unknown' }, { type: 'TransferRequested', data: intent })
-  if (requested.state === 'unknown') throw new Error('a requested transfer is known')
+  if (requested.state === 'unknown') throw new Error('a requested transfer must have an intent')
   return { from: intent.from, call: buildCall(requested), mostGas: mostGas(intent) }
 }
 
@@ -106,7 +106,7 @@ async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, { walletId, chai
       ? [
           {
             code: 'recipient_is_contract',
-            message: 'The recipient is a contract: make sure that it can give the asset back.',
+            message: 'The recipient is a contract: make sure that it can send the asset on.',
           },
         ]
       : []),
@@ -115,11 +115,11 @@ async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, { walletId, chai
       : [
           {
             code: 'first_transfer_to_recipient',
-            message: 'This wallet has never sent to this address: check it once more.',
+            message: 'This wallet has never sent to this address: check the address.',
           },
         ]),
     ...(to === from
-      ? [{ code: 'recipient_is_sender', message: 'The wallet would send to itself: only gas is spent.' }]
+      ? [{ code: 'recipient_is_sender', message: 'The recipient is the wallet itself: the transfer only spends gas.' }]
       : []),
   ]
 }

@@ -45,9 +45,9 @@ export function createProveLost({ chainOf }: ProveLostPorts): ProveLost {
       const taker = await takerOf(chain, { chainId, address: from, nonce }, takenIn, own)
       if (typeof taker === 'string') return taker
       if (taker.kind === 'transaction' && isCall(taker, call))
-        return `nonce ${nonce} was taken by this very call: it is done`
+        return `nonce ${nonce} was used by this transaction itself: it is mined`
       if (transaction.abandoned.some(({ hash }) => sameHex(hash, taker.hash)))
-        return `nonce ${nonce} was taken by bytes of its own`
+        return `nonce ${nonce} was used by a version of this transaction`
       proven.set(name, true)
     }
     return null
@@ -65,7 +65,7 @@ async function takerOf(
   takenIn: number | null,
   own: readonly string[],
 ): Promise<Consumer | string> {
-  const missing = `the chain does not show that another transaction took nonce ${account.nonce}`
+  const missing = `the chain does not show that another transaction used nonce ${account.nonce}`
   try {
     const head = readCount(await rpcCall(client, 'eth_blockNumber', []), 'a block number')
     const deep = Math.max(0, head - confirmations)
@@ -76,7 +76,9 @@ async function takerOf(
     if (readCount(used, 'a transaction count') <= account.nonce) return missing
     if (named === null) return (await findConsumer(client, account, deep)) ?? missing
     // An authorization in a block may not have used the nonce: one of our own versions may have used it before.
-    return (await blocksOf(client, own)).size === 0 ? named : `nonce ${account.nonce} was taken by bytes of its own`
+    return (await blocksOf(client, own)).size === 0
+      ? named
+      : `nonce ${account.nonce} was used by a version of this transaction`
   } catch (error) {
     if (error instanceof ChainRefused) return `${missing}: ${error.message}`
     throw error

@@ -60,7 +60,7 @@ export function createTransactionReadsAt(ports: {
       const until = readPastTime(at, clock())
       const view = await viewAt(owner.tenantId, await reads.read(owner, walletId, transactionId), until)
       if (view !== null) return view
-      const message = `The transaction had not been asked for by ${at}.`
+      const message = `The transaction had not been requested by ${at}.`
       throw new NotFound('transaction', 'transaction_not_requested_yet', message)
     },
 

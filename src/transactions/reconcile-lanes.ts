@@ -79,7 +79,10 @@ async function take(leases: Leases, lane: Lane): Promise<Lease | null> {
   for (let tries = 1; ; tries += 1) {
     const lease = await leases.acquire(`sign-${laneName(lane)}`).catch((error: unknown) => {
       if (!isForbidden(error)) throw error
-      throw new Conflict('signer_required', 'The user of DATABASE_URL may not hold lanes: connect as a signer does.')
+      throw new Conflict(
+        'signer_required',
+        'The user of DATABASE_URL has no permission to hold lanes: connect as the database user of the signers.',
+      )
     })
     if (lease !== null || tries === LEASE_TRIES) return lease
     await delay(LEASE_PAUSE_MS)

@@ -17,7 +17,7 @@ const CALL_GAS = 5_000_000n
 export type RefusedByToken = (requests: readonly GasRequest[]) => Promise<readonly boolean[]>
 
 /** The message for a transfer that its token refuses. */
-export const REFUSED_BY_TOKEN = "The token's transfer() returns false: it would move nothing."
+export const REFUSED_BY_TOKEN = "The token's transfer() returns false: the transfer would move nothing."
 
 /** Whether an intent calls `transfer` of a token. */
 export function isTokenTransfer({ asset, data }: Pick<Intent, 'asset' | 'data'>): boolean {

@@ -134,6 +134,6 @@ function attempt<Value>(read: () => Value, noted: (error: unknown) => undefined)
 
 function parsePositive(text: string, { decimals }: Asset): bigint {
   const amount = parseAmount(text, decimals)
-  if (amount === 0n) throw ValidationFailed.field('amount', 'amount_zero', 'amount must be more than 0.')
+  if (amount === 0n) throw ValidationFailed.field('amount', 'amount_zero', 'amount must be greater than 0.')
   return amount
 }

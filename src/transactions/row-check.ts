@@ -55,14 +55,14 @@ export function rowProblem(
   row: RecordedRow | undefined,
 ): string | null {
   if (state.state === 'unknown') return null
-  if (row === undefined) return 'the transaction has events and no row in the table transactions'
-  if (row.version < version) return `the row is of version ${row.version}, its stream of version ${version}`
+  if (row === undefined) return 'the transaction has events but no row in the table transactions'
+  if (row.version < version) return `the row is at version ${row.version}, but its stream is at version ${version}`
   const context = { id, tenantId: state.intent.tenantId, version, recordedAt: '' }
   const expected = transactionAggregate.project({ state: 'unknown' }, state, context).rows[0]?.row ?? {}
   const columns = row.version === version ? COLUMNS : FIXED
   const column = columns.find((name) => textOf(row[name]) !== textOf(expected[name]))
   if (column === undefined) return null
-  return `the column ${column} of its row is ${textOf(row[column])}, its events say ${textOf(expected[column])}`
+  return `the column ${column} of its row is ${textOf(row[column])}, but its events give ${textOf(expected[column])}`
 }
 
 /** The same text for an instant in any notation, and for a number of any type. */

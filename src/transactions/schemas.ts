@@ -250,7 +250,7 @@ export const previewSchema = named(
         code: Type.String({ description: 'A stable code.', examples: ['first_transfer_to_recipient'] }),
         message: Type.String({
           description: 'The warning, for people.',
-          examples: ['This wallet has never sent to this address: check it once more.'],
+          examples: ['This wallet has never sent to this address: check the address.'],
         }),
       }),
       { description: 'Possible mistakes. They do not prevent the transfer.' },

@@ -79,8 +79,8 @@ function toBytes(nonce: number, { hash, rawTransaction }: SignedTransaction, fee
 
 function foreignSender(sender: string | null, address: string): string {
   return sender === null
-    ? 'the signer gave bytes that are not the transaction'
-    : `the signer's key has another address (${sender}) than the wallet (${address}): is this the keystore that made it?`
+    ? 'the signer returned bytes of another transaction'
+    : `the signer's key has the address ${sender}, but the wallet has ${address}: check that this is the keystore that created the wallet`
 }
 
 /** The first transaction gets this nonce; its previous one goes to the others in order. */

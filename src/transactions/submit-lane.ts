@@ -18,7 +18,7 @@ import { workerMetadata } from './worker-metadata.ts'
 const MAX_BATCH = 256
 /** Versions per transaction: with fee bumps of an eighth, these reach down to a third of the price. */
 const MAX_OLDER = 8
-const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no answer' }
+const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no response' }
 
 export type SubmitLanePorts = {
   readonly log: EventLog
@@ -82,7 +82,10 @@ async function submitNext(
   await record(ports, lane, lease, await withOlderVersions(ports, lane, outcomes))
   const unanswered = outcomes.find(({ outcome }) => outcome === 'unanswered')
   if (unanswered !== undefined)
-    throw new Unavailable('rpc_unavailable', 'The node did not take every transaction: they are sent again.')
+    throw new Unavailable(
+      'rpc_unavailable',
+      'The node did not accept every transaction. The submitter sends them again.',
+    )
   return Math.max(...unsent.map(({ attempt }) => attempt.nonce))
 }
 

@@ -125,7 +125,7 @@ export function toView(
 /** The view of a transaction that was just requested, from the row that its append wrote. */
 export function viewOf(requested: Change, required = 0): TransactionView {
   const row = requested.readModels.rows.find(({ table }) => table === 'transactions')?.row
-  if (row === undefined) throw new Error('a transaction always projects its row')
+  if (row === undefined) throw new Error('a transaction must project its row')
   return toView(row as TransactionRow, { head: null, required })
 }
 

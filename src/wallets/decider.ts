@@ -48,7 +48,7 @@ export const walletDecider: Decider<WalletState, WalletCommand, WalletEvent> = {
 }
 
 function open(command: Opening, state: WalletState): readonly WalletEvent[] {
-  if (state.status !== 'unknown') throw new Conflict('wallet_exists', 'A wallet with this id exists.')
+  if (state.status !== 'unknown') throw new Conflict('wallet_exists', 'A wallet with this id already exists.')
   return command.type === 'RequestWallet'
     ? [{ type: 'WalletRequested', data: command.request }]
     : [{ type: 'WatchStarted', data: command.watch }]
@@ -73,7 +73,7 @@ function decideKnown(command: Later, wallet: KnownWallet): readonly WalletEvent[
 
 function revise({ label, notifications }: Revision, now: string, wallet: KnownWallet): readonly WalletEvent[] {
   if (wallet.status === 'archived') {
-    throw new Conflict('wallet_archived', 'The wallet is archived: restore it before changing it.')
+    throw new Conflict('wallet_archived', 'The wallet is archived: restore it before you change it.')
   }
   const events: WalletEvent[] = []
   if (label !== undefined && label !== wallet.label) {
@@ -81,7 +81,7 @@ function revise({ label, notifications }: Revision, now: string, wallet: KnownWa
   }
   if (notifications !== undefined) {
     if (wallet.notifications === null) {
-      const rule = 'notifications belong to watch wallets: this wallet has none, leave the field out.'
+      const rule = 'Only watch wallets have notifications: omit this field.'
       throw ValidationFailed.field('notifications', 'watch_wallets_only', rule)
     }
     const wanted = { ...wallet.notifications, ...notifications }
@@ -108,13 +108,9 @@ function archive(command: Extract<Later, { type: 'Archive' }>, wallet: KnownWall
   if (command.pending > 0) throw pendingTransactions(command.pending)
   // A watched wallet has no funds of the tenant to lose: its balance does not prevent archiving.
   if (wallet.type !== 'watch' && !command.force && command.remainders.length > 0) {
-    throw new Conflict(
-      'wallet_has_balance',
-      'The wallet is not empty: move its assets away first, or use force=true.',
-      {
-        balances: command.remainders,
-      },
-    )
+    throw new Conflict('wallet_has_balance', 'The wallet has a balance: move its assets first, or use force=true.', {
+      balances: command.remainders,
+    })
   }
   return [{ type: 'WalletArchived', data: { archivedAt: command.now } }]
 }

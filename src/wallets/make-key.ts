@@ -19,7 +19,7 @@ export function createMakeKey(
     const { state } = (await loadRequest(log, walletId)).wallet
     if (state.status !== 'requested' || state.type === 'watch') return
     const makeKey = makers[state.type]
-    if (makeKey === null) throw new Unavailable('signer_unavailable', `No ${state.type} keys are made here.`)
+    if (makeKey === null) throw new Unavailable('signer_unavailable', `This signer does not create ${state.type} keys.`)
     await makeKey(walletId)
   }
 }

@@ -18,20 +18,20 @@ export const LEAST_SIGNERS = 2
 export function termsOf(type: KeyedType, requested: MpcTerms | null, installed: MpcTerms | null): MpcTerms | null {
   if (type !== 'mpc') {
     if (requested === null) return null
-    throw ValidationFailed.field('mpc', 'mpc_only', `mpc is for type mpc: leave it out of type ${type}.`)
+    throw ValidationFailed.field('mpc', 'mpc_only', `mpc is only allowed with type mpc: omit it for type ${type}.`)
   }
   if (installed === null) throw noMpcSigner()
   const { threshold, parties } = requested ?? installed
   if (!isWithin(parties, installed.parties)) {
-    const rule = `mpc.parties must be a whole number from ${LEAST_SIGNERS} to ${installed.parties}: there are so many parties here.`
+    const rule = `mpc.parties must be a whole number from ${LEAST_SIGNERS} to ${installed.parties}, the number of parties of this installation.`
     throw ValidationFailed.field('mpc.parties', 'too_many_parties', rule)
   }
   if (!isWithin(threshold, parties)) {
-    const rule = `mpc.threshold must be a whole number from ${LEAST_SIGNERS} to mpc.parties, which is ${parties}.`
+    const rule = `mpc.threshold must be a whole number from ${LEAST_SIGNERS} to mpc.parties (${parties}).`
     throw ValidationFailed.field('mpc.threshold', 'threshold_too_high', rule)
   }
   if (2 * threshold <= parties) {
-    const rule = `mpc.threshold must be more than half of mpc.parties, which is ${parties}: two sets of signers must share a party.`
+    const rule = `mpc.threshold must be more than half of mpc.parties (${parties}), so that any two sets of signers share a party.`
     throw ValidationFailed.field('mpc.threshold', 'threshold_too_low', rule)
   }
   return { threshold, parties }
@@ -44,6 +44,6 @@ function isWithin(count: number, most: number): boolean {
 export function noMpcSigner(): Unavailable {
   return new Unavailable(
     'signer_unavailable',
-    'No mpc signer is running here: create an hd wallet instead, or ask your operator to start the mpc parties.',
+    'No mpc signer is running: create an hd wallet instead, or ask your operator to start the mpc parties.',
   )
 }

@@ -68,13 +68,16 @@ async function requireSigner(
 function noSigner(): Unavailable {
   return new Unavailable(
     'signer_unavailable',
-    'No signer is running, so no key can be made: try again later, or ask your operator to start a signer.',
+    'No signer is running, so no key can be created: try again later, or ask your operator to start a signer.',
   )
 }
 
 function explain(error: unknown): unknown {
   if (error instanceof UniqueRuleBroken && error.constraint === 'wallets_external_id_once') {
-    return new Conflict('external_id_taken', 'Another wallet has this external_id: it names one wallet for ever.')
+    return new Conflict(
+      'external_id_taken',
+      'Another wallet has this external_id, which stays with that wallet permanently: use another external_id.',
+    )
   }
   return error
 }

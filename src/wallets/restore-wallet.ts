@@ -25,7 +25,7 @@ export function createRestoreWallet({ log, pool }: { readonly log: EventLog; rea
       const holder = await findByAddress(pool, { tenantId, chainId, address })
       throw new Conflict(
         'address_in_use',
-        'Another wallet with this address is in use: archive it first.',
+        'Another active wallet has this address: archive that wallet first.',
         holder === null ? {} : { wallet_id: holder.walletId },
       )
     }

@@ -28,7 +28,7 @@ export function createSigningWalletOf(factsOf: WalletFactsOf): SigningWalletOf {
     }
     const { address, key, tenantId } = facts
     if (key.kind === 'hd' && key.tenantId !== tenantId) {
-      throw new WalletUnfit(`Wallet ${walletId} of tenant ${tenantId} names a key of tenant ${key.tenantId}.`)
+      throw new WalletUnfit(`Wallet ${walletId} of tenant ${tenantId} refers to a key of tenant ${key.tenantId}.`)
     }
     return { ...facts, address, key }
   }

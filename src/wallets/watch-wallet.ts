@@ -59,10 +59,10 @@ async function addressTaken(pool: Pool, tenantId: string, { chainId, address }: 
   const holder = await findByAddress(pool, { tenantId, chainId, address })
   const details = holder === null ? {} : { wallet_id: holder.walletId }
   return holder === null || holder.type === 'watch'
-    ? new Conflict('watch_exists', 'This address is watched on this network already.', details)
+    ? new Conflict('watch_exists', 'A watch wallet with this address already exists on this network.', details)
     : new Conflict(
         'address_is_own_wallet',
-        'This address belongs to a wallet of yours: its balance shows there.',
+        'This address belongs to one of your wallets: read the balance of that wallet.',
         details,
       )
 }

@@ -45,7 +45,7 @@ t.test('the drill restores every wallet from a kit, and two parts move the funds
   const { out, err } = await paste(directory)
   t.match(out, /kit: hd, party-1, party-2, party-3 written/)
   t.match(out, /0x\w{40} +mpc +ethereum mainnet +ok +party-1 party-2 party-3/)
-  t.match(out, /(\d+) of \1 wallets are restored by what is here/)
+  t.match(out, /(\d+) of \1 wallets can be restored from these parts/)
   const swept = JSON.parse(await readFile(join(directory, 'swept.json'), 'utf8'))
   t.match(swept, { parts: ['party-1', 'party-3'], to: SINK, from: Transaction.from(swept.raw_transaction).from })
   const arrived = await eventually(async () => {

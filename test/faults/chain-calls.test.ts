@@ -71,10 +71,10 @@ t.test('what depends on a transaction that reverted fails unsigned, but not befo
   await mine()
   t.match(await until(wallet, second, 'failed'), {
     hashes: [],
-    failure: { code: 'dependency_failed', message: new RegExp(`^It waited for ${first}, which ended as reverted: `) },
+    failure: { code: 'dependency_failed', message: new RegExp(`^It depends on ${first}, which ended as reverted: `) },
   })
   t.match(await until(wallet, third, 'failed'), {
-    failure: { code: 'dependency_failed', message: `It waited for ${second}, which ended as failed.` },
+    failure: { code: 'dependency_failed', message: `It depends on ${second}, which ended as failed.` },
   })
   await settle()
   t.match(await read(wallet, first), { state: 'reverted', failure: { code: 'execution_reverted' } })
@@ -108,7 +108,7 @@ t.test('a dependency in another lane wakes the one that waits, and its cancellat
   await mine()
   await until(other, behindGood, 'submitted')
   t.match(await until(other, behindBad, 'failed'), {
-    failure: { message: `It waited for ${bad}, which ended as cancelled.` },
+    failure: { message: `It depends on ${bad}, which ended as cancelled.` },
   })
   await until(one, unsigned, 'failed')
   await settle()

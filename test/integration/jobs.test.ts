@@ -153,7 +153,7 @@ async function closing(t: Test, place: JobPlace): Promise<void> {
     await eventually(() => signal)
     await worker.close()
     t.equal(signal?.aborted, true)
-    t.match(jobs.logged, ['handlers outlived the grace time, their jobs will be run again'])
+    t.match(jobs.logged, ['handlers did not stop within the grace period; their jobs will run again'])
     letGo()
   })
 }

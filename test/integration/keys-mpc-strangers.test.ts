@@ -176,7 +176,7 @@ t.test('who dials is as careful: a server that is not the peer that was meant he
     [async (of: (name: string) => Identity) => keys(of('party-2')), 'another_protocol'],
   ] as const) {
     const { channel, heard } = await dialling(t, serve)
-    const told = () => channel.lines.find(({ message }) => message === 'peer cannot be reached')
+    const told = () => channel.lines.find(({ message }) => message === 'cannot reach peer')
     await until(() => told() !== undefined, 'the reason is told')
     t.match(told(), { peer: 'party-2', reason })
     await new Promise((resolve) => setTimeout(resolve, 400))

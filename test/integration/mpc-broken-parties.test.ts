@@ -210,7 +210,7 @@ t.test('a party that is given another key-encryption key does not start, and say
   })
   const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
   t.equal(code, 1)
-  t.match(complaint, /^[^\n]*sealed under key [^\n]*\n$/)
+  t.match(complaint, /^[^\n]*encrypted with key [^\n]*\n$/)
   await parties.start(1)
   await stage.connected(1)
 })

@@ -105,7 +105,7 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
     t.strictSame(kinds(await ask([item(done, transfer({ nonce: 1 }))], signers)), [['not_covered'], ['not_covered']])
   await stage.service.startWorker('signer')
   const said = () => stage.service.lines.filter(({ transaction_id }) => transaction_id === done)
-  await eventually(() => said().some(({ reason }) => /taken by this very call/.test(String(reason))))
+  await eventually(() => said().some(({ reason }) => /used by this transaction itself/.test(String(reason))))
   await stage.service.stopWorker('signer')
   t.equal((await stateOf(done)).abandoned.at(-1)?.hash, attempts.at(-1)?.hash, 'the signer leaves it alone as well')
 })

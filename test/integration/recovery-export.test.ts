@@ -152,7 +152,7 @@ t.test('what cannot be exported is refused by its reason, and leaves no trace', 
   await insert(watch, 'watch', null)
   const ofMpc = await post({ recipient }, {}, mpc)
   t.strictSame([ofMpc.status, ...told(ofMpc)], [422, 'wallet_id mpc_not_exportable'])
-  t.match(ofMpc.body.message, /exists nowhere as a whole.*recovery kit/)
+  t.match(ofMpc.body.message, /exists only as shares.*recovery kit/)
   t.strictSame(told(await post({ recipient }, {}, watch)), ['wallet_id watch_only'])
   await insert(bare, 'hd', null)
   await pool.query('UPDATE wallets SET address = NULL WHERE wallet_id = $1', [bare])

@@ -94,9 +94,15 @@ t.test('any two holders restore the wallet, one alone does not', async (t) => {
     t.match(await verify(...pair), { code: 0, out: new RegExp(`${ADDRESS} +mpc +ethereum mainnet +ok +party-`) })
   t.match(await verify(one, two, three), { code: 0, out: /ok +party-1 party-2 party-3/ })
   const alone = await verify(two)
-  t.match(alone, { code: 1, out: /FAILED.*2 shares of one epoch are needed, and here are party-2 \(epoch 0\)/ })
+  t.match(alone, {
+    code: 1,
+    out: /FAILED.*2 shares of one epoch are needed, but the opened parts have party-2 \(epoch 0\)/,
+  })
   const closed = await runRecovery(OFFLINE, ['verify', ...places([one]), '--kit', two.kit])
-  t.match(closed, { code: 1, out: /FAILED.*party-2\.age: no identity that was given opens it: it is sealed to age1/ })
+  t.match(closed, {
+    code: 1,
+    out: /FAILED.*party-2\.age: none of the given identities can open it: it is encrypted to age1/,
+  })
 })
 
 t.test('two holders sign what moves the funds, with no server and no whole key', async (t) => {
@@ -132,18 +138,18 @@ t.test(
     const mixed = await verify(one, newer)
     t.match(mixed, {
       code: 1,
-      out: /2 shares of one epoch are needed, and here are party-1 \(epoch 0\), party-2 \(epoch 1\)/,
+      out: /2 shares of one epoch are needed, but the opened parts have party-1 \(epoch 0\), party-2 \(epoch 1\)/,
     })
     t.match(await verify(one, newer, newest), {
       code: 0,
-      out: /left out, since the others are of epoch 1: party-1 \(epoch 0\)/,
+      out: /not used, because the others are of epoch 1: party-1 \(epoch 0\)/,
     })
     const now = async () => [describeWallet(WALLET, new Map([['mpk_1', key]]))]
     const args = ['verify', ...places([one, two]), '--against-database']
     const old = await runRecovery({ ...OFFLINE, currentWallets: now }, args)
     t.match(old, {
       code: 0,
-      out: /ok.*of epoch 0 and the service is at epoch 1: no newer part fits them, make a new kit/,
+      out: /ok.*of epoch 0, but the service is at epoch 1: newer parts do not fit, make a new kit/,
     })
   },
 )
@@ -175,10 +181,10 @@ t.test('a manifest names the wallets of its own parts, and what is elsewhere is 
   const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', out, '--recipient', recipient])
   t.match(ran, {
     code: 0,
-    out: /wallets in kit\.json: 1\nNot in it yet: party-3\..*\nWallets with keys elsewhere: 1\./,
+    out: /wallets in kit\.json: 1\nNot in the kit yet: party-3\..*\nWallets whose keys are on other machines: 1\./,
   })
-  t.match(ran.out, /Whoever opens these parts signs for the mpc wallets alone/)
-  t.match(await verify({ kit: out, file }), { code: 0, out: /1 of 1 wallets are restored/ })
+  t.match(ran.out, /These parts together can sign for the mpc wallets/)
+  t.match(await verify({ kit: out, file }), { code: 0, out: /1 of 1 wallets can be restored/ })
 })
 
 t.test('parts in one directory are one kit, and a key without a wallet is in it too', async (t) => {
@@ -215,15 +221,12 @@ t.test('what a party holds is looked at before it is sealed, and what is lost is
   const { recipient } = await makeIdentity(directory, 'identity.txt')
   const request = { out: join(directory, 'kit'), recipients: [recipient], parts: null, tenant: null, force: false }
   const refused = (from: KitSources, message: RegExp) => t.rejects(createBackUp(from, () => NOW)(request), { message })
-  await refused(sources([], KEY, [1]), /party-1 has no share to keep: the share is lost: have it repaired/)
-  await refused(sources(SHARES.toReversed(), KEY, [1]), /is the share of another key or party/)
-  await refused(sources(SHARES, { ...KEY, address: TO }, [1]), /is the share of another key or party/)
-  await refused(sources([Buffer.from('no share')], KEY, [1]), /what is kept is no share/)
-  await refused(
-    { ...sources(SHARES, KEY, [1]), jointKeys: async () => [] },
-    /joint key mpk_1 of wal_1 is not in the log/,
-  )
-  await refused(sources(SHARES, KEY, []), /Neither a keystore nor the store of an mpc party is here/)
+  await refused(sources([], KEY, [1]), /party-1 has no share to back up: the share is lost: recover it/)
+  await refused(sources(SHARES.toReversed(), KEY, [1]), /belongs to another key or party/)
+  await refused(sources(SHARES, { ...KEY, address: TO }, [1]), /belongs to another key or party/)
+  await refused(sources([Buffer.from('no share')], KEY, [1]), /the stored file is not a share/)
+  await refused({ ...sources(SHARES, KEY, [1]), jointKeys: async () => [] }, /mpc key mpk_1 of wal_1 is not in the log/)
+  await refused(sources(SHARES, KEY, []), /This machine has neither a keystore nor the shares of an mpc party/)
   const many = Array.from({ length: 2_001 }, (_, n) => ({ ...KEY, keyId: `mpk_${n}` }))
   await refused({ ...sources(SHARES, KEY, [1]), jointKeys: async () => many }, /2001 shares.*for each --tenant/)
   const lost = { ...KEY, keyId: 'mpk_2' }
@@ -234,5 +237,5 @@ t.test('what a party holds is looked at before it is sealed, and what is lost is
   }
   const backUp = createBackUp(both, () => NOW)
   const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', request.out, '--recipient', recipient])
-  t.match(ran, { code: 1, out: /party-1 written.*LEFT OUT of party-1: the share of 0x.*have it repaired/s })
+  t.match(ran, { code: 1, out: /party-1 written.*NOT IN party-1: the share of 0x.*recover it/s })
 })

@@ -73,7 +73,7 @@ t.test('the drill: a kit is made, proven, and moves all that a wallet holds with
   const proven = await service.verify()
   t.match(proven, { code: 0, err: '' }, proven.out)
   t.match(proven.out, new RegExp(`${address} +hd +ethereum mainnet +ok +hd\n`))
-  t.match(proven.out, /2 of 2 wallets are restored/)
+  t.match(proven.out, /2 of 2 wallets can be restored/)
 
   const chain = await withAnvil(t)
   const balance = 10n ** 18n
@@ -139,7 +139,7 @@ t.test('a kit is for each of its recipients, and holds one tenant alone when tha
   t.match(JSON.parse(verdict.out), { ok: true, wallets: [{ ok: true, parts: ['hd'] }], problems: [] })
   const others = await service.verify('--against-database')
   t.equal(others.code, 1)
-  t.match(others.out, /FAILED.*the part hd holds no seed of tenant acme/)
+  t.match(others.out, /FAILED.*the part hd has no seed of tenant acme/)
 })
 
 t.test('a kit that is there is not written over unless that is asked for', async (t) => {
@@ -147,23 +147,23 @@ t.test('a kit that is there is not written over unless that is asked for', async
   await service.wallet()
   await service.backUp()
   const before = await readFile(join(service.kit, 'hd.age'))
-  t.match(await service.backUp(), { code: 1, out: '', err: /hd\.age is there already: use another --out, or --force/ })
+  t.match(await service.backUp(), { code: 1, out: '', err: /hd\.age already exists: use another --out, or --force/ })
   t.ok(before.equals(await readFile(join(service.kit, 'hd.age'))))
   await service.wallet()
   t.equal((await service.backUp('--force')).code, 0)
-  t.match(await service.verify(), { code: 0, out: /2 of 2 wallets are restored/ })
-  t.match(await runRecovery(OFFLINE, ['keygen', '--out', service.file]), { code: 1, err: /never written over/ })
+  t.match(await service.verify(), { code: 0, out: /2 of 2 wallets can be restored/ })
+  t.match(await runRecovery(OFFLINE, ['keygen', '--out', service.file]), { code: 1, err: /never overwrites/ })
 })
 
-t.test('a wallet that was made after the kit is in it all the same', async (t) => {
+t.test('a wallet that was created after the kit is in it all the same', async (t) => {
   const service = await withService(t)
   const first = await service.wallet()
   await service.backUp()
   const later = await service.wallet()
-  t.match(await service.verify(), { code: 0, out: /1 of 1 wallets are restored/ })
+  t.match(await service.verify(), { code: 0, out: /1 of 1 wallets can be restored/ })
   const now = await service.verify('--against-database')
   t.equal(now.code, 0, now.out)
-  t.match(now.out, new RegExp(`${later.address}.*ok.*made after the kit`))
+  t.match(now.out, new RegExp(`${later.address}.*ok.*created after the kit`))
   const swept = await sweep(service, later.address, 1, '--value', '1', '--json')
   t.equal(Transaction.from(JSON.parse(swept.out).raw_transaction).from, later.address)
   const token = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
@@ -183,10 +183,10 @@ t.test('what cannot be swept is refused with what is missing', async (t) => {
     err: /does not cover the gas/,
   })
   const stranger = await sweep(service, RECIPIENT, 1, '--value', '1')
-  t.match(stranger, { code: 1, err: /is in no part that was opened, nor among the first 10000 keys/ })
+  t.match(stranger, { code: 1, err: /is not in any opened part, nor among the first 10000 keys/ })
   const other = await makeIdentity(service.directory, 'other.txt')
   const closed = await sweep({ ...service, file: other.file }, address, 1, '--value', '1')
-  t.match(closed, { code: 1, out: '', err: /the part hd is needed; .*hd\.age: no identity that was given opens it/ })
+  t.match(closed, { code: 1, out: '', err: /the part hd is needed; .*hd\.age: none of the given identities/ })
 })
 
 t.test('a kit that is not what it was does not verify, and the part at fault is named', async (t) => {
@@ -201,13 +201,13 @@ t.test('a kit that is not what it was does not verify, and the part at fault is 
   const cases: readonly [string, () => Promise<unknown>, RegExp][] = [
     ['a flipped bit', () => writeFile(partPath, flipped), /hd\.age: the file is damaged: its SHA-256/],
     ['half a file', () => writeFile(partPath, part.subarray(0, 100)), /hd\.age: the file is damaged/],
-    ['no file', () => rm(partPath), /hd\.age: the file is not here/],
+    ['no file', () => rm(partPath), /hd\.age: the file is missing/],
     ['another address', () => writeFile(manifestPath, manifest.replaceAll(address, RECIPIENT)), /gives 0x.* at m\/44/],
     ['another index', () => writeFile(manifestPath, manifest.replace('"index": 0', '"index": 1')), /gives 0x/],
     [
       'no wallets',
       () => writeFile(manifestPath, JSON.stringify({ ...JSON.parse(manifest), wallets: [] })),
-      /nothing is proven/,
+      /nothing was verified/,
     ],
   ]
   for (const [name, spoil, told] of cases) {
@@ -220,10 +220,10 @@ t.test('a kit that is not what it was does not verify, and the part at fault is 
   t.equal((await service.verify()).code, 0)
   for (const text of ['{', '{}', manifest.replace('"version": 1', '"version": 2')]) {
     await writeFile(manifestPath, text)
-    t.match(await service.verify(), { code: 1, err: /kit\.json is damaged, or of a later version/ })
+    t.match(await service.verify(), { code: 1, err: /kit\.json is damaged, or its version is newer/ })
   }
   await rm(manifestPath)
-  t.match(await service.verify(), { code: 1, err: /holds no kit\.json/ })
+  t.match(await service.verify(), { code: 1, err: /is not a recovery kit: it has no kit\.json/ })
 })
 
 t.test('an identity is read from standard input too, and a bad one is told without repeating it', async (t) => {
@@ -235,7 +235,7 @@ t.test('an identity is read from standard input too, and a bad one is told witho
   t.equal((await runRecovery(OFFLINE, args, async () => text)).code, 0)
   const mistyped = text.replace(/(AGE-SECRET-KEY-1.{20})./, '$11')
   const bad = await runRecovery(OFFLINE, args, async () => mistyped)
-  t.match(bad, { code: 1, out: '', err: /standard input: line 3 is no age identity/ })
+  t.match(bad, { code: 1, out: '', err: /standard input: line 3 is not an age identity/ })
   t.notMatch(bad.err, /AGE-SECRET-KEY-1[A-Z0-9]/)
   t.match(await runRecovery(OFFLINE, ['verify', '--kit', service.kit, '--identity', join(service.directory, 'none')]), {
     code: 1,
@@ -250,10 +250,10 @@ t.test('of a keystore that did not make the wallets no kit is written', async (t
   const args = ['backup', '--out', service.kit, '--recipient', service.recipient]
   t.match(await runRecovery(foreign, args), {
     code: 1,
-    err: /Neither a keystore nor the store of an mpc party is here/,
+    err: /This machine has neither a keystore nor the shares of an mpc party/,
   })
-  t.match(await runRecovery(foreign, [...args, '--part', 'hd']), { code: 1, err: /No keystore is here/ })
-  t.match(await runRecovery(foreign, [...args, '--part', 'party-1']), { code: 1, err: /store of party-1 is not here/ })
+  t.match(await runRecovery(foreign, [...args, '--part', 'hd']), { code: 1, err: /This machine has no keystore/ })
+  t.match(await runRecovery(foreign, [...args, '--part', 'party-1']), { code: 1, err: /have the shares of party-1/ })
   const config = loadConfig({ ...service.env, KEYSTORE_DIR: join(service.directory, 'foreign') })
   const seeds = await openTenantSeeds(await openKeystore({ config, pool: service.pool }))
   await seeds.loadOrCreate('globex')
@@ -275,7 +275,7 @@ t.test('a keystore that is lost gets its seeds back, and one that has others kee
   const restore = (env: NodeJS.ProcessEnv, ...more: string[]) =>
     runRecovery(recoveryOf(env), ['restore', ...places, ...more])
   t.match(await restore(lost, '--tenant', 'acme', '--json'), { code: 0, out: '{"restored":["acme"],"unchanged":[]}\n' })
-  t.match(await restore(lost), { code: 0, out: 'globex: the seed is back\nacme: the seed is there already\n' })
+  t.match(await restore(lost), { code: 0, out: 'globex: seed restored\nacme: seed already exists\n' })
   const opened = await openKeystore({ config: loadConfig(lost), pool: service.pool })
   const signer = createHdSigner({ seeds: await openTenantSeeds(opened) })
   const key = { kind: 'hd', tenantId: 'acme', index: 0 } as const
@@ -283,12 +283,9 @@ t.test('a keystore that is lost gets its seeds back, and one that has others kee
   const other = { ...service.env, KEYSTORE_DIR: join(service.directory, 'other') }
   const seeds = await openTenantSeeds(await openKeystore({ config: loadConfig(other), pool: service.pool }))
   const before = await seeds.loadOrCreate('acme')
-  t.match(await restore(other), { code: 1, err: /another seed of tenant acme.*is not replaced/ })
+  t.match(await restore(other), { code: 1, err: /a different seed of tenant acme.*was not replaced/ })
   t.strictSame(await seeds.load('acme'), before)
-  t.match(await restore(other, '--tenant', 'nobody'), {
-    code: 1,
-    err: /no seed of tenant nobody is in what was opened/,
-  })
+  t.match(await restore(other, '--tenant', 'nobody'), { code: 1, err: /opened parts have no seed of tenant nobody/ })
 })
 
 t.test('a directory that cannot be made is told by its path', async (t) => {

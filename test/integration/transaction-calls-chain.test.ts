@@ -122,13 +122,13 @@ t.test(
       { code: 'execution_reverted', message: 'ERC721NonexistentToken(tokenId: 1)' },
       {
         code: 'dependency_failed',
-        message: `It waited for ${bad}, which ended as failed: ERC721NonexistentToken(tokenId: 1)`,
+        message: `It depends on ${bad}, which ended as failed: ERC721NonexistentToken(tokenId: 1)`,
       },
       {
         code: 'dependency_failed',
-        message: `It waited for ${behind}, which ended as failed.`,
+        message: `It depends on ${behind}, which ended as failed.`,
       },
-      { code: 'dependency_failed', message: 'It waits for tx_none, and there is no such transaction.' },
+      { code: 'dependency_failed', message: 'It depends on tx_none, but this transaction does not exist.' },
     ])
     const { rows } = await calls.pool.query('SELECT held FROM wallet_holds WHERE wallet_id = $1', [walletId])
     t.equal(rows[0].held, '0')

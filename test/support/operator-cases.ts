@@ -39,7 +39,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
   ],
   not_as_recorded: [
     [
-      () => stuck({ unsound: [{ id: 'tx_1', reason: 'the column amount of its row is 1, its events say 2' }] }),
+      () => stuck({ unsound: [{ id: 'tx_1', reason: 'the column amount of its row is 1, but its events give 2' }] }),
       'transaction tx_1',
       /no signer signs it: the column amount/,
       /audit verify/,

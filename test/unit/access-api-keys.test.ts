@@ -201,18 +201,18 @@ t.test('the command line is read as it is meant', async (t) => {
 t.test('a command line that cannot be meant is refused in one line that names what is wrong', async (t) => {
   const base = ['issue', '--tenant', 'acme', '--environment', 'mainnet']
   const wrong: [args: string[], says: RegExp][] = [
-    [[], /command is missing/],
-    [['isue'], /no such command: isue/],
+    [[], /no command given/],
+    [['isue'], /unknown command: isue/],
     [['issue', '--environment', 'mainnet'], /--tenant/],
     [['issue', '--tenant', 'acme'], /--environment must be one of: mainnet, testnet/],
     [['issue', '--tenant', 'acme', '--environment', 'live'], /--environment/],
     [[...base, '--scope', '*'], /--scope/],
     [[...base, 'key_1'], /too many arguments: key_1/],
-    [[...base, '--limit', '5'], /issue takes no --limit/],
+    [[...base, '--limit', '5'], /issue has no option --limit/],
     [['revoke'], /key id/],
     [['revoke', 'a', 'b'], /too many arguments: b/],
     [['list', '--limit', '0'], /--limit/],
-    [['list', '--label', 'x'], /list takes no --label/],
+    [['list', '--label', 'x'], /list has no option --label/],
     ...[
       'tomorrow',
       '2027',

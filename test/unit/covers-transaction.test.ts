@@ -116,10 +116,10 @@ t.test('a transaction has one nonce until a final block gives it to another', as
   for (const nonce of [-1, 1.5, Number.NaN, '7', 7n, null, undefined, 2 ** 53])
     given(requested)
       .when({ nonce })
-      .refused(test, /no whole number/)
+      .refused(test, /not a whole number/)
   given(requested, signed, consumed)
     .when()
-    .refused(test, /taken by another/)
+    .refused(test, /another transaction used/)
   given(requested, signed, consumed)
     .when({ nonce: NONCE + 1 })
     .covered(test)
@@ -155,9 +155,9 @@ t.test(
     given(requested).when({}, {}, CANCELLATION).refused(test, /call/)
     const wrong: [change: object, rule: RegExp][] = [
       [{ nonce: NONCE + 1 }, /nonce/],
-      [{ value: 1n }, /no cancellation/],
-      [{ to: THIEF }, /no cancellation/],
-      [{ data: '0x00' }, /no cancellation/],
+      [{ value: 1n }, /not a cancellation/],
+      [{ to: THIEF }, /not a cancellation/],
+      [{ data: '0x00' }, /not a cancellation/],
       [{ gasLimit: 21_001n }, /plain transfer/],
     ]
     for (const [change, rule] of wrong)
@@ -202,10 +202,10 @@ t.test('fees stay below the cap, and gas within what a transaction may use', asy
     [{ maxPriorityFeePerGas: 20_000_000_001n }, /tip/],
     [{ gasLimit: 20_999n }, /gas limit/],
     [{ gasLimit: 2n ** 24n + 1n }, /gas limit/],
-    [{ maxPriorityFeePerGas: -1n }, /no amount/],
-    [{ maxFeePerGas: '1' }, /no amount/],
-    [{ gasLimit: 21_000 }, /no amount/],
-    [{ maxFeePerGas: undefined }, /no amount/],
+    [{ maxPriorityFeePerGas: -1n }, /not a valid amount/],
+    [{ maxFeePerGas: '1' }, /not a valid amount/],
+    [{ gasLimit: 21_000 }, /not a valid amount/],
+    [{ maxFeePerGas: undefined }, /not a valid amount/],
   ]
   for (const [change, rule] of wrong) given(requested).when(change).refused(test, rule)
 })
@@ -240,14 +240,16 @@ t.test(
       .refused(test, /gas limit/)
     given(requested, signed, replaced)
       .when()
-      .refused(test, /below that/)
+      .refused(test, /lower than that/)
   },
 )
 
 t.test('a first signature is for what is still valid, and whose dependency has succeeded', async (test) => {
   const until = (validUntil: string): TransactionEvent => ({ ...requested, data: { ...requested.data, validUntil } })
   given(until('2026-11-21T12:00:00.001Z')).when().covered(test)
-  given(until(NOW)).when().refused(test, /time/)
+  given(until(NOW))
+    .when()
+    .refused(test, /expired/)
   given(until(NOW), signed).when().covered(test)
   const dependent: TransactionEvent = { ...requested, data: { ...requested.data, dependsOn: 'tx_2' } }
   const failed: TransactionEvent = { ...mined, data: { ...mined.data, succeeded: false } }

@@ -57,7 +57,7 @@ t.test('failed shows why and where, of one queue or of all', async (t) => {
   t.strictSame(asked.length, QUEUE_NAMES.length)
   t.equal(
     out,
-    'lane lane-1  2026-01-02T03:04:05.000Z  tries 8, given up 2 times\n' +
+    'lane lane-1  2026-01-02T03:04:05.000Z  attempts 8, failed 2 times\n' +
       '  the node is away\n  at drainLane (drain-lane.ts:1:1)\n',
   )
   const limited = await run('failed lane --limit 5 --json')
@@ -67,25 +67,25 @@ t.test('failed shows why and where, of one queue or of all', async (t) => {
 })
 
 t.test('retry puts one or all back, and its exit code says whether there was one', async (t) => {
-  t.match(await run('retry lane lane-1'), { code: 0, out: '1 put back\n', asked: [['retry', 'lane', 'lane-1']] })
-  t.match(await run('retry lane nobody'), { code: 1, out: '0 put back\n' })
+  t.match(await run('retry lane lane-1'), { code: 0, out: '1 queued again\n', asked: [['retry', 'lane', 'lane-1']] })
+  t.match(await run('retry lane nobody'), { code: 1, out: '0 queued again\n' })
   t.match(await run('retry lane --all --json'), { code: 0, asked: [['retryAll', 'lane']] })
   t.strictSame(JSON.parse((await run('retry lane --all --json')).out), { queue: 'lane', retried: 1 })
-  t.match(await run('retry submit --all'), { code: 0, out: '0 put back\n' })
+  t.match(await run('retry submit --all'), { code: 0, out: '0 queued again\n' })
 })
 
 t.test('wrong usage is explained, asks nothing of the queue, and exits with 2', async (t) => {
   const wrong: [string, RegExp][] = [
-    ['', /a command is missing/],
-    ['purge', /no such command: purge/],
-    ['failed nowhere', /no such queue: nowhere/],
+    ['', /no command given/],
+    ['purge', /unknown command: purge/],
+    ['failed nowhere', /unknown queue: nowhere/],
     ['failed --limit 0', /--limit must be a number/],
     ['failed --limit x', /--limit must be a number/],
     ['failed --unknown', /--unknown/],
     ['retry', /either an id or --all/],
     ['retry lane', /either an id or --all/],
     ['retry lane lane-1 --all', /either an id or --all/],
-    ['retry --all', /no such queue: \(none\)/],
+    ['retry --all', /unknown queue: \(none\)/],
     ['retry lane a b', /too many arguments: b/],
   ]
   for (const [line, message] of wrong) {

@@ -116,5 +116,5 @@ t.test('one that is there and does not speak is missed when the time of the roun
   const { table, says } = sitDown()
   const gathered = table.gather(1)
   says(1, 1)
-  await t.rejects(gathered, { name: 'Stalled', party: 2, message: `it did not speak within ${ROUND_MS} ms` })
+  await t.rejects(gathered, { name: 'Stalled', party: 2, message: `it sent nothing for ${ROUND_MS} ms` })
 })

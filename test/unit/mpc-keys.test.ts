@@ -106,7 +106,7 @@ t.test('a share is recovered for a party that has one', async (t) => {
   const data = { refreshId: 'rfr_2', reason: 'recovery', party: 3, requestedAt: LATER }
   given(generated, assigned).when(recovery).expect(t, { type: 'MpcSharesRefreshRequested', data })
   for (const party of [0, 4]) {
-    const message = `party must be one of 1, 2, 3, who hold shares of this wallet, not ${party}.`
+    const message = `party must be one of 1, 2, 3, which hold shares of this wallet, not ${party}.`
     given(generated, assigned)
       .when({ ...recovery, party })
       .expectRefusal(t, 'not_allowed', { field: 'party', message })

@@ -50,13 +50,13 @@ t.test('each command is read with its options', async (t) => {
 t.test('what cannot be meant is refused in one line that says what would do', async (t) => {
   const without = (option: string) => SWEEP.replace(new RegExp(` --${option} \\S+`, 'g'), '')
   const wrong: readonly [string, RegExp][] = [
-    ['', /a command is missing: keygen, backup, verify, restore, sweep/],
-    ['recover', /no such command: recover/],
+    ['', /no command given: keygen, backup, verify, restore, sweep/],
+    ['recover', /unknown command: recover/],
     ['restore --kit a --identity i --tenant ../x', /--tenant must be/],
-    ['restore --kit a --identity i --force', /restore takes no --force/],
+    ['restore --kit a --identity i --force', /restore has no option --force/],
     ['keygen', /--out FILE is missing/],
-    ['keygen --out id --force', /keygen takes no --force/],
-    ['keygen id', /takes options alone, not "id"/],
+    ['keygen --out id --force', /keygen has no option --force/],
+    ['keygen id', /takes only options, not "id"/],
     ['verify --kit', /--kit/],
     ['verify --nonsense', /--nonsense/],
     ['backup --out kit', /--recipient is missing/],
@@ -66,22 +66,22 @@ t.test('what cannot be meant is refused in one line that says what would do', as
     [`backup --out kit --recipient ${AGE} --tenant ../x`, /--tenant must be/],
     ['verify --identity i', /--kit DIR is missing/],
     ['verify --kit a', /--identity FILE is missing/],
-    [SWEEP, /say what to move by one of/],
-    [`${SWEEP} --value 1 --balance 2`, /not by --value with --balance/],
-    [`${SWEEP} --token ${ADDRESS} --amount 1 --value 1`, /not by/],
-    [`${SWEEP} --amount 1`, /not by --amount/],
+    [SWEEP, /use one of/],
+    [`${SWEEP} --value 1 --balance 2`, /, not --value with --balance/],
+    [`${SWEEP} --token ${ADDRESS} --amount 1 --value 1`, /, not/],
+    [`${SWEEP} --amount 1`, /, not --amount/],
     [`${SWEEP} --token ${ADDRESS}`, /--amount is missing/],
-    [`${SWEEP} --data 0xabc`, /--data must be the bytes/],
-    [`${SWEEP} --data 0x`, /--data must be the bytes/],
+    [`${SWEEP} --data 0xabc`, /--data must be call data/],
+    [`${SWEEP} --data 0x`, /--data must be call data/],
     ...['1.5', '-1', '1e18', '0x', '0xg', '0b1', '', `${2n ** 256n}`].map((value): [string, RegExp] => [
       `${SWEEP} --value=${value}`,
-      /--value must be a whole number of base units/,
+      /--value must be a whole number in base units/,
     ]),
     [`${without('to')} --value 1`, /--to is missing/],
     [`${without('nonce')} --value 1`, /--nonce is missing/],
     [`${without('wallet')} --wallet ${ADDRESS.replace('C8', 'c8')} --value 1`, /--wallet has upper and lower case/],
     [`${without('to')} --to 0x${'00'.repeat(20)} --value 1`, /zero address/],
-    [`${without('chain-id')} --chain-id 0 --value 1`, /--chain-id must be a whole number of 1 or more/],
+    [`${without('chain-id')} --chain-id 0 --value 1`, /--chain-id must be a whole number of at least 1/],
     [`${without('nonce')} --nonce ${2n ** 53n} --value 1`, /--nonce must be/],
     [`${without('gas-limit')} --gas-limit 20999 --value 1`, /--gas-limit must be at least 21000/],
     [`${without('max-fee-per-gas')} --max-fee-per-gas 0 --value 1`, /must be at most --max-fee-per-gas/],
@@ -118,7 +118,7 @@ async function run(line: string, broken?: Error) {
 
 t.test('the exit code says what went wrong, and one line on stderr', async (t) => {
   t.match(await run('help'), { code: 0, out: /^usage: npm run recovery/, err: '' })
-  t.match(await run('nothing'), { code: 2, out: '', err: /^recovery: no such command: nothing \(see: .* help\)\n$/ })
+  t.match(await run('nothing'), { code: 2, out: '', err: /^recovery: unknown command: nothing \(see: .* help\)\n$/ })
   const away = new Unavailable('database_unavailable', 'the database\n  is away')
   const line = `backup --out kit --recipient ${AGE}`
   t.match(await run(line, away), { code: 3, out: '', err: 'recovery: the database is away\n' })

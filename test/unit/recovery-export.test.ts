@@ -136,11 +136,11 @@ t.test('identities are read as age-keygen writes them, and no error repeats one'
   t.strictSame(await parseIdentities(file, 'id.txt'), [one.identity, two.identity])
   const broken = `${one.identity.slice(0, -1)}${one.identity.endsWith('Q') ? 'P' : 'Q'}`
   const bad: readonly [string, RegExp][] = [
-    [`${file}${broken}\n`, /id\.txt: line 6 is no age identity/],
-    [one.recipient, /line 1 is no age identity/],
-    ['# nothing\n', /holds no age identity/],
-    ['age-encryption.org/v1\n-> scrypt', /is encrypted itself/],
-    ['-----BEGIN AGE ENCRYPTED FILE-----\n', /is encrypted itself/],
+    [`${file}${broken}\n`, /id\.txt: line 6 is not an age identity/],
+    [one.recipient, /line 1 is not an age identity/],
+    ['# nothing\n', /has no age identity/],
+    ['age-encryption.org/v1\n-> scrypt', /is encrypted/],
+    ['-----BEGIN AGE ENCRYPTED FILE-----\n', /is encrypted/],
   ]
   for (const [text, message] of bad) {
     const error = await parseIdentities(text, 'id.txt').catch((thrown: Error) => thrown)

@@ -127,7 +127,7 @@ t.test('a text stands for itself, hex for the bytes that it writes', async (test
 
 t.test('a message is signed up to its limit, in bytes', async (test) => {
   test.equal(readMessage('ü'.repeat(MAX_MESSAGE_BYTES / 2), 'utf8').length, MAX_MESSAGE_BYTES)
-  const tooLarge = { field: 'message', code: 'message_too_large', message: /32770 bytes and at most 32768/ }
+  const tooLarge = { field: 'message', code: 'message_too_large', message: /32770 bytes, but at most 32768/ }
   test.match(
     refusal(() => readMessage('ü'.repeat(MAX_MESSAGE_BYTES / 2 + 1), 'utf8')),
     tooLarge,

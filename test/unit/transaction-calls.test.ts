@@ -99,14 +99,17 @@ t.test('a dependency is open until it has succeeded in a block, or has ended', a
   const failed = (message: string) => ({ outcome: 'failed', message })
   t.strictSame(
     outcome(signed, failing, golden('TransactionReverted', { reason: 'closed' })),
-    failed('It waited for tx_1, which ended as reverted: closed'),
+    failed('It depends on tx_1, which ended as reverted: closed'),
   )
   t.strictSame(
-    outcome(golden('TransactionFailed', { code: 'dependency_failed', message: 'It waited for tx_0.' })),
-    failed('It waited for tx_1, which ended as failed.'),
+    outcome(golden('TransactionFailed', { code: 'dependency_failed', message: 'It depends on tx_0.' })),
+    failed('It depends on tx_1, which ended as failed.'),
   )
-  t.strictSame(outcome(golden('TransactionCancelled')), failed('It waited for tx_1, which ended as cancelled.'))
-  t.strictSame(outcomeOf('tx_1', { state: 'unknown' }), failed('It waits for tx_1, and there is no such transaction.'))
+  t.strictSame(outcome(golden('TransactionCancelled')), failed('It depends on tx_1, which ended as cancelled.'))
+  t.strictSame(
+    outcomeOf('tx_1', { state: 'unknown' }),
+    failed('It depends on tx_1, but this transaction does not exist.'),
+  )
 })
 
 const LANE: Lane = { chainId: 1, address: `0x${'a'.repeat(40)}` }

@@ -41,7 +41,7 @@ t.test('bytes of another address, or of nobody, are neither recorded nor sent', 
   t.strictSame(await sentBy(ADDRESS.toLowerCase()), { nonces: [7], refused: [] })
   t.match(await sentBy(OTHER), {
     nonces: [],
-    refused: [['tx_1', /another address .*is this the keystore that made it\?/]],
+    refused: [['tx_1', /check that this is the keystore that created the wallet/]],
   })
-  t.match(await sentBy(null), { nonces: [], refused: [['tx_1', /bytes that are not the transaction/]] })
+  t.match(await sentBy(null), { nonces: [], refused: [['tx_1', /bytes of another transaction/]] })
 })

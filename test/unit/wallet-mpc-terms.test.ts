@@ -49,7 +49,7 @@ t.test('terms that cannot be kept are refused with their field and its rule', as
   ])
   t.match(refusalOf('mpc', { threshold: 1, parties: 1 }), [{ field: 'mpc.parties' }])
   t.match(refusalOf('mpc', { threshold: 3, parties: 2 }), [
-    { field: 'mpc.threshold', code: 'threshold_too_high', message: /from 2 to mpc.parties, which is 2/ },
+    { field: 'mpc.threshold', code: 'threshold_too_high', message: /from 2 to mpc.parties \(2\)/ },
   ])
   t.match(refusalOf('mpc', { threshold: 1, parties: 3 }), [{ field: 'mpc.threshold' }])
   t.match(refusalOf('mpc', { threshold: 2.5, parties: 3 }), [{ field: 'mpc.threshold' }])

@@ -103,5 +103,5 @@ export async function openCheckCounts(
 }
 
 function notCounted(cause: unknown): Unavailable {
-  return new Unavailable('mpc_count_failed', 'The checks of a share could not be counted on the disk.', { cause })
+  return new Unavailable('mpc_count_failed', 'Cannot write the check count of a share to the disk.', { cause })
 }

@@ -120,7 +120,7 @@ export function partiesUnavailable(away: readonly number[]): Unavailable {
   const names = away.map(partyName).join(', ')
   return new Unavailable(
     'mpc_parties_unavailable',
-    `Not reachable: ${names}. What was asked waits until they are: start them, or look at their logs.`,
+    `Not reachable: ${names}. Requests wait until they are: start them, or check their logs.`,
   )
 }
 

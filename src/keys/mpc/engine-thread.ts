@@ -46,9 +46,7 @@ export function createEngineThread({ niceness = 0 }: { readonly niceness?: numbe
     const ended = (cause?: unknown) => {
       if (worker === thread) worker = undefined
       for (const { reject } of waiting.values()) {
-        reject(
-          new Unavailable('mpc_engine_ended', 'The engine of the party ended in the middle of its work.', { cause }),
-        )
+        reject(new Unavailable('mpc_engine_ended', 'The engine of the party stopped before it finished.', { cause }))
       }
       waiting.clear()
     }

@@ -127,7 +127,7 @@ export function readAnswer(answer: Buffer): EngineAnswer {
 
   function result(): Uint8Array {
     const answered = step()
-    if (answered.kind !== 'done') throw new TypeError('the engine answered a step where a result was asked for')
+    if (answered.kind !== 'done') throw new TypeError('the engine returned a step instead of a result')
     return answered.result
   }
 

@@ -136,7 +136,7 @@ function instantiate(module: WasmModule): Exports {
           randomFillSync(new Uint8Array(exports.memory.buffer, address >>> 0, length))
         }
       : () => {
-          throw new Error(`the engine called ${name}, which it has no use for`)
+          throw new Error(`the engine called ${name}, which is not available to it`)
         }
   }
   const exports = new wasm.Instance(module, imports).exports as Exports

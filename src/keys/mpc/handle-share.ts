@@ -47,7 +47,7 @@ export async function keepShare(
 
 /** @throws RefusalError with the engine's failure */
 export function resultOf([result]: readonly EngineResult[]): unknown {
-  if (result === undefined) throw new TypeError('the engine answered nothing')
+  if (result === undefined) throw new TypeError('the engine returned nothing')
   if (result.ok) return result.value
   throw new RefusalError(result.failure)
 }

@@ -43,7 +43,7 @@ export async function openIdentity({
   readonly kek: Kek
   readonly now?: () => number
 }): Promise<Identity> {
-  if (!isPeerName(name)) throw new RangeError(`the name of a process is ${PEER_NAME_RULE}`)
+  if (!isPeerName(name)) throw new RangeError(`the name of a process must be ${PEER_NAME_RULE}`)
   const id: SecretId = { tenantId: name, purpose: PURPOSE }
   const envelope = (await keystore.read(id)) ?? (await keystore.createOnce(id, sealNew()))
   const bundle = open(kek, id, envelope)
@@ -71,7 +71,7 @@ function makeBundle(name: string, notBefore: Date): Uint8Array {
 
 function readBundle(name: string, bundle: string): Identity {
   const privateKeyPem = PRIVATE_KEY.exec(bundle)?.[0]
-  if (privateKeyPem === undefined) throw new RangeError('the sealed identity holds something else than an identity')
+  if (privateKeyPem === undefined) throw new RangeError('the sealed file is not an identity')
   const certificatePem = bundle.slice(privateKeyPem.length)
   const certificate = new Uint8Array(new X509Certificate(certificatePem).raw)
   return { name, certificatePem, certificate, privateKeyPem: () => privateKeyPem }

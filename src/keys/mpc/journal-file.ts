@@ -55,7 +55,7 @@ function createWriter(path: string, opened: End): JournalFile {
 
   return {
     async append(record) {
-      if (unusable) throw failed(path, new Error('an earlier failure left it in doubt'))
+      if (unusable) throw failed(path, new Error('the state of the journal is unknown after an earlier failure'))
       const { handle, length } = end
       const { bytes, hash } = lineOf(end.hash, record)
       try {
@@ -134,14 +134,14 @@ function hashOf(previous: string, json: string): string {
 export function damaged(path: string, line: number): Unavailable {
   return new Unavailable(
     'mpc_journal_damaged',
-    `${path} is not what was written, from line ${line} on (two processes of one party do that, too): restore it from a backup, ` +
-      'for without it this party cannot tell what it has signed.',
+    `${path} is damaged from line ${line} on (two processes of one party also cause this): restore it from a backup, ` +
+      'because without it this party does not know what it has signed.',
   )
 }
 
 function failed(path: string, cause: unknown): Unavailable {
   const { code } = cause as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'
-    ? new Unavailable('mpc_journal_full', `${path} could not be written: the disk is full.`, { cause })
-    : new Unavailable('mpc_journal_failed', `${path} could not be written.`, { cause })
+    ? new Unavailable('mpc_journal_full', `Cannot write ${path}: the disk is full.`, { cause })
+    : new Unavailable('mpc_journal_failed', `Cannot write ${path}.`, { cause })
 }

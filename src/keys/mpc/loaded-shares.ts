@@ -47,7 +47,7 @@ export function createLoadedShares(settings: {
   async function load(key: JointKey): Promise<number> {
     const { share } = await store.load(key.keyId, generationOf(key))
     const [result] = await engine.run([{ name: 'load', with: [share] }]).finally(() => share.fill(0))
-    if (result === undefined || !result.ok) throw missing('what is kept is no share')
+    if (result === undefined || !result.ok) throw missing('the stored file is not a share')
     const { number, party, threshold, parties, publicKey } = result.value as LoadedShare
     const belongs =
       party === me &&
@@ -56,7 +56,7 @@ export function createLoadedShares(settings: {
       `0x${Buffer.from(publicKey).toString('hex')}` === key.publicKey
     if (belongs) return number
     await engine.run([{ name: 'unload', with: [number] }])
-    throw missing('the share that is kept belongs to another key')
+    throw missing('the stored share belongs to another key')
   }
 
   return {

@@ -32,8 +32,9 @@ const SESSION = /^[0-9a-f]{32}$/
 /** @throws RangeError for a field that the encoding cannot hold: a defect of the caller */
 export function encodeMessage(message: Message): Uint8Array {
   const { session, kind, round, sequence, sender, receiver, payload } = message
-  if (!SESSION.test(session)) throw new RangeError('a session is named by 16 bytes in lower-case hex')
-  if (!isPeerName(sender) || !isPeerName(receiver)) throw new RangeError('sender and receiver are names of processes')
+  if (!SESSION.test(session)) throw new RangeError('a session id must be 16 bytes in lower-case hex')
+  if (!isPeerName(sender) || !isPeerName(receiver))
+    throw new RangeError('sender and receiver must be names of processes')
   const frame = Buffer.allocUnsafeSlow(FIXED_BYTES + sender.length + receiver.length + payload.length)
   let at = frame.writeUInt8(VERSION)
   at = frame.writeUInt8(kind, at)

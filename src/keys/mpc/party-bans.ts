@@ -34,7 +34,7 @@ export type PartyBans = {
   readonly unkept: (key: BanScope) => Promise<void> | undefined
 }
 
-const FAILED = Symbol('a write that failed')
+const FAILED = Symbol('a failed write')
 
 export async function openPartyBans(directory: string): Promise<PartyBans> {
   await preparePrivateDirectory(directory)
@@ -49,7 +49,7 @@ export async function openPartyBans(directory: string): Promise<PartyBans> {
       () => void unwritten.delete(name),
       (cause: unknown) => {
         unwritten.set(name, FAILED)
-        throw new BanNotKept('The ban of a party could not be written to the disk.', { cause })
+        throw new BanNotKept('Cannot write the ban of a party to the disk.', { cause })
       },
     )
     unwritten.set(name, writing)

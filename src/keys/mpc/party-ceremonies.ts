@@ -72,7 +72,7 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       const parties = all.length
       if (!isWhole(all)) throw new RefusalError(INVALID_PARTIES)
       if ((await jointKeysOf([keyId])).has(keyId)) {
-        throw new RefusalError({ kind: 'invalid', party: null, reason: 'the log has this key already' })
+        throw new RefusalError({ kind: 'invalid', party: null, reason: 'the log already has this key' })
       }
       await requireCovered(begin)
       const sessionId = Buffer.from(session, 'hex')
@@ -91,7 +91,7 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       const share =
         target === me ? repaired.get(refreshId)?.slice() : (await store.load(keyId, generationOf(key))).share
       if (share === undefined) {
-        throw new RefusalError({ kind: 'share_missing', party: null, reason: 'no share was repaired for this refresh' })
+        throw new RefusalError({ kind: 'share_missing', party: null, reason: 'no share was recovered here' })
       }
       return withShare(engine, share, async (number) => {
         const call: EngineCall = { name: 'refresh', with: [{ share: number, refreshId: Buffer.from(session, 'hex') }] }

@@ -36,7 +36,7 @@ export function createTakePart({ me, signing, ceremonies, tables }: TakePartPort
   return async (session, begin) => {
     const plan = planOf(begin, me)
     const table = (begin.ceremony === 'sign' ? tables.signing : tables.ceremonies).open(session, plan)
-    if (table === undefined) return refuseAll(begin, unavailable('this session was open before'))
+    if (table === undefined) return refuseAll(begin, unavailable('this session was already opened'))
     try {
       await table.seated(participantsOf(begin).filter((party) => party !== me))
       return await run(session, begin, table)

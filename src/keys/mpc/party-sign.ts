@@ -109,7 +109,7 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
   const { items, signers, finisher } = begin
   const { me } = ports
   if (!signers.includes(me) || !signers.includes(finisher))
-    return items.map(() => refuse('invalid', 'not among the signers'))
+    return items.map(() => refuse('invalid', 'not one of the signers'))
   const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
   const asked = items.map((item) => {
     const signedNonces = item.intent.kind === 'transaction' ? ports.journal.noncesOf(item.intent.id) : []
@@ -127,7 +127,7 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
       }
       const unfit = unfitSigners(key, signers)
       if (unfit !== null) return { refusal: unfit }
-      const verdict = coverage[index] ?? notCovered('it was not judged')
+      const verdict = coverage[index] ?? notCovered('it was not checked')
       if (!verdict.covered) {
         const { rule, signedNonce: nonce } = verdict
         if (nonce !== undefined) return { refusal: { kind: 'nonce_claimed', party: null, reason: rule, nonce } }
@@ -146,11 +146,11 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
 
 function unfitSigners(key: JointKey, signers: readonly number[]): Refusal | null {
   if (signers.length !== key.threshold || signers.some((party) => !key.parties.includes(party))) {
-    return refuse('invalid', `the key asks for ${key.threshold} of the parties ${key.parties.join(', ')}`).refusal
+    return refuse('invalid', `the key requires ${key.threshold} of the parties ${key.parties.join(', ')}`).refusal
   }
   const apart = key.apart.find((pair) => pair.every((party) => signers.includes(party)))
   if (apart === undefined) return null
-  return refuse('banned', `parties ${apart.join(' and ')} are kept apart: refresh the shares of this key`).refusal
+  return refuse('banned', `parties ${apart.join(' and ')} do not sign together: refresh the shares of this key`).refusal
 }
 
 function refuse(kind: Refusal['kind'], reason: string): { readonly refusal: Refusal } {
@@ -181,10 +181,19 @@ async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<rea
     const answer = each === null ? undefined : answers.shift()
     if (answer === undefined || answer.granted) return null
     if (answer.reason === 'nonce_used') {
-      return { kind: 'nonce_claimed', party: null, reason: `the nonce was signed for ${answer.transactionId}` }
+      return {
+        kind: 'nonce_claimed',
+        party: null,
+        reason: `this party already signed the nonce for ${answer.transactionId}`,
+      }
     }
     const { nonce } = answer
-    return { kind: 'nonce_claimed', party: null, reason: `the transaction was signed under nonce ${nonce}`, nonce }
+    return {
+      kind: 'nonce_claimed',
+      party: null,
+      reason: `this party already signed the transaction with nonce ${nonce}`,
+      nonce,
+    }
   })
 }
 

@@ -108,7 +108,7 @@ export function createParty(ports: PartyPorts): Party {
 
   async function takePartUnlessBusy(session: string, begin: Begin): Promise<readonly ItemOutcome[]> {
     if (draining) return refuseAll(begin, unavailable('the party is stopping'))
-    if (running.size > MAX_SESSIONS) return refuseAll(begin, unavailable('the party has too much to do'))
+    if (running.size > MAX_SESSIONS) return refuseAll(begin, unavailable('the party is overloaded'))
     return takePart(session, begin)
   }
 

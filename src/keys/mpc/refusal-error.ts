@@ -18,6 +18,6 @@ const LOST: ReadonlySet<string> = new Set(['mpc_share_missing', 'sealed_secret_d
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof RefusalError) return error.refusal
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'internal_error'
-  if (LOST.has(code)) return { kind: 'share_missing', party: null, reason: `the party has no share to use (${code})` }
+  if (LOST.has(code)) return { kind: 'share_missing', party: null, reason: `the party has no usable share (${code})` }
   return { kind: 'unavailable', party: null, reason: `the party cannot do this now (${code})` }
 }

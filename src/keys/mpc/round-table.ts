@@ -98,7 +98,7 @@ export function createRoundTables(settings: {
       await new Promise<void>((resolve, reject) => {
         table.waiting = { round, resolve, reject }
         timer = setTimeout(
-          () => reject(new Stalled(missing(table, round)[0] ?? null, `it did not speak within ${roundMs} ms`)),
+          () => reject(new Stalled(missing(table, round)[0] ?? null, `it sent nothing for ${roundMs} ms`)),
           roundMs,
         )
         const away = missing(table, round).find((party) => table.lost.has(party) || isAway(party))

@@ -35,12 +35,15 @@ export function createRunCeremonies({ coordinator, onAccused, timeoutMs }: RunCe
     }
     const [result] = results.values()
     if (lost.length > 0) {
-      const message = `Party ${lost.join(' and ')} has lost its share of this key: ask for its recovery first.`
+      const message = `Party ${lost.join(' and ')} has lost its share of this key: request its recovery first.`
       throw new Conflict('mpc_share_lost', message)
     }
     if (failures.length === 0 && results.size === 1 && result !== undefined) return result
-    const reason = failures.length > 0 ? failures.join('; ') : 'the parties came to different results'
-    throw new Unavailable('mpc_ceremony_failed', `The parties did not finish together (${reason}). It is begun anew.`)
+    const reason = failures.length > 0 ? failures.join('; ') : 'the parties have different results'
+    throw new Unavailable(
+      'mpc_ceremony_failed',
+      `The parties did not all finish (${reason}). The ceremony starts again.`,
+    )
   }
 
   function helpersOf(

@@ -103,7 +103,7 @@ function toItem(result: EngineResult): Item {
 function outcomeOf(item: Item): ItemOutcome {
   if (item.kind === 'done') return { ok: true, result: item.result }
   if (item.kind === 'failed') return { ok: false, refusal: item.refusal }
-  throw new TypeError('an item that runs has no outcome')
+  throw new TypeError('a running item has no outcome')
 }
 
 async function withConsent({ beforeSending, engine }: SessionRun, round: number, items: Item[]): Promise<Item[]> {
@@ -177,7 +177,7 @@ async function judged({ watch, engine, others }: SessionRun, items: readonly Ite
     if (item.kind !== 'failed' || item.told || item.refusal.kind !== 'cheated' || fallen.has(place)) continue
     const { refusal } = item
     if (refusal.party === null || !others.includes(refusal.party)) {
-      const reason = 'the engine blames one who takes no part'
+      const reason = 'the engine blames a party that does not take part'
       fallen.set(place, { kind: 'refused', party: null, reason })
       continue
     }
@@ -205,7 +205,7 @@ function hear(item: Item, index: number, said: ReadonlyMap<number, Payloads | un
       return { kind: 'failed', refusal: { kind: 'refused', party, reason: 'its message cannot be read' }, told: false }
     }
     if (payloads[index] === null) {
-      return { kind: 'failed', refusal: { kind: 'given_up', party, reason: 'it gave this up' }, told: false }
+      return { kind: 'failed', refusal: { kind: 'given_up', party, reason: 'it aborted' }, told: false }
     }
   }
   return item
@@ -223,6 +223,6 @@ async function endSessions(engine: SessionRun['engine'], items: readonly Item[])
 }
 
 function present(result: EngineResult | undefined): EngineResult {
-  if (result === undefined) throw new TypeError('the engine answered fewer calls than it was asked')
+  if (result === undefined) throw new TypeError('the engine returned fewer results than calls')
   return result
 }

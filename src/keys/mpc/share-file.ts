@@ -88,7 +88,7 @@ export function resealShare(from: Kek, to: Kek, id: ShareId, file: Uint8Array): 
     const again = openShare(to, id, next).share
     const isSame = again.length === stored.share.length && timingSafeEqual(again, stored.share)
     again.fill(0)
-    if (!isSame) throw new Error('a share changed while it was sealed anew')
+    if (!isSame) throw new Error('a share changed while it was re-encrypted')
     return next
   } finally {
     stored.share.fill(0)
@@ -128,15 +128,15 @@ function parseJson(text: string): unknown {
 function damaged({ keyId, party, generation }: ShareId, what = ''): Unavailable {
   return new Unavailable(
     'sealed_secret_damaged',
-    `The file of the share of party ${party} of key ${keyId}, generation ${generation}, was changed, cut short or exchanged${what}. ` +
-      'Restore it from a backup, or refresh the key so that this party is given a new share.',
+    `The file of the share of party ${party} of key ${keyId}, generation ${generation}, was changed, truncated or replaced${what}. ` +
+      'Restore it from a backup, or refresh the key so that this party gets a new share.',
   )
 }
 
 function wrongKek({ keyId, party }: ShareId, sealedUnder: string, given: string): Unavailable {
   return new Unavailable(
     'keystore_key_wrong',
-    `The share of party ${party} of key ${keyId} was sealed under key ${sealedUnder}, but the keystore key given is ${given}: ` +
-      'give this party the key that it was sealed under.',
+    `The share of party ${party} of key ${keyId} is encrypted with key ${sealedUnder}, but the configured key is ${given}: ` +
+      `give this party the key ${sealedUnder}.`,
   )
 }

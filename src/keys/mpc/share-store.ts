@@ -179,7 +179,7 @@ function createTurns() {
 
 /** Names come from messages of others: one with a slash or a dot must not reach the file system. */
 function checkNames(keyId: string, generation: string): void {
-  if (!NAME.test(keyId) || !NAME.test(generation)) throw new RangeError('not names that a share file can have')
+  if (!NAME.test(keyId) || !NAME.test(generation)) throw new RangeError('not a valid name of a share file')
 }
 
 function requireSame(stored: StoredShare, share: Uint8Array, generation: string): void {
@@ -188,14 +188,14 @@ function requireSame(stored: StoredShare, share: Uint8Array, generation: string)
   if (isSame) return
   throw new Conflict(
     'mpc_generation_taken',
-    `Another share was prepared as generation ${generation} before: each ceremony needs a name of its own.`,
+    `Another share was already prepared as generation ${generation}: each ceremony needs its own name.`,
   )
 }
 
 function missing(keyId: string, party: number, generation: string): Unavailable {
   return new Unavailable(
     'mpc_share_missing',
-    `Party ${party} has no share of generation ${generation} of key ${keyId}: restore its directory from a backup, or give it a new ` +
+    `Party ${party} has no share of generation ${generation} of key ${keyId}: restore its directory from a backup, or recover the ` +
       'share from the other parties.',
   )
 }

@@ -120,7 +120,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
       const open = items.flatMap((item, place): Entry[] => {
         const key = keys.get(item.keyId)
-        if (key === undefined) throw new Unavailable('mpc_key_unknown', `The log has no joint key ${item.keyId}.`)
+        if (key === undefined) throw new Unavailable('mpc_key_unknown', `The log has no mpc key ${item.keyId}.`)
         return signed.has(place) ? [] : [{ place, item, key }]
       })
       const results = await Promise.all(
@@ -196,18 +196,18 @@ function mostTelling(answers: Answers, index: number): Refusal | undefined {
 
 /** 65 bytes that recover to the key's address; anything else is not a signature. */
 function verified(outcome: ItemOutcome | undefined, { digest }: JointSignature, key: JointKey): Signed {
-  if (outcome === undefined) return { ok: false, refusal: invalid('the finisher did not answer') }
+  if (outcome === undefined) return { ok: false, refusal: invalid('the finishing party did not answer') }
   if (!outcome.ok) return outcome
   const recoveryId = outcome.result[64]
   if (outcome.result.length !== 65 || (recoveryId !== 0 && recoveryId !== 1)) {
-    return { ok: false, refusal: invalid('what the finisher gave is no signature') }
+    return { ok: false, refusal: invalid('the finishing party returned no valid signature') }
   }
   const signature = outcome.result.subarray(0, 64)
   const publicKey = recover(digest, signature, recoveryId, true)
   const isOurs = publicKey !== null && publicKeyAddress(publicKey) === key.address
   return isOurs
     ? { ok: true, signature: { signature, recoveryId } }
-    : { ok: false, refusal: invalid('the signature is not of the key') }
+    : { ok: false, refusal: invalid('the signature does not match the key') }
 }
 
 function invalid(reason: string): Refusal {
@@ -219,8 +219,5 @@ function failed({ intent }: SigningItem, refusal: Refusal | null): Unavailable {
   if (refusal?.kind === 'not_covered' || refusal?.kind === 'nonce_claimed') {
     return new Unavailable('mpc_refused', `The parties refuse to sign ${intent.id}: ${refusal.reason}.`)
   }
-  return new Unavailable(
-    'mpc_sign_failed',
-    `No signature was made of ${intent.id}: ${refusal?.reason ?? 'nobody answered'}.`,
-  )
+  return new Unavailable('mpc_sign_failed', `Could not sign ${intent.id}: ${refusal?.reason ?? 'no party answered'}.`)
 }

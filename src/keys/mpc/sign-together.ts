@@ -37,7 +37,7 @@ export function signTogether(shares: readonly Uint8Array[], digest: Uint8Array):
   })
   const parties = loaded.map(({ share }) => share.party)
   const [finisher] = parties
-  if (finisher === undefined) throw new RangeError('nobody signs without a share')
+  if (finisher === undefined) throw new RangeError('signing requires a share')
   const sessionId = randomBytes(SESSION_BYTES)
   const signing = loaded.map(({ engine, share }): Signing => {
     const others = parties.filter((party) => party !== share.party)

@@ -69,6 +69,6 @@ function together(ranked: readonly number[], count: number, apart: JointKey['apa
 
 function keptApart(apart: JointKey['apart']): Unavailable {
   const pairs = apart.map((pair) => pair.map(partyName).join(' and ')).join(', ')
-  const rule = `Too few parties may sign together with this key: kept apart are ${pairs}, since one says that the other failed a check.`
-  return new Unavailable('mpc_parties_apart', `${rule} Look into them, then refresh the shares.`)
+  const rule = `Too few parties can sign together with this key: ${pairs} do not sign together, because one reports that the other failed a check.`
+  return new Unavailable('mpc_parties_apart', `${rule} Check these parties, then refresh the shares.`)
 }

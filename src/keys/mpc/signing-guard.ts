@@ -40,9 +40,9 @@ export function createSigningGuard({ bans, counts }: SigningGuardPorts): Signing
   function take({ key, intent }: NonNullable<Wanted>, others: readonly number[], release: (() => void)[]) {
     const pairs = others.map((party) => `${key.keyId} ${generationOf(key)} ${party}`)
     const running = `${intent.kind} ${intent.id}`
-    if (intents.has(running)) return busy('this party is about to sign this already, in another session')
+    if (intents.has(running)) return busy('this party is already signing this in another session')
     if (pairs.some((pair) => (instances.get(pair) ?? 0) >= MAX_INSTANCES)) {
-      return busy(`${MAX_INSTANCES} signatures of this key are under way with the same party`)
+      return busy(`${MAX_INSTANCES} signatures of this key are in progress with the same party`)
     }
     intents.add(running)
     for (const pair of pairs) instances.set(pair, (instances.get(pair) ?? 0) + 1)
@@ -92,8 +92,8 @@ export function createSigningGuard({ bans, counts }: SigningGuardPorts): Signing
 }
 
 const WORN = {
-  due: 'the shares of this key have served long: refresh them; signing goes on meanwhile',
-  worn: 'the shares of this key have served as long as they may: refresh them',
+  due: 'the shares of this key have made many signatures: refresh them; signing continues meanwhile',
+  worn: 'the shares of this key have reached their limit of signatures: refresh them',
 } as const
 
 function keysOf(wanted: readonly Wanted[]): readonly (JointKey | null)[] {

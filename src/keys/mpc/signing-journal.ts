@@ -89,7 +89,7 @@ export async function openSigningJournal({
   await preparePrivateDirectory(directory)
   const path = join(directory, FILE_NAME)
   const { file, records, torn } = await openJournalFile(path)
-  if (torn > 0) log.warn({ path, bytes: torn }, 'the torn end of the signing journal was dropped')
+  if (torn > 0) log.warn({ path, bytes: torn }, 'dropped the incomplete last entry of the signing journal')
   const state: State = { book: createClaimBook(), file, claimsInFile: 0 }
   records.forEach((record, index) => {
     if (!Value.Check(Line, record)) throw damaged(path, index + 1)
@@ -170,7 +170,7 @@ async function compact(state: State, log: JournalLog): Promise<void> {
     await file.rewrite({ forget: [], claim: book.entries().map(toLine) } satisfies Line)
     state.claimsInFile = live
   } catch (error) {
-    log.warn({ err: error }, 'the signing journal could not be made shorter')
+    log.warn({ err: error }, 'cannot compact the signing journal')
   }
 }
 
@@ -184,6 +184,6 @@ function fromLine([transactionId, chainId, address, nonce]: Static<typeof Entry>
 
 function checked(claim: Claim): Claim {
   const lowered = { ...claim, address: claim.address.toLowerCase() }
-  if (!Value.Check(Entry, toLine(lowered))) throw new RangeError('not a claim that a journal can hold')
+  if (!Value.Check(Entry, toLine(lowered))) throw new RangeError('the claim does not fit into a journal')
   return lowered
 }

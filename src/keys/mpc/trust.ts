@@ -36,7 +36,7 @@ export async function readTrusted(trustDir: string, name: string): Promise<Uint8
   if (certificate !== undefined && commonName(certificate) === name) return new Uint8Array(certificate.raw)
   throw new Unavailable(
     'mpc_certificate_damaged',
-    `${path} does not hold a certificate of "${name}": copy it there again.`,
+    `${path} does not contain a certificate of "${name}": copy the certificate again.`,
   )
 }
 
@@ -54,8 +54,8 @@ export async function publishCertificate(trustDir: string, identity: Identity): 
   if (there !== undefined && Buffer.compare(there, identity.certificate) === 0) return
   throw new Unavailable(
     'mpc_certificate_taken',
-    `${path} holds another certificate than the one of this process (${fingerprint(identity.certificate)}): ` +
-      'restore the keystore that it was made with, or remove the file if that identity is gone for good.',
+    `${path} contains a different certificate than the one of this process (${fingerprint(identity.certificate)}): ` +
+      'restore the keystore that created it, or remove the file if that identity is permanently lost.',
   )
 }
 

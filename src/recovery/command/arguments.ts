@@ -40,15 +40,15 @@ export function parseRecoveryArguments(args: readonly string[]): RecoveryCommand
   const takes = TAKES[name]
   if (takes === undefined) {
     const commands = Object.keys(TAKES).join(', ')
-    throw new WrongUsage(name === '' ? `a command is missing: ${commands}` : `no such command: ${name}`)
+    throw new WrongUsage(name === '' ? `no command given: ${commands}` : `unknown command: ${name}`)
   }
   const stray = Object.keys(options).find((option) => !takes.includes(option))
-  if (stray !== undefined) throw new WrongUsage(`${name} takes no --${stray}`)
-  if (words.length > 0) throw new WrongUsage(`${name} takes options alone, not "${words.join(' ')}"`)
+  if (stray !== undefined) throw new WrongUsage(`${name} has no option --${stray}`)
+  if (words.length > 0) throw new WrongUsage(`${name} takes only options, not "${words.join(' ')}"`)
   const json = options.json ?? false
   switch (name) {
     case 'keygen':
-      return { name, json, out: required(options.out, '--out FILE', 'where the identity is to be written') }
+      return { name, json, out: required(options.out, '--out FILE', 'the file to write the identity to') }
     case 'backup':
       return { name, json, request: parseBackUp(options) }
     case 'verify':
@@ -62,7 +62,7 @@ export function parseRecoveryArguments(args: readonly string[]): RecoveryCommand
 
 function parseTenant({ tenant }: Options): string | null {
   if (tenant === undefined) return null
-  if (!isTenantId(tenant)) throw new WrongUsage('--tenant must be the name of a tenant')
+  if (!isTenantId(tenant)) throw new WrongUsage('--tenant must be a tenant name')
   return tenant
 }
 
@@ -70,13 +70,13 @@ function parseBackUp(options: Options): BackUpRequest {
   const { out, recipient = [], part, force = false } = options
   if (recipient.length === 0) {
     throw new WrongUsage(
-      '--recipient is missing: say whose identity is to open the kit, as keygen and age-keygen print it',
+      '--recipient is missing: give the recipient whose identity will open the kit, as keygen and age-keygen print it',
     )
   }
   const unknown = part?.find((name) => !isPartName(name))
   if (unknown !== undefined) throw new WrongUsage(`--part must be hd or party-N, such as party-1, not ${unknown}`)
   return {
-    out: required(out, '--out DIR', 'where the kit is to be written'),
+    out: required(out, '--out DIR', 'the directory to write the kit to'),
     recipients: [...new Set(recipient)],
     parts: part === undefined ? null : [...new Set(part)],
     tenant: parseTenant(options),

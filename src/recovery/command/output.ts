@@ -17,7 +17,7 @@ function sealedTogether({ written, wallets }: BackedUp): string {
     ...wallets.map((wallet) => (wallet.type === 'mpc' ? wallet.threshold : Number.POSITIVE_INFINITY)),
   )
   if (parties < least) return ''
-  return `Whoever opens these parts signs for the mpc wallets alone. In production each party makes its own, with a recipient of its own.\n`
+  return `These parts together can sign for the mpc wallets. In production each party makes its own part, for its own recipient.\n`
 }
 
 export function backedUpAsJson({ directory, written, parts, wallets, leftOut, elsewhere }: BackedUp) {
@@ -42,16 +42,16 @@ export function backedUpAsText(made: BackedUp): string {
   const more =
     missing.length === 0
       ? ''
-      : `Not in it yet: ${missing.join(', ')}. Run backup with --part where those are, into this directory or one of their own.\n`
+      : `Not in the kit yet: ${missing.join(', ')}. Run backup with --part on the machines that have them, into this directory or into others.\n`
   const others =
     elsewhere === 0
       ? ''
-      : `Wallets with keys elsewhere: ${elsewhere}. Run backup where the signer runs for hd, where each party runs for mpc.\n`
+      : `Wallets whose keys are on other machines: ${elsewhere}. Run backup where the signer runs for hd, and where each party runs for mpc.\n`
   return (
     `${directory}: ${written.join(', ')} written; wallets in kit.json: ${wallets.length}\n${more}${others}` +
-    leftOut.map(({ part, address, why }) => `LEFT OUT of ${part}: the share of ${address}: ${why}\n`).join('') +
+    leftOut.map(({ part, address, why }) => `NOT IN ${part}: the share of ${address}: ${why}\n`).join('') +
     sealedTogether(made) +
-    `Now prove it: npm run recovery -- verify --kit ${directory} --identity FILE\n`
+    `Next, verify the kit: npm run recovery -- verify --kit ${directory} --identity FILE\n`
   )
 }
 
@@ -77,18 +77,18 @@ export function verdictsAsText({ problems }: OpenedKit, verdicts: readonly Verdi
     note ?? '',
   ])
   const warnings = problems.map(({ path, problem }) => `not used: ${path}: ${problem}\n`).join('')
-  if (rows.length === 0) return `${warnings}the kit names no wallets: nothing is proven\n`
+  if (rows.length === 0) return `${warnings}the kit lists no wallets: nothing was verified\n`
   const verdict =
     failed === 0
-      ? `${rows.length} of ${rows.length} wallets are restored by what is here`
-      : `${failed} of ${rows.length} wallets are NOT restored by what is here`
+      ? `${rows.length} of ${rows.length} wallets can be restored from these parts`
+      : `${failed} of ${rows.length} wallets can NOT be restored from these parts`
   return `${table([['wallet', 'type', 'network', 'restored', 'parts', ''], ...rows])}${warnings}${verdict}\n`
 }
 
 export function restoredAsText({ restored, unchanged }: RestoredSeeds): string {
   const lines = [
-    ...restored.map((tenant) => `${tenant}: the seed is back\n`),
-    ...unchanged.map((tenant) => `${tenant}: the seed is there already\n`),
+    ...restored.map((tenant) => `${tenant}: seed restored\n`),
+    ...unchanged.map((tenant) => `${tenant}: seed already exists\n`),
   ]
   return lines.join('')
 }
@@ -121,11 +121,11 @@ export function sweepAsText({ wallet }: SweepRequest, { rawTransaction, hash, tr
       ['value', `${value} wei`],
       ...(data === '0x' ? [] : [['data', data]]),
       ['chain', `${chainId}, nonce ${nonce}`],
-      ['gas', `${gasLimit}, which costs ${gasLimit * maxFeePerGas} wei at most`],
+      ['gas', `${gasLimit}, which costs at most ${gasLimit * maxFeePerGas} wei`],
       ['hash', hash],
       ['raw', rawTransaction],
     ]),
-    '\nNothing was sent. Any node of the chain takes it:\n',
+    '\nNothing was sent. You can send it to any node of the chain:\n',
     `  curl -s "$RPC_URL" -H 'Content-Type: application/json' -d '${body}'\n`,
   ].join('')
 }

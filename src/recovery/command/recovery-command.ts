@@ -122,7 +122,7 @@ async function restore(
   const wanted = new Map(owners.map(([owner, { entropy }]) => [owner, entropy]))
   if (wanted.size === 0) {
     const why = problems.map(({ path, problem }) => `; ${path}: ${problem}`).join('')
-    throw new KitRefused(`no seed${tenant === null ? '' : ` of tenant ${tenant}`} is in what was opened${why}`)
+    throw new KitRefused(`the opened parts have no seed${tenant === null ? '' : ` of tenant ${tenant}`}${why}`)
   }
   const restored = await io.restoreSeeds(wanted)
   io.out(asJson ? json(restored) : restoredAsText(restored))

@@ -19,7 +19,7 @@ export function parseSweep(options: Options): SweepRequest {
     maxPriorityFeePerGas: quantity(options, 'max-priority-fee-per-gas'),
   }
   if (request.gasLimit < 21_000n)
-    throw new WrongUsage('--gas-limit must be at least 21000, which any transaction costs')
+    throw new WrongUsage('--gas-limit must be at least 21000, the lowest cost of a transaction')
   if (request.maxPriorityFeePerGas > request.maxFeePerGas) {
     throw new WrongUsage('--max-priority-fee-per-gas must be at most --max-fee-per-gas')
   }
@@ -48,7 +48,7 @@ function payloadOf(options: Options): SweepPayload {
     case 'call': {
       const { data = '' } = options
       if (!/^0x([0-9a-fA-F]{2})+$/.test(data))
-        throw new WrongUsage('--data must be the bytes of a call: 0x and pairs of hex digits')
+        throw new WrongUsage('--data must be call data: 0x and pairs of hex digits')
       return {
         kind,
         to,
@@ -73,7 +73,7 @@ function kindOf(given: readonly string[]): keyof typeof KINDS {
   if (given.length > 0 && given.every((name) => takes.includes(name))) return kind
   const names = given.map((name) => `--${name}`).join(' with ')
   throw new WrongUsage(
-    `say what to move by one of --value, --balance, --token with --amount, or --data${given.length === 0 ? '' : `, not by ${names}`}`,
+    `use one of --value, --balance, --token with --amount, or --data${given.length === 0 ? '' : `, not ${names}`}`,
   )
 }
 
@@ -100,12 +100,12 @@ function quantity(options: Options, name: keyof Options): bigint {
   const value = QUANTITY.test(text) ? BigInt(text) : MAX_UINT256 + 1n
   if (value <= MAX_UINT256) return value
   throw new WrongUsage(
-    `--${name} must be a whole number of base units (wei), in decimal digits or as 0x and hex digits`,
+    `--${name} must be a whole number in base units (wei), in decimal digits or as 0x and hex digits`,
   )
 }
 
 function count(options: Options, name: 'chain-id' | 'nonce', least: number): number {
   const value = quantity(options, name)
   if (value >= least && value <= Number.MAX_SAFE_INTEGER) return Number(value)
-  throw new WrongUsage(`--${name} must be a whole number of ${least} or more`)
+  throw new WrongUsage(`--${name} must be a whole number of at least ${least}`)
 }

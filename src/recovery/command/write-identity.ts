@@ -8,7 +8,8 @@ import { KitRefused } from '../kit/kit-refused.ts'
 /** @throws KitRefused when the file exists; system errors when it cannot be written, and then no file is left */
 export async function writeIdentity(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST') throw new KitRefused(`${path} is there already: an identity is never written over.`)
+    if (error.code === 'EEXIST')
+      throw new KitRefused(`${path} already exists: this command never overwrites an identity.`)
     throw error
   })
   try {

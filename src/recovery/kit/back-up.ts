@@ -43,7 +43,9 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
     for (const recipient of recipients) await requireRecipient(recipient, '--recipient')
     const names = parts ?? namesOf(sources)
     if (names.length === 0) {
-      throw new KitRefused('Neither a keystore nor the store of an mpc party is here: run this where they are.')
+      throw new KitRefused(
+        'This machine has neither a keystore nor the shares of an mpc party: run this on the machine that has them.',
+      )
     }
     if (!force) await requireRoom(out, names)
     const createdAt = now()
@@ -113,10 +115,12 @@ async function secretsOf(
   createdAt: string,
 ): Promise<Secrets> {
   if (name === HD_PART) {
-    if (seeds === null) throw new KitRefused('No keystore is here: run this where the signer runs, with its settings.')
+    if (seeds === null)
+      throw new KitRefused('This machine has no keystore: run this where the signer runs, with its settings.')
     return { secrets: await readSeeds(seeds, { tenant, wallets, createdAt }), without: [] }
   }
   const party = parties.find((one) => partyPart(one.party) === name)
-  if (party === undefined) throw new KitRefused(`The store of ${name} is not here: run this on that party's machine.`)
+  if (party === undefined)
+    throw new KitRefused(`This machine does not have the shares of ${name}: run this on the machine of that party.`)
   return readShares(party, { keys, createdAt })
 }

@@ -44,7 +44,7 @@ export async function requireRoom(directory: string, names: readonly string[]): 
   for (const name of names) {
     const path = join(directory, partFile(name))
     if ((await readIfThere(path)) === null) continue
-    throw new KitRefused(`${path} is there already: use another --out, or --force to write over it.`)
+    throw new KitRefused(`${path} already exists: use another --out, or --force to overwrite it.`)
   }
 }
 
@@ -87,7 +87,7 @@ export async function readKits(directories: readonly string[]): Promise<FoundKit
   const wallets: KitWallet[] = []
   for (const directory of directories) {
     const manifest = await readManifest(directory)
-    if (manifest === null) throw new KitRefused(`${directory} holds no ${MANIFEST_FILE}: it is no recovery kit.`)
+    if (manifest === null) throw new KitRefused(`${directory} is not a recovery kit: it has no ${MANIFEST_FILE}.`)
     wallets.push(...manifest.wallets)
     for (const part of manifest.parts) parts.push(await findPart(directory, part))
   }
@@ -97,9 +97,14 @@ export async function readKits(directories: readonly string[]): Promise<FoundKit
 async function findPart(directory: string, part: KitPart): Promise<FoundPart> {
   const path = join(directory, partFile(part.name))
   const bytes = await readIfThere(path)
-  if (bytes === null) return { ...part, path, bytes, problem: 'the file is not here' }
+  if (bytes === null) return { ...part, path, bytes, problem: 'the file is missing' }
   if (hash('sha256', bytes) === part.sha256) return { ...part, path, bytes, problem: null }
-  return { ...part, path, bytes: null, problem: `the file is damaged: its SHA-256 is not that of ${MANIFEST_FILE}` }
+  return {
+    ...part,
+    path,
+    bytes: null,
+    problem: `the file is damaged: its SHA-256 differs from the one in ${MANIFEST_FILE}`,
+  }
 }
 
 async function readManifest(directory: string): Promise<Manifest | null> {
@@ -107,7 +112,8 @@ async function readManifest(directory: string): Promise<Manifest | null> {
   const bytes = await readIfThere(path)
   if (bytes === null) return null
   const manifest = parseManifest(bytes)
-  if (manifest === undefined) throw new KitRefused(`${path} is damaged, or of a later version than this Bursar reads.`)
+  if (manifest === undefined)
+    throw new KitRefused(`${path} is damaged, or its version is newer than this Bursar can read.`)
   return manifest
 }
 

@@ -46,7 +46,7 @@ export function keyOfAddress(kit: OpenedKit, address: string): KitKey {
     }
   }
   throw new KitRefused(
-    `${address} is in no part that was opened, nor among the first ${MAX_UNLISTED} keys of its seeds${told(kit, [])}.`,
+    `${address} is not in any opened part, nor among the first ${MAX_UNLISTED} keys of its seeds${told(kit, [])}.`,
   )
 }
 
@@ -54,7 +54,7 @@ function hdKeyOf(kit: OpenedKit, wallet: Extract<KitWallet, { type: 'hd' }>): Ki
   const seed = kit.seeds.get(wallet.tenant)
   if (seed === undefined) {
     const missing = kit.opened.includes(HD_PART)
-      ? `the part hd holds no seed of tenant ${wallet.tenant}`
+      ? `the part hd has no seed of tenant ${wallet.tenant}`
       : `the part hd is needed${told(kit, [HD_PART])}`
     throw new KitRefused(missing)
   }
@@ -81,7 +81,7 @@ function jointKeyOf(kit: OpenedKit, address: string, parties: number): KitKey {
     return {
       heldBy: shares.map(({ part }) => part),
       epoch,
-      note: leftOut.length === 0 ? null : `left out, since the others are of epoch ${epoch}: ${leftOut.join(', ')}`,
+      note: leftOut.length === 0 ? null : `not used, because the others are of epoch ${epoch}: ${leftOut.join(', ')}`,
       signers: quorums(shares, threshold).map((quorum) => (digest) => signTogether(quorum, digest)),
     }
   }
@@ -103,9 +103,9 @@ function quorums(shares: readonly KitShare[], threshold: number): (readonly Uint
 function missingShares(kit: OpenedKit, here: readonly KitShare[], parties: number): string {
   const names = Array.from({ length: parties }, (_, index) => partyPart(index + 1))
   const [first] = here
-  if (first === undefined) return `no part that was opened has a share of it${told(kit, names)}`
+  if (first === undefined) return `no opened part has a share of it${told(kit, names)}`
   const held = here.map(({ part, epoch }) => `${part} (epoch ${epoch})`).join(', ')
-  return `${first.facts.threshold} shares of one epoch are needed, and here are ${held}${told(kit, names)}`
+  return `${first.facts.threshold} shares of one epoch are needed, but the opened parts have ${held}${told(kit, names)}`
 }
 
 /** Why relevant parts could not be used. */

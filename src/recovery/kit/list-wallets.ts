@@ -38,7 +38,7 @@ export function describeWallet(wallet: SourceWallet, jointKeys: ReadonlyMap<stri
   }
   if (key.kind === 'hd') return { ...place, type: 'hd', derivation_path: hdPath(key.index), index: key.index }
   const joint = jointKeys.get(key.keyId)
-  if (joint === undefined) throw new KitRefused(`The joint key ${key.keyId} of ${wallet.walletId} is not in the log.`)
+  if (joint === undefined) throw new KitRefused(`The mpc key ${key.keyId} of ${wallet.walletId} is not in the log.`)
   const { keyId, threshold, parties, epoch } = joint
   return { ...place, type: 'mpc', key_id: keyId, threshold, parties: parties.length, epoch }
 }

@@ -65,7 +65,7 @@ async function readPart(
   if (part.bytes === null) return { problem: part.problem ?? 'the file cannot be read' }
   const opening = await openWith(identities, part.bytes)
   if (opening.outcome === 'not_for_us') {
-    return { problem: `no identity that was given opens it: it is sealed to ${part.recipients.join(', ')}` }
+    return { problem: `none of the given identities can open it: it is encrypted to ${part.recipients.join(', ')}` }
   }
   if (opening.outcome === 'damaged') return { problem: 'the file is damaged' }
   try {
@@ -75,7 +75,7 @@ async function readPart(
   }
 }
 
-const UNREADABLE = { problem: 'it holds something else than such a part, or one of a later version' }
+const UNREADABLE = { problem: 'its content is not such a part, or its version is newer than this Bursar can read' }
 
 function readSeeds(plaintext: Uint8Array): ReadPart | { readonly problem: string } {
   const secrets = parseHdSecrets(plaintext)

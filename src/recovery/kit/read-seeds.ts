@@ -58,7 +58,7 @@ function requireDerives(entropy: Uint8Array, wallets: readonly SourceWallet[]): 
   if (stranger !== undefined) {
     const { tenantId, walletId } = stranger
     throw new KitRefused(
-      `The seed of tenant ${tenantId} does not give the address of ${walletId}: this is not the keystore that made it.`,
+      `The seed of tenant ${tenantId} does not give the address of ${walletId}: this is not the keystore that created it.`,
     )
   }
 }

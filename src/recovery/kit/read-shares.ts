@@ -26,7 +26,7 @@ export async function readShares(
   const own = keys.filter(({ parties }) => parties.includes(source.party))
   if (own.length > MAX_SHARES) {
     throw new KitRefused(
-      `${part} has ${own.length} shares and a part holds ${MAX_SHARES}: make a kit for each --tenant.`,
+      `${part} has ${own.length} shares, but a part can hold at most ${MAX_SHARES}: make one kit for each --tenant.`,
     )
   }
   const shares: PartySecrets['shares'] = []
@@ -43,7 +43,7 @@ export async function readShares(
     }
   }
   if (shares.length === 0 && without[0] !== undefined)
-    throw new KitRefused(`${part} has no share to keep: ${without[0].why}`)
+    throw new KitRefused(`${part} has no share to back up: ${without[0].why}`)
   return { secrets: { format: 'bursar recovery part', version: 1, part, created_at: createdAt, shares }, without }
 }
 
@@ -54,11 +54,11 @@ async function readShare(
   try {
     const share = await source.load(key)
     if (share === undefined) {
-      return { why: 'the share is lost: have it repaired. If a refresh has just ended, run this again' }
+      return { why: 'the share is lost: recover it. If a refresh has just ended, run this again' }
     }
-    return belongs(share, source.party, key) ? { share } : { why: 'what is kept is the share of another key or party' }
+    return belongs(share, source.party, key) ? { share } : { why: 'the stored share belongs to another key or party' }
   } catch (error) {
-    if (error instanceof EngineFailure) return { why: 'what is kept is no share' }
+    if (error instanceof EngineFailure) return { why: 'the stored file is not a share' }
     if (error instanceof Unavailable && error.code === 'sealed_secret_damaged') return { why: error.message }
     throw error
   }

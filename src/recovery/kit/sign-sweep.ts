@@ -45,7 +45,7 @@ export function signSweep(kit: OpenedKit, request: SweepRequest): Sweep {
   const signature = sign(digest)
   const signer = recoverSigner(`0x${Buffer.from(digest).toString('hex')}`, signatureBytes(signature))
   if (signer !== request.wallet)
-    throw new KitRefused(`the key signs for ${signer ?? 'nobody'}, not for ${request.wallet}`)
+    throw new KitRefused(`the key signs for ${signer ?? 'no address'}, not for ${request.wallet}`)
   return { ...withSignature(transaction, signature), transaction, heldBy }
 }
 
@@ -66,7 +66,7 @@ function callOf(
     case 'balance': {
       const gas = gasLimit * maxFeePerGas
       if (payload.balance > gas) return { to, value: payload.balance - gas, data: '0x' }
-      throw new KitRefused(`The balance of ${payload.balance} wei does not cover the gas, which may cost ${gas} wei.`)
+      throw new KitRefused(`The balance of ${payload.balance} wei does not cover the gas, which can cost ${gas} wei.`)
     }
     case 'token':
       return { to: payload.token, value: 0n, data: encodeTransfer(to, payload.amount) }

@@ -35,7 +35,7 @@ export function verifyKit(kit: OpenedKit, current: readonly KitWallet[] | null):
       const key = keyOfWallet(kit, wallet)
       for (const sign of key.signers) prove(wallet.address, sign)
       const notes = [
-        listed.has(wallet.wallet_id) ? null : 'made after the kit, which has its key all the same',
+        listed.has(wallet.wallet_id) ? null : 'created after the kit, but the kit has its key',
         key.note,
         ageOf(key, known.get(wallet.wallet_id)),
       ].filter((note) => note !== null)
@@ -52,13 +52,13 @@ function prove(address: string, sign: (digest: Uint8Array) => RecoverableSignatu
   const message = `Bursar recovery check of ${address}: ${randomBytes(NONCE_BYTES).toString('hex')}`
   const digest = eip191Digest(Buffer.from(message))
   const signer = recoverSigner(`0x${Buffer.from(digest).toString('hex')}`, signatureBytes(sign(digest)))
-  if (signer !== address) throw new KitRefused(`its key signs for ${signer ?? 'nobody'}`)
+  if (signer !== address) throw new KitRefused(`its key signs for ${signer ?? 'no address'}`)
 }
 
 /** Shares replaced by a refresh still work together: anybody with enough of them can sign, including their owner. */
 function ageOf({ epoch }: KitKey, now: KitWallet | undefined): string | null {
   if (epoch === null || now?.type !== 'mpc' || now.epoch === epoch) return null
-  return `its shares are of epoch ${epoch} and the service is at epoch ${now.epoch}: no newer part fits them, make a new kit`
+  return `its shares are of epoch ${epoch}, but the service is at epoch ${now.epoch}: newer parts do not fit, make a new kit`
 }
 
 function reasonOf(error: unknown): string | null {

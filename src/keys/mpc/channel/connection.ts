@@ -124,6 +124,6 @@ export function openConnection({ socket, peer, keepaliveMs, onLive, onFrame, onE
 export function unreachable(peer: string): Unavailable {
   return new Unavailable(
     'mpc_peer_unreachable',
-    `There is no connection to ${peer} now: it is tried again all the time.`,
+    `There is no connection to ${peer}. This process keeps trying to connect.`,
   )
 }

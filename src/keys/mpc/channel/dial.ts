@@ -32,7 +32,7 @@ export async function dial(options: DialOptions): Promise<void> {
       told = null
     } else if (reason !== told && !signal.aborted) {
       // Logged when the reason changes, not on each try: a peer may be down for days.
-      log.warn({ peer: name, ...address, reason, file }, 'peer cannot be reached')
+      log.warn({ peer: name, ...address, reason, file }, 'cannot reach peer')
       told = reason
     }
     // Jitter, so that peers that lost each other at once do not reconnect at once.

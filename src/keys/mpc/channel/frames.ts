@@ -47,7 +47,7 @@ export function createFrameReader(onFrame: (type: FrameType, payload: Uint8Array
     headerFilled = 0
     expected = header.readUInt32BE()
     type = FRAME_TYPES[header[HEADER_BYTES - 1] ?? FRAME_TYPES.length] ?? null
-    if (type === null) throw new MalformedFrame('a frame of an unknown type')
+    if (type === null) throw new MalformedFrame('the frame has an unknown type')
     if (expected > MAX_FRAME_BYTES) throw new MalformedFrame(`a frame of ${expected} bytes`)
     if (type !== 'data' && expected > 0) throw new MalformedFrame(`a ${type} with a payload`)
     return taken

@@ -54,7 +54,7 @@ export async function listenForPeers({ address, tls, log, judge, serve }: Listen
     server.once('error', reject)
     server.listen(address.port, address.host, () => resolve())
   })
-  server.on('error', (error) => log.error({ err: error }, 'cannot take connections'))
+  server.on('error', (error) => log.error({ err: error }, 'cannot accept connections'))
   const bound = server.address()
   return {
     port: typeof bound === 'object' && bound !== null ? bound.port : address.port,
