@@ -1,6 +1,6 @@
-// Compiles src/keys/mpc/engine/ (Rust) into the WebAssembly module beside it, and records what it was made of. With --check
-// it proves that the module is the recorded one and that the sources have not changed since; where the toolchain is at hand it
-// also compiles them anew and compares every byte. Users need none of this: the module is committed.
+// Compiles src/keys/mpc/engine/ (Rust) to the WebAssembly module beside it, and records its sources. With --check it
+// verifies that the module is the recorded one and that the sources have not changed; if the toolchain is installed, it
+// also compiles them and compares every byte. Users do not need this: the module is committed.
 //
 // The toolchain, on Debian: rustc-web, cargo-web, rust-web-src and lld-19 (Rust 1.96).
 
@@ -18,7 +18,10 @@ const TARGET = 'wasm32-unknown-unknown'
 const RUSTC = process.env.RUSTC ?? '/usr/bin/rustc'
 const CARGO = process.env.CARGO ?? '/usr/bin/cargo'
 const LINKER = 'wasm-ld-19'
-/** WebAssembly multiplies 64 by 64 bits into 64: field elements of 26-bit limbs are three times as fast as those of 52 bits. */
+/**
+ * WebAssembly multiplies 64 by 64 bits into 64: field elements with 26-bit limbs are three times as fast as with 52-bit
+ * limbs.
+ */
 const FLAGS = [
   '-C',
   `linker=${LINKER}`,
@@ -33,7 +36,7 @@ const FLAGS = [
 /** @param {string | Buffer} bytes */
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex')
 
-/** What the module is made of, in one number. */
+/** One digest of everything the module is compiled from. */
 function sourcesDigest() {
   const sources = [
     'Cargo.toml',
@@ -46,7 +49,7 @@ function sourcesDigest() {
   return sha256([...FLAGS, ...texts].join('\0'))
 }
 
-/** The version of the compiler, or null where the toolchain is not whole. */
+/** The version of the compiler, or null when the toolchain is incomplete. */
 function toolchain() {
   const version = spawnSync(RUSTC, ['--version'], { encoding: 'utf8' })
   if (version.status !== 0 || spawnSync(LINKER, ['--version']).status !== 0) return null
@@ -61,7 +64,7 @@ function toolchain() {
  */
 function compile(targetDir) {
   const cargoHome = process.env.CARGO_HOME ?? join(homedir(), '.cargo')
-  // Paths of this machine must not be in the module: it comes out the same wherever it is made.
+  // Local paths must not be in the module, so that the result is the same on every machine.
   const remapped = [
     [targetDir, '/target'],
     [cargoHome, '/cargo'],

@@ -1,6 +1,6 @@
-// Builds src/ and workers/ into dist/, with the files beside them that run time reads (SQL, JSON, package.json), and
-// packs each entry point into dist/bin, from where it is run.
-// Does nothing while no source changed, so it can stand before every start and every test run.
+// Builds src/ and workers/ into dist/, with the other files read at run time (SQL, JSON, package.json), and bundles
+// each entry point into dist/bin, from where it runs. Does nothing when no source changed, so it can run before every
+// start and every test run.
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { generatePrisma, readStamp } from './generate-prisma.mjs'
 
 const require = createRequire(import.meta.url)
 
-/** What the build reads. */
+/** The inputs of the build. */
 const SOURCES = [
   'src',
   'workers',
@@ -25,15 +25,15 @@ const SOURCES = [
   'tsconfig.json',
   'tsconfig.build.json',
 ]
-/** What is laid into dist/ as it is, so that a path relative to a module means the same in both trees. */
+/** Copied unchanged to dist/, so that a path relative to a module is the same in both trees. */
 const CARRIED = /^(src|workers|prisma)\/.*(?<!\.ts)$|^package\.json$/
-/** Of the engine of mpc only the module runs; its Rust sources, and what cargo leaves beside them, stay where they are. */
+/** Only the module of the mpc engine is used at run time; its Rust sources and cargo's output are not copied. */
 const STAYS = /^src\/keys\/mpc\/engine\/(?!engine\.wasm$)/
 
 /**
  * @param {string} root the project's folder
  * @returns {Promise<boolean>} whether anything was built
- * @throws {Error} when the client cannot be made or the sources do not type-check; dist/ is then as it was
+ * @throws {Error} when the client cannot be generated or the sources do not type-check; dist/ is then unchanged
  */
 export async function build(root) {
   const dist = join(root, 'dist')
@@ -42,7 +42,7 @@ export async function build(root) {
   const sources = filesBelow(root, SOURCES).filter((path) => !STAYS.test(path))
   const wanted = fingerprint(root, sources, process.version)
   if (!generated && readStamp(stamp) === wanted) return false
-  // Without its own stamp a half-made dist/ is never taken for a finished one.
+  // Without its stamp, an incomplete dist/ is never taken for a finished one.
   rmSync(stamp, { force: true })
   compile(root)
   for (const path of sources) if (CARRIED.test(path)) copyInto(dist, root, path)
@@ -71,7 +71,7 @@ function copyInto(dist, root, path) {
 }
 
 /**
- * Removes what an earlier build made from sources that are gone: a deleted module must not stay importable.
+ * Removes outputs whose sources were deleted: a deleted module must not stay importable.
  *
  * @param {string} root
  * @param {string} dist

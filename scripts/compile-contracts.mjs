@@ -1,6 +1,5 @@
-// Compiles the contracts of src/contracts/ that are deployed, into src/contracts/artifacts/; what they share stands in
-// folders below. With --check it proves that the committed artefacts are what the pinned compiler makes of the sources,
-// and changes nothing.
+// Compiles the deployed contracts of src/contracts/ into src/contracts/artifacts/; shared code is in folders below.
+// With --check it verifies that the committed artefacts match the output of the pinned compiler, and changes nothing.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,11 +10,11 @@ const require = createRequire(import.meta.url)
 const solc = require('solc')
 
 const FOLDER = fileURLToPath(new URL('../src/contracts', import.meta.url))
-/** Paris runs on every network here: no opcode of it is newer than the merge. */
+/** Every supported network runs Paris: no newer opcode is used. */
 const PARIS = { evmVersion: 'paris', optimizer: { enabled: true, runs: 10_000 }, metadata: { bytecodeHash: 'none' } }
-/** OpenZeppelin's strings and clones copy memory by MCOPY, which Ethereum, Polygon and BNB Smart Chain have since 2024. */
+/** OpenZeppelin's strings and clones use MCOPY, which Ethereum, Polygon and BNB Smart Chain support since 2024. */
 const CANCUN = { ...PARIS, evmVersion: 'cancun' }
-/** Named for what public networks run; the others are for local chains. */
+/** Contracts for public networks; the others are for local chains. */
 const ON_CANCUN = /^Bursar/
 const OUTPUT = { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } }
 
@@ -28,14 +27,14 @@ function compile() {
 }
 
 /**
- * @param {string[]} files each is named as the contract in it that gets an artefact
+ * @param {string[]} files each named after its contract that gets an artefact
  * @param {typeof PARIS} settings
  * @returns {[string, string][]}
  */
 function compileFiles(files, settings) {
   const sources = Object.fromEntries(files.map((name) => [name, { content: readFileSync(join(FOLDER, name), 'utf8') }]))
   const input = { language: 'Solidity', sources, settings: { ...settings, outputSelection: OUTPUT } }
-  /** @param {string} path what an import names: a file of ours, or one of a package */
+  /** @param {string} path of an import: a local file, or one of a package */
   const findImport = (path) => {
     const own = join(FOLDER, path)
     return { contents: readFileSync(existsSync(own) ? own : require.resolve(path), 'utf8') }
@@ -43,7 +42,7 @@ function compileFiles(files, settings) {
   const output = JSON.parse(solc.compile(JSON.stringify(input), { import: findImport }))
   /** @type {{ severity: string, sourceLocation?: { file: string }, formattedMessage: string }[]} */
   const found = output.errors ?? []
-  // A warning about a package's source is its authors' to mend.
+  // A warning about a package's source is for its authors to fix.
   const problems = found.filter(({ severity, sourceLocation: at }) => severity === 'error' || !at?.file.startsWith('@'))
   if (problems.length > 0) throw new Error(problems.map(({ formattedMessage }) => formattedMessage).join('\n'))
   return files.map((file) => {

@@ -25,7 +25,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const lockPath = `${root}package-lock.json`
 
 const OS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
-/** The architecture as packages spell it, and as Node does. The longer spellings stand first. */
+/** The architecture in package names, and in Node's. Longer names come first. */
 const CPU = /** @type {const} */ ([
   ['riscv64', 'riscv64'],
   ['loong64', 'loong64'],
@@ -39,7 +39,7 @@ const CPU = /** @type {const} */ ([
 ])
 
 /**
- * Where Node would find a dependency of the package at `parent`, from the inside out.
+ * Where Node would find a dependency of the package at `parent`, innermost first.
  *
  * @param {string} parent key of the lock, such as `node_modules/a/node_modules/b`
  * @param {string} name
@@ -55,7 +55,7 @@ function candidates(parent, name) {
 
 /**
  * @param {Record<string, Entry>} packages
- * @returns {Missing[]} optional dependencies that the lock does not hold
+ * @returns {Missing[]} optional dependencies that are missing in the lock
  */
 export function missingOptionals(packages) {
   const missing = []
@@ -66,7 +66,7 @@ export function missingOptionals(packages) {
 }
 
 /**
- * What the name alone says about a platform package that the registry does not offer.
+ * What the name alone shows about a platform package that the registry does not offer.
  *
  * @param {string} name
  * @returns {Entry}
@@ -81,7 +81,7 @@ export function platformOf(name) {
 
 /**
  * @param {Missing} missing
- * @returns {Promise<Entry>} the facts that the registry tells, or those of the name
+ * @returns {Promise<Entry>} the registry's data, or what the name shows
  */
 async function describe({ name, version }) {
   const fields = ['version', 'dist.integrity', 'os', 'cpu', 'libc', 'engines', 'license']
@@ -99,7 +99,7 @@ async function describe({ name, version }) {
 
 /**
  * @param {Record<string, Entry>} packages
- * @returns {string[]} one sentence for each thing to repair
+ * @returns {string[]} one sentence for each problem
  */
 export function defects(packages) {
   const found = missingOptionals(packages).map(({ parent, name }) => `${name}, an option of ${parent}, is missing`)
@@ -116,7 +116,7 @@ async function repair(lock) {
     const facts = await describe(missing)
     const dev = parent?.dev === true || parent?.devOptional === true ? true : undefined
     const { version, integrity, cpu, libc, license, os, engines } = facts
-    // In npm's own order, so that its next write changes nothing. What is undefined is not written.
+    // In npm's own order, so that its next write changes nothing. Undefined values are not written.
     const entry = { version, integrity, cpu, dev, libc, license, optional: true, os, engines }
     lock.packages[`node_modules/${missing.name}`] = JSON.parse(JSON.stringify(entry))
   }

@@ -1,11 +1,11 @@
-// One SHA-256 over a set of files, names included: what "nothing changed" means to the build.
+// One SHA-256 over a set of files, including their names; the build uses it to detect changes.
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
 /**
- * Every file below the given files and folders, sorted, so that the answer is the same on every machine.
+ * Every file below the given files and folders, sorted, so that the result is the same on every machine.
  *
  * @param {string} root folder that the entries are relative to
  * @param {readonly string[]} entries files and folders; those that do not exist are left out

@@ -1,5 +1,5 @@
-// Makes the API reference page and its script in src/generated/docs. The package that renders them keeps its script of
-// 4 MB in memory several times over: it runs here, once, and the service hands out two files.
+// Generates the API reference page and its script in src/generated/docs. The rendering package keeps its script of 4 MB
+// in memory several times: it runs only here, and the service serves two files.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { readStamp } from './generate-prisma.mjs'
 
 const SELF = fileURLToPath(import.meta.url)
 
-/** What the page shows, and what it leaves out: whatever would talk to a third party. */
+/** The configuration of the page; everything that would contact a third party is turned off. */
 const CONFIGURATION = {
   url: '/openapi.json',
   pageTitle: 'Bursar API reference',
@@ -28,7 +28,7 @@ const CONFIGURATION = {
 
 /**
  * @param {string} root the project's folder
- * @returns {boolean} whether the page was made anew
+ * @returns {boolean} whether the page was generated
  * @throws {Error} when the package cannot render it
  */
 export function generateDocsPage(root) {

@@ -1,5 +1,5 @@
-// Makes the Prisma client in src/generated/prisma from prisma/schema.prisma, without downloading anything: `generate`
-// only wants the schema engine to exist, it never runs it. Does nothing while the schema is unchanged.
+// Generates the Prisma client in src/generated/prisma from prisma/schema.prisma, without downloads: `generate` only
+// checks that the schema engine exists and never runs it. Does nothing when the schema is unchanged.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,8 +12,8 @@ const require = createRequire(import.meta.url)
 
 /**
  * @param {string} root the project's folder
- * @returns {boolean} whether the client was made anew
- * @throws {Error} when Prisma refuses the schema; the message is Prisma's own
+ * @returns {boolean} whether the client was generated
+ * @throws {Error} when Prisma refuses the schema, with Prisma's message
  */
 export function generatePrisma(root) {
   const output = join(root, 'src/generated/prisma')
@@ -27,7 +27,7 @@ export function generatePrisma(root) {
     encoding: 'utf8',
     env: {
       ...process.env,
-      // Any existing file will do; the check for updates is a request to a third party that nobody asked for.
+      // Any existing file works; the update check would be a request to a third party.
       PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
       CHECKPOINT_DISABLE: '1',
       PRISMA_HIDE_UPDATE_MESSAGE: '1',
@@ -41,7 +41,7 @@ export function generatePrisma(root) {
 
 /**
  * @param {string} path a file that may not exist
- * @returns {string | undefined} what it holds
+ * @returns {string | undefined} its content
  */
 export function readStamp(path) {
   try {

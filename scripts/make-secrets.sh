@@ -1,8 +1,9 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml in ./secrets: passwords, key-encryption keys, and the certificate of the database.
-# A file that exists is left as it is, so run it again after an upgrade. Needs openssl alone.
+# Creates the secrets of docker-compose.yml in ./secrets: passwords, key-encryption keys, and the database's
+# certificate. Existing files are kept, so run it again after an upgrade. Needs only openssl.
 #
-# Back the directory up, apart from the volumes of Docker: without keystore_key and mpc_party_<n>_key the keys are lost.
+# Back up the directory separately from the volumes of Docker: without keystore_key and mpc_party_<n>_key the keys are
+# lost.
 set -eu
 
 directory=${1:-secrets}
@@ -11,7 +12,7 @@ mkdir -p "$directory"
 chmod 0700 "$directory"
 cd "$directory"
 
-# put NAME: writes standard input into a new file. Inside the private directory, so that the containers' users can read it.
+# put NAME: writes standard input into a new file. The directory is private, so the containers' users may read the file.
 put() {
   cat >"$1.new"
   chmod 0444 "$1.new"
@@ -23,7 +24,7 @@ missing() {
   [ ! -s "$1" ]
 }
 
-# database_url USER PASSWORD: TLS whose certificate is checked against the authority below.
+# database_url USER PASSWORD: TLS with a certificate verified against the authority below.
 database_url() {
   echo "postgresql://$1:$2@postgres:5432/bursar?sslmode=verify-full&sslrootcert=/run/secrets/postgres_ca"
 }
@@ -36,7 +37,7 @@ for name in keystore_key mpc_party_1_key mpc_party_2_key mpc_party_3_key; do
 done
 missing redis_url && printf 'redis://default:%s@redis:6379\n' "$(cat redis_password)" | put redis_url
 
-# A user of the database for each process. The migration makes them from database_logins.
+# A database user for each process. The migration creates them from database_logins.
 logins=''
 for name in api dispatcher signer submitter follower auditor operator party_1 party_2 party_3; do
   user="bursar_${name}_login"
@@ -49,7 +50,7 @@ done
 missing database_url_owner && database_url bursar "$(cat postgres_password)" | put database_url_owner
 missing database_logins && echo "${logins#,}" | put database_logins
 
-# A certificate authority of its own signs the certificate of the host `postgres`, and its key is thrown away.
+# A private certificate authority signs the certificate of the host `postgres`; its key is deleted.
 if missing postgres_key || missing postgres_certificate || missing postgres_ca; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT

@@ -6,10 +6,11 @@ import { build } from './build.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Same process, so that signals and the exit code need no forwarding. The entry sees its own name as `argv[1]`.
+ * Runs in the same process, so that signals and the exit code need no forwarding. The entry gets its own name as
+ * `argv[1]`.
  *
  * @param {string} entry its name in dist/bin, without extension
- * @param {readonly string[]} args what the entry reads after its name
+ * @param {readonly string[]} args the arguments after the name
  */
 export async function runBuilt(entry, args) {
   try {

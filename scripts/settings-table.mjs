@@ -1,4 +1,4 @@
-// Writes the table of settings into docs/settings.md, between its two marks, from the schema that checks them.
+// Writes the table of settings into docs/settings.md, between its two marks, from the schema that validates them.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'

@@ -1,5 +1,5 @@
-// `npm start`: the sandbox when no DATABASE_URL names a database, the API alone when one does. The image does not use
-// this file: there each process is started from dist/ by its own command.
+// `npm start`: the sandbox without DATABASE_URL, only the API with it. The image does not use this file: each process
+// is started there from dist/ with its own command.
 
 import { runBuilt } from './run.mjs'
 

@@ -1,6 +1,5 @@
-// Ends a long log with what its reader looks for: which files took the longest, which assertions failed and why, and
-// `N passed, N failed`. Fails when tap never came to its closing line, when a test failed, and when none ran: silence
-// is not success.
+// Summarizes a long log: the slowest files, the failed assertions with their reasons, and `N passed, N failed`. Fails
+// when tap did not finish, when a test failed, and when none ran.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -9,9 +8,9 @@ import { Parser } from 'tap-parser'
 const SLOWEST = 20
 
 /**
- * @param {string} log what `tap run` printed to a pipe
- * @returns {{ total: number, pass: number, fail: number, skip: number, todo: number } | undefined} the counts of
- *   assertions that tap made itself, or undefined when it never came to its closing line
+ * @param {string} log output of `tap run` in a pipe
+ * @returns {{ total: number, pass: number, fail: number, skip: number, todo: number } | undefined} tap's counts of
+ *   assertions, or undefined when tap did not finish
  */
 export function tapCounts(log) {
   const closing = log.split('\n').findLast((line) => /^# \{ total: \d+/.test(line))
@@ -22,7 +21,7 @@ export function tapCounts(log) {
 }
 
 /**
- * @param {string} log what `tap run` printed to a pipe
+ * @param {string} log output of `tap run` in a pipe
  * @returns {{ name: string, ok: boolean, ms: number }[]} the test files, in the order in which they ended
  */
 export function testFiles(log) {
@@ -35,9 +34,9 @@ export function testFiles(log) {
 }
 
 /**
- * @param {string} log what `tap run` printed to a pipe
- * @returns {{ name: string, diagnosis: string }[]} each failed assertion, named from its file down, with what tap says
- *   of it: the difference, and where it was thrown
+ * @param {string} log output of `tap run` in a pipe
+ * @returns {{ name: string, diagnosis: string }[]} each failed assertion with its path from the file down, and tap's
+ *   diagnosis: the difference, and where it was thrown
  */
 export function failures(log) {
   return Parser.parse(log, { flat: true }).flatMap((event) => {

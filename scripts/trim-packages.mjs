@@ -1,4 +1,4 @@
-// Removes Prisma's query compilers for other databases than PostgreSQL from the installed packages: 70 MB that nothing
+// Removes Prisma's query compilers for databases other than PostgreSQL from the installed packages: 70 MB that nothing
 // loads. Run after an install, and in the image.
 
 import { readdirSync, rmSync } from 'node:fs'

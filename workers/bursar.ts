@@ -1,4 +1,4 @@
-/** The operator's command: `npm run bursar -- --help`. */
+/** The operator command: `npm run bursar -- --help`. */
 import { runCli } from '../src/cli/run-cli.ts'
 import { composeBursar } from '../src/compose/bursar.ts'
 

@@ -1,4 +1,4 @@
-/** Follows the chains. One leads for each chain; run a second one to take over when it dies. */
+/** Follows the chains. One leads for each chain; run a second one as a standby. */
 import { startChainFollower } from '../src/compose/chain-follower.ts'
 import { runProcess } from '../src/compose/run-process.ts'
 

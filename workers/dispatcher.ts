@@ -1,4 +1,4 @@
-/** Turns events into jobs. One leads; run a second one to take over when it dies. */
+/** Turns events into jobs. One leads; run a second one as a standby. */
 import { startDispatcher } from '../src/compose/dispatcher.ts'
 import { runProcess } from '../src/compose/run-process.ts'
 

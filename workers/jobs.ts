@@ -1,4 +1,4 @@
-/** The operator's command for jobs: `npm run jobs -- failed`. */
+/** The operator command for jobs: `npm run jobs -- failed`. */
 import { runCommand } from '../src/compose/run-command.ts'
 import { jobsCommand } from '../src/jobs/jobs-command.ts'
 

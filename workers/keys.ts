@@ -1,4 +1,4 @@
-/** The operator's command for API keys: `npm run keys -- issue --tenant acme --environment mainnet`. */
+/** The operator command for API keys: `npm run keys -- issue --tenant acme --environment mainnet`. */
 import { createApiKeyRows } from '../src/access/api-key-rows.ts'
 import { createIssueApiKey } from '../src/access/issue-api-key.ts'
 import { keysCommand } from '../src/access/keys-command.ts'

@@ -1,4 +1,7 @@
-/** Brings the database to the newest schema and ends: what runs before every other process of an installation, as the owner. */
+/**
+ * Migrates the database to the newest schema and exits: runs before every other process of an installation, as the
+ * owner of the tables.
+ */
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { loginOf } from '../src/compose/database-roles/logins.ts'

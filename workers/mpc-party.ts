@@ -1,4 +1,7 @@
-/** Holds one share of each joint key and signs with it together with others. One process for each party, each on its own. */
+/**
+ * Holds one share of each joint key and signs with it together with others. One process for each party, on separate
+ * machines.
+ */
 import { startMpcParty } from '../src/compose/mpc-party.ts'
 import { runProcess } from '../src/compose/run-process.ts'
 

@@ -1,4 +1,4 @@
-/** The operator's command for mpc: `npm run mpc -- certificate`. */
+/** The operator command for mpc: `npm run mpc -- certificate`. */
 import { composeIdentityOf } from '../src/compose/mpc-identity.ts'
 import { mpcCommand } from '../src/mpc-keys/mpc-command.ts'
 

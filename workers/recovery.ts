@@ -1,4 +1,4 @@
-/** The operator's command for recovery: `npm run recovery -- backup --out kit --recipient age1…`. */
+/** The operator command for recovery: `npm run recovery -- backup --out kit --recipient age1…`. */
 import { text } from 'node:stream/consumers'
 import { composeRecovery } from '../src/compose/recovery.ts'
 import { recoveryCommand } from '../src/recovery/command/recovery-command.ts'

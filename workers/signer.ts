@@ -1,4 +1,4 @@
-/** Signs what waits in lanes and makes wallets' keys. Run any number: lanes are independent. */
+/** Signs the transactions of lanes and creates wallets' keys. Run any number: lanes are independent. */
 import { runProcess } from '../src/compose/run-process.ts'
 import { startSigner } from '../src/compose/signer.ts'
 

@@ -1,4 +1,4 @@
-/** Every aggregate whose streams the log holds: what replays the log needs them all. */
+/** Every aggregate whose streams are in the log; a replay needs all of them. */
 import { apiKeyAggregate } from '../access/aggregate.ts'
 import { assetAggregate } from '../assets/aggregate.ts'
 import { balanceAggregate } from '../balances/aggregate.ts'

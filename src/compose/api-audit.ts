@@ -1,4 +1,4 @@
-/** The audit endpoints and what stands behind them. They read: nothing here can sign. */
+/** The audit routes and their dependencies. They only read; nothing here can sign. */
 import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
 import { createReadEvents } from '../audit/event-page.ts'
 import { createFindEvent } from '../audit/find-event.ts'

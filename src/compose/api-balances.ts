@@ -1,4 +1,4 @@
-/** Reading balances, for the balance endpoint and for previews. */
+/** Reading balances, for the balance route and for previews. */
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createAvailableOf } from '../balances/available.ts'
 import { createBalanceChains } from '../balances/chain.ts'

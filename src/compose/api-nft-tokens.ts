@@ -1,4 +1,4 @@
-/** What is done to tokens after they were asked for: vouchers redeemed and revoked, metadata changed. */
+/** Operations on minted tokens and vouchers: redeem, revoke, change metadata. */
 import type { Routes } from '../http/request.ts'
 import { createChangeVoucher } from '../nft/tokens/change-voucher.ts'
 import { createFateOf } from '../nft/tokens/fate-of.ts'

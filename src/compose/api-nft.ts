@@ -1,4 +1,4 @@
-/** The endpoints of collections, mints, transfers and what wallets hold, and what stands behind them. */
+/** The routes of collections, mints, transfers and wallets' tokens, and their dependencies. */
 import { createCanReceive } from '../chain/nft-receiver.ts'
 import type { Routes } from '../http/request.ts'
 import { createCreateCollection } from '../nft/collections/create-collection.ts'
@@ -62,7 +62,7 @@ export function composeNftRoutes(
     ...ports,
     pool,
     readCollection: collections.read,
-    // Receivers are contracts of strangers.
+    // Receivers are third-party contracts.
     nodeOf: (chainId) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
   })
   return [

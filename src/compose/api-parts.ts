@@ -1,4 +1,4 @@
-/** What several capabilities of the API share. */
+/** The parts shared by several capabilities of the API. */
 import { PrismaPg } from '@prisma/adapter-pg'
 import { createAssetBooks } from '../assets/asset-books.ts'
 import { createAccept } from '../event-log/accept.ts'
@@ -14,7 +14,7 @@ export function apiParts({ log, pool }: Kernel) {
   return {
     books: createAssetBooks(pool),
     findReplay: createFindReplay(pool),
-    /** Every request of a client that makes something is accepted by it. */
+    /** Accepts every client request that creates something. */
     accept: createAccept({ log, pool }),
     findWallet: createFindWallet(createWalletFacts(pool)),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),

@@ -1,4 +1,4 @@
-/** The recovery endpoints and what stands behind them. */
+/** The recovery routes and their dependencies. */
 import type { Routes } from '../http/request.ts'
 import { createExportReads } from '../recovery/read-exports.ts'
 import { createRequestExport } from '../recovery/request-export.ts'

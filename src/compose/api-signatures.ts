@@ -1,4 +1,4 @@
-/** The signing endpoints and what stands behind them. */
+/** The signing routes and their dependencies. */
 import type { Routes } from '../http/request.ts'
 import { createSignatureReads } from '../signatures/read-signatures.ts'
 import { createRequestSignature } from '../signatures/request-signature.ts'

@@ -1,4 +1,4 @@
-/** The transfer and transaction endpoints and what stands behind them. */
+/** The transfer and transaction routes and their dependencies. */
 import { readAssetPrices } from '../assets/asset-prices.ts'
 import { usdValue } from '../balances/usd-value.ts'
 import { nativeAsset } from '../core/assets.ts'

@@ -1,4 +1,4 @@
-/** The endpoints of wallets and of the shares of their keys, and what stands behind them. */
+/** The routes of wallets and of their key shares, and their dependencies. */
 import { createDescribeAsset } from '../assets/describe-asset.ts'
 import type { Routes } from '../http/request.ts'
 import { createSharesReads } from '../mpc-keys/read-shares.ts'

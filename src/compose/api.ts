@@ -1,4 +1,4 @@
-/** The API process: every route and what stands behind it. It appends and reads; it holds no key and touches no queue. */
+/** The API process: every route and its dependencies. It appends and reads; it holds no key and uses no queue. */
 import { createApiKeyRows } from '../access/api-key-rows.ts'
 import { createAuthenticator } from '../access/authenticate.ts'
 import { createFindRemoved } from '../assets/find-removed.ts'

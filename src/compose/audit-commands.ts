@@ -1,4 +1,4 @@
-/** The audit commands of `npm run bursar`, each with what it needs. */
+/** The audit commands of `npm run bursar`, each with its dependencies. */
 
 import { createRequestAnchor, type RequestAnchor } from '../audit/anchor/request-anchor.ts'
 import { PUBLIC_SUFFIX } from '../audit/checkpoints/audit-key.ts'

@@ -1,4 +1,4 @@
-/** What an operator watches of the audit: how old the newest checkpoint is, and how much of the log it covers. */
+/** Audit gauges for operators: the age of the newest checkpoint, and how much of the log it covers. */
 import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -13,7 +13,7 @@ export function addAuditGauges({ metrics, pool, clock }: Kernel): void {
     return newest === null ? [] : [{ labels: {}, value: (clock() - newest.takenAt.getTime()) / 1_000 }]
   })
   metrics.addGauge('bursar_audit_unsigned_events', 'Events that came after the newest checkpoint.', [], async () => {
-    // Counted up to a bound: a scrape must not read a long log.
+    // Counted up to a limit: a scrape must not read a long log.
     const { rows: counted } = await pool.query<{ n: string }>(
       `SELECT count(*) AS n FROM (SELECT 1 FROM events, audit_tree
          WHERE (events.transaction_id, events.position) > (audit_tree.transaction_id, audit_tree.position) LIMIT 10000) AS newer`,

@@ -1,4 +1,7 @@
-/** The auditor process: signs the log on a schedule. One leads; run a second one, with the same key and file, to take over when it dies. */
+/**
+ * The auditor process: signs the log on a schedule. One leads; run a second one, with the same key and file, as a
+ * standby.
+ */
 import { finishKeyRotation, openAuditKey, openNextKey } from '../audit/checkpoints/audit-key.ts'
 import { type CheckpointFile, createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
@@ -15,20 +18,20 @@ import { addAuditGauges } from './audit-gauges.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
-/** What failed is tried again so much later: the database may be away. */
+/** Pause after an error, ms: the database may be unavailable. */
 const RETRY_MS = 5_000
 
-/** What signing the log needs of a process. */
+/** The parts of a process that signing the log uses. */
 type AuditParts = Pick<Kernel, 'pool' | 'clock'> & { readonly config: Pick<Config, 'audit'> }
 
-/** Opens the key, which is made on the first start of an installation, and the file. */
+/** Opens the key, which is created on the first start of an installation, and the checkpoint file. */
 export async function composeTakeCheckpoint(kernel: AuditParts): Promise<TakeCheckpoint> {
   const { pool, clock } = kernel
   await finishAuditKeyRotation(kernel)
   return createTakeCheckpoint({ pool, signer: await openSigner(kernel), file: fileOf(kernel), clock })
 }
 
-/** Completes a rotation of the key that was killed after its checkpoint. Returns whether there was one. */
+/** Completes a key rotation that was killed after its checkpoint. Returns whether there was one. */
 async function finishAuditKeyRotation(kernel: AuditParts): Promise<boolean> {
   return finishKeyRotation(kernel.config.audit.keyFile, async (signer) => {
     const notes = [...(await createCheckpointRows(kernel.pool).rotations()), ...(await fileOf(kernel).notes())]
@@ -63,7 +66,9 @@ function openSigner(kernel: AuditParts): Promise<NoteSigner> {
   return openAuditKey(kernel.config.audit, wasUsed)
 }
 
-/** Whether a key is missing or new, the database alone knows: a start waits for it, as other processes do. */
+/**
+ * Only the database shows whether the key is missing or must be created: the start waits for it, as in other processes.
+ */
 async function onceAnswered(kernel: Kernel, signal: AbortSignal): Promise<TakeCheckpoint> {
   for (;;) {
     try {
@@ -82,7 +87,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise
   addAuditGauges(kernel)
   let refusal: string | null = null
 
-  /** Returns how long to wait until the next one. */
+  /** Returns the pause until the next attempt, ms. */
   async function attempt(stop: AbortSignal): Promise<number> {
     try {
       const { size, root, isNew } = await takeCheckpoint(stop)
@@ -97,7 +102,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise
         return config.audit.checkpointIntervalMs
       }
       logger.warn({ err: error }, 'no checkpoint could be taken, it is tried again')
-      // The command that rotates the key leaves the new one where this process reads it.
+      // The command that rotates the key puts the new one where this process reads it.
       if (error instanceof Unavailable && error.code === 'audit_key_rotated') {
         takeCheckpoint = await onceAnswered(kernel, stop)
       }

@@ -1,4 +1,4 @@
-/** The operator's commands, each with the parts that it needs: they are made when a command runs, not before. */
+/** The operator commands with their parts, which are created when a command runs, not before. */
 import type { CliCommand } from '../cli/command.ts'
 import { composeAuditCommands } from './audit-commands.ts'
 import { composeOperator } from './operator.ts'
@@ -7,7 +7,7 @@ import { composeRotationCommands } from './rotation-commands.ts'
 
 type Compose = (env: NodeJS.ProcessEnv) => readonly CliCommand[]
 
-/** In the order in which the help lists them. */
+/** In the order of the help. */
 const PARTS: readonly Compose[] = [
   composeOperator,
   composeReplayCommands,
@@ -15,7 +15,7 @@ const PARTS: readonly Compose[] = [
   composeRotationCommands,
 ]
 
-/** @param env where the settings are read from */
+/** @param env source of the settings */
 export function composeBursar(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return PARTS.flatMap((compose) => compose(env))
 }

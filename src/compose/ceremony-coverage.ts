@@ -1,4 +1,7 @@
-/** What a party looks up before it makes a key or new shares: whether the log, read by its own connection, wants them. */
+/**
+ * The check of a party before it creates a key or new shares: whether the log, read through its own connection,
+ * contains the request.
+ */
 
 import { notCovered } from '../keys/coverage.ts'
 import type { CoversCeremony } from '../keys/mpc/party-ceremonies.ts'
@@ -9,13 +12,13 @@ import type { MpcTerms } from '../wallets/events.ts'
 import { REQUESTED } from '../wallets/sql.ts'
 import type { Kernel } from './kernel.ts'
 
-/** So long a key that was made counts as made lately. */
+/** How long a created key counts as recent, ms. */
 const LATELY_MS = 30 * 60_000
-/** More wallets than this may wait: one of them is enough to want a key. */
+/** Limit of waiting wallets to read: one of them is enough to need a key. */
 const MOST_WAITING = 50
 
 export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Kernel): CoversCeremony {
-  /** When this process began to make keys that the log may not have. */
+  /** When this process began to create keys that the log may not have. */
   const begun = new Map<string, number>()
 
   async function unrecorded(): Promise<number> {
@@ -26,7 +29,7 @@ export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Ke
     return begun.size
   }
 
-  /** The rows lead to the wallets; their events say whether they wait. */
+  /** The rows only locate the wallets; their events show whether they wait. */
   async function waiting(): Promise<readonly MpcTerms[]> {
     const { rows } = await pool.query<{ wallet_id: string }>({
       name: 'waiting_mpc_wallets',

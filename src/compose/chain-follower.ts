@@ -1,4 +1,4 @@
-/** The chain follower process: one leader for each chain walks its blocks; beside it run what looks at a chain now and then. */
+/** The chain follower process: one leader for each chain processes its blocks and runs the chain's periodic tasks. */
 import { createBalanceChains } from '../balances/chain.ts'
 import { createObserveWallet } from '../balances/first-observation.ts'
 import { createHolderReads } from '../balances/holder-reads.ts'
@@ -37,12 +37,12 @@ import type { Work } from './run-process.ts'
 import { settingAside } from './setting-aside.ts'
 
 const OBSERVATIONS_AT_ONCE = 8
-/** Chainlink's feeds move seldom; a minute is fresh. */
+/** Chainlink's feeds change rarely; a minute is recent enough. */
 const PRICE_INTERVAL_MS = 60_000
 const NONCE_INTERVAL_MS = 10_000
-/** Records of nonces that nobody waits for are few, and are kept for days. */
+/** Records of nonces that no transaction waits for are few, and kept for days. */
 const FORGET_INTERVAL_MS = 3_600_000
-/** How soon a token is tried again whose time has come. */
+/** How soon a due token is tried again, ms. */
 const UNREAD_INTERVAL_MS = 2_000
 
 export async function startChainFollower(kernel: Kernel, signal: AbortSignal): Promise<Work> {
@@ -81,7 +81,7 @@ function composeBalances({ pool, log, chains }: Kernel) {
 
 type Balances = ReturnType<typeof composeBalances>
 
-/** All of a chain's work ends together: when one part fails, the leader starts all of it again. */
+/** All tasks of a chain end together: when one fails, the leader starts all of them again. */
 async function followAndTend(
   kernel: Kernel,
   chain: ChainClient & { readonly pace: Pace },

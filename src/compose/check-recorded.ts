@@ -1,4 +1,4 @@
-/** What signers, parties and operators look at before they trust a recorded transaction. */
+/** The checks of recorded transactions, for signers, parties and operators. */
 import { type CheckRecorded, createCheckRecorded } from '../transactions/check-recorded.ts'
 import { createProveLost } from '../transactions/prove-lost.ts'
 import { createRowsOf } from '../transactions/row-check.ts'

@@ -1,4 +1,4 @@
-/** The read models that money depends on, which `audit verify` holds against the log. */
+/** The read models that money depends on, which `audit verify` compares with the log. */
 import { apiKeyAggregate } from '../access/aggregate.ts'
 import { assetAggregate } from '../assets/aggregate.ts'
 import type { CheckedModel } from '../audit/verify/compare-rows.ts'

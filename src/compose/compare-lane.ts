@@ -1,4 +1,6 @@
-/** What a signer, and the command that does the same at once, compare a lane with; and whether a signer may start at all. */
+/**
+ * The comparison of a lane with its chain, for signers and for the operator command; and whether a signer may start.
+ */
 import { createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
 import { createRefuseShortLog, type RefuseShortLog } from '../audit/checkpoints/refuse-short-log.ts'
 import { Conflict } from '../core/errors.ts'
@@ -12,7 +14,7 @@ function composeRefuseShortLog({ config, pool }: Kernel): RefuseShortLog {
 }
 
 /**
- * For the start of a signer. A database that does not answer yet is no reason: lanes ask again before they sign.
+ * Checked at the start of a signer. An unavailable database does not fail it: lanes check again before they sign.
  *
  * @throws Conflict `log_too_short`
  */
@@ -26,7 +28,7 @@ export async function requireWholeLog(kernel: Kernel): Promise<void> {
 
 type Told = Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>
 
-/** @param told what a signer logs and counts, unless it is named */
+/** @param told callbacks; by default the signer's logs and metrics */
 export function composeCompareLane(kernel: Kernel, told: Told = telling(kernel)): CompareLane {
   const { pool, log, chainOf } = kernel
   return createCompareLane({

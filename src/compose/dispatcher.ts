@@ -1,6 +1,6 @@
 /**
- * The dispatcher process: turns events into jobs, finds work that no job speaks of, asks for new shares where they are old,
- * deletes exported keys in time, and keeps metadata on IPFS. One leads at a time.
+ * The dispatcher process: turns events into jobs, finds work without a job, schedules refreshes of old shares, deletes
+ * expired exports, and keeps metadata pinned on IPFS. One leads at a time.
  */
 import { BALANCE_JOB_DATA, balanceJobs, findUnobservedWallets } from '../balances/jobs.ts'
 import { repeat } from '../balances/repeat.ts'
@@ -22,7 +22,7 @@ import { composeRepin } from './nft-metadata.ts'
 import { createPlaceJobs } from './place-jobs.ts'
 import type { Work } from './run-process.ts'
 
-/** The subscription's name is its checkpoint: it never changes. */
+/** The subscription's name identifies its checkpoint: it must never change. */
 export const DISPATCHER = 'dispatcher'
 
 export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Promise<Work> {
@@ -78,7 +78,7 @@ function sweepUnfinished(
   signal: AbortSignal,
 ): Promise<void> {
   const { sweepIntervalMs, rebroadcastAfterMs } = config
-  // What changed within the last interval has a job of its own on the way.
+  // Work that changed within the last interval still has its own job.
   const quietBefore = () => new Date(clock() - sweepIntervalMs)
   return sweep({
     sources: [
@@ -100,7 +100,7 @@ function sweepUnfinished(
   })
 }
 
-/** What waits in a queue for a wrong time is not swept: a job of its id is there. */
+/** A job that waits for a wrong time blocks the sweeper: a job of its id exists. */
 function freeStuckJobs({ config, jobs, logger }: Kernel, signal: AbortSignal): Promise<void> {
   const onError = (error: unknown) => logger.warn({ err: error }, 'stuck jobs were not looked for, it is tried again')
   const free = async () => {
@@ -110,7 +110,7 @@ function freeStuckJobs({ config, jobs, logger }: Kernel, signal: AbortSignal): P
   return repeat(free, { intervalMs: config.sweepIntervalMs, signal, onError })
 }
 
-/** Nothing where shares may become any age, or there are no mpc wallets. */
+/** Does nothing when shares may reach any age, or there are no mpc wallets. */
 function keepSharesFresh(kernel: Kernel, run: (task: (signal: AbortSignal) => Promise<void>) => Promise<void>) {
   const { config, logger, pool, log, newId } = kernel
   const intervalDays = config.mpc?.refreshIntervalDays
@@ -120,7 +120,7 @@ function keepSharesFresh(kernel: Kernel, run: (task: (signal: AbortSignal) => Pr
   return [run((signal) => repeat(schedule, { intervalMs: config.sweepIntervalMs, signal, onError }))]
 }
 
-/** Sealed keys that nobody may fetch any more do not stay. */
+/** Deletes sealed keys that can no longer be fetched. */
 function deleteExpired({ config, pool, clock, logger }: Kernel, signal: AbortSignal): Promise<void> {
   const onError = (error: unknown) => logger.warn({ err: error }, 'expired exports are still there, it is tried again')
   return repeat(() => deleteExpiredFiles(pool, new Date(clock())), {
@@ -130,7 +130,7 @@ function deleteExpired({ config, pool, clock, logger }: Kernel, signal: AbortSig
   })
 }
 
-/** Nothing where no IPFS node is configured. */
+/** Does nothing without an IPFS node. */
 function keepPins(kernel: Kernel, run: (task: (signal: AbortSignal) => Promise<void>) => Promise<void>) {
   const { config, logger } = kernel
   const repin = composeRepin(kernel)

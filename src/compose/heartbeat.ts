@@ -1,12 +1,12 @@
 /**
- * Records every few seconds that this process lives, and what stands in its way: readiness and wallet creation look for signers here,
- * operators for problems.
+ * Records periodically that this process is alive, and its current problem: readiness and wallet creation look for
+ * signers here, operators for problems.
  */
 import type { Kernel } from './kernel.ts'
 
 const BEAT_MS = 3_000
 
-/** @param problem what a process that lives cannot do, `null` for nothing */
+/** @param problem what the live process cannot do; `null` for nothing */
 export function startHeartbeat(
   { pool, processName, instance, logger }: Kernel,
   problem: () => string | null = () => null,

@@ -1,4 +1,6 @@
-/** What every process is made of: the database, the log, the chains, the queues. The only place that puts them together. */
+/**
+ * The common parts of every process: the database, the log, the chains, the queues. The only place that composes them.
+ */
 import { hostname } from 'node:os'
 import pg from 'pg'
 import type { Logger } from 'pino'
@@ -18,20 +20,20 @@ import type { Jobs } from '../jobs/jobs.ts'
 import { createLogger } from '../logging.ts'
 import { newId } from './new-id.ts'
 
-/** A statement that takes longer is given up: the database is as good as down, and a caller must be told. */
+/** A slower statement is cancelled: the database counts as unavailable, and the caller must be answered. */
 const STATEMENT_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** The follower writes twice of a transaction, at its block and some blocks later: about 4 KB each. */
+/** The follower writes a transaction twice, at its block and some blocks later: about 4 KB each. */
 const RECENT_STREAMS: Readonly<Record<string, number>> = { 'chain-follower': 10_000 }
 
-/** Processes that hold keys or shares of keys: they act on no event that somebody edited. */
+/** Processes that hold keys or shares: they verify hash chains and refuse edited events. */
 const VERIFYING = /^(signer|mpc-party-\d+)$/
 
 export type Kernel = {
   readonly config: Config
   readonly processName: string
-  /** Names this process among those of its kind: `host:pid`. */
+  /** Identifies this process among those of its kind: `host:pid`. */
   readonly instance: string
   readonly logger: Logger
   readonly metrics: Metrics
@@ -43,12 +45,12 @@ export type Kernel = {
   readonly jobs: Jobs
   readonly clock: Clock
   readonly newId: NewId
-  /** @throws Unavailable when the chain is configured no more */
+  /** @throws Unavailable when the chain is no longer configured */
   readonly chainOf: (chainId: number) => ChainClient
   readonly close: () => Promise<void>
 }
 
-/** @throws ConfigError when the process is configured without a database */
+/** @throws ConfigError when the process has no database configured */
 export function composeKernel(config: Config, processName: string): Kernel {
   const { databaseUrl } = config
   if (databaseUrl === null)
@@ -65,7 +67,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
     chains: config.chains,
     timeoutMs: config.rpcTimeoutMs,
     batch: config.rpcBatch,
-    // Cool-downs and ages, never the time of day: a clock that is set must not make a rest of a second one of an hour.
+    // For cool-downs and ages, never the time of day: setting the clock must not turn a pause of a second into an hour.
     now: () => performance.now(),
     log: logger,
     onExchange: ({ network }, { method, outcome, ms }) =>
@@ -125,9 +127,9 @@ function createPool(connectionString: string, config: Config, processName: strin
     query_timeout: 2 * STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   })
-  // An idle connection that breaks is replaced by the next query; without a listener it would end the process.
+  // The next query replaces an idle connection that breaks; without a listener the error would end the process.
   pool.on('error', (error) => logger.warn({ err: error }, 'a database connection broke'))
-  // The same of one that somebody holds: the statement that was running fails, or the next one.
+  // The same for a connection in use: its running statement, or the next one, fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }

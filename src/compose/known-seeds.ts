@@ -1,4 +1,4 @@
-/** The seeds that signers use: those that made the wallets in the log. What stands in the way is logged and reported. */
+/** The seeds that signers use: those that created the wallets in the log. Problems are logged and reported. */
 import { createKnownSeeds } from '../keys/known-seeds.ts'
 import { openTenantSeeds, type TenantSeeds, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
 import { anyHasSeedWallet, createSeedWalletOf } from '../wallets/seed-wallets.ts'
@@ -8,7 +8,9 @@ import type { OpenedKeystore } from './open-keystore.ts'
 
 export type WatchedSeeds = {
   readonly seeds: TenantSeeds
-  /** Why seeds cannot be used, of one tenant and how many more; `null` when all that were asked for can. */
+  /**
+   * Why seeds cannot be used: the problem of one tenant and the number of others; `null` when all requested ones can.
+   */
   readonly problem: () => string | null
 }
 

@@ -1,14 +1,16 @@
 /**
- * Ends sessions of this database that leave a transaction open, whoever opened it: readers of the log wait for each of them. An
- * administrator who chose a value, for the server, the database or a role, keeps it.
+ * Sets a limit on idle transactions in this database, whoever opens them: readers of the log wait for each of them. A
+ * value set by an administrator for the server, the database or a role is kept.
  */
 import type { Pool } from 'pg'
 import { IDLE_IN_TRANSACTION_MS } from '../event-log/open-transactions.ts'
 import { withSessions } from '../event-log/session.ts'
 
-/** The owner of the database, or a superuser, may set it; others change nothing. Sessions that are open already stay as they are. */
+/**
+ * Only the owner of the database or a superuser can set it; for others it does nothing. Open sessions are not affected.
+ */
 export async function limitIdleTransactions(pool: Pool): Promise<void> {
-  // A session of the pool has a value of its own, and could not tell what others get.
+  // A session of the pool has its own value and cannot show what others get.
   await withSessions(pool, ['migrate'], (session) => session.query(LIMIT))
 }
 

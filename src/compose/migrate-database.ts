@@ -1,4 +1,4 @@
-/** Brings a database to the newest schema, with the roles of processes and what each may do. */
+/** Migrates a database to the newest schema, including the roles of processes and their privileges. */
 import type { Pool } from 'pg'
 import { migrate } from '../event-log/migrate.ts'
 import { migrateQueues } from '../jobs/postgres.ts'
@@ -8,15 +8,15 @@ import { limitIdleTransactions } from './limit-idle-transactions.ts'
 
 export type MigrateSettings = {
   readonly databaseUrl: string
-  /** Of the SQL files. */
+  /** The directory of the SQL files. */
   readonly directory: string
-  /** Whether the queues live in this database too. */
+  /** Whether the queues are in this database too. */
   readonly queues: boolean
   readonly logins: readonly DatabaseLogin[]
 }
 
 /**
- * As the owner of the tables. Returns the names of the migrations that were applied.
+ * Must run as the owner of the tables. Returns the names of the applied migrations.
  *
  * @param pool of the same database
  * @throws Conflict `roles_not_allowed`, `login_too_powerful`; the migrations stay applied then

@@ -1,4 +1,4 @@
-/** The coordinator's side of mpc: its identity, its channel to the parties, and what it asks of them. */
+/** The coordinator's side of mpc: its identity, its channel to the parties, and its requests to them. */
 import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import { openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { createCoordinator } from '../keys/mpc/coordinator.ts'
@@ -14,9 +14,9 @@ import { composeRecordAccusation, composeRefreshWorn } from './mpc-keys.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import type { OpenedKeystore } from './open-keystore.ts'
 
-/** A key generation computes for seconds, on a busy machine for many. */
+/** A key generation computes for several seconds, longer on a busy machine. */
 const CEREMONY_MS = 5 * 60_000
-/** A signature has three rounds, and one more for what comes before and after. */
+/** A signature has three rounds; one more allows for the time before and after. */
 const ROUNDS = 4
 
 export type MpcCoordinator = {
@@ -27,7 +27,7 @@ export type MpcCoordinator = {
   readonly close: () => Promise<void>
 }
 
-/** @returns null where no parties are configured */
+/** @returns null when no parties are configured */
 export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Promise<MpcCoordinator | null> {
   const { config, log, logger, clock, metrics } = kernel
   if (config.mpc === null || config.mpc.addresses === null) return null
@@ -65,11 +65,11 @@ export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Pro
   }
 }
 
-/** Stands in the log before what failed is tried again. */
+/** The accusation is in the log before the failed items are tried again. */
 function recordAccused(kernel: Kernel): (accused: Accused) => Promise<void> {
   const record = composeRecordAccusation(kernel)
   return async ({ epoch, ...accused }) => {
-    // Who cheats while a key is made spoils a key that nobody will ever use.
+    // Cheating during key generation only spoils a key that will not be used.
     if (epoch !== null) await record({ ...accused, epoch })
     else kernel.logger.error(accused, 'an mpc party failed a check of another while a key was made: look into both')
   }

@@ -1,4 +1,6 @@
-/** What a party looks up before it signs: whether the log, read by its own connection, wants exactly what it was asked for. */
+/**
+ * The check of a party before it signs: whether the log, read through its own connection, contains exactly the request.
+ */
 import { BrokenChain } from '../event-log/chain-check.ts'
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature, CoverageOf, PartySignPorts } from '../keys/mpc/party-sign.ts'
@@ -17,7 +19,7 @@ import { composeCheckRecorded } from './check-recorded.ts'
 import type { Kernel } from './kernel.ts'
 import { composeNonceWindow, type NonceWindow } from './nonce-window.ts'
 
-/** What failed or was cancelled before a signature of it was recorded. */
+/** Transactions that failed or were cancelled before a signature was recorded. */
 export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
   return async (transactionIds) => {
     const loaded = await log.loadMany(transactionAggregate, [...new Set(transactionIds)])
@@ -29,7 +31,7 @@ export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
   }
 }
 
-/** What the log has no event of: it was signed, and then the database went back to an earlier state. */
+/** Transactions without events in the log: they were signed, then the database was restored to an earlier state. */
 export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
   return async (transactionIds) => {
     const loaded = await log.loadMany(transactionAggregate, [...new Set(transactionIds)])
@@ -87,7 +89,7 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
   }
 }
 
-/** A stream that somebody edited wants nothing, and holds up nothing else. */
+/** An edited stream covers nothing, and does not affect others. */
 function unlessBroken(error: unknown): Coverage {
   if (error instanceof BrokenChain || error instanceof WalletUnfit) return notCovered(error.message)
   throw error

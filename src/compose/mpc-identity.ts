@@ -1,4 +1,7 @@
-/** Who this process is to the others of mpc, as the settings say: for the process itself, and for the operator's command. */
+/**
+ * The identity of this process among the mpc processes, according to the settings: for the process, and for the
+ * operator command.
+ */
 import pg from 'pg'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { InvalidSetting } from '../core/errors.ts'
@@ -26,7 +29,7 @@ export function openCoordinatorIdentity(keys: OpenedKeystore): Promise<Identity>
   return openIdentity({ name: COORDINATOR, ...keys })
 }
 
-/** Opens identities for a command: of all settings it needs those alone that say where the identity lies. */
+/** Opens identities for a command: it needs only the settings that locate the identity. */
 export function composeIdentityOf(env: NodeJS.ProcessEnv): MpcCommandIo['identityOf'] {
   return async (owner) => {
     const config = configFor(env)

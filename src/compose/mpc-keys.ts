@@ -1,4 +1,4 @@
-/** What the signer process does for joint keys: makes them, keeps some ahead, makes their shares anew, records bans. */
+/** The signer's tasks for joint keys: creating them, maintaining the pool, refreshing shares, recording bans. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { lead } from '../event-log/lead.ts'
 import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
@@ -16,13 +16,13 @@ const REFRESHES_AT_ONCE = 3
 
 export type JointKeyPorts = {
   readonly ceremonies: Ceremonies
-  /** Told of a key whose new shares are in the log now: the parties can let go of the old ones. */
+  /** Called for a key whose new shares are in the log: the parties can delete the old ones. */
   readonly settle: (keyId: string) => void
 }
 
 export type MpcKeys = Work & { readonly createMpcWallet: CreateMpcWallet }
 
-/** @param signal aborts when the process is to stop */
+/** @param signal aborts when the process is stopping */
 export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPorts, signal: AbortSignal): MpcKeys {
   const { config, log, pool, newId, clock, jobs, logger } = kernel
   const generateKey = createGenerateKey({ log, ceremonies })
@@ -47,7 +47,7 @@ export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPor
   const keeping = keepKeysAhead(kernel, generateKey, signal)
   return {
     createMpcWallet: createCreateMpcWallet({ log, pool, newId, generateKey }),
-    // A key that is made ahead is no loss when it is not finished: the end does not wait for slow parties.
+    // An unfinished key for the pool is no loss: the shutdown does not wait for slow parties.
     drain: async () =>
       void (await Promise.race([
         Promise.all([worker.close(), keeping]),
@@ -56,7 +56,7 @@ export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPor
   }
 }
 
-/** Ends at once where no keys are made ahead. */
+/** Returns immediately when the pool is turned off. */
 async function keepKeysAhead(
   { config, leases, pool, newId, logger }: Kernel,
   generateKey: ReturnType<typeof createGenerateKey>,
@@ -72,7 +72,7 @@ async function keepKeysAhead(
   )
 }
 
-/** What a coordinator calls when a party says that another failed a check: the record, an error in the logs, and a count. */
+/** Handles a party's accusation of another: the record, an error in the logs, and a count. */
 export function composeRecordAccusation({ log, logger, metrics }: Kernel): RecordAccusation {
   return createRecordAccusation({
     log,
@@ -95,7 +95,7 @@ export function composeRecordAccusation({ log, logger, metrics }: Kernel): Recor
   })
 }
 
-/** What a coordinator calls when a party says that the shares of a key have served long. */
+/** Handles a party's report that the shares of a key are worn. */
 export function composeRefreshWorn({ log, newId, logger }: Kernel): (keyId: string) => Promise<void> {
   return createRefreshWorn({
     log,

@@ -1,4 +1,4 @@
-/** A party process: one holder of shares, with a keystore, a key-encryption key and a database connection of its own. */
+/** A party process: one holder of shares, with its own keystore, key-encryption key and database connection. */
 import { ConfigError } from '../config.ts'
 import { type Channel, openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { openCheckCounts } from '../keys/mpc/check-counts.ts'
@@ -22,7 +22,7 @@ import { prepareTrust } from './mpc-trust.ts'
 import { startMpcUpkeep } from './mpc-upkeep.ts'
 import type { Work } from './run-process.ts'
 
-/** A round of key generation computes for seconds, on a busy machine for many. */
+/** A round of key generation computes for several seconds, longer on a busy machine. */
 const CEREMONY_ROUND_MS = 2 * 60_000
 
 type Configured = {
@@ -35,9 +35,9 @@ type Configured = {
 }
 
 /**
- * @param signal aborts when the process is to stop
+ * @param signal aborts when the process is stopping
  * @param connect opens the channel to the others
- * @throws ConfigError when the process is not told which party it is, or where the parties are
+ * @throws ConfigError when the settings do not say which party it is, or where the parties are
  */
 export async function startMpcParty(
   kernel: Kernel,
@@ -56,7 +56,7 @@ export async function startMpcParty(
     openCheckCounts(`${directory}/checks`, (keyId, generation) => held.has(`${keyId} ${generation}`)),
     openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek), connect),
   ])
-  // A key that is made ahead can wait, and a signature should not.
+  // Separate threads: a key for the pool can wait, a signature should not.
   const [signing, ceremonies] = [createEngineThread(), createEngineThread({ niceness: 15 })]
   const jointKeysOf = createJointKeysOf(log)
   const party = createParty({
@@ -111,7 +111,7 @@ function configured({ config }: Kernel): Configured {
   return { me: party.number, directory: party.directory, key: party.key, trustDir, roundTimeoutMs, addresses }
 }
 
-/** Of each pair of parties the one with the smaller number dials; the coordinator dials all. */
+/** In each pair of parties the one with the smaller number dials; the coordinator dials all. */
 async function openPartyChannel(
   { config, logger }: Kernel,
   { me, trustDir, addresses }: Configured,

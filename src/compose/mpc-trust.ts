@@ -1,6 +1,6 @@
 /**
- * Certificates at the start of a process of mpc. In the sandbox each process publishes its own; in production an operator
- * copies them, and each that is missing is told of.
+ * Certificates at the start of an mpc process. In the sandbox each process publishes its own; in production an operator
+ * copies them, and each missing one is reported.
  */
 import { Unavailable } from '../core/errors.ts'
 import type { Identity } from '../keys/mpc/identity.ts'
@@ -8,7 +8,7 @@ import { certificateFile, fingerprint, publishCertificate, readTrusted } from '.
 import type { Kernel } from './kernel.ts'
 
 /**
- * A certificate that is missing or damaged keeps nobody from starting: it counts from the moment that it is there and whole.
+ * A missing or damaged certificate does not prevent the start: it is used as soon as it is valid.
  *
  * @param peers whose certificates this process needs
  */

@@ -1,4 +1,7 @@
-/** What a party does unasked: forgets what has ended, and lets go of shares that do not count. Nothing of it ends the process. */
+/**
+ * The periodic tasks of a party: deletes ended transactions from the journal, and removes unused shares. Errors never
+ * end the process.
+ */
 import { pause } from '../event-log/lead.ts'
 import type { JointKeysOf } from '../keys/mpc/ceremonies.ts'
 import { createForgetEnded } from '../keys/mpc/forget-ended.ts'
@@ -11,9 +14,9 @@ import type { Kernel } from './kernel.ts'
 
 const HOURLY_MS = 60 * 60_000
 const DAILY_MS = 24 * HOURLY_MS
-/** What failed is tried again so much later: the database may be away. */
+/** Pause after an error, ms: the database may be unavailable. */
 const RETRY_MS = 60_000
-/** Between two steps: a step takes some milliseconds of the processor, and signing has the rest. */
+/** Pause between two steps, ms: a step takes some milliseconds of CPU time, and signing gets the rest. */
 const REST_MS = 100
 
 export type MpcUpkeepPorts = {
@@ -23,10 +26,10 @@ export type MpcUpkeepPorts = {
 }
 
 /**
- * Begins with all of it at once: hints that shares were made anew may have been lost while the party was down.
+ * Runs everything once at the start: notifications about refreshed shares may have been lost while the party was down.
  *
- * @param signal ends it
- * @returns `ended` resolves when nothing of it runs any more
+ * @param signal stops it
+ * @returns `ended` resolves when all tasks have stopped
  */
 export function startMpcUpkeep(
   kernel: Kernel,

@@ -1,11 +1,11 @@
-/** Makes ids: UUIDv7 (RFC 9562) behind a prefix, in the order in which they are made, with randomness drawn in bulk. */
+/** Creates ids: UUIDv7 (RFC 9562) after a prefix, in creation order, with randomness drawn in bulk. */
 import { randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
 import { ID_PREFIXES, type NewId } from '../declarations.ts'
 
 /** Bytes of one id. */
 const BYTES = 16
-/** One call into the system for so many ids: a call for each costs ten times the rest of the work. */
+/** Ids per system call for random bytes: one call for each would cost ten times the rest of the work. */
 const POOLED = 256
 /** The counter within a millisecond starts below this, so that it never overflows its 32 bits. */
 const HIGHEST_START = 0x7fffffff
@@ -15,7 +15,7 @@ let used = POOLED
 let lastMs = 0
 let sequence = 0
 
-/** Ids of one process sort in the order in which they were made (RFC 9562 § 6.2, method 1). */
+/** Ids of one process sort in creation order (RFC 9562 § 6.2, method 1). */
 export const newId: NewId = (kind) => {
   const random = nextRandom()
   const nowMs = Date.now()

@@ -1,4 +1,4 @@
-/** Metadata of NFTs: the route that serves it, where its address points, and how it comes onto IPFS. */
+/** Metadata of NFTs: the route that serves it, its URI, and its pins on IPFS. */
 import type { Routes } from '../http/request.ts'
 import { createKuboNode } from '../nft/metadata/kubo.ts'
 import { createMetadataUri, type MetadataUri } from '../nft/metadata/metadata-uri.ts'
@@ -26,7 +26,7 @@ export function composeMetadata(kernel: Kernel): MetadataParts {
   }
 }
 
-/** For the process that keeps pins; null where no IPFS node is configured. */
+/** For the process that maintains pins; null without an IPFS node. */
 export function composeRepin(kernel: Kernel): Repin | null {
   const pin = composePin(kernel)
   if (pin === null) return null

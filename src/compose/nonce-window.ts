@@ -1,6 +1,6 @@
 /**
- * Whether a nonce is one that an address may come to soon. A transfer that was signed far ahead waits for whoever collected the
- * signature: it could be sent long after its owner has forgotten it.
+ * Whether an address may reach a nonce soon. A transfer signed far ahead could be kept by whoever collected the
+ * signature, and sent long after its owner has forgotten it.
  */
 import type { Pool } from 'pg'
 import { readCount } from '../chain/hex.ts'
@@ -13,15 +13,15 @@ import { newestAttempt } from '../transactions/state.ts'
 import type { Kernel } from './kernel.ts'
 
 /**
- * A lane asks for 32 signatures before it records the first of them, with the lowest free nonces; a lane whose highest nonces
- * others fill leaves room for as many again.
+ * A lane requests 32 signatures before it records the first, with the lowest free nonces; twice that allows for nonces
+ * used by foreign transactions.
  */
 const MOST_AHEAD = 64
 
 /** @throws Unavailable when neither the party nor the log knows the nonce, and no node answers */
 export type NonceWindow = (lane: Lane, nonce: number) => Promise<boolean>
 
-/** Asks its own journal first, then the log, and a node only for an address that other programs send from as well. */
+/** Checks the party's journal first, then the log, and a node only for an address that other programs send from too. */
 export function composeNonceWindow(
   { log, pool, chains }: Kernel,
   journal: Pick<SigningJournal, 'highestOf'>,
@@ -37,7 +37,7 @@ export function composeNonceWindow(
   }
 }
 
-/** The highest nonce that was signed: the row leads to the transaction, whose events must say so. */
+/** The highest signed nonce: the row locates the transaction, whose events must confirm it. */
 async function highestInLog(
   { log, pool }: { readonly log: EventLog; readonly pool: Pool },
   lane: Lane,

@@ -1,4 +1,4 @@
-/** The keystore and the key that opens it, as the settings say: for signers, and for the operator beside them. */
+/** The keystore and its key, according to the settings: for signers, and for operator commands. */
 import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
 import { type Kek, parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'

@@ -1,4 +1,7 @@
-/** Gauges that an operator watches: jobs and transactions by state, how far the chains were walked, the keys of mpc wallets, open transactions. */
+/**
+ * Gauges for operators: jobs and transactions by state, the cursors of chains, the keys of mpc wallets, open
+ * transactions.
+ */
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { UNMINED } from '../transactions/sql.ts'
 import type { Kernel } from './kernel.ts'

@@ -1,4 +1,4 @@
-/** The commands with which an operator looks: what is stuck, lanes, queues, the story of a transaction. */
+/** The read-only operator commands: what is stuck, lanes, queues, the history of a transaction. */
 import { findUnobservedWallets } from '../balances/jobs.ts'
 import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'

@@ -1,4 +1,4 @@
-/** Tells whose a job is and to which queue it goes: jobs as events and sweeps make them name their work alone. */
+/** Adds the tenant and the queue of each job: events and sweeps create jobs with ids only. */
 import type { Pool } from 'pg'
 import { mpcQueue, type QueueName } from '../declarations.ts'
 import type { Job } from '../jobs/queues.ts'
@@ -24,13 +24,14 @@ const OWNERS: Readonly<Partial<Record<QueueName, string>>> = {
 
 type Owner = { readonly tenantId: string; readonly isMpc: boolean }
 
-/** A lane never changes hands and has jobs as long as its wallet is used: about 100 bytes each. */
+/** A lane never changes its owner and has jobs as long as its wallet is used: about 100 bytes each. */
 const LANES_KNOWN = 50_000
 
 /**
- * Adds `tenant_id` to the data of each job and names its queue. A job of which no read model knows an owner stays as it is.
+ * Adds `tenant_id` to the data of each job and selects its queue. A job without an owner in the read models is not
+ * changed.
  *
- * @throws what the database throws
+ * @throws database errors
  */
 export function createPlaceJobs(pool: Pool): (jobs: readonly Job[]) => Promise<readonly Job[]> {
   const lanes = new Map<string, Owner>()

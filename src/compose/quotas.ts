@@ -1,4 +1,4 @@
-/** What holds tenants to their quotas in an API process, and the route that shows them. */
+/** The enforcement of quotas in an API process, and the route that shows them. */
 import type { Routes } from '../http/request.ts'
 import type { TenantQuotas } from '../http/tenant-quotas.ts'
 import { createAllowances } from '../quotas/allowances.ts'
@@ -12,7 +12,7 @@ export function composeQuotas(
   { pool, config, metrics }: Pick<Kernel, 'pool' | 'config' | 'metrics'>,
   { findReplay }: Pick<ApiParts, 'findReplay'>,
 ): { readonly quotas: TenantQuotas; readonly routes: Routes } {
-  // Ages and rates, never the time of day: a clock that is set must not make a second of an hour.
+  // For ages and rates, never the time of day: setting the clock must not turn a second into an hour.
   const clock = () => performance.now()
   const limitsOf = config.quotasOf
   const { admit, usage } = createAllowances({ count: createCountUsage(pool, USAGE_COUNTS), clock })

@@ -1,18 +1,18 @@
-/** What the API needs to do its work, checked for `/readyz`. */
+/** The dependencies of the API, checked for `/readyz`. */
 import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { DISPATCHER } from './dispatcher.ts'
 import type { Kernel } from './kernel.ts'
 
-/** A follower that has not heard its node for so long follows nothing. */
+/** A follower that has not heard from its node for this long is not following. */
 const MAX_HEAD_AGE_MS = 60_000
-/** Events must wait for an open transaction, not for another append that is about to commit. */
+/** Events must be delayed by an open transaction, not by another append that is about to commit. */
 const HELD_MS = 1_000
 const MAX_QUERY = 80
 
 const LIMITS = {
-  /** Events that could be read and wait longer for their jobs mean that no dispatcher leads. */
+  /** Readable events that wait longer for their jobs mean that no dispatcher leads. */
   dispatchLagMs: 30_000,
   openTransactionMs: 30_000,
 }
@@ -31,7 +31,7 @@ export function readinessChecks({ pool, jobs, chains }: Kernel, limits = LIMITS)
     },
     { name: 'projection', check: createCheckDispatch(pool, limits.dispatchLagMs) },
     {
-      // Requests are accepted and answered meanwhile: without any API a delay would be an outage.
+      // Requests are still accepted and answered meanwhile: removing every API would turn a delay into an outage.
       name: 'log_readers',
       check: async () => undefined,
       warning: () => warnOfTransactions(pool, limits.openTransactionMs),
@@ -55,7 +55,9 @@ async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {
     throw new Error(`the follower has heard no node for ${Math.round(Number(row.age_ms) / 1_000)} s`)
 }
 
-/** Counts what the dispatcher could have read: for what an open transaction keeps from it, another one would wait as long. */
+/**
+ * Counts only what the dispatcher could have read: another dispatcher could not read what an open transaction delays.
+ */
 function createCheckDispatch(pool: Kernel['pool'], maxLagMs: number): () => Promise<void> {
   let heldAt = Number.NEGATIVE_INFINITY
   return async () => {
@@ -77,7 +79,7 @@ function createCheckDispatch(pool: Kernel['pool'], maxLagMs: number): () => Prom
     if (row === undefined) return
     const now = performance.now()
     if (row.held_ms > HELD_MS) heldAt = now
-    // What was held until a moment ago is old when it can be read at last.
+    // Events that were delayed until a moment ago are old when they become readable.
     const lagMs = Math.min(row.lag_ms, now - heldAt)
     if (lagMs > maxLagMs)
       throw new Error(`events wait for their jobs for ${Math.round(lagMs / 1_000)} s: start workers/dispatcher`)
@@ -99,7 +101,7 @@ async function warnOfTransactions(pool: Kernel['pool'], longerThanMs: number): P
   )
 }
 
-/** Anybody may ask here: a statement is cut where its first value may begin. */
+/** The route is public: a statement is truncated before its first value. */
 function statementOf({ state, query }: OpenTransaction): string {
   if (query === null) return state ?? 'statement hidden'
   const shown = query

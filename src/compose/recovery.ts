@@ -1,4 +1,4 @@
-/** What the recovery command needs of the service, opened when it is asked for: offline commands stay offline. */
+/** The service parts of the recovery command, opened on demand: offline commands stay offline. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseKek } from '../keys/kek.ts'
@@ -64,7 +64,7 @@ async function restoreSeeds(kernel: Kernel, seeds: ReadonlyMap<string, Uint8Arra
   return { restored, unchanged }
 }
 
-/** A keystore is opened where it is: looking for one must not make one. */
+/** Opens an existing keystore only: looking for one must not create it. */
 async function seedsHere(kernel: Kernel): Promise<TenantSeedSource | null> {
   const { kind, directory } = kernel.config.keystore
   if (kind === 'directory' && !(await exists(directory))) return null
@@ -72,7 +72,7 @@ async function seedsHere(kernel: Kernel): Promise<TenantSeedSource | null> {
   return { ...(await openTenantSeeds(opened)), tenants: () => tenantsWithSeeds(opened.keystore) }
 }
 
-/** The party that the settings name; where they name none, every one whose directory is here, as in the sandbox. */
+/** The party of the settings; without one, every party whose directory is here, as in the sandbox. */
 async function partiesHere({ config }: Kernel): Promise<PartyShareSource[]> {
   const { mpc, dataDir } = config
   if (mpc === null) return []

@@ -1,4 +1,4 @@
-/** Tells the operator what reorganisations undid, once it is in the log: above all, outcomes that owners had been told. */
+/** Reports to operators what reorgs undid, after it is in the log: above all, outcomes that were reported to owners. */
 import type { FollowStep } from '../chain/follow.ts'
 import type { Change } from '../event-log/aggregate.ts'
 import type { ReorgMetrics } from '../http/reorg-metrics.ts'
@@ -6,9 +6,9 @@ import type { TransactionState } from '../transactions/state.ts'
 import type { Kernel } from './kernel.ts'
 
 export type ReorgReport = {
-  /** To be told of the changes before they are appended, anew where that is tried again. */
+  /** Call with the changes before they are appended, again on each retry. */
   readonly unwound: (changes: readonly Change<TransactionState>[]) => void
-  /** To be told of each step once it is in the log. */
+  /** Call with each step after it is in the log. */
   readonly committed: (step: FollowStep) => void
 }
 

@@ -1,4 +1,4 @@
-/** The commands that change a key-encryption key, each with what it seals. */
+/** The commands that change a key-encryption key, each with the secrets it seals. */
 import { access } from 'node:fs/promises'
 import { BadInput, type CliCommand, type Within } from '../cli/command.ts'
 import { rotateKeyCommand, type SealedPlace } from '../key-rotation/rotate-key-command.ts'
@@ -71,7 +71,9 @@ function partyPlace({ pool, config }: Kernel): SealedPlace {
   }
 }
 
-/** A directory that is not there is a slip in the settings: it must not be made, and told to be sealed under the new key. */
+/**
+ * A missing directory is a mistake in the settings: it must not be created and reported as sealed under the new key.
+ */
 async function finishIn(directory: string): Promise<boolean> {
   await access(directory).catch(() => {
     throw new BadInput(

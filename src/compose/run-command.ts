@@ -1,6 +1,6 @@
 /**
- * The life of an operator's command: parts, one task, an exit code. With no DATABASE_URL it speaks to the sandbox that
- * runs on this machine.
+ * Runs an operator command: parts, one task, an exit code. Without DATABASE_URL it uses the sandbox running on this
+ * machine.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ export async function runCommand(env: NodeJS.ProcessEnv, task: (kernel: Kernel) 
   process.exitCode = await withKernel(env, task)
 }
 
-/** What a task gives that needs the parts of a process; they are closed after it. */
+/** The result of a task that uses the parts of a process; they are closed afterwards. */
 export async function withKernel<T>(env: NodeJS.ProcessEnv, task: (kernel: Kernel) => Promise<T>): Promise<T> {
   const kernel = composeKernel(configFor(env), 'command')
   try {
@@ -38,7 +38,7 @@ function configFor(env: NodeJS.ProcessEnv) {
 
 type SandboxState = { readonly database_url: string; readonly settings?: Readonly<Record<string, string>> }
 
-/** Its database, and the settings of its processes: its chains have ports of their own. */
+/** Its database, and the settings of its processes: its chains have their own ports. */
 function readSandbox(dataDir: string): SandboxState {
   try {
     return JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxState

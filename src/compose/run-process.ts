@@ -1,6 +1,6 @@
 /**
- * The life of a process: settings, parts, work, and an end in order. A bad setting stops the start with one line; SIGTERM
- * lets running work end; a second signal ends at once.
+ * Runs a process: settings, parts, work, and an orderly shutdown. A bad setting stops the start with one line; SIGTERM
+ * lets running work finish; a second signal ends immediately.
  */
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { BursarError } from '../core/errors.ts'
@@ -11,21 +11,21 @@ import { refuseOwner } from './database-roles/refuse-owner.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
 
-/** The name of a process, or how it follows from the settings. */
+/** The name of a process, or a function that derives it from the settings. */
 export type ProcessName = string | ((config: Config) => string)
 
-/** The work of a process. `drain` stops taking new work and resolves when what was begun has ended. */
+/** The work of a process. `drain` stops taking new work and resolves when the started work has finished. */
 export type Work = {
   readonly drain: () => Promise<void>
   readonly checks?: readonly ReadinessCheck[]
-  /** What the process cannot do at the moment, for its heartbeat; `null` for nothing. */
+  /** What the process currently cannot do, for its heartbeat; `null` for nothing. */
   readonly problem?: () => string | null
 }
 
 /**
- * Starts a process, which then runs until it is told to stop.
+ * Starts a process, which runs until it is stopped.
  *
- * @param start begins the work; the signal aborts when the process is to stop
+ * @param start begins the work; the signal aborts when the process is stopping
  */
 export async function runProcess(
   processName: ProcessName,
@@ -75,7 +75,7 @@ export async function runProcess(
   logger.info({ pid: process.pid }, 'started')
 }
 
-/** What stands in the way and can be explained is told in one line: a wrong key, a damaged file. */
+/** Expected errors are reported in one line: a wrong key, a damaged file. */
 async function startOrExit(start: () => Promise<Work>): Promise<Work> {
   try {
     return await start()

@@ -1,4 +1,7 @@
-/** Reports a change that the database cannot hold. The text and numbers of strangers are checked before: it is a defect. */
+/**
+ * Reports a change that the database cannot store. Untrusted text and numbers are validated before, so this is a
+ * defect.
+ */
 import type { OnSetAside } from '../event-log/append-apart.ts'
 import type { Kernel } from './kernel.ts'
 

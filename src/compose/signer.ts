@@ -1,6 +1,6 @@
 /**
- * The signer process: the only one that holds whole keys, and that asks those for signatures who hold shares. Makes wallets'
- * keys; signs what waits in lanes, vouchers, messages and typed data; seals keys for export.
+ * The signer process: the only one that holds whole keys, and the coordinator of the parties that hold shares. Creates
+ * wallets' keys; signs transactions of lanes, vouchers, messages and typed data; seals keys for export.
  */
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
@@ -34,7 +34,7 @@ import { openKeystore } from './open-keystore.ts'
 import type { Work } from './run-process.ts'
 import { settingAside } from './setting-aside.ts'
 
-/** Lanes that are drained side by side: signing is bound by the processor, the rest by waiting for the database. */
+/** Lanes processed concurrently: signing is limited by the CPU, the rest by waiting for the database. */
 const LANES_AT_ONCE = 8
 const WALLETS_AT_ONCE = 8
 const VOUCHERS_AT_ONCE = 8
@@ -44,7 +44,9 @@ const EXPORTS_AT_ONCE = 2
 const MPC_KEYS_AT_ONCE = 6
 const MPC_SIGNATURES_AT_ONCE = 12
 
-/** @param coordinate reaches the parties of joint keys; `null` where there are none: mpc wallets then wait for their keys */
+/**
+ * @param coordinate connects to the parties of joint keys; `null` without parties: mpc wallets then wait for their keys
+ */
 export async function startSigner(
   kernel: Kernel,
   signal: AbortSignal,
@@ -169,7 +171,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
   })
 }
 
-/** Nothing is lost: what is refused waits, and is looked at again with every pass over its lane. */
+/** Nothing is lost: a refused transaction waits, and is checked again with every pass over its lane. */
 function refusing({ logger, metrics }: Kernel): (transactionId: string, reason: string) => void {
   return (transactionId, reason) => {
     metrics.countRefusedToSign()
@@ -177,7 +179,7 @@ function refusing({ logger, metrics }: Kernel): (transactionId: string, reason: 
   }
 }
 
-/** Nothing is lost here either: it is tried again, in growing pauses, and nothing waits for it. */
+/** Nothing is lost: it is tried again with increasing pauses, and does not delay others. */
 function notSimulated({ logger, metrics, chainOf }: Kernel): (chainId: number, id: string, reason: string) => void {
   return (chainId, id, reason) => {
     const { network } = chainOf(chainId).settings

@@ -1,10 +1,10 @@
-/** The submitter process: gives signed bytes to the network. */
+/** The submitter process: submits signed bytes to the network. */
 import { createLaneReads, parseLane } from '../transactions/lanes.ts'
 import { createSubmitLane } from '../transactions/submit-lane.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
-/** Submitting is waiting for nodes. */
+/** Submitting mostly waits for nodes. */
 const LANES_AT_ONCE = 16
 
 export async function startSubmitter({ config, pool, log, leases, jobs, logger, chainOf }: Kernel): Promise<Work> {

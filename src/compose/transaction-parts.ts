@@ -1,4 +1,4 @@
-/** What every capability that sends transactions shares. */
+/** The parts shared by every capability that sends transactions. */
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import type { FindSender } from '../transactions/prepare-transaction.ts'
@@ -8,7 +8,7 @@ import { withAddress } from '../wallets/find-wallet.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
 
-/** Block times in milliseconds: they make an estimate, nothing is decided by them. */
+/** Block times in milliseconds: used for estimates only. */
 const BLOCK_MS = { ethereum: 12_000, polygon: 2_000, binance: 750 } as const
 const SANDBOX_BLOCK_MS = 1_000
 

@@ -15,7 +15,9 @@ export const DATABASE_ROLES = [
 ] as const
 export type DatabaseRole = (typeof DATABASE_ROLES)[number]
 
-/** The name of a role in PostgreSQL. Roles belong to the whole server: several installations on one server share them. */
+/**
+ * The name of a role in PostgreSQL. Roles belong to the whole server: several installations on one server share them.
+ */
 export function groupRole(role: DatabaseRole): string {
   return `bursar_${role}`
 }

@@ -8,7 +8,7 @@ import { type Commit, IdempotentReplay } from './commit.ts'
 import type { EventLog } from './log.ts'
 
 export type Opened = {
-  /** The resource that the request created, now or before. */
+  /** Replaces pinning, for contents that cannot be pinned. */
   readonly id: string
   /** True when an earlier request with this key created it; nothing was appended. */
   readonly replayed: boolean

@@ -1,21 +1,21 @@
 /**
- * What has become of an NFT operation, told by its transaction and nothing else: a reorg takes it back and a crash loses
- * nothing, without an event of its own.
+ * The outcome of an NFT operation, derived only from its transaction: a reorg undoes it and a crash loses nothing,
+ * without a separate event.
  */
 import { sqlList } from '../core/sql-list.ts'
 
-/** The columns of `transactions` that tell. */
+/** The columns of `transactions` that determine the outcome. */
 export type TransactionFate = { readonly state: string; readonly succeeded: boolean | null }
 
-/** `done` from the block on; `failed` only when no block can change it any more. */
+/** `done` once mined; `failed` only when no block can change it any more. */
 export type Outcome = 'pending' | 'done' | 'failed'
 
 const ENDED_BADLY = ['failed', 'cancelled', 'reverted'] as const
 
-/** Of a row `x` of `transactions`, in SQL: what `outcomeOf` calls failed. */
+/** SQL for a row `x` of `transactions`: same as `failed` in `outcomeOf`. */
 export const FAILED_IN_SQL = `coalesce(x.state IN ${sqlList(ENDED_BADLY)}, false)`
 
-/** Of a row of `transactions` by that name, in SQL: what `outcomeOf` calls done. */
+/** SQL for a row of `transactions` with that name: same as `done` in `outcomeOf`. */
 export function doneInSql(row: string): string {
   return `coalesce(${row}.state IN ('mined', 'confirmed') AND ${row}.succeeded, false)`
 }

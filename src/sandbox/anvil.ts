@@ -1,6 +1,6 @@
 /**
- * One local chain: an anvil process that answers when the start returns, keeps its blocks in a file when asked to, and
- * goes when its parent goes.
+ * One local chain: an anvil process that answers when the start returns, optionally keeps its blocks in a file, and
+ * ends with its parent.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -16,7 +16,7 @@ export type Anvil = {
   readonly port: number
   /** The pid of anvil itself. */
   readonly pid: number
-  /** Resolves when the process is gone, whoever ended it. */
+  /** Resolves when the process has exited, for any reason. */
   readonly exited: Promise<Exit>
   /** Writes the chain's state and ends the process. */
   readonly stop: () => Promise<void>
@@ -25,33 +25,33 @@ export type Anvil = {
 export type AnvilOptions = {
   readonly chainId: number
   readonly port: number
-  /** Holds the log and the pid file; with `keepState` the chain too. Made if missing. */
+  /** Holds the log and the pid file; with `keepState` also the chain. Created if missing. */
   readonly directory: string
-  /** Keeps the chain over restarts: it is written when it is stopped; chain-state.ts does so meanwhile. Default false. */
+  /** Keeps the chain over restarts: it is written on stop; chain-state.ts writes it periodically. Default false. */
   readonly keepState?: boolean
   /**
-   * `clock`: a block a second, the default. `each`: a block with each transaction, for tests that send a few: of a
-   * flood, anvil leaves some pending for ever. `call`: blocks come by `evm_mine` alone.
+   * `clock`: a block per second, the default. `each`: a block per transaction, for tests that send a few: under a
+   * flood, anvil leaves some pending forever. `call`: blocks only by `evm_mine`.
    *
-   * Never anvil's `--mixed-mining`: under load it makes a block for each transaction (119 a second, so that the chain's
-   * time runs ahead of the clock) and stops with hundreds of ready transactions that it never mines.
+   * Never anvil's `--mixed-mining`: under load it makes a block per transaction (119 a second, so that the chain's time
+   * runs ahead of the clock) and stops with hundreds of ready transactions that it never mines.
    */
   readonly mining?: 'clock' | 'each' | 'call'
-  /** Gas in a block. */
+  /** Gas limit of a block. */
   readonly gasLimit?: bigint
-  /** How many unlocked accounts hold 10,000 coins from the start. Default 10. */
+  /** Number of unlocked accounts with 10,000 coins each. Default 10. */
   readonly accounts?: number
   /** Blocks until `safe`; twice as many until `finalized`. Default 1. */
   readonly slotsInAnEpoch?: number
   readonly extraArgs?: readonly string[]
 }
 
-/** Blocks that take thousands of transfers: a load test then measures us and not the chain's gas limit. */
+/** Blocks that fit thousands of transfers, so that a load test measures the service and not the chain's gas limit. */
 const GAS_LIMIT = 200_000_000n
 /**
- * Old states are for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry whole,
- * 240 bytes for each account there is. Blocks, transactions and receipts stay readable for ever. (The number is a
- * lower bound: version 1.7.1 keeps about 900.)
+ * Old states are needed for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry,
+ * 240 bytes per account. Blocks, transactions and receipts stay readable. (The number is a lower bound: version 1.7.1
+ * keeps about 900.)
  */
 const STATES_IN_MEMORY = 500
 const READY_TIMEOUT_MS = 30_000
@@ -89,7 +89,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   }
 }
 
-/** The native program itself: the package's own `bin` is a script that would stand between us and its pid. */
+/** The native program: the package's own `bin` is a script with a different pid. */
 function findAnvil(): string {
   const cpu = process.arch === 'x64' ? 'amd64' : process.arch
   const name = `@foundry-rs/anvil-${process.platform}-${cpu}`

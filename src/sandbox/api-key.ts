@@ -1,4 +1,4 @@
-/** The first API key of the sandbox: the one of the last run while it is good, else a new one. */
+/** The first API key of the sandbox: that of the last run while it is valid, otherwise a new one. */
 import { randomUUID } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -8,10 +8,10 @@ import { createIssueApiKey } from '../access/issue-api-key.ts'
 import type { Kernel } from '../compose/kernel.ts'
 import { ALL_SCOPES } from '../core/scopes.ts'
 
-/** The tenant that the copy-paste sequence belongs to. */
+/** The tenant of the example requests. */
 const DEMO_TENANT = 'demo'
 
-/** Returns the key. It is kept beside the state file, mode 0600: the service itself knows only its digest. */
+/** Returns the key. It is stored beside the state file, mode 0600: the service only has its digest. */
 export async function ensureApiKey({ log, newId, pool, clock }: Kernel, stateFile: string): Promise<string> {
   const file = join(dirname(stateFile), 'api-key')
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim()

@@ -1,6 +1,6 @@
 /**
- * One local chain as a supervised service: whenever its node starts, its contracts and the faucet's funds are seen to, and
- * its blocks are made and kept from then on.
+ * One local chain as a supervised service: whenever its node starts, its contracts and the faucet's funds are set up,
+ * and its blocks are mined and saved from then on.
  */
 
 import { mkdir } from 'node:fs/promises'
@@ -16,7 +16,7 @@ export type ChainService = {
   readonly start: () => Promise<Anvil>
   readonly url: () => string
   readonly contracts: () => ChainContracts
-  /** Tops the faucet up now and after every restart of the node, which may have lost its last blocks. */
+  /** Funds the faucet now and after every restart of the node, which may have lost its last blocks. */
   readonly fundFaucet: (address: string) => Promise<void>
 }
 
@@ -53,7 +53,7 @@ export async function createChainService(chain: {
   }
 }
 
-/** Blocks end with the node, and before it when it is stopped: it then writes a state that no block changes. */
+/** Mining ends with the node, or before it when it is stopped, so that no block changes the state being written. */
 function driven(anvil: Anvil, driver: MiningDriver): Anvil {
   const exited = anvil.exited.then(async (exit) => {
     await driver.stop()

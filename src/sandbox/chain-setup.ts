@@ -1,6 +1,6 @@
 /**
- * Furnishes a local chain: a token, price feeds, Multicall3, the factory of collections, and money for the faucet. Every address follows from the code
- * alone (CREATE2, EIP-1014), so a chain that was lost comes back with the same ones. Doing it twice changes nothing.
+ * Sets up a local chain: a token, price feeds, Multicall3, the factory of collections, and funds for the faucet. Every
+ * address is derived from the code alone (CREATE2, EIP-1014), so a recreated chain has the same ones. Idempotent.
  */
 import { readFileSync } from 'node:fs'
 import { AbiCoder, Interface, type InterfaceAbi } from 'ethers/abi'
@@ -17,7 +17,7 @@ export type ChainContracts = {
   readonly multicall3: string
   /** A token with 6 decimals. */
   readonly usdc: string
-  /** US dollars for one of the native currency, and for one USDC. */
+  /** The prices in US dollars of the native currency and of USDC. */
   readonly nativeFeed: string
   readonly usdcFeed: string
   readonly nftFactory: string
@@ -27,11 +27,11 @@ type Artefact = { readonly abi: InterfaceAbi; readonly bytecode: string }
 
 /** For the deployment proxy, which every anvil has from block 0. */
 const SALT = `0x${'00'.repeat(32)}`
-/** The first unlocked account of every anvil, which holds money from the start and owns what is deployed. */
+/** The first unlocked account of every anvil, which is funded and owns the deployed contracts. */
 const OWNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 const FEED_DECIMALS = 8
-/** Round prices of a made-up day, with eight decimals. */
+/** Round example prices, with eight decimals. */
 const PRICES: Readonly<Record<Network, bigint>> = {
   ethereum: 3_000_00000000n,
   polygon: 50000000n,
@@ -39,7 +39,7 @@ const PRICES: Readonly<Record<Network, bigint>> = {
 }
 const USDC_PRICE = 1_00000000n
 
-/** The faucet is topped up to this much at every start of the node. */
+/** The faucet is topped up to this amount at every start of the node. */
 const FAUCET_WEI = 10n ** 27n
 const FAUCET_USDC = 10n ** 9n * 10n ** 6n
 
@@ -49,7 +49,7 @@ const MULTICALL3 = artefact('Multicall3')
 const token = new Interface(TOKEN.abi)
 const feed = new Interface(FEED.abi)
 
-/** Deploys what is missing and sets prices where there are none. @throws Error when the node refuses */
+/** Deploys missing contracts and sets missing prices. @throws Error when the node refuses */
 export async function setUpChain(url: string, network: Network): Promise<ChainContracts> {
   const symbol = NATIVE_SYMBOL[network]
   const codes = {
@@ -71,7 +71,7 @@ export async function setUpChain(url: string, network: Network): Promise<ChainCo
   return contracts
 }
 
-/** A price that somebody set to try something stays as it is. */
+/** A price that a user changed is kept. */
 async function setFirstPrice(url: string, to: string, price: bigint): Promise<void> {
   const call = { to, data: feed.encodeFunctionData('latestRoundData') }
   const hasPrice = await callRpc(url, 'eth_call', [call, 'latest']).then(
@@ -81,7 +81,7 @@ async function setFirstPrice(url: string, to: string, price: bigint): Promise<vo
   if (!hasPrice) await send(url, { to, data: feed.encodeFunctionData('setAnswer', [price]) })
 }
 
-/** Tops the faucet's wallet up by real transfers, which the chain follower sees like any deposit. */
+/** Funds the faucet's wallet with real transfers, which the chain follower sees as deposits. */
 export async function fundFaucet(url: string, { usdc }: ChainContracts, address: string): Promise<void> {
   const native = BigInt((await callRpc(url, 'eth_getBalance', [address, 'latest'])) as string)
   if (native < FAUCET_WEI / 2n) {

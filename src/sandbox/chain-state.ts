@@ -1,9 +1,9 @@
 /**
- * Keeps a local chain on disk while it runs. The state is asked for between two blocks and put in place whole.
+ * Saves a local chain to disk while it runs. The state is requested between two blocks and written atomically.
  *
- * Invariant: the file never holds a state that no block led to. anvil's own `--state-interval` does not wait for a block
- * that is being made: the accounts it writes may be those after the block, and the block be missing, so that what was sent
- * in it is paid and nowhere to be found.
+ * Invariant: the file never holds a state without its block. anvil's own `--state-interval` does not wait for a block
+ * in progress: it may write the accounts after the block without the block, so that its transactions have taken effect
+ * and cannot be found.
  */
 import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,12 +12,12 @@ import { gunzip } from 'node:zlib'
 import { callRpc } from './rpc.ts'
 
 /**
- * What a kill -9 of anvil may lose. A dump stops the node: after 20,000 transfers it writes 43 MB and holds a request
- * up for 0.3 s, after 10,000 empty blocks 18 MB; once in 10 s that is 3 %.
+ * What a kill -9 of anvil may lose. A dump stops the node: after 20,000 transfers it writes 43 MB and delays a request
+ * by 0.3 s, after 10,000 empty blocks 18 MB; once in 10 s that is 3 %.
  */
 const STATE_INTERVAL_MS = 10_000
 
-/** Where anvil reads the state at its start, and where the state before that lies. */
+/** The file that anvil reads at its start, and the previous state. */
 export type StateFiles = { readonly current: string; readonly former: string }
 
 export function stateFiles(directory: string): StateFiles {
@@ -25,7 +25,7 @@ export function stateFiles(directory: string): StateFiles {
   return { current, former: `${current}.former` }
 }
 
-/** Returns what is to be called often while no block is made: it saves now and then, when there is something new. */
+/** Returns a function to call often between blocks: it saves periodically when there are changes. */
 export function createStateKeeper(url: string, files: StateFiles): () => Promise<void> {
   let lookedAt = performance.now()
   let savedHead: unknown = null
@@ -38,13 +38,13 @@ export function createStateKeeper(url: string, files: StateFiles): () => Promise
   }
 }
 
-/** @throws Error when the node is away or the disk is full: the files are then as they were */
+/** @throws Error when the node is unavailable or the disk is full: the files are then unchanged */
 export async function saveState(url: string, { current, former }: StateFiles): Promise<void> {
   const dump = (await callRpc(url, 'anvil_dumpState')) as string
   const state = await promisify(gunzip)(Buffer.from(dump.slice(2), 'hex'))
   const making = `${current}.new`
   await writeFile(making, state, { mode: 0o600 })
-  // A kill between the two leaves the former alone: it is as good as the one that was to come, and a little older.
+  // After a kill between the two renames only the former state exists: it is valid, and a little older.
   await rename(current, former).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
@@ -52,9 +52,9 @@ export async function saveState(url: string, { current, former }: StateFiles): P
 }
 
 /**
- * To be called before anvil starts. It writes its last state in place: a kill in the middle leaves half a file, at which it
- * would refuse to start, and the state before that takes its place. Without either the chain begins anew, which to what
- * follows it is a deep reorg.
+ * Call before anvil starts. anvil writes its last state in place: a kill during the write leaves an incomplete file,
+ * with which it would refuse to start, so the previous state replaces it. Without either, the chain restarts from block
+ * 0, which the follower sees as a deep reorg.
  */
 export async function mendState({ current, former }: StateFiles): Promise<void> {
   if (await isWhole(current)) return copyFile(current, former)

@@ -1,30 +1,31 @@
-/** The sandbox's directory: one running instance at a time, and only a directory of ours is ever emptied. */
+/** The sandbox's directory: one running instance at a time, and only a sandbox directory is ever emptied. */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { birthOf } from './processes.ts'
 
-/** Says that the directory is a sandbox's, and which process runs there: its pid, and when it was started. */
+/** Marks the directory as a sandbox's, with the pid and start time of its process. */
 const MARK = 'sandbox.pid'
-/** Two that start at the same moment both take the mark; after this the later one has it. */
+/** Two concurrent starts both write the mark; after this time, ms, the later one owns it. */
 const SETTLE_MS = 50
 
-/** What the user did wrong, in one line. */
+/** The user's mistake, in one line. */
 export class SandboxRefused extends Error {
   override readonly name = 'SandboxRefused'
 }
 
 export type DataDirOptions = {
   readonly directory: string
-  /** Empty it first: chains, wallets and keys of an earlier run are gone then. */
+  /** Empty it first: chains, wallets and keys of earlier runs are deleted. */
   readonly reset: boolean
 }
 
 /**
- * Takes the directory for this process. A process that was killed leaves its mark behind; that blocks nothing.
+ * Takes the directory for this process. A killed process leaves its mark, which blocks nothing.
  *
- * @throws SandboxRefused when another sandbox runs there, or when `reset` is asked for a directory that is none of ours
+ * @throws SandboxRefused when another sandbox runs there, or when `reset` is requested for a directory that is not a
+ *   sandbox's
  */
 export async function openDataDir({ directory, reset }: DataDirOptions): Promise<void> {
   const mark = join(directory, MARK)
@@ -36,7 +37,7 @@ export async function openDataDir({ directory, reset }: DataDirOptions): Promise
   await refuseWhenHeld(directory)
 }
 
-/** A pid alone is not enough: after a reboot, or in a container, it is soon another program's. */
+/** A pid alone is not enough: after a reboot, or in a container, another program soon has it. */
 async function refuseWhenHeld(directory: string): Promise<void> {
   const mark = await readFile(join(directory, MARK), 'utf8').catch(() => '')
   const [, pid, birth] = /^(\d+) (.+)$/.exec(mark.trim()) ?? []

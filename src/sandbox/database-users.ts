@@ -1,4 +1,4 @@
-/** The database users of the sandbox: each process has one of its own, whose password lies in the data directory, mode 0600. */
+/** The database users of the sandbox: one for each process, whose password is in the data directory, mode 0600. */
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,9 +7,9 @@ import type { LoginName } from '../config/database.ts'
 
 export type DatabaseUsers = {
   readonly logins: readonly DatabaseLogin[]
-  /** What a process connects with, by its name in the process list. */
+  /** The database URL of a process, by its name in the process list. */
   readonly urlOf: (processName: string) => string
-  /** For what the sandbox itself does beside its processes: it asks for wallets as the API does, and issues keys as an operator. */
+  /** For the sandbox itself: it requests wallets like the API, and issues keys like an operator. */
   readonly ownUrl: string
 }
 
@@ -17,8 +17,8 @@ const OWN_USER = 'bursar_sandbox_login'
 
 /**
  * @param directory of the database
- * @param ownerUrl names the owner, host and database
- * @param processes by their names in the process list
+ * @param ownerUrl URL with the owner, host and database
+ * @param processes their names in the process list
  */
 export async function planDatabaseUsers(
   directory: string,

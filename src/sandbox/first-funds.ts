@@ -1,19 +1,19 @@
-/** Waits until the service has seen what its faucets were paid, so that whoever asks for play money first gets it. */
+/** Waits until the service has observed the faucets' funds, so that the first faucet request succeeds. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { FAUCET_TENANT } from './faucet/faucet-wallet.ts'
 
 const LOOK_MS = 50
-/** The followers look several times a second; a machine under load may take longer. */
+/** The followers poll several times a second; a machine under load may take longer. */
 const TIMEOUT_MS = 60_000
-/** Of each faucet the native currency and the token. */
+/** The native currency and the token of each faucet. */
 const ASSETS_EACH = 2
 
-/** Never rejects: what is seen late can be asked for again. */
+/** Never rejects: a user can repeat a request that came too early. */
 export async function awaitFaucetFunds(pool: Pool, faucets: number, timeoutMs = TIMEOUT_MS): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (Date.now() < deadline) {
-    // A database that is away has seen nothing.
+    // An unavailable database counts as nothing observed.
     if ((await countSeen(pool).catch(() => 0)) >= faucets * ASSETS_EACH) return
     await sleep(LOOK_MS)
   }

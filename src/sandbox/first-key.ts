@@ -1,14 +1,14 @@
-/** Waits until a key of an mpc wallet lies ahead, so that the first such wallet of a new sandbox is there at once. */
+/** Waits until the pool has a joint key, so that the first mpc wallet of a new sandbox is ready immediately. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type { MpcConfig } from '../config/mpc.ts'
 import { step } from './steps.ts'
 
 const LOOK_MS = 250
-/** The parties take some seconds; what takes them longer must not keep a user from everything else. */
+/** The parties take some seconds; if they take longer, everything else must be usable. */
 const TIMEOUT_MS = 90_000
 
-/** Does nothing where no keys are made ahead. Never rejects: an mpc wallet can be asked for without one. */
+/** Does nothing when the pool is turned off. Never rejects: an mpc wallet can be requested without a pooled key. */
 export async function awaitFirstKey(
   pool: Pool,
   mpc: Pick<MpcConfig, 'threshold' | 'parties' | 'poolSize'> | null,

@@ -1,16 +1,16 @@
 /**
- * The pace of a local chain: a second after the last block while there is something to mine or to settle, and the pace
- * of Ethereum while nothing happens, so that a sandbox left alone for a week stays small. (A block costs anvil 2 KB of
- * state file and, until it is old, a copy of every account in memory.)
+ * The block interval of a local chain: one second while there are transactions to mine or settle, and Ethereum's while
+ * idle, so that a sandbox left running for a week stays small. (A block costs anvil 2 KB of state file and, until it is
+ * old, a copy of every account in memory.)
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeResults, encodeRequests, type RpcRequest } from '../chain/json-rpc.ts'
 import { createHttpTransport } from '../chain/rpc-transport.ts'
 
-/** Blocks that follow a block with transactions at the quick pace: enough to confirm and to finalize it. */
+/** Blocks at the short interval after a block with transactions: enough to confirm and finalize it. */
 export const SETTLING_BLOCKS = 6
 
-/** anvil gives each block a later second than the one before: a quicker chain would run ahead of the clock. */
+/** anvil gives each block a later second than the one before: a shorter interval would run ahead of the clock. */
 const BUSY_INTERVAL_MS = 1_000
 const IDLE_INTERVAL_MS = 12_000
 const LOOK_INTERVAL_MS = 200
@@ -18,13 +18,13 @@ const TIMEOUT_MS = 60_000
 
 export type MiningDriver = { readonly stop: () => Promise<void> }
 
-/** A node that hangs must not keep the stop from ending it. */
+/** A node that hangs must not block the stop. */
 const STOP_GRACE_MS = 5_000
 
 /**
- * Drives an anvil that was started with `mining: 'call'` until it is stopped; a node that is away is waited for.
+ * Mines the blocks of an anvil started with `mining: 'call'` until it is stopped; waits for an unavailable node.
  *
- * @param betweenBlocks called five times a second while no block is made; the next one waits for it
+ * @param betweenBlocks called five times a second between blocks; the next block waits for it
  */
 export function mineWhenNeeded(url: string, betweenBlocks: () => Promise<void> = async () => undefined): MiningDriver {
   const ending = new AbortController()
@@ -62,7 +62,7 @@ async function drive(url: string, betweenBlocks: () => Promise<void>, signal: Ab
 const HEAD: RpcRequest = { method: 'eth_blockNumber', params: [] }
 const POOL: RpcRequest = { method: 'txpool_status', params: [] }
 
-/** Looked at all day long: one exchange on a kept connection costs a tenth of what each question costs by itself. */
+/** Polled continuously: one exchange on a kept connection costs a tenth of separate requests. */
 type Node = { readonly ask: (requests: readonly RpcRequest[]) => Promise<unknown[]>; readonly close: () => void }
 
 function connect(url: string): Node {
@@ -80,12 +80,12 @@ function connect(url: string): Node {
   }
 }
 
-/** The newest block, and the newest one that is to be settled by those after it. */
+/** The newest block, and the newest one that later blocks must settle. */
 type Head = { readonly number: number; readonly settles: number }
 
 /**
- * The blocks themselves say what is to be settled: a transaction may come between the look at the pool and the block, and
- * others than the driver make blocks. A node that was just started may hold what nobody has followed yet.
+ * The blocks themselves show what must be settled: a transaction may arrive between the check of the pool and the
+ * block, and others may mine blocks. A restarted node may have blocks that were not followed yet.
  */
 async function lookAtHead(node: Node, number: number, last: Head | null): Promise<Head> {
   if (last === null || number < last.number) return { number, settles: number }
@@ -97,7 +97,7 @@ async function lookAtHead(node: Node, number: number, last: Head | null): Promis
       params: [`0x${(first + index).toString(16)}`],
     })),
   )
-  // The node may name a block that it cannot show yet: what is not known to be empty counts as full.
+  // The node may name a block that it cannot return yet: a block not known to be empty counts as full.
   const newest = counts.findLastIndex((count) => count !== '0x0')
   return { number, settles: newest === -1 ? last.settles : first + newest }
 }

@@ -1,4 +1,6 @@
-/** The three local chains of the sandbox. Their chain ids are their own, so that nothing signed here is valid elsewhere. */
+/**
+ * The three local chains of the sandbox. Their chain ids are unique, so that nothing signed here is valid elsewhere.
+ */
 import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
 import type { ChainContracts } from './chain-setup.ts'
 
@@ -8,14 +10,14 @@ export const SANDBOX_CHAIN_IDS: Readonly<Record<Network, number>> = {
   binance: 1_000_056,
 }
 
-/** Local blocks are final soon. */
+/** Local blocks become final quickly. */
 const CONFIRMATIONS = '2'
-/** A local node is asked often: what happens shows at once. */
+/** A local node is polled often, so that changes show quickly. */
 const POLL_INTERVAL_MS = '200'
 
 export type SandboxChain = { readonly network: Network; readonly url: string; readonly contracts: ChainContracts }
 
-/** The settings by which the processes of the sandbox know a chain. */
+/** The settings of a chain for the processes of the sandbox. */
 export function chainEnv({ network, url, contracts }: SandboxChain): Record<string, string> {
   const prefix = network.toUpperCase()
   return {

@@ -1,4 +1,4 @@
-/** The whole API, the sandbox routes included, without a database and without a chain: enough to read its document. */
+/** The whole API, including the sandbox routes, without a database or a chain: enough to read its document. */
 
 import { composeApi } from '../compose/api.ts'
 import { composeKernel } from '../compose/kernel.ts'
@@ -9,7 +9,7 @@ import { addFaucet } from './faucet/add-faucet.ts'
 /** Nothing listens there. */
 const NO_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 
-/** @param version as package.json has it */
+/** @param version from package.json */
 export async function composeOfflineApi(version: string): Promise<{ app: App; close: () => Promise<void> }> {
   const config = loadConfig({ DATABASE_URL: NO_DATABASE, LOG_LEVEL: 'fatal' })
   const kernel = composeKernel({ ...config, sandbox: true }, 'api')

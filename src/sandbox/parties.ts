@@ -1,11 +1,11 @@
-/** The mpc parties of the sandbox: processes of their own, each with its own directory and key, on ports that stay the same. */
+/** The mpc parties of the sandbox: separate processes, each with its own directory and key, on fixed ports. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { keptPort } from './ports.ts'
 
 export type PartiesPlan = {
-  /** For every process: where the parties are. */
+  /** For every process: the addresses of the parties. */
   readonly env: Readonly<Record<string, string>>
   readonly processes: readonly {
     readonly name: string
@@ -14,7 +14,7 @@ export type PartiesPlan = {
   }[]
 }
 
-/** None where mpc is turned off. */
+/** None when mpc is off. */
 export async function planParties({ mpc, dataDir }: Config): Promise<PartiesPlan> {
   if (mpc === null) return { env: {}, processes: [] }
   const directory = join(dataDir, 'mpc')

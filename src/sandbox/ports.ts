@@ -1,10 +1,13 @@
-/** Ports that stay the same over restarts: chosen once, kept in a file, chosen anew only when somebody else took them. */
+/**
+ * Ports that stay the same over restarts: chosen once, stored in a file, and chosen again only when another program
+ * uses them.
+ */
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
 
-/** The port that `file` names if it is free, else a free one, which is then written there. */
+/** The port in `file` if it is free, otherwise a free one, which is then stored there. */
 export async function keptPort(file: string): Promise<number> {
   const kept = Number(await readFile(file, 'utf8').catch(() => ''))
   if (Number.isInteger(kept) && kept > 0 && (await isFree(kept))) return kept
@@ -13,14 +16,14 @@ export async function keptPort(file: string): Promise<number> {
   return port
 }
 
-/** A port of 127.0.0.1 that nobody listens on now. */
+/** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const port = await listenOnce(0)
   if (port === undefined) throw new Error('no free port on 127.0.0.1')
   return port
 }
 
-/** Whether `port` of 127.0.0.1 can be listened on. */
+/** Whether `port` of 127.0.0.1 is free. */
 export async function isFree(port: number): Promise<boolean> {
   return (await listenOnce(port)) !== undefined
 }

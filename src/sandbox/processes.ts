@@ -1,6 +1,6 @@
 /**
- * Child processes that do not outlive their parent where the system allows it, whose end can be awaited, and that a
- * Ctrl-C in the terminal does not reach behind the supervisor's back.
+ * Child processes that end with their parent if the system supports it, whose exit can be awaited, and that do not
+ * receive a Ctrl-C of the terminal directly.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,34 +13,34 @@ export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signa
 /** A running child. */
 export type Child = {
   readonly pid: number
-  /** Resolves when the process is gone; never rejects. */
+  /** Resolves when the process has exited; never rejects. */
   readonly exited: Promise<Exit>
   /** Sends a signal; does nothing once the process is gone. */
   readonly kill: (signal: NodeJS.Signals) => void
-  /** Lets this process end while the child runs. */
+  /** Allows this process to exit while the child runs. */
   readonly unref: () => void
 }
 
 export type ChildOptions = {
   readonly command: string
   readonly args: readonly string[]
-  /** How far the process stands back when the processor is short: a nice value, 0 to 19. */
+  /** Scheduling niceness of the process, 0 to 19. */
   readonly niceness?: number
-  /** Put before the command: `unshare …`. */
+  /** Prepended to the command: `unshare …`. */
   readonly prefix?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string
-  /** Both streams are appended to this file. One that has grown large gives way to a new one, and is kept beside it. */
+  /** Both streams are appended to this file. A large file is rotated and kept beside the new one. */
   readonly logFile: string
-  /** Sent to the child by the kernel when this process dies (Linux; elsewhere a pid file has to do). */
+  /** Sent to the child by the kernel when this process dies (Linux; other systems use a pid file). */
   readonly onParentDeath: 'TERM' | 'INT'
   readonly uid?: number | undefined
   readonly gid?: number | undefined
-  /** Gives a Node program a channel whose end tells it that its parent is gone, on every system. */
+  /** Opens a channel to a Node program, whose end shows that the parent has exited, on every system. */
   readonly channel?: boolean
 }
 
-/** Logs of the sandbox are a hint for people. */
+/** Sandbox logs are only informative. */
 const LOG_LIMIT_BYTES = 8 * 1024 * 1024
 
 /**
@@ -62,7 +62,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   try {
     const child = spawn(command, args, {
       stdio: options.channel ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
-      // A process group of its own: the terminal's Ctrl-C goes to the supervisor alone, which stops things in order.
+      // A separate process group: the terminal's Ctrl-C goes only to the supervisor, which stops everything in order.
       detached: true,
       ...(options.env ? { env: options.env } : {}),
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -80,12 +80,15 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   }
 }
 
-/** Linux weighs whole sessions against each other, and every child is one: within it alone `nice` says nothing (sched(7), autogroup). */
+/**
+ * Linux balances the CPU between whole sessions, and every child is one: `nice` only has effect within it (sched(7),
+ * autogroup).
+ */
 function standBack(pid: number, niceness: number): void {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(niceness))
   } catch {
-    // Another system, or a kernel without groups: there `nice` does it.
+    // Another system, or a kernel without autogroups: `nice` has effect there.
   }
 }
 
@@ -95,7 +98,7 @@ function openLog(file: string): number {
   return openSync(file, 'a', 0o600)
 }
 
-/** Ends a child: `signal` first, SIGKILL when it has not obeyed within `graceMs`. */
+/** Ends a child: `signal` first, SIGKILL if it is still running after `graceMs`. */
 export async function stopChild(child: Child, signal: NodeJS.Signals, graceMs: number): Promise<void> {
   child.kill(signal)
   const timer = setTimeout(() => child.kill('SIGKILL'), graceMs)
@@ -106,8 +109,8 @@ export async function stopChild(child: Child, signal: NodeJS.Signals, graceMs: n
 let hasSetpriv: boolean | undefined
 
 /**
- * The words before a command that make the kernel signal it when its parent dies, however it dies. They exec the
- * command in place, so that the pid is the command's. Empty where `setpriv` (util-linux) is missing.
+ * A command prefix with which the kernel signals the command when its parent dies for any reason. It execs the command
+ * in place, so that the pid is the command's. Empty without `setpriv` (util-linux).
  */
 export function dieWithParent(signal: 'TERM' | 'INT'): readonly string[] {
   hasSetpriv ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0
@@ -124,9 +127,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/**
- * What tells a process from every other that had or will have its pid: when it was started. Undefined when there is none.
- */
+/** The start time of a process, which distinguishes it from others with the same pid. Undefined when there is none. */
 export function birthOf(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined
   if (process.platform !== 'linux') {
@@ -134,7 +135,7 @@ export function birthOf(pid: number): string | undefined {
   }
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    // The name in parentheses may hold spaces; the start time is field 22 and the state, field 3, comes first after it.
+    // The name in parentheses may contain spaces; after it, the state is field 3 and the start time field 22.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
     return fields[0] === 'Z' ? undefined : `${boot} ${fields[19]}`
   } catch {
@@ -142,7 +143,7 @@ export function birthOf(pid: number): string | undefined {
   }
 }
 
-/** The command line of a process, so that a reused pid is not mistaken for ours; undefined when there is none. */
+/** The command line of a process, to recognize a reused pid; undefined when there is none. */
 export function commandLine(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined
   if (process.platform === 'linux') {
@@ -158,7 +159,7 @@ export function commandLine(pid: number): string | undefined {
 }
 
 /**
- * Ends a process that an earlier run left behind, if its command line holds `marker`.
+ * Ends a process left by an earlier run, if its command line contains `marker`.
  *
  * @param signals sent in turn, each given `graceMs`
  * @returns whether there was one

@@ -1,11 +1,11 @@
-/** Waits until the service says that everything works. */
+/** Waits until the service is ready. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const LOOK_MS = 50
-/** A machine under load may take long; after this the checks that fail are told. */
+/** A machine under load may take long; after this time the failing checks are reported. */
 const TIMEOUT_MS = 120_000
 
-/** @throws Error with what `/readyz` said last */
+/** @throws Error with the last response of `/readyz` */
 export async function untilReady(baseUrl: string): Promise<void> {
   const deadline = Date.now() + TIMEOUT_MS
   let last = 'nobody listens'

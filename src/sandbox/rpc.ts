@@ -1,11 +1,11 @@
 /** One JSON-RPC call to a chain that this process started; setting up a sandbox needs no failover and no batching. */
 
-/** A node that hangs must not hang what drives it. Writing down a long chain takes seconds. */
+/** A node that hangs must not block its caller. Saving a long chain takes seconds. */
 const TIMEOUT_MS = 60_000
 
 /**
- * @returns the `result` of the answer
- * @throws Error with the method and the node's message when it refuses, or when there is no answer in time
+ * @returns the `result` of the response
+ * @throws Error with the method and the node's message when it refuses, or when there is no response in time
  */
 export async function callRpc(url: string, method: string, params: readonly unknown[] = []): Promise<unknown> {
   const response = await fetch(url, {

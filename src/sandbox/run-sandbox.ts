@@ -1,4 +1,4 @@
-/** Brings the sandbox up step by step, keeps it running, and takes it down in order. */
+/** Starts the sandbox step by step, keeps it running, and stops it in order. */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -28,7 +28,7 @@ import { printWelcome } from './welcome.ts'
 
 type ProcessPlan = {
   readonly name: string
-  /** Its file in `dist/bin`, where that has another name. */
+  /** Its file in `dist/bin`, if the name differs. */
   readonly program?: string
   readonly env?: Readonly<Record<string, string>>
 }
@@ -39,9 +39,9 @@ const PROCESSES: readonly ProcessPlan[] = [
   ...['dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'].map((name) => ({ name })),
 ]
 
-/** What differs from production unless the user says otherwise. */
+/** Differences from production, unless the user sets them. */
 const DEFAULT_ENV = {
-  /** A local node drops nothing, and takes what a second's block can hold. */
+  /** A local node drops nothing, and accepts as much as a block can hold. */
   MAX_IN_FLIGHT_PER_LANE: '4000',
   /** More than one process can serve: responses have their `RateLimit-*` headers, and nothing is refused. */
   RATE_LIMIT_PER_SECOND: '100000',
@@ -55,21 +55,22 @@ const DEFAULT_ENV = {
   REBROADCAST_AFTER_MS: '5000',
   REPLACE_AFTER_MS: '30000',
   LEASE_MS: '3000',
-  /** Who tries it out sees checkpoints soon. */
+  /** So that users see checkpoints soon. */
   AUDIT_CHECKPOINT_INTERVAL_MS: '30000',
-  /** Fewer arenas of the C library: a process takes a fifth less memory. */
+  /** Fewer arenas of the C library: a process uses a fifth less memory. */
   MALLOC_ARENA_MAX: '2',
 } as const
 const STOP_GRACE_MS = 20_000
 
-/** What is stopped first stands last: a request that waits is still answered by the workers, and all of them need the rest. */
+/** Stop order, highest first: a waiting request is still answered by the workers, and all of them need the rest. */
 const RANKS = { database: 0, chain: 1, worker: 2, api: 3 } as const
 
 export type Sandbox = { readonly stop: () => Promise<void> }
 
 /**
  * @param settings.stateFile written when the sandbox is ready and whenever a process is restarted
- * @param settings.amend changes what the processes are told: puts something between them and their database and nodes
+ * @param settings.amend changes the settings of the processes, for example to put a proxy in front of their database
+ *   and nodes
  */
 export async function runSandbox(settings: {
   readonly config: Config
@@ -150,7 +151,7 @@ export async function runSandbox(settings: {
   }
 }
 
-/** Port 0 asks for a free one: the same at each start while it stays free, so that clients find the API again. */
+/** Port 0 selects a free one: the same at each start while it is free, so that clients find the API again. */
 async function withPort(config: Config): Promise<Config> {
   const { port } = config.api
   if (port === 0) return { ...config, api: { ...config.api, port: await keptPort(join(config.dataDir, 'api.port')) } }
@@ -159,7 +160,7 @@ async function withPort(config: Config): Promise<Config> {
 }
 
 type StartedDatabase = {
-  /** Names the owner of the tables: for migrations, and for what a user does by hand. */
+  /** With the owner of the tables: for migrations, and for manual access. */
   readonly databaseUrl: string
   readonly users: DatabaseUsers
 }
@@ -216,10 +217,10 @@ function nodeService(name: string, program: string, dataDir: string, env: NodeJS
       const path = fileURLToPath(new URL(`../../bin/${program}.js`, import.meta.url))
       if (!existsSync(path)) throw new Error(`${path} is not built: run npm run build`)
       const child = await startChild({
-        // On one machine accepting comes first: what was accepted can wait for the processor, a caller should not.
+        // On one machine accepting requests has priority: accepted work can wait for the CPU, a caller should not.
         ...(name === 'api' ? {} : { niceness: 5 }),
         command: process.execPath,
-        // Less room for new objects: a third less memory, for a few collections more.
+        // Less room for new objects: a third less memory, for a few more collections.
         args: ['--max-semi-space-size=4', path],
         env,
         logFile: join(dataDir, 'logs', `${name}.log`),
@@ -250,7 +251,7 @@ async function writeState(
     readonly config: Config
     readonly apiKey: string
     readonly databaseUrl: string
-    /** What a command in another shell must know to see what the processes see. */
+    /** The settings with which a command in another shell uses the same database and chains. */
     readonly settings: Readonly<Record<string, string>>
     readonly chains: readonly SandboxChain[]
     readonly supervisor: Supervisor
@@ -267,7 +268,7 @@ async function writeState(
     settings,
     processes: supervisor.processes(),
   }
-  // Put in place whole: whoever waits for the file must never read half of it.
+  // Written atomically: a reader that waits for the file must never read half of it.
   const making = `${stateFile}.${randomUUID()}`
   await writeFile(making, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
   await rename(making, stateFile)

@@ -1,6 +1,6 @@
 /**
  * `npm start` without settings: the whole service on this machine, with a real PostgreSQL, three local chains and every
- * worker under one parent. Ends with everything it started.
+ * worker under one parent. Stops everything it started.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

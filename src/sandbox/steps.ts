@@ -1,6 +1,6 @@
-/** Shows what the start is doing: a tick and a time for each step, on a terminal and in a log alike. */
+/** Prints the progress of the start: a tick and a time for each step, on a terminal and in a log. */
 
-/** Runs one step and says how long it took. @throws what the task throws, after naming the step */
+/** Runs one step and prints its duration. @throws errors of the task, after printing the step's name */
 export async function step<T>(name: string, task: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
   const line = (mark: string) =>

@@ -1,46 +1,49 @@
 /**
- * Keeps services running under one parent: what dies is started again, what is told to stop is stopped in order.
+ * Keeps services running under one parent: restarts those that die, and stops all in order.
  *
- * Invariant: once `stop` has returned nothing runs that was started here, even what was just being started again.
+ * Invariant: after `stop` has returned, nothing started here is running, including services that were being restarted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Exit } from './processes.ts'
 
-/** A service that runs now. */
+/** A running service. */
 export type Running = {
   readonly pid: number
-  /** Resolves when it is gone, whoever ended it. */
+  /** Resolves when it has exited, for any reason. */
   readonly exited: Promise<Exit>
   readonly stop: () => Promise<void>
 }
 
 export type Service = {
   readonly name: string
-  /** What has a higher rank is stopped before what has a lower one, which it uses; one rank is stopped at once. */
+  /**
+   * A service with a higher rank is stopped before the services of lower rank that it uses; those of one rank are
+   * stopped together.
+   */
   readonly rank: number
   readonly start: () => Promise<Running>
 }
 
 export type Supervisor = {
-  /** Starts a service and returns when it runs. @throws what the first start throws: the caller then stops the rest */
+  /** Starts a service and returns when it runs. @throws the error of the first start: the caller then stops the rest */
   readonly start: (service: Service) => Promise<void>
   readonly processes: () => readonly { readonly name: string; readonly pid: number }[]
-  /** Stops everything, the highest rank first. */
+  /** Stops everything, highest rank first. */
   readonly stop: () => Promise<void>
 }
 
-/** The first restart comes almost at once; one that keeps dying must not burn the processor. */
+/** The first restart is almost immediate; a service that keeps dying must not use up the CPU. */
 const FIRST_RESTART_MS = 100
 const LAST_RESTART_MS = 5_000
-/** A service that lived so long was well: its next restart is a first one. */
+/** After running this long a service counts as healthy: its next restart is a first one. */
 const WELL_AFTER_MS = 10_000
 
 export type SupervisorEvents = {
-  /** A service runs under a new pid. */
+  /** A service runs with a new pid. */
   readonly onStarted: (name: string, pid: number) => void
-  /** A service that was running is gone, and nobody told it to. */
+  /** A running service exited without being stopped. */
   readonly onDied: (name: string, exit: Exit) => void
-  /** A service could not be started again; it is tried once more, later. */
+  /** A service could not be restarted; it is tried again later. */
   readonly onStartFailed: (name: string, error: unknown) => void
 }
 

@@ -1,11 +1,11 @@
-/** What `npm start` prints when it is ready: a first transfer, to be pasted into a shell. */
+/** What `npm start` prints when it is ready: commands for a first transfer. */
 
 const MPC_WALLET = `
   # a wallet whose key nobody has: three parties hold shares of it, and two of them sign
   api $URL/v1/wallets/create -d '{"type":"mpc","network":"ethereum","label":"shared","environment":"mainnet"}'
 `
 
-/** Only curl and sed are needed. @param mpc whether there are parties who can hold the key of a wallet */
+/** Only curl and sed are needed. @param mpc whether there are parties for mpc wallets */
 export function printWelcome({
   baseUrl,
   apiKey,

@@ -1,8 +1,4 @@
-/**
- * Fills the gaps of a lane. A foreign transaction counted when nonces were assigned, and a reorg removed it
- * permanently: no transaction has its nonce now, and all later ones would wait forever. A waiting transaction takes the
- * nonce; if none waits, a zero-value transfer to the sender itself does, recorded and signed like any other.
- */
+/** Charges a tenant for the bodies that it sends and receives. A tenant in debt is refused before the body is read. */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import type { NewId } from '../declarations.ts'

@@ -106,7 +106,7 @@ function archive(command: Extract<Later, { type: 'Archive' }>, wallet: KnownWall
     throw new Conflict('wallet_not_ready', 'The wallet has no address yet: try again in a moment.')
   }
   if (command.pending > 0) throw pendingTransactions(command.pending)
-  // A watched wallet has no funds of the tenant to lose: its balance does not prevent archiving.
+  // Reports an unavailable database in plain words: its driver's messages do not mention the database.
   if (wallet.type !== 'watch' && !command.force && command.remainders.length > 0) {
     throw new Conflict('wallet_has_balance', 'The wallet has a balance: move its assets first, or use force=true.', {
       balances: command.remainders,

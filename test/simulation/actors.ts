@@ -1,6 +1,6 @@
 /**
- * The processes of the service: two signers, two submitters, two followers, a dispatcher, a sweeper, and an owner who asks.
- * Each runs the production code; when it dies, it comes again with nothing but what the store holds.
+ * The processes of the service: two signers, two submitters, two followers, a dispatcher, a sweeper, and an owner who
+ * makes requests. Each runs the production code; after a crash it restarts with only what the store holds.
  */
 import { quoteFees } from '../../src/chain/fees.ts'
 import { Unavailable } from '../../src/core/errors.ts'
@@ -33,14 +33,14 @@ import {
 import { trustingSilence } from './trusting-silence.ts'
 
 export type Actors = {
-  /** All that was accepted has ended, the follower has seen the chain, and nothing waits. */
+  /** All accepted requests have ended, the follower is up to date, and nothing waits. */
   readonly isAtRest: () => boolean
   readonly unrest: () => string
   readonly killAny: () => void
   readonly stop: () => void
 }
 
-/** What an actor does for as long as it lives. */
+/** The loop of an actor while it is alive. */
 type Run = (world: World, ports: PortsOf, isStopped: () => boolean) => Promise<void>
 
 const ROLES: readonly (readonly [string, Run])[] = [
@@ -84,7 +84,7 @@ export function startActors(world: World): Actors {
   const revive = () => {
     for (const [name, run] of ROLES) if (!actors.get(name)?.alive) start(name, run)
   }
-  // Whoever died is started again by whoever looks next: a supervisor without a place in the schedule.
+  // Dead actors are restarted at the next check: a supervisor without a place in the schedule.
   const unrest = (): string => {
     revive()
     const open = [...store.transactions.values()].filter(
@@ -114,7 +114,7 @@ export function startActors(world: World): Actors {
   }
 }
 
-/** Takes jobs of a queue one after the other; what fails is put back, as the queue's own retries do. */
+/** Takes jobs of a queue one after the other; failed jobs are put back, like the queue's own retries. */
 async function runWorker(
   world: World,
   ports: PortsOf,
@@ -173,7 +173,7 @@ function createSigner(world: World, ports: PortsOf) {
     ...shared,
     leases: createLeasesPort(ports, LEASE_MS),
     maxInFlight: MAX_IN_FLIGHT,
-    // The log in memory never goes back.
+    // The in-memory log is never restored to an earlier state.
     compare: async () => null,
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
@@ -205,7 +205,7 @@ function createSigner(world: World, ports: PortsOf) {
   })
 }
 
-/** By which clock the age of rows is told, and whether those of the future count as old. */
+/** The clock used for the age of rows, and whether future rows count as old. */
 function ageClock({ mutant, wallClock, databaseNow }: World) {
   return mutant.trustsClocks
     ? { databaseNow: wallClock, futureMs: Number.POSITIVE_INFINITY }

@@ -1,4 +1,4 @@
-/** Balances as production keeps them: what blocks touched, what a fork left behind, and the looks at a wallet that no block asks for. */
+/** Balances as production maintains them: from touched blocks, after forks, and the reads that no block triggers. */
 
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { appendDecided } from '../../src/balances/append-decided.ts'
@@ -40,7 +40,7 @@ function partsOf(world: World, ports: PortsOf) {
   }
 }
 
-/** As the read models answer it. */
+/** The same results as the read models. */
 function createHolderPort(world: World, ports: PortsOf): HolderReads {
   const call = caller(ports)
   return {
@@ -57,7 +57,7 @@ function createHolderPort(world: World, ports: PortsOf): HolderReads {
   }
 }
 
-/** What the follower does with each step. */
+/** What the follower does at each step. */
 export function observeBalancesOf(world: World, ports: PortsOf): BlockObserver {
   const { load, chain, read } = partsOf(world, ports)
   const { mutant } = world
@@ -76,7 +76,7 @@ export function observeBalancesOf(world: World, ports: PortsOf): BlockObserver {
   }
 }
 
-/** A block without the side that a mutant does not see. */
+/** A block without the side that a mutant ignores. */
 function seenBy({ missesDeposits, missesSpending }: World['mutant']): (block: Block) => Block {
   return (block) => ({
     ...block,
@@ -89,9 +89,9 @@ function seenBy({ missesDeposits, missesSpending }: World['mutant']): (block: Bl
 }
 
 /**
- * Looks at every wallet: the first look at new ones, and the reconciliation with which a follower begins.
+ * Reads every wallet: the first observation of new ones, and the reconciliation that a follower starts with.
  *
- * @param at a block that was walked, or the newest one
+ * @param at a processed block, or the newest one
  */
 export async function lookAtAll(
   world: World,

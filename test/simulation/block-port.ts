@@ -1,4 +1,4 @@
-/** What the follower asks of recorded transactions, over the store in memory. */
+/** The follower's queries on recorded transactions, over the in-memory store. */
 import type { BlockReads } from '../../src/transactions/block-reads.ts'
 import { byId, caller, IN_FLIGHT, idsOf, isOlder, type PortsOf } from './ports.ts'
 

@@ -1,10 +1,10 @@
 /**
- * A chain with a pool, in memory: it mines, takes other branches, forgets what waits, and may mine any bytes that were ever
- * sent to it, whether or not their sender has replaced them since.
+ * An in-memory chain with a pool: it mines, reorganises, forgets pending transactions, and may mine any bytes ever sent
+ * to it, even if their sender has replaced them.
  */
 import type { Random } from '../support/load-random.ts'
 
-/** What the simulated signer makes of a transaction: its bytes are these fields. */
+/** The simulated signer's transaction: its bytes are these fields. */
 export type Wire = {
   readonly hash: string
   readonly from: string
@@ -13,7 +13,7 @@ export type Wire = {
   readonly value: string
   readonly maxFeePerGas: string
   readonly maxPriorityFeePerGas: string
-  /** The transaction of ours that it was signed for; `null` for a stranger's. */
+  /** The transaction of the service that it was signed for; `null` for a foreign one. */
   readonly signedFor: string | null
 }
 
@@ -24,25 +24,25 @@ export type ChainBlock = {
   readonly timestamp: number
   readonly baseFee: bigint
   readonly transactions: readonly Wire[]
-  /** Transactions of each account up to and with this block. */
+  /** Transaction count of each account up to and including this block. */
   readonly counts: ReadonlyMap<string, number>
-  /** What each account holds after this block, in wei. */
+  /** Balance of each account after this block, in wei. */
   readonly balances: ReadonlyMap<string, bigint>
 }
 
 export type PoolAnswer = 'ok' | 'already known' | 'nonce too low' | 'replacement transaction underpriced'
 
-/** Calls that send to this address revert. */
+/** Calls to this address revert. */
 export const REVERTING = `0x${'de'.repeat(20)}`
 
-/** Who pays into our wallets: it has all the money that it wants. */
+/** Pays deposits to wallets; has unlimited funds. */
 const DONOR = `0x${'d0'.repeat(20)}`
 const DONOR_FEE = (10n ** 12n).toString()
 
-/** What every call uses. */
+/** Gas used by every call. */
 export const GAS_USED = 21_000n
 
-/** Whether somebody else sent from a wallet of ours. */
+/** Whether another program sent it from a wallet. */
 export function isStranger({ signedFor, from }: Wire): boolean {
   return signedFor === null && from !== DONOR
 }
@@ -82,12 +82,12 @@ export class SimulatedChain {
     return this.#blocks
   }
 
-  /** The branch that was left last, as a replica may still show it. */
+  /** The last abandoned branch, which a replica may still return. */
   left(): readonly ChainBlock[] {
     return this.#left
   }
 
-  /** All bytes that a node ever took. */
+  /** All bytes that a node ever accepted. */
   sent(): Wire[] {
     return [...this.#sent.values()]
   }
@@ -114,7 +114,7 @@ export class SimulatedChain {
     return 'ok'
   }
 
-  /** Somebody else sends from this account, under its next nonce. */
+  /** Another program sends from this account, with its next nonce. */
   stranger(from: string): void {
     const nonce = this.head().counts.get(from) ?? 0
     const fee = (this.#baseFee * 20n).toString()
@@ -122,7 +122,7 @@ export class SimulatedChain {
     this.take({ hash: this.#nextHash(), from, to: from, nonce, value: '7', ...fees, signedFor: null })
   }
 
-  /** Somebody pays into an account. */
+  /** Pays into an account. */
   deposit(to: string, wei: bigint): void {
     let nonce = this.head().counts.get(DONOR) ?? 0
     while (this.#pool.has(placeOf({ from: DONOR, nonce }))) nonce += 1
@@ -130,7 +130,7 @@ export class SimulatedChain {
     this.take({ hash: this.#nextHash(), from: DONOR, to, nonce, value: wei.toString(), ...fees, signedFor: null })
   }
 
-  /** Bytes that a miner has for this place: what is in the pool, or, with a whim, any that were ever sent. */
+  /** Bytes that a miner may include here: from the pool or, with `whim`, any ever sent. */
   #candidate(from: string, nonce: number, whim: boolean): Wire | undefined {
     const known = this.sent().filter((wire) => wire.from === from && wire.nonce === nonce)
     const wire = whim && known.length > 0 ? this.#random.pick(known) : this.#pool.get(placeOf({ from, nonce }))
@@ -162,11 +162,11 @@ export class SimulatedChain {
   }
 
   /**
-   * Takes blocks from the top, but none in which a stranger's transaction is final: that such a nonce never comes free
-   * again is what law 2 stands on.
+   * Removes blocks from the top, except those in which a foreign transaction is final: law 2 relies on such a nonce
+   * never becoming free again.
    *
-   * @param keeps the probability that the pool gets back what was in them
-   * @returns how many it took
+   * @param keeps the probability that the pool gets their transactions back
+   * @returns the number of removed blocks
    */
   reorg(depth: number, keeps: number): number {
     const fixed = this.#blocks.findLast((block) => this.#isFinal(block) && block.transactions.some(isStranger))
@@ -181,25 +181,25 @@ export class SimulatedChain {
     return taken
   }
 
-  /** Mines empty blocks until it is higher than it ever was, as a branch is that takes the place of another. */
+  /** Mines empty blocks until the chain is higher than ever before, like a branch that replaces another. */
   outgrow(): void {
     const highest = this.#highest
     while (this.head().number <= highest) this.mine({ room: 0, whims: false })
   }
 
-  /** How many blocks the deepest reorg took so far. */
+  /** The depth of the deepest reorg so far. */
   deepestReorg(): number {
     return this.#deepest
   }
 
-  /** Whether a stranger's transaction took this place for good. */
+  /** Whether a foreign transaction has permanently used this nonce. */
   isLost(from: string, nonce: number): boolean {
     const isTaken = (wire: Wire) => wire.from === from && wire.nonce === nonce && isStranger(wire)
     return this.#blocks.some((block) => this.#isFinal(block) && block.transactions.some(isTaken))
   }
 }
 
-/** Moves what a transaction moves. False where its sender cannot pay for it: then no block takes it. */
+/** Applies the transfer of a transaction. False when its sender cannot pay: no block includes it then. */
 function pay(balances: Map<string, bigint>, { from, to, value }: Wire, baseFee: bigint): boolean {
   const moved = to === REVERTING ? 0n : BigInt(value)
   const has = balances.get(from) ?? 0n
@@ -214,7 +214,7 @@ function placeOf({ from, nonce }: Pick<Wire, 'from' | 'nonce'>): string {
   return `${from} ${nonce}`
 }
 
-/** A tenth more in both fees, as nodes ask. */
+/** A tenth more in both fees, as nodes require. */
 function outbids(wire: Wire, before: Wire): boolean {
   const more = (a: string, b: string) => BigInt(a) * 10n >= BigInt(b) * 11n
   return more(wire.maxFeePerGas, before.maxFeePerGas) && more(wire.maxPriorityFeePerGas, before.maxPriorityFeePerGas)

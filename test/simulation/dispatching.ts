@@ -1,4 +1,4 @@
-/** The dispatcher and the sweeper: the rules of which event makes which job are production's, the queues are not. */
+/** The dispatcher and the sweeper: the mapping of events to jobs is production's, the queues are not. */
 import type { Job } from '../../src/jobs/queues.ts'
 import { type LanedEvent, type Lanes, transactionJobs, withLanes } from '../../src/transactions/jobs.ts'
 import { type Lane, laneName } from '../../src/transactions/lanes.ts'
@@ -11,7 +11,7 @@ const QUIET_MS = 5_000
 export async function runDispatcher(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
   const { scheduler, store, queues } = world
   const { actor } = ports
-  // A dispatcher that died goes on from its checkpoint, and so tells some events twice.
+  // A restarted dispatcher continues from its checkpoint, so it handles some events twice.
   while (!isStopped()) {
     const isReady = () => store.events.length > queues.checkpoint()
     const wait = { actor, label: 'dispatch', weight: 1, fallible: false, isReady }
@@ -57,7 +57,7 @@ export async function runSweeper(world: World, ports: PortsOf, isStopped: () => 
   }
 }
 
-/** As `createFindUnfinishedLanes` asks the database. */
+/** Same as the database query of `createFindUnfinishedLanes`. */
 function findUnfinished(ports: PortsOf): Job[] {
   const jobs = new Map<string, Job>()
   for (const row of ports.store.transactions.values()) {

@@ -1,4 +1,7 @@
-/** A chain follower as production composes it, without tokens: it leads, walks, settles, reconciles balances and looks for lost nonces. */
+/**
+ * A chain follower composed as in production, without tokens: it leads, processes blocks, settles, reconciles balances
+ * and looks for lost nonces.
+ */
 import { createPace } from '../../src/chain/follow.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createInTurn } from '../../src/core/in-turn.ts'
@@ -20,7 +23,7 @@ const SETTINGS: ChainSettings = {
   confirmations: CONFIRMATIONS,
   minTipWei: 1n,
   maxFeePerGasWei: 3_000n,
-  // No wait between two looks: the scheduler says when the next one comes.
+  // No pause between two polls: the scheduler decides when the next one happens.
   pollIntervalMs: 0,
   multicall3Address: null,
   priceFeeds: {},
@@ -46,7 +49,7 @@ export async function runFollower(world: World, ports: PortsOf, isStopped: () =>
   }
 }
 
-/** As `lead` and `followAndTend` do: when the lease is lost, or one part fails, all of it ends. */
+/** Same as `lead` and `followAndTend`: when the lease is lost, or one part fails, all parts end. */
 async function leadUntilLost(world: World, ports: PortsOf, lease: Lease, isStopped: () => boolean): Promise<void> {
   const stop = new AbortController()
   const turns = createInTurn()
@@ -73,7 +76,7 @@ async function keepRenewing(lease: Lease, stop: AbortController): Promise<void> 
   try {
     while (!stop.signal.aborted) if (!(await lease.renew())) break
   } catch {
-    // A renewal that fails is a lease that may be lost.
+    // After a failed renewal the lease may be lost.
   }
   stop.abort()
 }
@@ -110,7 +113,7 @@ async function tendNonces(
   }
 }
 
-/** The first run of a new leader. The later ones would heal what a defect of the follower leaves wrong. */
+/** The first run of a new leader. Later runs would hide errors of the follower. */
 async function reconcileOnce(world: World, ports: PortsOf, signal: AbortSignal): Promise<void> {
   const { scheduler } = world
   const { cursor } = createWalkedPort(ports, world.keptHashes)

@@ -1,4 +1,4 @@
-/** What must hold: of each byte that reaches a node, and of log, rows and chain once all has come to rest. */
+/** The invariants: for all bytes that reach a node, and for log, rows and chain at rest. */
 import { isDeepStrictEqual } from 'node:util'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import type { Commit } from '../../src/event-log/commit.ts'
@@ -9,7 +9,7 @@ import type { KnownTransaction, TransactionState } from '../../src/transactions/
 import type { Wire } from './chain.ts'
 import type { World } from './terms.ts'
 
-/** Laws 1 and 2, at the moment at which bytes reach a node. */
+/** Laws 1 and 2, checked when bytes reach a node. */
 export function checkWire({ store, chain, broken }: World, wire: Wire): void {
   const stream = store.streams.get(`transaction-${wire.signedFor}`) ?? []
   if (!stream.some(({ data }) => (data as { hash?: string }).hash === wire.hash))
@@ -22,7 +22,9 @@ export function checkWire({ store, chain, broken }: World, wire: Wire): void {
   }
 }
 
-/** What is held back is what unmined transactions may cost, after every append; and what is accepted fits into what is there. */
+/**
+ * After every append: holds equal the maximum cost of unmined transactions; and accepted requests fit into the balance.
+ */
 export function checkAccounts(world: World, { changes }: Commit): void {
   const { store, broken } = world
   const costs = new Map<string, bigint>()
@@ -45,8 +47,8 @@ export function checkAccounts(world: World, { changes }: Commit): void {
 }
 
 /**
- * Recorded balances are the chain's, as of a block that is on it. Where a reorg reached below the kept hashes, the reconciliation
- * makes the balances right; one that it finds unchanged keeps the block at which it was read.
+ * Recorded balances equal the chain's, as of a block that is on it. After a reorg below the kept hashes, the
+ * reconciliation corrects the balances; an unchanged one keeps the block at which it was read.
  */
 function checkBalances({ store, chain, lanes, keptHashes, broken }: World): void {
   const blocksAreKept = chain.deepestReorg() <= keptHashes
@@ -59,7 +61,7 @@ function checkBalances({ store, chain, lanes, keptHashes, broken }: World): void
   }
 }
 
-/** All that must hold at rest. */
+/** All invariants that must hold at rest. */
 export function checkRest(world: World): void {
   checkHistory(world)
   checkRows(world)
@@ -85,7 +87,7 @@ function foldOf({ store }: World, id: string): { state: TransactionState; row: u
   return { state, row, holds }
 }
 
-/** Every stream's hashes hold, and no outcome is taken back without a word. */
+/** The hash chains of all streams are valid, and no outcome is reverted without an event. */
 function checkHistory({ store, broken }: World): void {
   for (const [streamId, events] of store.streams) {
     let hash = ''
@@ -103,7 +105,7 @@ function checkHistory({ store, broken }: World): void {
   }
 }
 
-/** Live rows are what the log says. */
+/** Live rows match the log. */
 function checkRows(world: World): void {
   const { store, broken } = world
   for (const [id, live] of store.transactions) {
@@ -113,7 +115,7 @@ function checkRows(world: World): void {
   }
 }
 
-/** Each accepted transfer is on chain exactly once, or ended with a reason and is not. */
+/** Each accepted transfer is on chain exactly once, or ended with a reason and is not on chain. */
 function checkChain(world: World): void {
   const { accepted, chain, broken } = world
   const blocks = chain.blocks()

@@ -1,6 +1,6 @@
 /**
- * Ways to break a law on purpose, and the defects that the simulation found, as they were: one that does not catch each of
- * them proves nothing.
+ * Deliberate violations of the laws, and the defects that the simulation found: a simulation that does not detect each
+ * of them proves nothing.
  */
 import type { StoreLaws } from './store.ts'
 
@@ -9,21 +9,21 @@ export type Mutant = {
   readonly laws: StoreLaws
   /** Blocks that leave the chain are not undone. */
   readonly keepsOrphans: boolean
-  /** A node that does not answer is taken for proof that a nonce is lost. */
+  /** A node that does not answer counts as proof that a nonce is lost. */
   readonly trustsSilence: boolean
-  /** Bytes go to a node before they are in the log. */
+  /** Bytes are submitted before they are in the log. */
   readonly sendsUnlogged: boolean
-  /** The lane looks at the chain alone for its next nonce. */
+  /** The lane takes its next nonce from the chain only. */
   readonly forgetsNonces: boolean
-  /** Blocks from before the chain was followed are never looked at. */
+  /** Blocks from before the chain was followed are never checked. */
   readonly missesBlocks: boolean
-  /** What is paid into a wallet is not looked at. */
+  /** Deposits to a wallet are ignored. */
   readonly missesDeposits: boolean
-  /** What a wallet spends is not looked at. */
+  /** Spending of a wallet is ignored. */
   readonly missesSpending: boolean
-  /** Balances that were read in orphaned blocks stand. */
+  /** Balances read in orphaned blocks are kept. */
   readonly keepsBalances: boolean
-  /** How old a row is, the process says. */
+  /** The process's clock determines the age of a row. */
   readonly trustsClocks: boolean
 }
 
@@ -41,7 +41,7 @@ export const HONEST: Mutant = {
   trustsClocks: false,
 }
 
-/** Laws that are broken on purpose. */
+/** Deliberately broken laws. */
 export const MUTANTS: readonly Mutant[] = [
   { ...HONEST, name: 'holds are not given back', laws: { ...HONEST.laws, releases: false } },
   { ...HONEST, name: 'more is accepted than is available', laws: { ...HONEST.laws, fits: false } },
@@ -54,7 +54,7 @@ export const MUTANTS: readonly Mutant[] = [
   { ...HONEST, name: 'a nonce is given twice', laws: { ...HONEST.laws, nonces: false }, forgetsNonces: true },
 ]
 
-/** Defects that were found and mended, each with a schedule from which on it shows soon. */
+/** Defects that were found and fixed, each with a seed from which it shows soon. */
 export const FOUND: readonly (Mutant & { readonly seed: number })[] = [
   { ...HONEST, name: 'what was mined before the chain was followed is never seen', missesBlocks: true, seed: 60 },
   { ...HONEST, name: 'after a clock was set back a lane stands still', trustsClocks: true, seed: 28 },

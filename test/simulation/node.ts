@@ -1,4 +1,7 @@
-/** A node before the chain in memory: it answers JSON-RPC, and, while faults are on, it lags, falls silent and lies. */
+/**
+ * A node in front of the in-memory chain: it answers JSON-RPC and, while faults are on, it lags, goes silent and
+ * returns false answers.
+ */
 import { readCount, toQuantity } from '../../src/chain/hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, unavailable } from '../../src/chain/json-rpc.ts'
 import { classifySubmission, type Submission } from '../../src/chain/rpc-errors.ts'
@@ -18,16 +21,16 @@ type NodeSettings = {
   readonly chain: SimulatedChain
   readonly random: Random
   readonly faults: () => boolean
-  /** How many hashes the follower keeps, and the block at which it began: what is below it never saw. */
+  /** The number of hashes that the follower keeps, and its first block: it never saw lower ones. */
   readonly keptHashes: number
   readonly firstWalked: () => number
-  /** Told of all bytes that anybody hands in, before the node looks at them. */
+  /** Called with all submitted bytes, before the node handles them. */
   readonly onSent: (wire: Wire) => void
 }
 
 const MAX_LAG_BLOCKS = 5
 
-/** What a node says without having looked. */
+/** Answers that a node gives without checking. */
 const LIES = [
   'nonce too low',
   'already known',
@@ -89,14 +92,17 @@ function silence(reason: 'timeout' | 'overloaded'): RpcResult {
   return { ok: false, error: unavailable(reason, 'simulated') }
 }
 
-/** The chain as this answer shows it: as it is, some blocks ago, or on the branch that was left. */
+/** The chain as this answer shows it: current, some blocks ago, or on the abandoned branch. */
 function viewOf({ chain, random, faults }: NodeSettings): readonly ChainBlock[] {
   if (!faults() || random.chance(0.9)) return chain.blocks()
   const branch = random.chance(0.3) ? chain.left() : chain.blocks()
   return branch.slice(0, Math.max(1, branch.length - random.between(0, MAX_LAG_BLOCKS)))
 }
 
-/** Full nodes keep the states of few blocks, and all blocks. Of blocks that the follower never walked, nothing but a state tells. */
+/**
+ * Full nodes keep the states of few blocks, and all blocks. For blocks that the follower never processed, only a state
+ * shows the nonce.
+ */
 const STATES_KEPT = 8
 
 function answer(view: readonly ChainBlock[], request: RpcRequest, keepsStates: boolean): RpcResult {
@@ -108,7 +114,7 @@ function answer(view: readonly ChainBlock[], request: RpcRequest, keepsStates: b
     : { ok: true, value }
 }
 
-/** Whether a stranger used a nonce in a block up to this one. */
+/** Whether a foreign transaction used a nonce in a block up to this one. */
 function isTakenBelow(blocks: readonly ChainBlock[], number: number): boolean {
   return blocks.some((block) => block.number <= number && block.transactions.some(isStranger))
 }
@@ -150,7 +156,7 @@ function countAt(block: ChainBlock | undefined, account: string): string | undef
   return block === undefined ? undefined : toQuantity(block.counts.get(account) ?? 0)
 }
 
-/** Of one of the newest blocks: of older ones no state is kept. */
+/** Only for recent blocks: the states of older ones are not kept. */
 function balanceAt(view: readonly ChainBlock[], account: string, blockHash: string): string | undefined {
   const block = view.slice(-STATES_KEPT).find(({ hash }) => hash === blockHash)
   return block === undefined ? undefined : toQuantity(block.balances.get(account.toLowerCase()) ?? 0n)
@@ -195,7 +201,7 @@ function receiptsOf(block: ChainBlock | undefined) {
       }))
 }
 
-/** The node as a process of the world sees it. */
+/** The node as a process of the world uses it. */
 export function nodeOf(world: World, { actor }: PortsOf) {
   return createNode({ ...world, actor, firstWalked: world.store.firstWalked })
 }

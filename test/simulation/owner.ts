@@ -1,4 +1,4 @@
-/** Who asks: for transfers, some of them that must follow others, and to cancel them or to pay more, at any time. */
+/** Makes requests at any time: transfers, some of which depend on others, cancellations and speed-ups. */
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
@@ -10,7 +10,7 @@ import { CHAIN_ID, isExpected, type World } from './terms.ts'
 
 const RECIPIENT = `0x${'33'.repeat(20)}`
 const METADATA = { tenantId: 'acme', actor: 'apikey:owner' }
-/** Two of them fit into what a wallet has at first. */
+/** Two of them fit into a wallet's initial balance. */
 const GREAT = 200_000_000
 
 export async function runOwner(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
@@ -29,7 +29,7 @@ export async function runOwner(world: World, ports: PortsOf, isStopped: () => bo
     const id = `tx_${(store.transactions.size + 1).toString().padStart(3, '0')}`
     const opening = { type: 'RequestTransaction', opening: 'TransferRequested', intent: intentOf(world, id) } as const
     await ask(log, id, opening)
-    // An answer that was lost may be of an append that was not: what is in the log is accepted.
+    // The append behind a lost response may have succeeded: whatever is in the log is accepted.
     if (store.transactions.has(id) && !accepted.includes(id)) accepted.push(id)
     if (random.chance(0.5)) await change(world, log)
   }

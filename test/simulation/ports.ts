@@ -1,4 +1,7 @@
-/** The ports of one process over the store in memory: each call waits for the scheduler, then reads or writes at once. */
+/**
+ * The ports of one process over the in-memory store: each call waits for the scheduler, then reads or writes
+ * immediately.
+ */
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Event } from '../../src/core/messages.ts'
 import { type Aggregate, change, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
@@ -25,9 +28,9 @@ export type PortsOf = {
   readonly store: Store
   /** The clock of this process, as ISO 8601. */
   readonly now: () => string
-  /** The time of the database, which no process sets. */
+  /** The database's time, which no process sets. */
   readonly databaseNow: () => number
-  /** Rows that were changed so much later than now count as old. */
+  /** Rows changed later than now by more than this count as old. */
   readonly futureMs: number
 }
 
@@ -239,7 +242,7 @@ export function createWalkedPort(ports: PortsOf, keptHashes: number): WalkedBloc
   }
 }
 
-/** Rows as they were put down with the events. */
+/** Rows as they were written with the events. */
 export function createRowsPort(ports: PortsOf): RowsOf {
   const { store } = ports
   return (ids) =>

@@ -1,4 +1,4 @@
-/** Job queues that keep nothing they promise: while the storm lasts, jobs come twice, in any order, or never. */
+/** Unreliable job queues: during the storm, jobs are delivered twice, in any order, or never. */
 
 import type { QueueName } from '../../src/declarations.ts'
 import type { Job } from '../../src/jobs/queues.ts'
@@ -10,7 +10,7 @@ export type Queues = {
   readonly take: (queue: QueueName) => Job | null
   readonly size: () => number
   readonly empty: () => void
-  /** How many events the dispatcher has told. */
+  /** The number of events that the dispatcher has handled. */
   readonly checkpoint: () => number
   readonly commit: (events: number) => void
 }

@@ -1,21 +1,21 @@
 /**
- * Decides, by a seed, who goes on. Every call of a port waits here until it is picked; at that point its process may die,
- * before the effect or after it, or the answer may be lost. One seed, one schedule, whatever the machine.
+ * Decides by a seed which process continues. Every port call waits here until it is selected; its process may then die,
+ * before or after the effect, or the response may be lost. One seed gives one schedule on every machine.
  */
 import { Unavailable } from '../../src/core/errors.ts'
 import type { Random } from '../support/load-random.ts'
 
-/** A process of the service: it may die, and then nothing that it waits for ever goes on. */
+/** A process of the service: after it dies, none of its pending calls continues. */
 export type Actor = { readonly name: string; alive: boolean }
 
 export type PortCall = {
   readonly actor: Actor
   readonly label: string
-  /** How often it is picked, beside others. */
+  /** How often it is selected, relative to others. */
   readonly weight: number
-  /** What may go wrong: all, or nothing (a wait that has no effect). */
+  /** Whether faults apply; not to a wait without effect. */
   readonly fallible: boolean
-  /** Whether there is anything to be had: who waits in vain takes nobody's turn. */
+  /** Whether the call can make progress: one that cannot is never selected. */
   readonly isReady?: () => boolean
 }
 
@@ -24,9 +24,9 @@ type Waiting = PortCall & { readonly proceed: (fate: Fate) => void }
 type Fate = 'done' | 'died_before' | 'died_after' | 'answer_lost' | 'not_heard'
 
 export type Scheduler = {
-  /** Waits to be picked, then has the effect, unless a fault befalls it. */
+  /** Waits to be selected, then applies the effect unless a fault occurs. */
   readonly call: <T>(call: PortCall, effect: () => T) => Promise<T>
-  /** Lets one waiting call go on, and waits until everybody waits again. False when nobody waits. */
+  /** Lets one waiting call continue, and waits until all processes wait again. False when none waits. */
   readonly step: (faults: boolean) => Promise<boolean>
   readonly kill: (actor: Actor) => void
   readonly note: (line: string) => void
@@ -76,7 +76,7 @@ export function createScheduler(random: Random): Scheduler {
     const fate = faults && picked.fallible ? fateOf(random) : 'done'
     note(`${picked.actor.name}: ${picked.label}${fate === 'done' ? '' : ` [${fate}]`}`)
     picked.proceed(fate)
-    // All that follows without another port runs in microtasks: when this turn comes, everybody waits again.
+    // Everything that needs no further port runs in microtasks: when this turn runs, all processes wait again.
     await new Promise((resolve) => setImmediate(resolve))
     return true
   }
@@ -84,7 +84,7 @@ export function createScheduler(random: Random): Scheduler {
   return { call, step, kill, note, trace }
 }
 
-/** An effect that is refused is refused, whether or not anybody is there to hear it. */
+/** A refused effect is refused whether or not its caller is alive. */
 function attempt(effect: () => unknown): void {
   try {
     effect()

@@ -1,4 +1,4 @@
-/** A signer whose bytes can be read: what counts here is what is signed, not how. */
+/** A signer with readable bytes: the simulation tests what is signed, not how. */
 import { createHash } from 'node:crypto'
 import type { Signer, SigningRequest } from '../../src/keys/signer.ts'
 import type { SigningWalletOf } from '../../src/wallets/signing-wallet.ts'

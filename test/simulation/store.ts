@@ -1,6 +1,6 @@
 /**
- * What `append_commits`, the leases and the read models are in PostgreSQL, in memory. A commit is checked as there: fences,
- * stream versions, holds, the one nonce of a chain and sender; and it is all or nothing.
+ * An in-memory replacement of `append_commits`, the leases and the read models of PostgreSQL. A commit is checked in
+ * the same way: fences, stream versions, holds, unique nonces per chain and sender; and it is atomic.
  */
 import type { HoldChange, ReadModelRow } from '../../src/event-log/aggregate.ts'
 import { type Commit, FenceLost, HoldRefused, StreamConflict, UniqueRuleBroken } from '../../src/event-log/commit.ts'
@@ -57,7 +57,7 @@ export type StoreLaws = {
 
 export type Store = ReturnType<typeof createStore>
 
-/** @param onAppended told of each commit that stands */
+/** @param onAppended called with each successful commit */
 export function createStore(laws: StoreLaws, now: () => number, onAppended: (commit: Commit) => void) {
   const events: StoredEvent[] = []
   const streams = new Map<string, StoredEvent[]>()
@@ -95,7 +95,7 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
       cursor = { number: Number(row.number), hash: String(row.hash) }
       if (firstWalked === Number.POSITIVE_INFINITY) firstWalked = cursor.number
     } else if (table === 'foreign_nonces') foreign.set(JSON.stringify(row), row as ForeignRow)
-    // For lanes of a database that went back: no simulated one does.
+    // Only for lanes of a restored database, which the simulation does not have.
     else if (table !== 'outside_transactions') throw new Error(`the simulation knows no table ${table}`)
   }
 
@@ -131,7 +131,7 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
     balances,
     balanceRows,
     cursor: () => cursor,
-    /** Where the follower began: below it no block was walked. */
+    /** The follower's first block: lower blocks were not processed. */
     firstWalked: () => firstWalked,
     append,
     leases: leaseTable(leases, now),
@@ -148,7 +148,7 @@ function checkNonces(rows: readonly ReadModelRow[], transactions: ReadonlyMap<st
   }
 }
 
-/** What must fit, fits into the balance beside all that is held back already. */
+/** Checks that holds with `mustFit` fit into the balance minus all other holds. */
 function checkHolds(holds: readonly HoldChange[], held: Amounts, balances: Amounts): void {
   const sums = new Map<string, bigint>()
   for (const { walletId, assetId, delta } of holds.filter(({ mustFit }) => mustFit)) {

@@ -1,4 +1,4 @@
-/** What all parts of a simulation share: the constants of its service, and the world of one schedule. */
+/** Shared by all parts of a simulation: the constants of its service, and the world of one schedule. */
 import { Unavailable } from '../../src/core/errors.ts'
 import type { Random } from '../support/load-random.ts'
 import type { SimulatedChain, Wire } from './chain.ts'
@@ -26,9 +26,9 @@ export type World = {
   readonly requests: number
   /** How many hashes the follower keeps. */
   readonly keptHashes: number
-  /** Ids in the order in which they were accepted. */
+  /** Ids in order of acceptance. */
   readonly accepted: string[]
-  /** What the processes take for the time; it may jump. */
+  /** The clock of the processes; it may jump. */
   readonly wallClock: () => number
   readonly databaseNow: () => number
   readonly faults: () => boolean
@@ -36,7 +36,7 @@ export type World = {
   readonly onSent: (wire: Wire) => void
 }
 
-/** What production retries. Anything else is a defect. */
+/** Errors that production retries. Any other is a defect. */
 export function isExpected(error: unknown): boolean {
   const codes = [
     'insufficient_funds',

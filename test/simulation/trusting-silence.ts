@@ -1,4 +1,4 @@
-/** The mutant that breaks law 2: it takes a node that does not answer for proof that a nonce is lost. */
+/** The mutant that breaks law 2: it treats a node that does not answer as proof that a nonce is lost. */
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Wire } from './chain.ts'

@@ -1,6 +1,6 @@
 /**
- * One schedule: the production code of lane, submitter, follower and dispatcher over a log, a chain and queues in memory.
- * First a storm, in which all that the seed holds goes wrong; then calm, in which all must come to rest.
+ * One schedule: the production code of lane, submitter, follower and dispatcher over an in-memory log, chain and
+ * queues. First a storm with all faults of the seed; then calm, in which everything must come to rest.
  */
 import { createRandom } from '../support/load-random.ts'
 import { type Actors, startActors } from './actors.ts'
@@ -13,21 +13,21 @@ import { createStore } from './store.ts'
 import { CONFIRMATIONS, type World } from './terms.ts'
 
 const STORM_STEPS: readonly [number, number] = [300, 1_200]
-/** As in production, and so few that reorgs reach deeper. */
+/** As in production, and few enough that reorgs reach deeper. */
 const KEPT_HASHES = [512, 8]
 const MAX_CALM_STEPS = 12_000
-/** Out of a lane's whole life: enough to meet each other, few enough to be read in a trace. */
+/** Requests per lane: enough to interact, few enough to read in a trace. */
 const REQUESTS: readonly [number, number] = [2, 6]
-/** Wei: enough for two of the great transfers (owner.ts), so that holds are in each other's way. */
+/** Wei: enough for two of the large transfers (owner.ts), so that their holds compete. */
 const FIRST_FUNDS = 500_000_000n
 const DEPOSITS = [1_000n, 50_000_000n, 200_000_000n]
-/** Enough for whatever fees rose to in the storm. */
+/** Enough for the fees that were reached during the storm. */
 const CALM_FUNDS = 10n ** 10n
 const ENDED: readonly string[] = ['confirmed', 'reverted', 'failed', 'cancelled']
 
 const LANES = ['0x1111111111111111111111111111111111111111', '0x2222222222222222222222222222222222222222'] as const
 
-/** A law that did not hold; the message tells the seed and every step that led to it. */
+/** A violated law; the message contains the seed and every step that led to it. */
 export class LawBroken extends Error {}
 
 export type Outcome = { readonly steps: number; readonly settled: Readonly<Record<string, number>> }
@@ -48,7 +48,7 @@ export async function simulate(seed: number, mutant: Mutant = HONEST): Promise<O
   scheduler.note('--- calm ---')
   time.storm = false
   world.chain.setBaseFee(10n)
-  // What was read ahead of the follower, on a branch that was left, is looked at again when it comes to that height.
+  // Balances read ahead of the follower, on an abandoned branch, are checked again when it reaches that height.
   world.chain.outgrow()
   for (let calm = 0; problems.length === 0; calm += 1) {
     if (calm % 10 === 0) tick(world, time, 1_000)
@@ -67,7 +67,7 @@ export async function simulate(seed: number, mutant: Mutant = HONEST): Promise<O
   return { steps, settled }
 }
 
-/** Fees may have risen beyond what a wallet has, and a reorg may have taken its deposit away. */
+/** Fees may have risen above a wallet's balance, and a reorg may have removed its deposit. */
 function payForWhatWaits({ lanes, store, chain }: World): void {
   const waits = [...store.transactions.values()].filter(({ state }) => !ENDED.includes(state))
   for (const lane of lanes) if (waits.some(({ from_address: from }) => from === lane)) chain.deposit(lane, CALM_FUNDS)
@@ -109,7 +109,7 @@ function tick({ scheduler }: World, time: Time, milliseconds: number): void {
   scheduler.note(`  clock: +${milliseconds} ms`)
 }
 
-/** Depths of the blocks in which transactions are recorded: a reorg that takes one of them undoes what was recorded. */
+/** Depths of the blocks with recorded transactions: a reorg that removes one of them undoes records. */
 function depthsOfRecorded({ store, chain }: World): number[] {
   const head = chain.head().number
   return [...store.transactions.values()].flatMap(({ block_number: block }) =>
@@ -119,7 +119,7 @@ function depthsOfRecorded({ store, chain }: World): number[] {
 
 type Disturbance = (world: World, actors: Actors, time: Time) => void
 
-/** What happens beside the processes, and how often. */
+/** Events outside the processes, and their frequency. */
 const DISTURBANCES: readonly (readonly [number, Disturbance])[] = [
   [40, (world, _actors, time) => tick(world, time, world.random.pick([500, 3_000, 12_000, 40_000]))],
   [

@@ -1,13 +1,13 @@
 /**
- * The standard age program, for tests of what it must be able to read. Without it they are skipped, in so many words; under
- * CI that is a failure.
+ * The standard age program, for tests of files that it must be able to read. Without it they are skipped with a
+ * message; under CI that is a failure.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 
-/** Opens an age file, given by its bytes, with an identity file. */
+/** Opens an age file, given as bytes, with an identity file. */
 export type AgeProgram = (identityFile: string, file: Uint8Array) => string
 
-/** Null after having said that there is none. */
+/** Null, after reporting that there is none. */
 export function findAge(): AgeProgram | null {
   if (spawnSync('age', ['--version']).status === 0) {
     return (identityFile, file) =>

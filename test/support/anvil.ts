@@ -1,4 +1,4 @@
-/** A real local chain for one test: fresh, and gone after the test. */
+/** A real local chain for one test: fresh, and removed after the test. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { eventually } from './sandbox-eventually.ts'
 
 export type TestChainOptions = Partial<Omit<AnvilOptions, 'directory'>>
 
-/** Starts anvil on a free port; the chain id is the sandbox's ethereum unless the test names another. */
+/** Starts anvil on a free port; default chain id is that of the sandbox's ethereum. */
 export async function withAnvil(t: Test, options: TestChainOptions = {}): Promise<Anvil> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-anvil-'))
   const anvil = await startAnvil({ chainId: 1000001, port: await freePort(), ...options, directory })
@@ -23,7 +23,9 @@ export async function withAnvil(t: Test, options: TestChainOptions = {}): Promis
 
 export type SentReceipt = { readonly contractAddress: string | null; readonly status: string }
 
-/** Sends from an unlocked account of a chain that mines each transaction: it may take the transaction before it mines it. */
+/**
+ * Sends from an unlocked account of a chain that mines each transaction: it may return before the transaction is mined.
+ */
 export async function sendMined(url: string, transaction: Readonly<Record<string, string>>): Promise<SentReceipt> {
   const hash = await callRpc(url, 'eth_sendTransaction', [transaction])
   return (await eventually(() => callRpc(url, 'eth_getTransactionReceipt', [hash]))) as SentReceipt

@@ -52,7 +52,7 @@ export const API_OPERATIONS = [
   'post /v1/wallets/{wallet_id}/transfer/preview previewTransfer',
 ] as const
 
-/** The same of a document, sorted. */
+/** The operations of a document, sorted. */
 export function operationsOf(document: { readonly paths?: object }): string[] {
   const paths = Object.entries((document.paths ?? {}) as Record<string, Record<string, { operationId?: string }>>)
   return paths

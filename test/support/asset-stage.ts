@@ -1,4 +1,4 @@
-/** Assets over HTTP on a real PostgreSQL and a real chain, on which tokens are deployed, honest and hostile. */
+/** Assets over HTTP on a real PostgreSQL and a real chain with deployed tokens, honest and hostile. */
 import { AbiCoder } from 'ethers/abi'
 import type { Test } from 'tap'
 import { createAssetBooks } from '../../src/assets/asset-books.ts'
@@ -40,7 +40,7 @@ function settings(network: 'ethereum' | 'polygon', chainId: number, url: string)
   }
 }
 
-/** A chain on which tokens can be deployed, and a second one whose node is away. */
+/** A chain on which tokens can be deployed, and a second one without a reachable node. */
 export async function withAssets(t: Test) {
   const { pool, log, accept } = await withLog(t)
   const anvil = await withAnvil(t, { mining: 'each' })
@@ -85,7 +85,7 @@ export async function withAssets(t: Test) {
     deploy: (symbol: string, decimals: number, name = `${symbol} Coin`) =>
       deployToken(anvil.url, { name, symbol, decimals }),
     register: (body: object, headers = {}) => send({ method: 'POST', url: '/v1/assets', payload: body, headers }),
-    /** What a hostile token does: in its balances, in what it says of itself. */
+    /** The behaviour of a hostile token: in its balances, and in its metadata. */
     hostile: async (reads: number, describes: number) => {
       const args = AbiCoder.defaultAbiCoder().encode(['uint8', 'uint8'], [reads, describes])
       const { contractAddress } = await sendMined(anvil.url, { from: RICH, data: HOSTILE.bytecode + args.slice(2) })

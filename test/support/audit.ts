@@ -1,4 +1,4 @@
-/** A log with some history, an auditor beside it, and a hand that tampers with it as only a superuser can. */
+/** A log with some history, an auditor, and functions that tamper with the log as a superuser could. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export type AuditStage = {
   readonly checkpointFile: string
   readonly signer: NoteSigner
   readonly takeCheckpoint: TakeCheckpoint
-  /** `audit verify` with these options. */
+  /** Runs `audit verify` with these options. */
   readonly verify: (options?: string) => Promise<CliRun>
   /** Runs statements while the log's triggers are off. */
   readonly tamper: (...statements: readonly string[]) => Promise<void>

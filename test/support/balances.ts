@@ -1,4 +1,4 @@
-/** Wallets on a followed chain, and what is known of their balances. */
+/** Wallets on a followed chain, and their recorded balances. */
 import type { Test } from 'tap'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import type { BalanceEvent } from '../../src/balances/events.ts'
@@ -8,7 +8,7 @@ import { eventually } from './sandbox-eventually.ts'
 
 type TestWallet = { readonly address: string | null; readonly tenantId?: string; readonly status?: string }
 
-/** An address that nobody has used; having no letters, it is its own checksum. */
+/** An unused address; it has no letters, so it is its own checksum. */
 export function fresh(n: number): string {
   return `0x${String(n).padStart(40, '1')}`
 }
@@ -44,7 +44,7 @@ export function untilBalance(chain: FollowedChain, walletId: string, balance: st
   return eventually(async () => (await balanceOf(chain, walletId, asset)) === balance)
 }
 
-/** Until the follower stands at the newest block. */
+/** Until the follower has processed the newest block. */
 export function untilWalked({ pool, head }: FollowedChain): Promise<true> {
   return eventually(async () => {
     const { rows } = await pool.query<{ number: string }>('SELECT number FROM chain_cursors')
@@ -56,7 +56,7 @@ export function eventsOf({ log }: FollowedChain, walletId: string) {
   return log.readStream<BalanceEvent>(balanceAggregate, walletId)
 }
 
-/** Every row, made again from the streams alone, equals the live one; and so does the state that commands are decided on. */
+/** Every row rebuilt from the streams equals the live one; so does the state for deciding commands. */
 export async function sameWhenMadeAgain(t: Test, chain: FollowedChain): Promise<void> {
   const { pool, log, ports } = chain
   const { rows: live } = await pool.query<Record<string, unknown> & { readonly wallet_id: string }>(

@@ -1,4 +1,4 @@
-/** Calls of contracts, opened as the endpoints open them, on a fresh database. */
+/** Contract calls, opened as the routes open them, on a fresh database. */
 import type { Test } from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
@@ -15,7 +15,7 @@ import { ACME, makeWallet, type WalletParts, withWallets } from './wallet-parts.
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 export const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 const GWEI = 10n ** 9n
-/** What every level of the quote asks for: known, so that what is held back is. */
+/** The same known fees at every level of the quote, so that the holds are known. */
 export const LEVEL = { maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI }
 const QUOTE = { baseFeePerGas: 7n * GWEI, low: LEVEL, medium: LEVEL, high: LEVEL }
 export const NOW = '2026-01-01T00:00:00.000Z'
@@ -45,13 +45,13 @@ export async function withCalls(t: Test) {
       },
       ACME,
     )
-  /** Opens a call in a commit of its own. Returns its id. */
+  /** Opens a call in its own commit. Returns its id. */
   const call = async (walletId: string, request: Partial<CallRequest> = {}): Promise<string> => {
     const { transactionId, change, guards } = await prepare(walletId, request)
     await log.append({ changes: [change], guards })
     return transactionId
   }
-  /** Says what a wallet has of the native currency of its chain. */
+  /** Sets a wallet's balance of the native currency. */
   const fund = async (walletId: string, network: Network, balance: bigint) => {
     const chainId = parts.chainIdOf({ network, environment: OWNER.environment })
     await pool.query(
@@ -70,7 +70,7 @@ export async function withCalls(t: Test) {
 
 export type Calls = Awaited<ReturnType<typeof withCalls>>
 
-/** Brings a transaction into a block, as signer and follower do. */
+/** Records a transaction as mined, like signer and follower do. */
 export async function mine(
   { log }: Pick<WalletParts, 'log'>,
   id: string,
@@ -86,7 +86,7 @@ export async function mine(
   await log.execute(transactionAggregate, id, { type: 'RecordInclusion', inclusion }, { metadata: ACME })
 }
 
-/** Has enough blocks on top of it. */
+/** Records enough confirmations. */
 export const settle = ({ log }: Pick<WalletParts, 'log'>, id: string) =>
   log.execute(
     transactionAggregate,

@@ -5,7 +5,7 @@ export type ChainTransaction = {
   readonly hash: string
   /** Lower case, as `to`. */
   readonly from: string
-  /** Who is paid: of a token transfer, the argument of the call. */
+  /** The recipient: for a token transfer, the argument of the call. */
   readonly to: string
   readonly nonce: number
   /** Base units of the native currency, or of the token. */
@@ -64,7 +64,7 @@ export async function readChain(url: string, addresses: readonly string[]): Prom
   return transactions
 }
 
-/** What addresses hold now, of a token or (`null`) of the native currency. */
+/** Current balances of addresses in a token or (`null`) the native currency. */
 export async function readBalances(
   url: string,
   holdings: readonly { readonly address: string; readonly token: string | null }[],

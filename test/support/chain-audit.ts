@@ -1,6 +1,6 @@
 /**
- * Judges the service by the chain alone: every transaction that its wallets have on chain is read from the blocks and
- * matched with what was asked for, by amount. What the service says about itself is then held against that.
+ * Judges the service by the chain alone: every transaction of its wallets is read from the blocks and matched with the
+ * requests, by amount. The service's own data is then compared with that.
  */
 import pg from 'pg'
 import type { Network } from '../../src/core/networks.ts'
@@ -16,11 +16,11 @@ export type Audit = {
   readonly ended: number
   readonly doubled: number
   readonly lost: number
-  /** Everything that is not as it must be, in words; empty when all is well. */
+  /** All problems, as text; empty when there are none. */
   readonly problems: readonly string[]
 }
 
-/** A row of the read model, as far as it is held against the chain. */
+/** The columns of a read model row that are compared with the chain. */
 type Row = {
   readonly transaction_id: string
   readonly wallet_id: string
@@ -36,11 +36,11 @@ type Row = {
 export type AuditSubject = {
   readonly places: ChainPlaces
   readonly wallets: readonly LoadWallet[]
-  /** Everything that was ever asked for from these wallets, and what was answered. */
+  /** Every request from these wallets, with its response. */
   readonly answers: readonly Answered[]
 }
 
-/** To be called when nothing is under way any more. */
+/** Call when nothing is in progress. */
 export async function auditChain({ places, wallets, answers }: AuditSubject): Promise<Audit> {
   const problems: string[] = []
   const client = new pg.Client({ connectionString: places.database_url })
@@ -79,7 +79,7 @@ async function readChains({ networks }: ChainPlaces, wallets: readonly LoadWalle
   return new Map(await Promise.all(chains))
 }
 
-/** What is on chain of each transfer. */
+/** Finds each transfer on chain. */
 function matchAmounts(answers: readonly Answered[], chains: Chains): Map<LoadTransfer, ChainTransaction[]> {
   const byAmount = new Map<string, ChainTransaction[]>()
   for (const [network, transactions] of chains) {
@@ -107,7 +107,7 @@ function judgeTransfers(
   problems: string[],
 ): Omit<Audit, 'problems'> {
   const counts = { accepted: 0, once: 0, ended: 0, doubled: 0, lost: 0 }
-  // Of a request whose answer nobody waited for, only the service can say whether it was accepted.
+  // For a request without a response only the service knows whether it was accepted.
   const unanswered = new Map([...rows.values()].map((row) => [row.reference_id ?? '', row]))
   for (const { transfer, transactionId, status, code } of answers) {
     const onChain = found.get(transfer) ?? []
@@ -147,7 +147,7 @@ function judgePresent(
   counts: { once: number; ended: number },
   problems: string[],
 ): void {
-  // A token transfer may fail on chain: it was signed while the tokens were there, and a reorg took them away.
+  // A token transfer may fail on chain: it was signed while the tokens were there, and a reorg removed them.
   if (only.succeeded) counts.once += 1
   else counts.ended += 1
   const isTold = only.succeeded ? row.state === 'confirmed' : row.state === 'reverted' && row.failure !== null
@@ -162,7 +162,7 @@ function judgePresent(
   if (only.to !== transfer.to.toLowerCase()) problems.push(`${name} was sent to ${only.to}`)
 }
 
-/** Whatever is on chain is a transfer that somebody asked for, or the cancellation of one. */
+/** Everything on chain must be a requested transfer, or the cancellation of one. */
 function judgeStrangers(
   wallets: readonly LoadWallet[],
   rows: ReadonlyMap<string, Row>,
@@ -225,7 +225,7 @@ async function judgeBalances(
   }
 }
 
-/** CAIP-19 names the contract of a token behind `erc20:`. */
+/** CAIP-19 has the contract of a token after `erc20:`. */
 function tokenOf(assetId: string): string | null {
   return /erc20:(0x[0-9a-fA-F]{40})$/.exec(assetId)?.[1] ?? null
 }

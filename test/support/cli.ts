@@ -1,4 +1,4 @@
-/** Runs command lines of `npm run bursar` in this process, as no terminal. */
+/** Runs command lines of `npm run bursar` in this process, not as a terminal. */
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { WriteStream } from 'node:tty'
@@ -7,7 +7,7 @@ import { runCli } from '../../src/cli/run-cli.ts'
 
 export type CliRun = { readonly code: number; readonly out: string; readonly err: string }
 
-/** Runs one command line. @param args the words, or one line whose words stand between single spaces */
+/** Runs one command line. @param args the arguments, or one line of arguments separated by single spaces */
 export async function runCommandLine(
   commands: readonly CliCommand[],
   args: string | readonly string[],

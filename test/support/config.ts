@@ -1,4 +1,4 @@
-/** An environment of production, and what is wrong with an environment. */
+/** A production environment, and the problems of an environment. */
 import { ConfigError, type Environ, loadConfig } from '../../src/config.ts'
 
 export const PRODUCTION = {
@@ -7,7 +7,7 @@ export const PRODUCTION = {
 }
 export const KEY = Buffer.alloc(32, 7).toString('base64')
 
-/** The lines that a start with these settings ends with; none when it would go on. */
+/** The error lines of a start with these settings; none when it would succeed. */
 export function problemsOf(env: Environ): readonly string[] {
   try {
     loadConfig(env)

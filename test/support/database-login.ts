@@ -1,4 +1,4 @@
-/** Users of a test's database with the roles of processes: what somebody holds who has taken one of them. */
+/** Database users with the roles of processes: what an attacker has who took over one of them. */
 import { randomBytes } from 'node:crypto'
 import pg, { type Pool } from 'pg'
 import type { Test } from 'tap'
@@ -18,7 +18,7 @@ export async function loginAs(
   return own
 }
 
-/** A user for each role, by the URL that it connects with. */
+/** A user for each role, by its connection URL. */
 export async function roleUrls(t: Test, url: string): Promise<(role: DatabaseRole) => string> {
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   pool.on('error', () => undefined) // A test that kills connections must not end by it.
@@ -32,7 +32,7 @@ export async function roleUrls(t: Test, url: string): Promise<(role: DatabaseRol
   return (role) => users.get(role)?.connectionString ?? url
 }
 
-/** Users belong to the whole server: each has a name of its own. */
+/** Users belong to the whole server, so each has a unique name. */
 async function makeUser(pool: Pool, url: string, roles: readonly DatabaseRole[]) {
   const user = `test_${randomBytes(6).toString('hex')}`
   const password = randomBytes(16).toString('hex')

@@ -1,28 +1,28 @@
 /**
- * PostgreSQL behind a wire that fails: statements pass through here whole, as the protocol frames them, and a test decides
- * what becomes of each: cut after it was sent, late, or refused as by a full disk.
+ * A proxy for PostgreSQL that injects faults: it parses statements by the protocol's framing, and a test decides the
+ * fate of each: connection cut after it was sent, delayed, or refused as with a full disk.
  */
 import net from 'node:net'
 
-/** What happens to a statement: everything that a client sends up to the next answer that it waits for. */
+/** The fate of a statement: everything that a client sends before it waits for a response. */
 export type StatementFate =
   | 'pass'
-  /** The server carries it out and answers; the answer never comes through, and the connection ends. */
+  /** The server executes it and responds; the response is dropped and the connection ends. */
   | 'cut after'
   /** It never reaches the server, and the connection ends. */
   | 'cut before'
-  /** Answered in the server's place: 53100, no space left on device. Never inside of a transaction. */
+  /** Answered by the proxy: 53100, no space left on device. Never inside a transaction. */
   | 'disk full'
-  /** Held back for so many milliseconds. */
+  /** Delayed by this many milliseconds. */
   | { readonly lateMs: number }
 
 export type DatabaseProxy = {
   readonly port: number
-  /** @param text the statement with its parameters, as far as they are text */
+  /** @param text the statement with its parameters, where they are text */
   decide: (text: string) => StatementFate
-  /** How often each fate struck. */
+  /** How often each fate was applied. */
   readonly struck: Map<string, number>
-  /** Ends every connection, whatever runs on it. Returns how many there were. */
+  /** Ends every connection. Returns their number. */
   readonly cutAll: () => number
   readonly close: () => Promise<void>
 }
@@ -33,15 +33,15 @@ const PASSWORD = 0x70
 const TERMINATE = 0x58
 const FLUSH = 0x48
 const COPY_DATA = 0x64
-/** After one of these the client waits for an answer, or for none at all. */
+/** After one of these the client waits for a response, or expects none. */
 const ENDS_BATCH = new Set([SYNC, QUERY, PASSWORD, TERMINATE, FLUSH, COPY_DATA])
 const HEADER_BYTES = 5
-/** `ReadyForQuery`, the server outside of a transaction. */
+/** `ReadyForQuery` outside a transaction. */
 const READY_IDLE = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
-/** Enough to know a statement by; its parameters may be megabytes. */
+/** Enough to identify a statement; its parameters may be megabytes. */
 const SHOWN_BYTES = 400
 
-/** @param target where the server listens; asked anew for each connection */
+/** @param target the server's port; called for each connection */
 export async function startDatabaseProxy(target: () => number): Promise<DatabaseProxy> {
   const clients = new Set<net.Socket>()
   const server = net.createServer()
@@ -91,7 +91,7 @@ function relay(proxy: DatabaseProxy, client: net.Socket, port: number): void {
     socket.on('close', end)
   }
   upstream.on('data', (chunk: Buffer) => {
-    // The statement was carried out: now nobody will hear of it.
+    // The statement was executed: its response is lost.
     if (wire.isDeaf) return end()
     wire.isIdle = chunk.length >= READY_IDLE.length && chunk.subarray(-READY_IDLE.length).equals(READY_IDLE)
     client.write(chunk)
@@ -101,7 +101,7 @@ function relay(proxy: DatabaseProxy, client: net.Socket, port: number): void {
   })
 }
 
-/** Whole batches, as far as they have come in. The first message of a connection has no type. */
+/** Complete batches received so far. The first message of a connection has no type. */
 function batchesOf(wire: Wire, chunk: Buffer): Buffer[] {
   wire.unread = wire.unread.length === 0 ? chunk : Buffer.concat([wire.unread, chunk])
   const whole: Buffer[] = []
@@ -138,7 +138,7 @@ function pass(proxy: DatabaseProxy, wire: Wire, batch: Buffer, { client, upstrea
     default:
   }
   const waitMs = typeof fate === 'object' ? fate.lateMs : 0
-  // One after the other, as they came: what is not held back must not overtake what is.
+  // In order: a statement without delay must not overtake a delayed one.
   wire.last = wire.last
     .then(() => (waitMs === 0 ? undefined : new Promise((resolve) => setTimeout(resolve, waitMs))))
     .then(() => void upstream.write(batch))
@@ -148,7 +148,7 @@ function strike(proxy: DatabaseProxy, what: string): void {
   proxy.struck.set(what, (proxy.struck.get(what) ?? 0) + 1)
 }
 
-/** `ErrorResponse` and `ReadyForQuery`, as PostgreSQL says it (protocol 3.0, "Message Formats"). */
+/** `ErrorResponse` and `ReadyForQuery` in PostgreSQL's encoding (protocol 3.0, "Message Formats"). */
 function diskFull(): Buffer {
   const fields = ['SERROR', 'VERROR', 'C53100', 'Mcould not extend file: No space left on device', '']
   const body = Buffer.from(`${fields.join('\0')}\0`, 'utf8')

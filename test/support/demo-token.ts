@@ -1,4 +1,4 @@
-/** An honest ERC-20 contract of its own, on a chain whose first account is unlocked. */
+/** An honest ERC-20 contract on a chain whose first account is unlocked. */
 import { readFile } from 'node:fs/promises'
 import { AbiCoder } from 'ethers/abi'
 import { toChecksumAddress } from '../../src/chain/address.ts'

@@ -1,11 +1,11 @@
 /**
- * A process that dies at a chosen step of its work on files: from that step on nothing reaches the file system, not even what
- * a `finally` would tidy up, as after kill -9.
+ * Simulates a process that dies at a chosen file system operation: from that step on nothing reaches the file system,
+ * not even the cleanup of a `finally`, as after kill -9.
  */
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
-/** What changes something; dying before a read is dying after the change before it. */
+/** Operations that change something; dying before a read equals dying after the previous change. */
 const STEPS = ['open', 'mkdir', 'rename', 'link', 'unlink', 'rm', 'rmdir'] as const
 const HANDLE_STEPS = ['writeFile', 'sync', 'truncate'] as const
 
@@ -16,7 +16,7 @@ type Step = (...args: unknown[]) => Promise<unknown>
 /**
  * Runs work that dies before step number `dieAt`, counted from 1.
  *
- * @returns whether the work ended before it died
+ * @returns whether the work finished before it died
  */
 export async function dyingAt(dieAt: number, work: () => Promise<unknown>): Promise<{ readonly ended: boolean }> {
   const handle = await fs.open(new URL(import.meta.url))

@@ -1,6 +1,6 @@
 /**
- * A party process that is killed, as a machine kills it, in the place of the first message that it would send of a kind and
- * round: `node dying-party.ts '{"kind":4,"round":2}'`. All else is the process that runs in production.
+ * A party process that kills itself instead of sending its first message of a given kind and round: `node
+ * dying-party.ts '{"kind":4,"round":2}'`. Otherwise it is the production process.
  */
 import { startMpcParty } from '../../src/compose/mpc-party.ts'
 import { runProcess } from '../../src/compose/run-process.ts'

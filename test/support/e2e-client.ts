@@ -1,4 +1,4 @@
-/** The running service as the end-to-end tests speak to it: any method, header and byte, in the name of any tenant. */
+/** A client of the running service for end-to-end tests: any method, header and bytes, for any tenant. */
 import http from 'node:http'
 import net from 'node:net'
 import type { ReplyBody } from './service-api.ts'
@@ -11,7 +11,7 @@ export type E2eReply = {
 }
 
 export type Sent = {
-  /** Sent as JSON; a string or bytes are sent as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -24,10 +24,10 @@ export type Client = {
   readonly remove: (path: string) => Promise<E2eReply>
 }
 
-/** As many requests of a crowd are under way at once. */
+/** Maximum concurrent requests. */
 const MAX_SOCKETS = 256
 
-/** @param apiKey left out: no Authorization header */
+/** @param apiKey omitted: no Authorization header */
 export function createClient(baseUrl: string, apiKey?: string): Client {
   const agent = new http.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
 
@@ -71,12 +71,12 @@ function asBody(text: string): ReplyBody {
   }
 }
 
-/** What is wrong, as `field code` lines, or `- code` where no field is at fault. */
+/** The problems as `field code` lines, or `- code` without a field. */
 export function told({ body }: E2eReply): string[] {
   return (body.errors ?? []).map(({ field = '-', code = '-' }) => `${field} ${code}`)
 }
 
-/** Sends bytes that no HTTP client would send and returns everything that comes back until the connection closes. */
+/** Sends bytes that no HTTP client would send and returns the whole response until the connection closes. */
 export function sendBytes(baseUrl: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl)
   return new Promise((resolve, reject) => {

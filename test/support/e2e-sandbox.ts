@@ -1,4 +1,4 @@
-/** One sandbox for a whole file of end-to-end tests, with tenants, money and a look at what was recorded. */
+/** One sandbox for a whole file of end-to-end tests, with tenants, funds and access to the records. */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -23,24 +23,29 @@ export type Wallet = { readonly walletId: string; readonly address: string; read
 export type Sandbox = {
   readonly service: Service
   readonly state: SandboxState
-  /** The tenant that the sandbox made, with every scope. */
+  /** The sandbox's tenant, with every scope. */
   readonly client: Client
   readonly clientOf: (apiKey?: string) => Client
-  /** Runs the operator's command; returns what it prints as JSON. */
+  /** Runs the operator command; returns its JSON output. */
   readonly keys: (...args: readonly string[]) => Promise<Record<string, string>>
-  /** A client of a new tenant. @param scopes as the operator's command takes them; every scope but `recovery:export` if left out */
+  /**
+   * A client of a new tenant. @param scopes in the operator command's format; default is every scope except
+   * `recovery:export`
+   */
   readonly tenant: (name: string, scopes?: string) => Promise<Client>
-  /** A new hd wallet; with money from the faucet when `amount` is given. */
+  /** A new hd wallet; funded by the faucet when `amount` is given. */
   readonly wallet: (client: Client, network: Network, funds?: Readonly<Record<string, string>>) => Promise<Wallet>
-  /** Reads a transaction until it is as wanted. */
+  /** Polls a transaction until the condition holds. */
   readonly until: (client: Client, path: string, wanted: (data: Transaction) => boolean) => Promise<Transaction>
-  /** Until the returned function is called, or the test ends, no chain makes a block: the parent, which makes them, stands still. */
+  /**
+   * No chain makes a block until the returned function is called or the test ends: the parent, which mines, is stopped.
+   */
   readonly holdBlocks: (t: Test) => () => void
   readonly rpc: (network: Network, method: string, params?: readonly unknown[]) => Promise<unknown>
   readonly query: (text: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>
 }
 
-/** The parts of a transaction that tests look into. */
+/** The parts of a transaction that tests use. */
 export type Transaction = {
   readonly transaction_id: string
   readonly status: string
@@ -131,7 +136,7 @@ async function untilBalance(client: Client, path: string, amount: string): Promi
   }
 }
 
-/** An address that nobody has used: what it holds came from the test. */
+/** An unused address: its balance comes from the test. */
 export function newAddress(): string {
   return toChecksumAddress(`0x${randomBytes(20).toString('hex')}`)
 }

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { isTransient } from '../../src/event-log/database-errors.ts'
 
 const TABLES = ['job', 'dedup', 'dedup_next', 'meta', 'event'].map((name) => `bullmq.${name}`).join(', ')
-/** A lock of all tables meets statements that have one of them already: PostgreSQL ends either. */
+/** A lock on all tables may deadlock with statements that hold one of them: PostgreSQL cancels either. */
 const TRIES = 20
 
 export async function emptyQueues(databaseUrl: string): Promise<void> {

@@ -1,10 +1,10 @@
-/** A little history of a tenant in one environment: a stream of every kind, with the data that says where it belongs. */
+/** A short history of a tenant in one environment: a stream of every kind, with the data that shows its environment. */
 import type { Pool } from 'pg'
 import type { Environment } from '../../src/core/networks.ts'
 
 type Row = readonly [streamId: string, version: number, type: string, data: Readonly<Record<string, unknown>>]
 
-/** In the order in which they are appended. Every stream's id ends with `_<mark>`. */
+/** In append order. Every stream's id ends with `_<mark>`. */
 export function historyOf(environment: Environment, mark: string): readonly Row[] {
   const walletId = `wal_${mark}`
   const collectionId = `col_${mark}`
@@ -33,7 +33,7 @@ export function historyOf(environment: Environment, mark: string): readonly Row[
   ]
 }
 
-/** As an append writes it, without its guards. */
+/** Like an append, without its checks. */
 export async function insertEvent(
   pool: Pool,
   streamId: string,

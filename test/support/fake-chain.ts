@@ -1,4 +1,4 @@
-/** A chain in memory that answers like a node: it grows, forgets blocks and takes other branches when a test says so. */
+/** An in-memory chain that answers like a node: it grows, forgets blocks and switches branches as the test requires. */
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { RpcReader, RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
 
@@ -12,9 +12,9 @@ type FakeBlock = {
 
 export type FakeChain = {
   readonly client: RpcReader
-  /** Puts blocks on top, each with `transactions` of its own. */
+  /** Adds blocks, each with `transactions` of its own. */
   readonly grow: (blocks: number, transactions?: number) => void
-  /** Takes blocks from the top; what grows next is another branch. */
+  /** Removes blocks from the top; the next ones form another branch. */
   readonly cut: (blocks: number) => void
   readonly head: () => number
   readonly hash: (number: number) => string
@@ -22,7 +22,7 @@ export type FakeChain = {
   readonly genesis: () => void
   /** Called before each request is answered, with the number of requests so far. */
   onRequest: (request: RpcRequest, count: number) => void
-  /** Answers in the place of the chain where it gives something. */
+  /** Overrides the chain's result when it returns one. */
   answer: (request: RpcRequest) => RpcResult | undefined
   readonly requests: RpcRequest[]
 }

@@ -1,29 +1,29 @@
 /**
- * Watches what a process does to the world, step by step: each append, each RPC call, each job that is queued and each
- * checkpoint. The parts are wrapped after they were composed; nothing in the product knows of it.
+ * Observes the effects of a process step by step: each append, RPC call, queued job and checkpoint. The parts are
+ * wrapped after they were composed; the product contains no code for it.
  */
 import type { Kernel } from '../../src/compose/kernel.ts'
 
 /** `append TransactionSigned`, `rpc eth_sendRawTransaction`, `queue lane`, `checkpoint`. */
 export type Step = string
 
-/** What is told of each step. It may hold the step up, or end the process. */
+/** Called for each step. It may delay the step, or end the process. */
 export type StepWatch = {
   readonly before: (step: Step) => void
   readonly after: (step: Step) => void
-  /** The step was refused, or nobody knows what became of it. */
+  /** The step was refused, or its outcome is unknown. */
   readonly failed?: (step: Step, error: unknown) => void
 }
 
-/** Parts of a process as they are watched. */
+/** The observed parts of a process. */
 export type Watched = Pick<Kernel, 'pool' | 'chains' | 'jobs'>
 
-/** Whether a step leaves a trace outside the process: what only reads can be done any number of times. */
+/** Whether a step has an effect outside the process; reads can be repeated any number of times. */
 export function isEffect(step: Step): boolean {
   return !step.startsWith('rpc ') || step === 'rpc eth_sendRawTransaction'
 }
 
-/** From now on every step of the process that these parts belong to is told. */
+/** From now on every step of the process that owns these parts is reported. */
 export function watchSteps({ pool, chains, jobs }: Watched, watch: StepWatch): void {
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
   const watchedQuery = (...args: unknown[]) => {
@@ -63,7 +63,7 @@ async function take<T>(watch: StepWatch, step: Step, act: () => Promise<T>): Pro
   }
 }
 
-/** `null` for a statement that only reads, or that writes what nobody relies on (leases, heartbeats). */
+/** `null` for a statement that only reads, or writes data without lasting importance (leases, heartbeats). */
 function stepOfStatement(statement: unknown): Step | null {
   const { name, values } = (statement ?? {}) as { readonly name?: string; readonly values?: readonly string[] }
   if (name === 'save_checkpoint') return 'checkpoint'
@@ -73,7 +73,7 @@ function stepOfStatement(statement: unknown): Step | null {
   return `append ${types.length > 0 ? joined(types) : joined(Object.keys(JSON.parse(rows) as object))}`
 }
 
-/** Each name once, in one order, so that the same step has the same name however its parts are ordered. */
+/** Each name once, sorted, so that the same step has the same name in any order of its parts. */
 function joined(names: readonly string[]): string {
   return [...new Set(names)].sort().join('+')
 }

@@ -1,4 +1,4 @@
-/** A local chain that is followed for balances as in production, and a sender that puts things on it. */
+/** A local chain that is followed for balances as in production, and a sender of transactions on it. */
 import type { Test } from 'tap'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createObserveWallet } from '../../src/balances/first-observation.ts'
@@ -28,7 +28,7 @@ export const RICH = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 export type FollowedChain = Awaited<ReturnType<typeof withFollowedChain>>
 
-/** @param deploy puts contracts on the chain before anything is followed, and says where they are */
+/** @param deploy puts contracts on the chain before it is followed, and returns their addresses */
 export async function withFollowedChain(
   t: Test,
   deploy: (url: string) => Promise<Partial<ChainSettings>> = async () => ({}),
@@ -138,7 +138,7 @@ function sendingBy(url: string) {
   const send = (transaction: Record<string, string>) => sendMined(url, { from: RICH, ...transaction })
   return {
     send,
-    /** A contract sends while it is made: no transaction names the recipient. */
+    /** A contract sends during its creation: no transaction names the recipient. */
     sendInternally: (to: string, wei: bigint) => send({ data: `0x73${to.slice(2)}ff`, value: `0x${wei.toString(16)}` }),
     transfer: (to: string, wei: bigint) => send({ to, value: `0x${wei.toString(16)}` }),
     head: async () => Number(await callRpc(url, 'eth_blockNumber')),

@@ -1,4 +1,4 @@
-/** A disk that can be filled: a small file system in memory, where this user may mount one. */
+/** A disk that can be filled: a small in-memory file system, if this user may mount one. */
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ export type SmallDisk = {
   readonly empty: () => Promise<void>
 }
 
-/** @returns undefined where mounting is not allowed: then the test says aloud that it was skipped */
+/** @returns undefined when mounting is not allowed: the test then reports that it was skipped */
 export async function mountSmallDisk(t: Test, megabytes: number): Promise<SmallDisk | undefined> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-small-disk-'))
   t.after(() => rm(directory, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 /**
- * The history of the golden log: every event type in every version that was ever written, in streams as they come to pass. A new
- * type or version is added at the end; what stands here stays as it is.
+ * The history of the golden log: every event type in every version ever written, in realistic streams. Append new types
+ * and versions at the end; never change existing entries.
  */
 import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
@@ -24,7 +24,7 @@ const key = (name: string, resourceId?: string) => ({
   ...(resourceId === undefined ? {} : { resourceId }),
 })
 const tx = (name: string) => `transaction-tx_${name}`
-/** A token that is not of the other streams. */
+/** A token that the other streams do not use. */
 function removable(n: number) {
   const contractAddress = `0x${String(n).repeat(40)}`
   const assetId = `eip155:1000001/erc20:${contractAddress}`
@@ -85,7 +85,7 @@ const HISTORY: readonly Commit[] = [
     ['balance-wal_1', 'BalanceReorged.v1', { asset: ETH }],
     ['chain-ethereum-mainnet', 'ReorgDetected.v1'],
   ],
-  // Sent, made dearer, mined, orphaned, mined again, final.
+  // Submitted, bumped, mined, orphaned, mined again, confirmed.
   [[tx('1'), 'TransferRequested.v1', {}, key('transfer')]],
   [[tx('1'), 'TransactionSigned.v1', signed(0, HASHES.first)]],
   [[tx('1'), 'TransactionAwaitingFunds.v1']],
@@ -96,14 +96,14 @@ const HISTORY: readonly Commit[] = [
   [[tx('1'), 'TransactionReorged.v1']],
   [[tx('1'), 'TransactionMined.v1', { blockNumber: 101 }]],
   [[tx('1'), 'TransactionConfirmed.v1', { blockNumber: 101 }]],
-  // Its nonce was taken by a stranger; under the next one it reverted.
+  // A foreign transaction used its nonce; with the next one it reverted.
   [[tx('2'), 'TransferRequested.v2', { referenceId: null }]],
   [[tx('2'), 'TransactionSigned.v1', signed(1, '0x0201')]],
   [[tx('2'), 'NonceConsumedExternally.v1', { nonce: 1 }]],
   [[tx('2'), 'TransactionSigned.v1', signed(2, '0x0202')]],
   [[tx('2'), 'TransactionMined.v1', { hash: '0x0202', succeeded: false }]],
   [[tx('2'), 'TransactionReverted.v1']],
-  // Cancelled before it was signed; the key of the asking is told by no more than its place.
+  // Cancelled before it was signed; the key of the cancel request is only identified by its place.
   [[tx('3'), 'TransferRequested.v2', { memo: 'é 🗼' }]],
   [
     [tx('3'), 'CancellationRequested.v1', {}, key('cancel')],
@@ -111,7 +111,7 @@ const HISTORY: readonly Commit[] = [
   ],
   [[tx('4'), 'TransferRequested.v2']],
   [[tx('4'), 'TransactionFailed.v1']],
-  // On its way: it holds back what it may cost.
+  // Pending: it holds its maximum cost.
   [[tx('5'), 'TransferRequested.v2', { amount: '250000000000000000' }]],
   [[tx('5'), 'TransactionSigned.v1', signed(3, '0x0501')]],
   [
@@ -162,7 +162,7 @@ const HISTORY: readonly Commit[] = [
   [['export-exp_2', 'WalletExportRequested.v1']],
   [['export-exp_2', 'WalletExportRefused.v1']],
   [['apikey-key_1', 'ApiKeyRevoked.v1']],
-  // Quotes are recorded from here on. Confirmed, orphaned all the same by a deep reorg, mined and confirmed anew.
+  // Quotes are recorded from here on. Confirmed, orphaned by a deep reorg, mined and confirmed again.
   [[tx('13'), 'TransferRequested.v3', {}, key('quoted')]],
   [[tx('13'), 'TransactionSigned.v2', signed(4, HASHES.first)]],
   [[tx('13'), 'TransactionReplaced.v2', { nonce: 4 }]],
@@ -205,18 +205,18 @@ const HISTORY: readonly Commit[] = [
       { items: [{ tokenId: '1', to: PLACE.contract, amount: '1', transactionId: 'tx_18', sequence: 2 }] },
     ],
   ],
-  // A nonce that nobody has is filled, so that those after it may go.
+  // A nonce without a transaction is filled, so that later ones can be mined.
   [[tx('19'), 'NonceFillRequested.v1']],
   [[tx('19'), 'TransactionSigned.v2', signed(5, '0x1901')]],
   // An operator anchors a signed checkpoint of the log on chain.
   [[tx('20'), 'CheckpointAnchorRequested.v1', { subject: { type: 'checkpoint', id: '3' } }, key('anchor')]],
-  // A token is registered and removed; another one is registered again after that.
+  // A token is registered and removed; another one is registered again afterwards.
   [[removable(1).stream, 'AssetRegistered.v1', removable(1).ids, key('asset-1')]],
   [[removable(1).stream, 'AssetRemoved.v1', removable(1).ids]],
   [[removable(2).stream, 'AssetRegistered.v1', removable(2).ids]],
   [[removable(2).stream, 'AssetRemoved.v1', removable(2).ids]],
   [[removable(2).stream, 'AssetRegistered.v1', { ...removable(2).ids, registeredAt: '2026-11-22T12:00:01.000Z' }]],
-  // A party says that another one failed a check.
+  // A party accuses another of failing a check.
   [['mpckey-mpk_1', 'MpcPartyAccused.v1', { epoch: 1 }]],
 ]
 
@@ -224,7 +224,7 @@ const START = Date.parse('2026-11-21T12:00:00.000Z')
 const FIRST_ID = 1_000
 const MOST_STEPS = 3
 
-/** The events of the history as an export has them, in reading order. */
+/** The events of the history in the format of an export, in reading order. */
 export function goldenEvents(): string[] {
   const heads = new Map<string, { version: number; hash: string }>()
   return HISTORY.flatMap((commit, n) =>
@@ -256,7 +256,7 @@ function lineOf(
   return JSON.stringify({ ...place, ...JSON.parse(canonical), hash })
 }
 
-/** Of each five commits the fourth began after the fifth: positions are no reading order. */
+/** In each group of five commits the fourth began after the fifth, so positions are not the reading order. */
 function placeOf(n: number): number {
   return n + (n % 5 === 3 ? 1 : n % 5 === 4 ? -1 : 0)
 }

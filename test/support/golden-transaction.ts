@@ -1,10 +1,10 @@
-/** Events of transactions as they were written once, read as they are read today. */
+/** Recorded events of transactions, read with the current code. */
 import { readFileSync } from 'node:fs'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/events.ts'
 
-/** @param version the newest unless an older one is asked for */
+/** @param version default is the newest */
 export function golden<E extends TransactionEvent>(
   type: E['type'],
   version: number = transactionAggregate.schemas[type].version,

@@ -1,4 +1,4 @@
-/** A process that serves one slow answer, for tests of how it stops. Prints its port, then what it closes. */
+/** A process that serves one slow response, for tests of its shutdown. Prints its port, then what it closes. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { closeOnSignal } from '../../src/http/shutdown.ts'
 import { createLogger } from '../../src/logging.ts'

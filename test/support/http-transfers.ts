@@ -1,4 +1,4 @@
-/** Routes of the shape that the real ones have, small enough to see what the HTTP layer itself does. */
+/** Routes with the structure of real ones, small enough to show the behaviour of the HTTP layer. */
 import { Type } from '@sinclair/typebox'
 import { success, successOf } from '../../src/http/envelope.ts'
 import { markReplayed } from '../../src/http/idempotency.ts'
@@ -21,7 +21,7 @@ import {
 export const WALLET = 'wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 export const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 export const TRANSFER_PATH = `/v1/wallets/${WALLET}/transfer`
-/** The least that a transfer needs. */
+/** The smallest valid transfer. */
 export const TRANSFER = { to: ADDRESS, amount: '1.5', network: 'ethereum' }
 
 const tags = ['Transfers']
@@ -67,7 +67,7 @@ const nudge = {
   response: { 200: successOf(nudgeBody, 'Ok.') },
 }
 
-/** `POST …/transfer` answers with what it received and the metadata that the log would record. */
+/** `POST …/transfer` returns what it received and the metadata that the log would record. */
 export const transferRoutes: Routes = (app) => {
   app.post(
     '/v1/wallets/:wallet_id/transfer',

@@ -1,4 +1,4 @@
-/** An application for tests: everything of ours is real; keys live in memory and log lines in a list. */
+/** An application for tests: all own code is real; keys are in memory and log lines in an array. */
 import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
 import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
@@ -11,19 +11,19 @@ import type { App, Routes } from '../../src/http/request.ts'
 import type { TenantQuotas } from '../../src/http/tenant-quotas.ts'
 import { createLogger } from '../../src/logging.ts'
 
-/** Keys that the test application knows. */
+/** Keys that the test application accepts. */
 export const KEYS = {
-  /** May do everything on mainnet. */
+  /** Every scope of `*` on mainnet. */
   full: 'key-with-every-scope',
-  /** May do everything on mainnet, and export keys, which has to be named. */
+  /** Every scope of `*` on mainnet, and exports, which must be named. */
   exporter: 'key-that-exports-keys',
-  /** May read wallets on testnet. */
+  /** Reads wallets on testnet. */
   reader: 'key-that-reads-on-testnet',
-  /** May read the audit of acme on mainnet, and nothing else. */
+  /** Reads the audit of acme on mainnet, nothing else. */
   auditor: 'key-that-audits-on-mainnet',
-  /** May read everything of acme on testnet. */
+  /** Every scope of `*` for acme on testnet. */
   testnet: 'key-with-every-scope-on-testnet',
-  /** Is in the database, but not yet in memory. */
+  /** In the database, but not in the cache. */
   cold: 'key-that-was-not-used-lately',
 } as const
 
@@ -43,11 +43,11 @@ const CALLERS: Readonly<Record<string, Caller>> = {
 
 export type TestApp = {
   readonly app: App
-  /** What was logged, one object a line. */
+  /** The log lines, one object each. */
   readonly logged: () => Record<string, unknown>[]
-  /** Tokens that had to be looked up because they were not remembered. */
+  /** Tokens that were looked up because they were not cached. */
   readonly lookedUp: readonly string[]
-  /** Sends a request with the full key, unless the options name another `authorization`. */
+  /** Sends a request with the full key, unless the options have another `authorization`. */
   readonly send: (options: InjectOptions) => Promise<Answer>
 }
 
@@ -55,11 +55,11 @@ export type Answer = {
   readonly status: number
   readonly headers: Readonly<Record<string, string | number | string[] | undefined>>
   readonly text: string
-  /** The body, read as JSON by whoever looks. */
+  /** The body, parsed as JSON on access. */
   readonly body: Body
 }
 
-/** As loose as JSON is: tests look into it. */
+/** Loosely typed JSON, for tests. */
 export type Body = {
   readonly status: string
   readonly message?: string
@@ -74,7 +74,7 @@ export type Body = {
   readonly data?: Readonly<Record<string, unknown>>
 }
 
-/** `field code` of each item of a refusal. */
+/** `field code` of each item of an error. */
 export function told({ body }: Answer): string[] {
   return (body.errors ?? []).map(({ field, code }) => `${field ?? '-'} ${code}`)
 }

@@ -1,4 +1,4 @@
-/** A case for every route that takes an `Idempotency-Key`: each asks for something that nothing else has asked for. */
+/** A case for every route with an `Idempotency-Key`: each makes requests that no other case makes. */
 import type { Test } from 'tap'
 import { createIdentity } from '../../src/recovery/age.ts'
 import { deployToken } from './demo-token.ts'
@@ -8,16 +8,16 @@ import { MAIL } from './typed-data.ts'
 
 export type Call = { readonly path: string; readonly body?: object }
 
-/** Calls of one route: what is accepted, what is refused, and what is another request than the accepted one. */
+/** Calls of one route: an accepted one, a refused one, and one that differs from the accepted one. */
 export type RouteCalls = {
   readonly good: Call
   readonly bad: Call
   readonly other: Call
-  /** The field of the answer that names the resource. */
+  /** The response field with the resource's id. */
   readonly id: string
 }
 
-/** Makes the calls when it is their turn: what they act on exists then. */
+/** Creates the calls when they run: the resources they need exist then. */
 export type RouteCase = (t: Test) => Promise<RouteCalls>
 
 type Stage = { readonly sandbox: Sandbox; readonly client: Client; readonly wallet: Wallet }
@@ -27,7 +27,7 @@ const METADATA = { name: 'Lighthouse #1' }
 const NO_MINT = '/v1/nft/mints/mint_00000000000000000000000000'
 const TOO_MUCH = '1000000'
 
-/** @returns the cases by route, as the document names it: `POST /v1/wallets/create` */
+/** @returns the cases by route, named as in the document: `POST /v1/wallets/create` */
 export async function idempotentCalls(sandbox: Sandbox, client: Client): Promise<Readonly<Record<string, RouteCase>>> {
   const stage = { sandbox, client, wallet: await sandbox.wallet(client, 'ethereum', { ETH: '50' }) }
   const nft = await nftCases(stage)
@@ -82,7 +82,7 @@ function walletCases({ sandbox, client, wallet }: Stage): Readonly<Record<string
 }
 
 function transactionCases({ sandbox, client, wallet }: Stage): Readonly<Record<string, RouteCase>> {
-  /** No block takes the transactions before the route's calls were made. */
+  /** No block includes the transactions before the route's calls were made. */
   const changing = (action: string): RouteCase => {
     return async (t) => {
       sandbox.holdBlocks(t)

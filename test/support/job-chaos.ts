@@ -1,13 +1,13 @@
 /**
- * Jobs as the worst queue would deliver them: each one late by a random time, so that none comes in its order, and once more
- * when it is long done.
+ * Jobs delivered as unreliably as possible: each delayed by a random time, so that the order changes, and delivered
+ * again long after it is done.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kernel } from '../../src/compose/kernel.ts'
 import type { JobHandler } from '../../src/jobs/jobs.ts'
 import type { Random } from './load-random.ts'
 
-/** Longer than it takes to sign, send and mine: jobs of one lane overtake each other. */
+/** Longer than it takes to sign, submit and mine: jobs of one lane overtake each other. */
 const LATE_MS = 400
 const AGAIN_AFTER_MS = 1_500
 

@@ -1,4 +1,4 @@
-/** The places where jobs can live, each real and behind one shape, so that one suite runs against all of them. */
+/** The back ends of jobs, each real and behind one interface, so that one suite runs against all of them. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,25 +13,25 @@ import { startTestRedis } from './redis.ts'
 
 export type JobPlace = {
   readonly name: string
-  /** Whether jobs outlive a restart of the server. */
+  /** Whether jobs survive a restart of the server. */
   readonly isDurable: boolean
-  /** Where a test finds empty queues of its own. */
+  /** Empty queues for one test. */
   readonly fresh: () => Promise<Where>
-  /** Throws every job away behind the back of whoever uses them. */
+  /** Deletes every job while the queues are in use. */
   readonly empty: (where: Where) => Promise<void>
-  /** Cuts every connection of everybody. */
+  /** Closes every connection of all clients. */
   readonly cutConnections: () => Promise<void>
-  /** Null where the server is not ours to stop. */
+  /** Null when the test may not stop the server. */
   readonly server: { readonly stop: () => Promise<void>; readonly start: () => Promise<void> } | null
   readonly close: () => Promise<void>
 }
 
 export type Where = Pick<JobsSettings, 'databaseUrl' | 'redisUrl'>
 
-/** Tries follow each other quickly, so that a test sees the last one. */
+/** Short retry delays, so that a test sees the last try. */
 export const QUICK: RetryPolicy = { attempts: 3, baseMs: 40, capMs: 80 }
 
-/** Runs the suite once for each place that there is. */
+/** Runs the suite once for each available back end. */
 export async function inEveryPlace(t: Test, suite: (t: Test, place: JobPlace) => Promise<void>): Promise<void> {
   for (const start of [startPostgresPlace, startRedisPlace, startClusterPlace]) {
     const place = await start()
@@ -40,7 +40,7 @@ export async function inEveryPlace(t: Test, suite: (t: Test, place: JobPlace) =>
   }
 }
 
-/** A job layer that is closed after the test, and what it logged. */
+/** A job layer that is closed after the test, and its log. */
 export function openJobs(
   t: Test,
   where: Where,

@@ -1,6 +1,7 @@
 /**
- * A process that takes jobs, says so, and never ends them, or fails them: for tests that kill it. It ends when its standard
- * input does, that is with its parent. Arguments: database URL, Redis URL, by how many ms its clock is ahead, `fail`.
+ * A process that takes jobs, reports them, and never finishes them, or fails them: for tests that kill it. It exits
+ * when its standard input closes, that is with its parent. Arguments: database URL, Redis URL, how far its clock is
+ * ahead in ms, `fail`.
  */
 import { createJobs } from '../../src/jobs/create-jobs.ts'
 

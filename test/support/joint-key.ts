@@ -1,4 +1,7 @@
-/** Joint keys made and refreshed in this process, each party in an engine of its own, as parties do over the wire. */
+/**
+ * Joint keys created and refreshed in this process, each party in its own engine, with the messages that parties
+ * exchange.
+ */
 import { randomBytes } from 'node:crypto'
 import { createEngine, type Engine } from '../../src/keys/mpc/engine.ts'
 import type { Step } from '../../src/keys/mpc/engine-wire.ts'
@@ -17,7 +20,7 @@ export function makeShares(threshold: number, parties: number): Uint8Array[] {
   )
 }
 
-/** Other shares of the same key. */
+/** New shares of the same key. */
 export function refreshShares(shares: readonly Uint8Array[]): Uint8Array[] {
   const refreshId = randomBytes(32)
   return run(
@@ -29,7 +32,7 @@ export function refreshShares(shares: readonly Uint8Array[]): Uint8Array[] {
   )
 }
 
-/** Hands every message to its receiver until all have their results. */
+/** Delivers every message to its receiver until all have their results. */
 function run(sessions: readonly Session[]): Uint8Array[] {
   while (sessions.some(({ step }) => step.kind === 'continue')) {
     const sent = sessions.map(({ party, step }) => [party, step.outgoing] as const)

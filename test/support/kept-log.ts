@@ -1,9 +1,9 @@
-/** A log of a process that a test reads. */
+/** A process log that a test reads. */
 import { type Logger, pino } from 'pino'
 
 export type LogLine = { readonly level: number; readonly msg: string; readonly [field: string]: unknown }
 
-/** Keeps every line from `info` on. */
+/** Keeps every line from level `info` on. */
 export function keptLog(onLine: (line: LogLine) => void = () => undefined): {
   readonly lines: readonly LogLine[]
   readonly logger: Logger

@@ -1,6 +1,6 @@
 /**
- * A server that speaks the wire protocol of Kubo's RPC API for `add`: it takes the options with Kubo's defaults, hashes what
- * it is sent with IPFS' own importer, and can fail in the ways in which a node and what stands before it fail.
+ * A server that implements the protocol of Kubo's RPC API for `add`: it uses Kubo's default options, hashes content
+ * with IPFS' own importer, and can fail like a node or a proxy in front of it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,19 +21,19 @@ export type KuboFault =
 
 export type TestKubo = {
   readonly url: string
-  /** Content by CID, as the node has it pinned. */
+  /** Pinned content by CID. */
   readonly pinned: Map<string, Buffer>
-  /** Requests that were sent. */
+  /** Number of requests. */
   readonly requests: () => number
-  /** The most of them that were open beside each other. */
+  /** Maximum number of concurrent requests. */
   readonly mostAtOnce: () => number
-  /** What goes wrong from now on; content that holds `only`, if given, and no other. */
+  /** The fault from now on; only for content that includes `only`, if given. */
   readonly fail: (fault: KuboFault | null, only?: string) => void
   /** Connections are refused from now on. */
   readonly stop: () => Promise<void>
 }
 
-/** @param settings.authorization header that is asked for; `answerAfterMs` how long it takes for each piece of content */
+/** @param settings.authorization required header; `answerAfterMs` delay for each piece of content */
 export async function startKubo(
   t: Test,
   settings: { readonly authorization?: string; readonly answerAfterMs?: number } = {},
@@ -88,7 +88,7 @@ export async function startKubo(
   }
 }
 
-/** The CID as `ipfs add` makes it: leaves are raw from version 1 on, unless said otherwise. */
+/** The CID as `ipfs add` computes it: leaves are raw from version 1 on, unless specified otherwise. */
 async function cidOf(content: Buffer, options: URLSearchParams): Promise<string> {
   const cidVersion = options.get('cid-version') === '1' ? 1 : 0
   const rawLeaves = (options.get('raw-leaves') ?? String(cidVersion === 1)) === 'true'
@@ -119,7 +119,7 @@ function error(response: ServerResponse, message: string): void {
   response.end(`${JSON.stringify({ Message: message, Code: 0, Type: 'error' })}\n`)
 }
 
-/** A node that hangs is sent no answer. */
+/** A hanging node sends no response. */
 function misbehave(response: ServerResponse, fault: Exclude<KuboFault, 'ignores options'>): void {
   if (fault === 'errors') error(response, 'blockstore: disk quota exceeded')
   else if (fault === 'bad gateway') end(response, 502, '<html><h1>502 Bad Gateway</h1></html>')

@@ -1,9 +1,11 @@
-/** Numbers that follow from a seed, so that a run that failed can be had again: mulberry32 (Tommy Ettinger, public domain). */
+/**
+ * Random numbers derived from a seed, so that a failed run can be repeated: mulberry32 (Tommy Ettinger, public domain).
+ */
 
 export type Random = {
   /** In [0, 1). */
   readonly next: () => number
-  /** An integer in [from, to], both included. */
+  /** An integer in [from, to], both inclusive. */
   readonly between: (from: number, to: number) => number
   readonly pick: <T>(items: readonly T[]) => T
   /** True with the given probability. */

@@ -1,4 +1,6 @@
-/** Waits until nothing is under way: every transaction has ended, and the followers stand at the heads of their chains. */
+/**
+ * Waits until nothing is in progress: every transaction has ended, and the followers are at the heads of their chains.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { toQuantity } from '../../src/chain/hex.ts'
@@ -6,7 +8,7 @@ import type { Network } from '../../src/core/networks.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { HANGS_AFTER_MS } from './within.ts'
 
-/** Where the truth is found: the nodes themselves, and the database beside it. A sandbox's state is one. */
+/** The nodes themselves, and the database. A sandbox's state is one. */
 export type ChainPlaces = {
   readonly database_url: string
   readonly networks: Readonly<Partial<Record<Network, { readonly rpc_url: string; readonly chain_id: number }>>>
@@ -15,15 +17,15 @@ export type ChainPlaces = {
 const LOOK_MS = 100
 
 export type Unsettled = {
-  /** Transactions by state, of those that have not ended. */
+  /** Unfinished transactions by state. */
   readonly open: Readonly<Record<string, number>>
-  /** Chains whose follower is not at the head, or the error of the look. */
+  /** Chains whose follower is not at the head, or the error of the query. */
   readonly behind: readonly string[]
 }
 
 /**
- * @param onLook told what is still open, about ten times a second
- * @throws Error with the last look when it never settles
+ * @param onLook called with what is unfinished, about ten times a second
+ * @throws Error with the last result when it never settles
  */
 export async function untilSettled(
   places: () => ChainPlaces,
@@ -40,7 +42,7 @@ export async function untilSettled(
   }
 }
 
-/** As `untilSettled`, for a node that mines when it is told to: mines at every look. */
+/** As `untilSettled`, for a node that mines on request: mines at every poll. */
 export function mineUntilSettled(places: () => ChainPlaces, url: string): Promise<void> {
   return untilSettled(places, () => void callRpc(url, 'evm_mine').catch(() => undefined))
 }
@@ -54,7 +56,7 @@ async function look(places: ChainPlaces): Promise<Unsettled> {
   client.on('error', () => undefined) // The statement that was running fails with the same error.
   await client.connect()
   try {
-    // The chains come first: what is final while a chain was as it is now stays final.
+    // Chains first: what is final while a chain was up to date stays final.
     const behind = await behindHeads(client, places)
     const { rows } = await client.query<{ state: string; n: string }>(
       `SELECT state, count(*) AS n FROM transactions WHERE state NOT IN ('confirmed', 'reverted', 'failed', 'cancelled') GROUP BY 1`,

@@ -1,6 +1,6 @@
 /**
- * Wallets and transfers for a load. Every transfer of a run has an amount of its own, by which it is found on chain again,
- * whatever the service says about it.
+ * Wallets and transfers for a load. Every transfer of a run has a unique amount, which identifies it on chain
+ * regardless of the service's own data.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatAmount } from '../../src/core/money.ts'
@@ -10,7 +10,7 @@ import type { ApiClient } from './service-api.ts'
 
 export type LoadWallet = { readonly id: string; readonly address: string; readonly network: Network }
 
-/** How a wallet's key is held; without terms of its own an mpc key has those of the service. */
+/** The key type of a wallet; an mpc key without terms has the service's default terms. */
 export type WalletKind =
   | { readonly type: 'hd' }
   | { readonly type: 'mpc'; readonly mpc?: { readonly threshold: number; readonly parties: number } }
@@ -20,16 +20,16 @@ export type LoadTransfer = {
   readonly key: string
   readonly wallet: LoadWallet
   readonly asset: 'native' | 'USDC'
-  /** Base units; no other transfer of the network and asset has it. */
+  /** Base units; unique for the network and asset. */
   readonly amount: bigint
   readonly to: string
   /** Milliseconds after the start of the load. */
   readonly atMs: number
-  /** The client does not ask a second time when the first time is not answered. */
+  /** The client does not retry when there is no response. */
   readonly impatient: boolean
 }
 
-/** What the service said to a transfer. Status 0: the client left before it was answered, and does not know. */
+/** The service's response to a transfer. Status 0: the client disconnected before a response and does not know. */
 export type Answered = {
   readonly transfer: LoadTransfer
   readonly status: number
@@ -42,17 +42,17 @@ const DECIMALS = { native: 18, USDC: 6 } as const
 const FUNDS = { native: '1000', USDC: '1000000' } as const
 /** 0.00001 of the native currency, 1 USDC: the number of the transfer is added in base units. */
 const LEAST = { native: 10n ** 13n, USDC: 10n ** 6n } as const
-/** Nobody's wallet here. */
+/** No wallet of the service. */
 const RECIPIENT = '0x00000000000000000000000000000000B0B5AdE0'.toLowerCase()
 
-/** Makes wallets that hold enough of both assets, and waits until their balances say so. */
+/** Creates wallets funded with both assets, and waits until their balances show it. */
 export async function makeWallets(api: ApiClient, networks: readonly Network[]): Promise<LoadWallet[]> {
   const wallets = await Promise.all(networks.map((network, index) => createWallet(api, network, `wallet-${index}`)))
   await Promise.all(wallets.flatMap((wallet) => [fund(api, wallet, 'native'), fund(api, wallet, 'USDC')]))
   return wallets
 }
 
-/** @param key names the wallet among all of a run */
+/** @param key unique for the wallet within a run */
 export async function createWallet(
   api: ApiClient,
   network: Network,
@@ -63,7 +63,7 @@ export async function createWallet(
   const made = await api.insist({ method: 'POST', path: '/v1/wallets/create', key, body })
   if (made.status !== 201 && made.status !== 202) throw new Error(`no wallet: ${JSON.stringify(made.body)}`)
   const id = made.body.data.wallet_id as string
-  // A signer that is slow, or away, makes the address later.
+  // A slow or stopped signer creates the address later.
   for (let address: string | null = made.body.data.address; ; await sleep(100)) {
     if (address !== null) return { id, address, network }
     address = (await api.insist({ path: `/v1/wallets/${id}` })).body.data.address
@@ -89,13 +89,13 @@ async function fund(api: ApiClient, { id, address, network }: LoadWallet, asset:
 export type LoadPlan = {
   readonly wallets: readonly LoadWallet[]
   readonly count: number
-  /** Transfers of the run so far: amounts and keys go on from there. */
+  /** Number of transfers so far: amounts and keys continue from there. */
   readonly firstNumber: number
-  /** The transfers come at random moments within this time; 0 sends all at once. */
+  /** The transfers are sent at random times within this period; 0 sends all at once. */
   readonly spreadMs: number
-  /** Share of token transfers. */
+  /** Fraction of token transfers. */
   readonly tokens: number
-  /** Share of clients that do not ask again. */
+  /** Fraction of clients that do not retry. */
   readonly impatient: number
 }
 
@@ -118,7 +118,7 @@ export function planTransfers(
   })
 }
 
-/** The request of a transfer; asking twice is the same request. */
+/** The request of a transfer; a retry is identical. */
 function requestOf({ key, wallet, asset, amount, to }: LoadTransfer) {
   return {
     method: 'POST',
@@ -134,7 +134,7 @@ function requestOf({ key, wallet, asset, amount, to }: LoadTransfer) {
   } as const
 }
 
-/** Sends all transfers at their moments, each until it is answered. */
+/** Sends all transfers at their times, each until it gets a response. */
 export async function sendTransfers(
   api: ApiClient,
   transfers: readonly LoadTransfer[],
@@ -163,7 +163,10 @@ async function ask(api: ApiClient, transfer: LoadTransfer): Promise<Omit<Answere
   }
 }
 
-/** Asks for transfers again, as a client does that lost its notes. Says in words where the answer is not the first one. */
+/**
+ * Repeats transfer requests, like a client that lost its records. Returns a text for each response that differs from
+ * the first.
+ */
 export async function replayTransfers(api: ApiClient, answers: readonly Answered[]): Promise<string[]> {
   const replays = answers
     .filter(({ transactionId }) => transactionId !== null)

@@ -1,4 +1,4 @@
-/** Judges the log by itself: every stream's hashes, and what it folds to against what the live tables say. */
+/** Judges the log: every stream's hash chain, and its fold compared with the live tables. */
 import pg from 'pg'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
@@ -8,14 +8,14 @@ import { withSessions } from '../../src/event-log/session.ts'
 
 export type LogAudit = {
   readonly events: number
-  /** Everything that is not as it must be, in words; empty when all is well. */
+  /** All problems, as text; empty when there are none. */
   readonly problems: readonly string[]
 }
 
-/** Differences that are told: more say the same. */
+/** Maximum differences shown. */
 const SHOWN = 10
 
-/** The hashes and the comparison are each of one moment: appends may go on meanwhile. */
+/** The hash check and the comparison each use one snapshot: appends may continue meanwhile. */
 export async function auditLog(databaseUrl: string): Promise<LogAudit> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
   try {
@@ -26,7 +26,7 @@ export async function auditLog(databaseUrl: string): Promise<LogAudit> {
   }
 }
 
-/** Streams have every version from 1 on, and each event's hash is that of what it says and of the one before it. */
+/** Streams have every version from 1 on, and each event's hash matches its content and the previous hash. */
 async function judgeChains(pool: pg.Pool): Promise<LogAudit> {
   return withSessions(pool, ['log-audit'], async (reader) => {
     await beginSnapshot(reader)
@@ -63,15 +63,15 @@ async function judgeReplay(pool: pg.Pool): Promise<string[]> {
     .map(({ table, live, replayed }) => `${table}: live ${text(live)}, replayed ${text(replayed)}`)
 }
 
-/** A large number comes as a bigint, which JSON does not know. */
+/** A large number is a bigint, which JSON does not support. */
 function text(row: unknown): string {
   return JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 /**
- * How long after each of these moments the first transaction was confirmed, in milliseconds.
+ * How long after each of these times the first transaction was confirmed, in milliseconds.
  *
- * @param moments by the clock of this machine, which is that of the log
+ * @param moments by the clock of this machine, which the log uses
  */
 export async function firstConfirmations(databaseUrl: string, moments: readonly Date[]): Promise<number[]> {
   const client = new pg.Client({ connectionString: databaseUrl })

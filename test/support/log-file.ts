@@ -1,4 +1,4 @@
-/** Exports in a test's memory, and what two databases have in common. */
+/** In-memory exports, and the comparison of two databases. */
 import type { Pool } from 'pg'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { READ_MODEL_NAMES } from '../../src/declarations.ts'
@@ -23,7 +23,7 @@ async function* linesOf(lines: readonly string[]): AsyncGenerator<string> {
   yield* lines
 }
 
-/** Every read model as text, row by row; of what is held back, what is not zero. */
+/** Every read model as text, row by row; of the holds only non-zero ones. */
 export async function readModels(pool: Pool): Promise<Record<string, string[]>> {
   const models: Record<string, string[]> = {}
   for (const table of READ_MODEL_NAMES) {
@@ -36,7 +36,7 @@ export async function readModels(pool: Pool): Promise<Record<string, string[]>> 
   return models
 }
 
-/** Rows by table and primary key; values as the database writes them. */
+/** Rows by table and primary key; values as the database prints them. */
 export type Models = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string | null>>>>>>
 
 export async function modelsOf(pool: Pool): Promise<Models> {
@@ -60,7 +60,7 @@ export async function modelsOf(pool: Pool): Promise<Models> {
   }
 }
 
-/** What `expected` has and `found` has not, or otherwise. Columns and rows that came later do not count. */
+/** What `expected` has and `found` does not have, or has differently. Later columns and rows do not count. */
 export function missingFrom(found: Models, expected: Models): string[] {
   return Object.entries(expected).flatMap(([table, rows]) =>
     Object.entries(rows).flatMap(([key, row]) =>

@@ -1,4 +1,4 @@
-/** An event log on a fresh database, and transfers to put into it. */
+/** An event log on a fresh database, and transfers to add to it. */
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
@@ -56,10 +56,10 @@ export function transferIntent(overrides: Partial<Intent> = {}): Intent {
   }
 }
 
-/** Every read model but the balances, where a test puts those there itself: they follow from no event then. */
+/** Every read model except the balances, when a test writes those itself without events. */
 export const BUT_BALANCES = READ_MODEL_NAMES.filter((table) => table !== 'balances')
 
-/** A wallet with a balance, as the read models have it. */
+/** A wallet with a balance, written to the read models. */
 export async function seedWallet(
   pool: Pool,
   wallet: { readonly walletId: string; readonly balance: bigint; readonly address?: string; readonly status?: string },

@@ -1,4 +1,4 @@
-/** Rows of read models by the ten thousand, written past the log: for tests of what is read of them. */
+/** Tens of thousands of read model rows, written without the log: for tests of queries. */
 import type { Pool } from 'pg'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { SANDBOX_CHAIN_IDS } from '../../src/sandbox/networks.ts'
@@ -6,7 +6,7 @@ import { SANDBOX_CHAIN_IDS } from '../../src/sandbox/networks.ts'
 const TEST_CHAIN = SANDBOX_CHAIN_IDS.ethereum
 const NATIVE = nativeAsset('ethereum', TEST_CHAIN)
 
-/** In SQL: the address of a number, in a row from 0x1000…0001 on, as recorded. */
+/** SQL: the address of a number, counting up from 0x1000…0001, as recorded. */
 const addressOf = (n: string) => `'0x1' || lpad(to_hex(${n}), 39, '0')`
 
 /** The same, of a wallet. */
@@ -36,7 +36,7 @@ export async function insertWallets(
 }
 
 type ManyTransactions = {
-  /** SQL of a number `n`: which wallet sends, counted from 1. */
+  /** SQL of a number `n`: the sending wallet, counted from 1. */
   readonly wallet: string
   readonly count: number
   readonly state: string
@@ -63,7 +63,7 @@ export async function insertTransactions(pool: Pool, many: ManyTransactions): Pr
   )
 }
 
-/** What the first so many wallets hold of the native currency, as of one block for every 25 of them. */
+/** The native balances of the first wallets; every 25 of them as of one block. */
 export async function insertBalances(pool: Pool, count: number): Promise<void> {
   await pool.query(
     `INSERT INTO balances (wallet_id, asset_id, tenant_id, balance, block_number, block_hash, updated_at)
@@ -72,7 +72,9 @@ export async function insertBalances(pool: Pool, count: number): Promise<void> {
   )
 }
 
-/** An event and a hold of each of the first so many wallets. Hashes are none: this is for what is read, not for what is verified. */
+/**
+ * An event and a hold for each of the first wallets. Hashes are not valid: for tests of queries, not of verification.
+ */
 export async function insertStreams(pool: Pool, count: number): Promise<void> {
   await pool.query(
     `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)

@@ -1,4 +1,4 @@
-/** Channels of parties that break the protocol: what they send is changed, lost or repeated on its way out. */
+/** Channels of parties that violate the protocol: outgoing messages are changed, lost or repeated. */
 import { openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
 import { type Message, readMessage } from '../../src/keys/mpc/message.ts'
 import { partyName } from '../../src/keys/mpc/party-names.ts'
@@ -6,8 +6,8 @@ import { partyName } from '../../src/keys/mpc/party-names.ts'
 export type Outgoing = { readonly to: string; readonly frame: Uint8Array; readonly message: Message }
 
 /**
- * @param change gives the frames to be sent in the place of one; called for every message of the party
- * @returns what a party is started with in the place of the real channel
+ * @param change returns the frames to send instead of one; called for every message of the party
+ * @returns the replacement for the real channel that a party is started with
  */
 export function changedChannel(
   party: number,
@@ -26,7 +26,7 @@ export function changedChannel(
   }
 }
 
-/** The same frame with one bit of its payload the other way round. */
+/** The same frame with one bit of its payload flipped. */
 export function withFlippedBit({ frame, message }: Outgoing, at: number): Uint8Array {
   const copy = Uint8Array.from(frame)
   const place = frame.length - message.payload.length + (at % message.payload.length)

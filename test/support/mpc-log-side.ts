@@ -1,7 +1,7 @@
 /**
- * Joint keys on a fresh database, with parties that are nothing but memory. They are for the rules of the log alone: which
- * attempt counts, what a race or a death in between leaves. They make no shares and sign nothing: the ceremonies themselves
- * are tested with the real engine and real parties.
+ * Joint keys on a fresh database, with in-memory parties. For the rules of the log only: which attempt counts, and the
+ * effects of races and crashes. They create no shares and sign nothing: the ceremonies are tested with the real engine
+ * and real parties.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { SigningKey, Wallet } from 'ethers'
@@ -25,15 +25,15 @@ import { ACME, hdRequest, type WalletParts, withWallets } from './wallet-parts.t
 export const newId: NewId = (kind) => `${ID_PREFIXES[kind]}_${v7()}`
 export const TERMS = { threshold: 2, parties: 3 }
 
-/** One party stores what a ceremony gave it. */
+/** One party stores the result of a ceremony. */
 export type Step = { readonly ceremony: keyof Ceremonies; readonly id: string; readonly party: number }
 
 export type RememberedParties = Ceremonies & {
-  /** Called before each party stores; what it throws ends the ceremony there. */
+  /** Called before each party stores; if it throws, the ceremony ends there. */
   onStep: (step: Step) => void | Promise<void>
   /** Every ceremony that began, in order. */
   readonly begun: readonly { readonly ceremony: keyof Ceremonies; readonly id: string; readonly party?: number }[]
-  /** The most that ran at once. */
+  /** The maximum number of concurrent ceremonies. */
   readonly mostAtOnce: () => number
   /** Whether every party holds the shares that the log names. */
   readonly holdsAllOf: (key: JointKey) => boolean
@@ -86,7 +86,7 @@ export function rememberedParties(): RememberedParties {
 
 export type MpcParts = Awaited<ReturnType<typeof withMpcKeys>>
 
-/** What a signer process is made of, on a log of its own. */
+/** The parts of a signer process, on its own log. */
 export function signerOn(log: EventLog, pool: Pool, ceremonies: Ceremonies, clock = Date.now) {
   const givenUp: string[] = []
   const generateKey = createGenerateKey({ log, ceremonies })
@@ -117,7 +117,7 @@ export async function withMpcKeys(t: Test) {
   }
 }
 
-/** Says that processes live, as their heartbeats do. */
+/** Writes heartbeats of processes. */
 export async function beatAs(pool: Pool, processes: readonly string[], agoSeconds = 0): Promise<void> {
   await pool.query(
     `INSERT INTO heartbeats (process, instance, beat_at)
@@ -129,7 +129,7 @@ export async function beatAs(pool: Pool, processes: readonly string[], agoSecond
 
 export const ALL_ALIVE = ['signer', 'mpc-party-1', 'mpc-party-2', 'mpc-party-3']
 
-/** Requests an mpc wallet; it waits for its key. Returns its id. */
+/** Requests an mpc wallet, which waits for its key. Returns its id. */
 export async function requestMpc(parts: WalletParts, mpc: typeof TERMS | null = null): Promise<string> {
   await beatAs(parts.pool, ALL_ALIVE)
   return (await parts.requestWallet(hdRequest({ type: 'mpc', mpc }), { metadata: ACME })).id
@@ -144,14 +144,14 @@ export async function makeMpcWallet(parts: MpcParts): Promise<WalletFacts & { re
   return { ...facts, keyId: facts.key.keyId }
 }
 
-/** What the log says of a key now. */
+/** The current state of a key in the log. */
 export async function jointKey({ jointKeysOf }: Pick<MpcParts, 'jointKeysOf'>, keyId: string): Promise<JointKey> {
   const key = (await jointKeysOf([keyId])).get(keyId)
   if (key === undefined) throw new Error(`the log has no key ${keyId}`)
   return key
 }
 
-/** Rows in which the read models differ from what the log folds to. */
+/** Rows in which the read models differ from the fold of the log. */
 export async function differences(pool: Pool): Promise<Difference[]> {
   return [...(await compareLive(pool, ALL_AGGREGATES)).differences]
 }

@@ -1,6 +1,6 @@
 /**
- * Parties inside the test's process, each with a directory, a key, an engine and connections of its own, on ports that stay
- * the same: they come, go and misbehave as the test says.
+ * Parties inside the test's process, each with its own directory, key, engine and connections, on fixed ports: the test
+ * starts, stops and corrupts them.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -29,9 +29,9 @@ export type PartyPlan = {
 }
 
 /**
- * Where parties will be, before any of them runs.
+ * The places of parties, before any of them runs.
  *
- * @param directories of parties that keep their shares at a place of the test's choice
+ * @param directories of parties whose shares are at a place that the test chose
  */
 export async function planParties(
   t: Test,
@@ -59,18 +59,18 @@ export async function planParties(
   }
 }
 
-/** What a party process is configured with, beside what all processes are. */
+/** The additional configuration of a party process. */
 function partyConfig(config: Config, place: PartyPlace): Config {
   if (config.mpc === null) throw new Error('the service has no parties')
   return { ...config, mpc: { ...config.mpc, party: place } }
 }
 
-/** The share store of a party that does not run. */
+/** The share store of a stopped party. */
 export function storeOf({ number, directory, key }: PartyPlace): Promise<ShareStore> {
   return openShareStore({ directory, party: number, kek: parseKek(key) })
 }
 
-/** Gives the parties shares that were made before, and the log their key, which lies in the pool then. Returns its id. */
+/** Gives the parties recorded shares, and the log their key, which is then in the pool. Returns its id. */
 export async function adoptKey(
   log: EventLog,
   places: readonly PartyPlace[],
@@ -99,14 +99,14 @@ export async function adoptKey(
 
 export type Parties = {
   readonly places: readonly PartyPlace[]
-  /** @param connect in the place of the real channel */
+  /** @param connect replacement of the real channel */
   readonly start: (number: number, connect?: typeof openChannel) => Promise<void>
   readonly stop: (number: number) => Promise<void>
-  /** What all of them have said, since the first start. */
+  /** The log lines of all of them, since the first start. */
   readonly lines: readonly (LogLine & { readonly party: number })[]
 }
 
-/** None runs yet; all are gone after the test. */
+/** None runs yet; all are removed after the test. */
 export function withParties(t: Test, config: Config, places: readonly PartyPlace[]): Parties {
   const running = new Map<number, RunningWorker>()
   const lines: (LogLine & { readonly party: number })[] = []

@@ -1,4 +1,4 @@
-/** Identities, trust and channels for tests of what runs between the processes of mpc. */
+/** Identities, trust and channels for tests of the communication between mpc processes. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,18 +19,18 @@ export const freshKek = (): Kek => parseKek(randomBytes(32).toString('base64'))
 
 export async function temporaryDirectory(t: Test): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-mpc-'))
-  // A party that was asked a moment ago may still write its counts.
+  // A party that was called a moment ago may still write its counts.
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }))
   return directory
 }
 
-/** A new identity that nobody trusts yet. */
+/** A new identity that no process trusts yet. */
 export async function freshIdentity(t: Test, name: string): Promise<Identity> {
   const keystore = await openDirectoryKeystore(await temporaryDirectory(t))
   return openIdentity({ name, keystore, kek: freshKek() })
 }
 
-/** New identities that all trust each other, and the directory in which they do. */
+/** New identities that all trust each other, and their trust directory. */
 export async function trustingIdentities(t: Test, names: readonly string[]) {
   const trustDir = await temporaryDirectory(t)
   const identities = new Map<string, Identity>()
@@ -64,7 +64,7 @@ export function listeningLog() {
 export type Heard = { readonly from: string; readonly frame: Buffer }
 export type Opened = Channel & { readonly lines: LogLine[]; readonly heard: Heard[]; readonly gone: string[] }
 
-/** A channel that is closed with the test, pings ten times a second, and keeps all it hears. */
+/** A channel that is closed with the test, pings ten times a second, and keeps everything it receives. */
 export async function openTestChannel(
   t: Test,
   options: Pick<ChannelOptions, 'identity' | 'trustDir'> & Partial<ChannelOptions>,
@@ -86,7 +86,7 @@ export async function openTestChannel(
   return { ...channel, lines, heard, gone }
 }
 
-/** Waits until something is so, and fails when it does not become so in time. */
+/** Waits until a condition holds, and fails after a timeout. */
 export async function until(what: () => boolean, why: string, ms = 10_000): Promise<void> {
   const deadline = Date.now() + ms
   while (!what()) {

@@ -1,4 +1,4 @@
-/** The service with parties, beside a chain whose blocks come when the test says so. */
+/** The service with parties, and a chain that mines when the test requests it. */
 import type { Test } from 'tap'
 import { openKeystore } from '../../src/compose/open-keystore.ts'
 import { type Channel, openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
@@ -11,26 +11,26 @@ import { adoptKey, type Parties, planParties, withParties } from './mpc-parties.
 import { eventually } from './sandbox-eventually.ts'
 import { type Stage, withStage } from './service-stage.ts'
 
-/** A wallet with the key that the log has for it. */
+/** A wallet with its key from the log. */
 export type MpcWallet = LoadWallet & { readonly keyId: string }
 
 export type MpcStage = Stage & {
   readonly parties: Parties
-  /** Wallets whose keys are in the log; the first is that of the first shares. Their parties hold those shares. */
+  /** Wallets whose keys are in the log; the first has the first shares. Their parties hold those shares. */
   readonly wallets: readonly MpcWallet[]
   /** Every event of a key, oldest first. */
   readonly keyEvents: (
     keyId: string,
   ) => Promise<readonly { readonly type: string; readonly data: Record<string, unknown> }[]>
-  /** Waits until a party can be asked by the signer. */
+  /** Waits until the signer is connected to a party. */
   readonly connected: (...numbers: readonly number[]) => Promise<void>
 }
 
 export type MpcStageOptions = {
-  /** Of keys that were made before, for a wallet each; party 1 first. */
+  /** Recorded keys, one per wallet; party 1 first. */
   readonly keys: readonly (readonly Uint8Array[])[]
   readonly parties?: number
-  /** Of parties that keep their shares at a place of the test's choice. */
+  /** Directories of parties whose shares are at a place that the test chose. */
   readonly directories?: ReadonlyMap<number, string>
   readonly env?: Readonly<Record<string, string>>
   /** A database of the test, with every migration applied. */
@@ -77,7 +77,10 @@ export async function withMpcStage(
 
 export type Puppeteer = Coordinator & { readonly channel: Channel }
 
-/** A coordinator in the test's hands, with the identity of the real one: what one can do who took over the signer process. */
+/**
+ * A coordinator controlled by the test, with the real identity: what an attacker can do who took over the signer
+ * process.
+ */
 export async function withPuppeteer(t: Test, { service }: Stage): Promise<Puppeteer> {
   const { config } = service.kernel
   if (config.mpc === null || config.mpc.addresses === null) throw new Error('the service has no parties')

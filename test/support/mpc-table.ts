@@ -1,6 +1,6 @@
 /**
- * Three parties with real engines, channels, shares and bans, and a coordinator in the hands of the test, without a log: every
- * request is covered. For tests of what passes between parties, where the corrupt ones have the coordinator with them.
+ * Three parties with real engines, channels, shares and bans, and a coordinator controlled by the test, without a log:
+ * every request is covered. For tests of the messages between parties when corrupt ones collude with the coordinator.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
@@ -30,12 +30,12 @@ const PARTIES = [1, 2, 3] as const
 
 export type MpcTable = {
   readonly coordinator: Coordinator
-  /** Each with the same shares: a key of its own to every rule, and to the protocol the same. */
+  /** Each with the same shares: different keys to every rule, the same key to the protocol. */
   readonly keyIds: readonly string[]
   readonly directoryOf: (party: number) => string
 }
 
-/** Whatever is asked for is wanted: these parties read no log. */
+/** Everything requested is covered: these parties read no log. */
 const ALL_IS_COVERED = {
   coverageOf: async (asked: readonly unknown[]) => asked.map(() => COVERED),
   endedOf: async () => [],
@@ -43,7 +43,7 @@ const ALL_IS_COVERED = {
   onNotCovered: () => undefined,
 }
 
-/** @param connect the channel of a party that is watched or that lies */
+/** @param connect the channel of a party that is observed or corrupt */
 export async function withMpcTable(
   t: Test,
   { keys: count, connect }: { readonly keys: number; readonly connect: ReadonlyMap<number, typeof openChannel> },

@@ -1,6 +1,6 @@
 /**
- * The endpoints of collections and mints over HTTP on a fresh database. There is no chain: what it would tell is said by the
- * test, and every fee and every contract's code is known beforehand.
+ * The routes of collections and mints over HTTP on a fresh database. There is no chain: the test provides its data, and
+ * every fee and contract code is fixed.
  */
 import type { Test } from 'tap'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
@@ -36,7 +36,7 @@ export type NftApi = {
   readonly post: Post
   readonly send: Awaited<ReturnType<typeof startTestApp>>['send']
   readonly get: (url: string, headers?: Record<string, string>) => Promise<Answer>
-  /** Requests a collection of a wallet with money, without waiting. Returns its data. */
+  /** Requests a collection of a funded wallet, without waiting. Returns its data. */
   readonly collection: (body?: object) => Promise<Data>
   /** Requests a mint into it, without waiting. */
   readonly mint: (collectionId: unknown, body?: object, headers?: Record<string, string>) => Promise<Answer>
@@ -47,12 +47,12 @@ export const ASYNC = { prefer: 'respond-async' }
 export const STRANGER = { authorization: `Bearer ${KEYS.cold}` }
 
 export type NftApiOptions = {
-  /** Says that the chain has the factory; true unless a test says otherwise. */
+  /** Whether the chain has the factory; default true. */
   readonly hasFactory?: boolean
   readonly maxTransactionGas?: bigint
-  /** Contents that could not be pinned. */
+  /** Replaces pinning, for contents that cannot be pinned. */
   readonly pinMetadata?: () => Promise<void>
-  /** What an issuer wallet is given when it is made, in wei. */
+  /** The initial funds of an issuer wallet, in wei. */
   readonly issuerFunds?: bigint
 }
 
@@ -77,7 +77,7 @@ export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<
   }
 }
 
-/** One API process. A second one on the same database shares nothing with it but that. */
+/** One API process. Another one on the same database shares nothing else with it. */
 export function routesOf(calls: Calls, options: NftApiOptions) {
   const { pool, log, wakeUps, ports, requestWallet, waitForWallet, chainIdOf } = calls
   const { pinMetadata = async () => undefined, hasFactory = true, issuerFunds = 10n ** 24n } = options

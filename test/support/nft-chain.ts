@@ -1,4 +1,4 @@
-/** A local chain with the collection factory on it, and what tests of the contracts send and read. */
+/** A local chain with the collection factory, and the calls and reads for tests of the contracts. */
 import type { Interface } from 'ethers/abi'
 import { getAddress } from 'ethers/address'
 import { sha256 } from 'ethers/crypto'
@@ -29,12 +29,12 @@ export type Receipt = {
 export type NftChain = {
   readonly url: string
   readonly chainId: number
-  /** Unlocked accounts with money. The first one deployed the factory and owns collections. */
+  /** Funded, unlocked accounts. The first one deployed the factory and owns collections. */
   readonly owner: string
   readonly alice: string
   readonly bob: string
   readonly send: (from: string, request: { to?: string; data: string; gas?: string }) => Promise<Receipt>
-  /** What the contract would say: the error's text, or `null` where it accepts. */
+  /** The contract's error for a call, or `null` when it accepts. */
   readonly refusal: (from: string, request: ContractRequest) => Promise<string | null>
   readonly read: (abi: Interface, to: string, method: string, values?: readonly unknown[]) => Promise<unknown>
   readonly deploy: (abi: Interface, bytecode: string, values?: readonly unknown[]) => Promise<string>
@@ -49,7 +49,7 @@ export type Collection = {
   readonly deployment: Receipt
   readonly request: (method: string, ...values: unknown[]) => ContractRequest
   readonly read: (method: string, ...values: unknown[]) => Promise<unknown>
-  /** Mints by the owner, one unit unless the test names another amount. */
+  /** Mints by the owner, one unit by default. */
   readonly mint: (tokenId: number, recipient: string, amount?: bigint) => Promise<Receipt>
 }
 
@@ -118,12 +118,12 @@ export async function withNftChain(t: Test): Promise<NftChain> {
   }
 }
 
-/** The digest of a made-up document, another one for each number. */
+/** The digest of an example document, different for each number. */
 export function digestOf(n: number): string {
   return sha256(toUtf8Bytes(`{"name":"Token ${n}"}`))
 }
 
-/** An address that nobody used before. */
+/** An unused address. */
 export function strangerOf(n: number): string {
   return getAddress(dataSlice(sha256(toUtf8Bytes(`stranger ${n}`)), 0, 20))
 }

@@ -1,4 +1,4 @@
-/** What calls of collections cost: each contract goes through the same life and every step's gas is noted. */
+/** The gas of collection calls: each contract goes through the same steps and the gas of each is recorded. */
 import { concat } from 'ethers/utils'
 import { Wallet } from 'ethers/wallet'
 import { encodeMintBatch, encodeSafeTransfer } from '../../src/chain/nft.ts'
@@ -13,7 +13,7 @@ const URI = `ipfs://b${'a'.repeat(58)}`
 /** The key of anvil's first account, which owns the collections. */
 const OWNER_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 
-/** To somebody who holds nothing of the collection, or to somebody who does; of a batch, for each of its tokens. */
+/** To a recipient without tokens of the collection, or with some; for a batch, per token. */
 export const GAS_COLUMNS = [
   'deploy',
   'mintToNewHolder',
@@ -47,7 +47,7 @@ export async function gasOfCollection(chain: NftChain, given: Partial<Collection
   }
 }
 
-/** A voucher that is open to anyone, redeemed by somebody who holds nothing yet. */
+/** A voucher without a recipient, redeemed by an account without tokens. */
 async function redeem(chain: NftChain, address: string): Promise<Receipt> {
   const voucher = { tokenId: 400n, recipient: null, amount: 1n, digest: digestOf(400), validUntil: 4_000_000_000 }
   const { domain, types, message } = voucherTypedData(chain.chainId, address, voucher)
@@ -55,7 +55,7 @@ async function redeem(chain: NftChain, address: string): Promise<Receipt> {
   return chain.send(chain.bob, { to: address, data: encodeRedeem(voucher, signature, chain.bob) })
 }
 
-/** OpenZeppelin's contracts as they come, for comparison. */
+/** OpenZeppelin's original contracts, for comparison. */
 export async function gasOfBaselines(chain: NftChain): Promise<Readonly<Record<string, GasLife>>> {
   const compiled = compileSolidity('Baselines.sol')
   return {
@@ -75,7 +75,7 @@ export async function gasOfBaselines(chain: NftChain): Promise<Readonly<Record<s
   }
 }
 
-/** @param extra what a mint takes beside the recipient and the id; in a batch an array of as many */
+/** @param extra arguments of a mint besides the recipient and the id; in a batch an array of that many */
 async function gasOfBaseline(
   chain: NftChain,
   { abi, bytecode }: CompiledContract,

@@ -1,11 +1,11 @@
-/** Collections on a running service, beside a chain whose blocks come when the test says so. */
+/** Collections on a running service, and a chain that mines when the test requests it. */
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import type { LoadWallet } from './load.ts'
 import type { ApiRequest, Reply } from './service-api.ts'
 import { type Stage, withStage } from './service-stage.ts'
 
-/** An unlocked account of the chain that is no wallet of ours. */
+/** An unlocked account of the chain that is not a wallet of the service. */
 export const STRANGER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 export type StagedCollection = { readonly id: string; readonly contract: string }
@@ -16,12 +16,12 @@ export type NftStage = Stage & {
   readonly collection: (wallet: LoadWallet, body?: object) => Promise<StagedCollection>
   /** Requests a mint; nothing is mined. */
   readonly mint: (collection: StagedCollection, recipient: string, body?: object) => Promise<void>
-  /** Requests a transfer with a key of its own, and does not wait. */
+  /** Requests a transfer with a new idempotency key, and does not wait. */
   readonly transfer: (body: object, key?: string) => Promise<Reply>
   readonly readTransfer: (id: string) => Promise<Reply['body']['data']>
-  /** `token owner amount` of everybody who holds something of it. */
+  /** `token owner amount` of every holder. */
   readonly owners: (collection: StagedCollection) => Promise<string[]>
-  /** Sends what the stranger signs, into the next block. */
+  /** Sends a transaction of the foreign account in the next block. */
   readonly outside: (transaction: { readonly to: string; readonly data: string }) => Promise<unknown>
 }
 

@@ -1,28 +1,28 @@
-/** What a node that lies may do with what it is asked. */
+/** The possible fates of an exchange with an unreliable node. */
 
 export type RpcCall = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
-/** What happens to one exchange, which may hold several calls. */
+/** What happens to one exchange, which may have several calls. */
 export type Fate =
   | { readonly type: 'pass' }
-  /** The node does what it was asked; nobody hears of it. */
+  /** The node executes the calls; the response is lost. */
   | { readonly type: 'silence after' }
   | { readonly type: 'silence before' }
   | { readonly type: 'status'; readonly status: number }
-  /** Half of a true answer, then the end of the connection. The node did what it was asked. */
+  /** Half of the real response, then the connection ends. The node executed the calls. */
   | { readonly type: 'cut' }
   | { readonly type: 'refuse' }
-  /** Calls of this method are answered so and never reach the node; the others pass. */
+  /** Calls of this method get this answer and never reach the node; the others pass. */
   | {
       readonly type: 'answer'
       readonly method: string
       readonly answer: Answer
-      /** Of them, these alone. */
+      /** Only these of them. */
       readonly only?: (call: RpcCall) => boolean
     }
-  /** The same words, though the node did what it was asked. */
+  /** The same answer, although the node executed the calls. */
   | { readonly type: 'answer after'; readonly method: string; readonly answer: Answer }
-  /** Answered as a replica that stands so many blocks below the head. */
+  /** Answered like a replica that is this many blocks behind the head. */
   | { readonly type: 'behind'; readonly blocks: number }
 
 export type Answer =

@@ -1,4 +1,4 @@
-/** Everything that a node is made to say that is not so. Behind the words alone, nothing was kept by the node. */
+/** All false answers of a node. Without `after`, the node did not execute anything. */
 import type { Random } from './load-random.ts'
 import type { Answer, Fate, RpcCall } from './node-fates.ts'
 
@@ -8,7 +8,7 @@ export const PASS: Fate = { type: 'pass' }
 const lie = (answer: Answer): Fate => ({ type: 'answer', method: SEND, answer })
 export const says = (message: string): Fate => lie({ error: { code: -32000, message } })
 
-/** What may become of an exchange that sends transactions. */
+/** Fates of an exchange that submits transactions. */
 export const SEND_LIES: Readonly<Record<string, Fate>> = {
   'takes it and is silent': { type: 'silence after' },
   'takes it and breaks off in the answer': { type: 'cut' },
@@ -31,7 +31,7 @@ export const SEND_LIES: Readonly<Record<string, Fate>> = {
 export const STALE: Fate = { type: 'behind', blocks: 50 }
 export const WRONG_CHAIN: Fate = { type: 'answer', method: 'eth_chainId', answer: { result: '0x1' } }
 
-/** What may become of any other exchange: silence takes a client long, so that few of those would be many lies. */
+/** Fates of any other exchange: silence takes a client long, so only a few would fill a run. */
 const READ_LIES: readonly Fate[] = [
   STALE,
   STALE,
@@ -45,10 +45,10 @@ const READ_LIES: readonly Fate[] = [
   { type: 'status', status: 502 },
   { type: 'status', status: 429 },
 ]
-/** A chain id is asked for seldom, and a node that names a wrong one is left alone for a while. */
+/** A chain id is requested rarely, and a node with a wrong one is not used for a while. */
 const WRONG_CHAIN_SHARE = 0.1
 
-/** A node that lies in a share of its exchanges, each time in another way. */
+/** A node that gives false answers in a fraction of its exchanges, of a random kind each time. */
 export function createLiar(random: Random, share: number): (calls: readonly RpcCall[]) => Fate {
   const sendLies = Object.values(SEND_LIES)
   return (calls) => {

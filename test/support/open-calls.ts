@@ -1,4 +1,4 @@
-/** Calls of contracts, opened on a running service as its endpoints open them. */
+/** Contract calls, opened on a running service as its routes open them. */
 import type { Kernel } from '../../src/compose/kernel.ts'
 import { prepareCall } from '../../src/transactions/prepare-call.ts'
 import type { PreparedTransaction, PreparePorts } from '../../src/transactions/prepare-transaction.ts'
@@ -9,7 +9,7 @@ import type { LoadWallet } from './load.ts'
 export type OpenCall = {
   readonly to: string
   readonly data: string
-  /** The id of a transaction, or the place of a call in the same commit. */
+  /** The id of a transaction, or the index of a call in the same commit. */
   readonly dependsOn?: string | number
 }
 

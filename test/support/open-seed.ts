@@ -1,4 +1,4 @@
-/** A signer process as far as the first use of a seed: opens the key file and a tenant's seed, prints their digests. */
+/** A signer process up to the first use of a seed: opens the key file and a tenant's seed, prints their digests. */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
@@ -7,7 +7,7 @@ import { createPostgresKeystore } from '../../src/keys/postgres-keystore.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
 
 const [directory = '', tenantId = '', startAt = '0', databaseUrl] = process.argv.slice(2)
-// All racers start at one instant, whenever they were ready.
+// All processes start at the same instant, whenever they were ready.
 while (Date.now() < Number(startAt)) await new Promise(setImmediate)
 const kek = await openKekFile(directory)
 const pool = databaseUrl === undefined ? undefined : new pg.Pool({ connectionString: databaseUrl, max: 1 })

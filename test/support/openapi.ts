@@ -1,10 +1,10 @@
-/** What our OpenAPI document must have, as a list of what is missing. */
+/** Finds what is missing in the OpenAPI document. */
 
 type Node = { readonly [name: string]: unknown }
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 
-/** One line for each thing that a reader of the reference would miss; none for a good document. */
+/** One line for each thing that a reader of the reference would miss; none for a complete document. */
 export function openapiProblems(document: Node): string[] {
   const operations = Object.entries(document.paths as Record<string, Node>).flatMap(([path, item]) =>
     METHODS.filter((method) => method in item).map((method) => ({
@@ -70,7 +70,7 @@ function lookUp(reference: string, document: Node): unknown {
   return steps.reduce<unknown>((at, step) => (at as Node | undefined)?.[step], document)
 }
 
-/** `status` and `data` of the envelope explain themselves, and a reference is described where it leads. */
+/** `status` and `data` of the envelope need no description, and a reference is described at its target. */
 function undescribedFields(part: unknown, place: string): string[] {
   if (typeof part !== 'object' || part === null) return []
   const { properties, ...rest } = part as { readonly properties?: Readonly<Record<string, Node>> }

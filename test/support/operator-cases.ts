@@ -1,4 +1,4 @@
-/** Of each kind of finding: facts that make it, who it is about, and words of its problem and of its advice. */
+/** For each kind of finding: facts that cause it, its subject, and texts of its problem and advice. */
 import type { Finding, FindingKind } from '../../src/operator/finding.ts'
 import {
   ADDRESS,
@@ -32,7 +32,7 @@ const refused = {
   data: { hash: signed.data.hash, refusedAt: signed.data.signedAt },
 } as const
 
-/** Of each kind: facts that make it and nothing else, who it is about, and words of its problem and of its advice. */
+/** For each kind: facts that cause only this finding, its subject, and texts of its problem and advice. */
 export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Finding[], string, RegExp, RegExp])[]>> = {
   database_down: [
     [() => stuck({ service: down, lanes: down }), 'database', /ECONNREFUSED/, /docker compose up --detach postgres/],

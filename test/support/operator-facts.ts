@@ -1,4 +1,4 @@
-/** Facts of a healthy service, of which a test changes what is to be stuck. */
+/** Facts of a healthy service, of which a test changes those that should be stuck. */
 import type { ChainNow } from '../../src/operator/chain-now.ts'
 import type { Finding } from '../../src/operator/finding.ts'
 import type { LaneNow } from '../../src/operator/lanes/lane-now.ts'
@@ -70,7 +70,7 @@ export const CONTEXT = {
   queueBackend: 'Redis',
 }
 
-/** A lane that has just sent one transaction, which offers 20 gwei at most. */
+/** A lane that has just submitted one transaction, which offers at most 20 gwei. */
 export const LANE: LaneNow = {
   lane: { chainId: 1, address: ADDRESS },
   wallet: { id: 'wal_1', label: 'first', type: 'hd', tenantId: 'acme' },
@@ -87,7 +87,7 @@ export const LANE: LaneNow = {
   gaps: [],
 }
 
-/** The head of the lane as its events make it. */
+/** The head of the lane, folded from its events. */
 export function head(...more: Parameters<typeof fold>[0]): NonNullable<LaneNow['head']> {
   const submitted = {
     type: 'TransactionSubmitted',

@@ -1,4 +1,4 @@
-/** The operator's commands on a real database and real queues, beside a chain that says what a test wants. */
+/** The operator commands on a real database and real queues, with a chain controlled by the test. */
 
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
@@ -31,12 +31,12 @@ export type OperatorStage = {
   readonly log: EventLog
   readonly jobs: Jobs
   readonly ports: OperatorPorts
-  /** What the chain's node says; `up` false and it says nothing. */
+  /** The answers of the chain's node; none when `up` is false. */
   readonly node: { up: boolean; head: number; baseFee: bigint; readonly nonces: Map<string, number>; balance: bigint }
-  /** How long ago what is recorded next was recorded, ms. */
+  /** Age in ms of the next records. */
   age: number
   readonly run: (line: string) => Promise<CliRun>
-  /** The wallet and lane of an address of its own. */
+  /** A wallet and lane with a new address. */
   readonly wallet: () => Promise<{ readonly walletId: string; readonly address: string }>
   /** Opens a transfer; returns its id. */
   readonly request: (
@@ -46,7 +46,7 @@ export type OperatorStage = {
   readonly execute: (id: string, command: TransactionCommand) => Promise<unknown>
 }
 
-/** Everything lives, leads and is read to its end, and nothing is under way. */
+/** Everything is alive, has a leader and is up to date, and nothing is in progress. */
 export async function withOperator(t: Test): Promise<OperatorStage> {
   const { pool, url, wakeUps } = await withLog(t)
   const jobs = createJobs({ databaseUrl: url, graceMs: 1_000, log: { info: () => undefined, warn: () => undefined } })
@@ -58,7 +58,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     log,
     jobs,
     queueBackend: 'PostgreSQL',
-    // Wallets of this stage are rows alone.
+    // Wallets of this stage are only rows.
     findUnsound: async () => [],
     chains: [chainOf(node)],
     sources: [{ name: 'wallets', find: (before, limit) => findRequestedWallets(pool, before, limit) }],
@@ -107,7 +107,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
   return stage
 }
 
-/** Takes a lease as a process does; below 0 it ran out that long ago. */
+/** Takes a lease like a process; negative: it expired that long ago. */
 export async function holdLease(pool: Pool, name: string, leaseMs: number): Promise<void> {
   await pool.query('SELECT acquire_lease($1, $2, $3)', [name, 'somebody@h:1', leaseMs])
 }
@@ -136,7 +136,7 @@ function chainOf(node: OperatorStage['node']): OperatorPorts['chains'][number] {
   }
 }
 
-/** The command that signs a transfer. @param maxFee wei for one unit of gas */
+/** The command that signs a transfer. @param maxFee wei per gas */
 export function signature(
   id: string,
   nonce: number,
@@ -150,7 +150,7 @@ export function signature(
   }
 }
 
-/** A hash of its own for each transaction and version. */
+/** A unique hash for each transaction and version. */
 export function hashOf(id: string, version: number): string {
   return `0x${`${id.replaceAll(/[^0-9a-f]/g, '')}${version.toString(16).padStart(4, '0')}`.padStart(64, '0').slice(-64)}`
 }

@@ -1,4 +1,4 @@
-/** The cases of findings about open transactions of the database: see operator-cases.ts. */
+/** The cases of findings about open database transactions: see operator-cases.ts. */
 import type { OpenTransaction } from '../../src/event-log/open-transactions.ts'
 import type { Finding } from '../../src/operator/finding.ts'
 import { service } from './operator-facts.ts'

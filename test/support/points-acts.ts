@@ -1,6 +1,6 @@
 /**
- * What the service is asked for while one of its processes dies: each act passes through steps of its own, and ends when
- * nothing of it is under way. An act that ends without an error has come true, whatever died.
+ * The requests made while one of the service's processes dies: each act goes through its own steps, and ends when
+ * nothing of it is in progress. An act that ends without an error has succeeded, whatever died.
  */
 import { toQuantity } from '../../src/chain/hex.ts'
 import { createWallet, type LoadWallet } from './load.ts'
@@ -38,7 +38,7 @@ export async function mustBe(stage: PointsStage, id: string, ...states: string[]
   if (!states.includes(state)) throw new Error(`${id} is ${state} and must be ${states.join(' or ')}`)
 }
 
-/** A transfer that a node has, and no block. */
+/** A transfer that a node has and no block includes. */
 export async function submitted(stage: PointsStage): Promise<{ readonly wallet: LoadWallet; readonly id: string }> {
   const [wallet] = stage.wallets as [LoadWallet]
   const id = await stage.send(wallet, 'native')
@@ -116,7 +116,7 @@ export const ACTS: readonly Act[] = [
     name: 'a bump of what is stuck',
     async play(stage) {
       const { id } = await submitted(stage)
-      // As if it had waited for hours. The next event of the transaction writes the row anew.
+      // As if it had waited for hours. The next event of the transaction rewrites the row.
       const text = `UPDATE transactions SET updated_at = updated_at - interval '3 hours' WHERE transaction_id = $1`
       await stage.service.pool.query(text, [id])
       await eventually(async () => (await stateOf(stage, id)).versions >= 2)

@@ -1,10 +1,10 @@
-/** Holds everything that was ever asked for on a stage against the chain, and the log against itself. */
+/** Compares every request of a stage with the chain, and verifies the log. */
 import { auditChain } from './chain-audit.ts'
 import { readChain } from './chain-audit-scan.ts'
 import { auditLog } from './log-audit.ts'
 import type { PointsStage } from './points-stage.ts'
 
-/** Everything that is not as it must be, in words. To be called when nothing is under way. */
+/** All problems, as text. Call when nothing is in progress. */
 export async function auditStage(stage: PointsStage): Promise<string[]> {
   const { service, url, wallets, issuer, answers } = stage
   const { problems } = await auditChain({ places: service.places, wallets, answers })

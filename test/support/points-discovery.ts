@@ -1,6 +1,6 @@
 /**
- * Which fault points there are. They are not listed by hand: every act is played once with all processes watched, and whatever
- * step a process takes is a point before it and one after it.
+ * Discovers the fault points. They are not listed by hand: every act runs once with all processes observed, and each
+ * step of a process gives a point before it and one after it.
  */
 
 import type { Kernel } from '../../src/compose/kernel.ts'
@@ -9,17 +9,17 @@ import { ACTS, type Act } from './points-acts.ts'
 import type { PointsStage } from './points-stage.ts'
 import { type Place, PROCESS_KINDS, type ProcessKind } from './victims.ts'
 
-/** Where and during what a process is killed. */
+/** Where and during which act a process is killed. */
 export type FaultPoint = { readonly act: Act; readonly kind: ProcessKind; readonly place: Place }
 
-/** `signer: before append TransactionSigned`, or with `after rpc … and before …` for a pair of steps. */
+/** `signer: before append TransactionSigned`, or `after rpc … and before …` for a pair of steps. */
 export function nameOf({ kind, place: { moment, step, afterEffect } }: Pick<FaultPoint, 'kind' | 'place'>): string {
   return afterEffect === undefined ? `${kind}: ${moment} ${step}` : `${kind}: between ${afterEffect} and ${step}`
 }
 
 export type Recorder = {
   readonly onKernel: (kernel: Kernel) => void
-  /** Plays every act and returns the points that it found: of single steps, and of pairs of effects that follow each other. */
+  /** Runs every act and returns the points found: single steps, and pairs of consecutive effects. */
   readonly discover: (stage: PointsStage) => Promise<{ readonly steps: FaultPoint[]; readonly pairs: FaultPoint[] }>
 }
 
@@ -59,7 +59,7 @@ export function createRecorder(): Recorder {
   }
 }
 
-/** Each name once, in the act in which it was met first. */
+/** Each name once, in the first act that has it. */
 export function firstOfEach(points: readonly FaultPoint[]): FaultPoint[] {
   return [...new Map(points.toReversed().map((point) => [nameOf(point), point])).values()].toReversed()
 }

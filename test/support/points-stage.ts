@@ -1,6 +1,6 @@
 /**
- * One database, one node and every process of the service in this one, for tests in which a single process is another one
- * that dies. Wallets hold money and tokens, and there is a collection to mint into.
+ * One database, one node and every process of the service in this process, for tests in which a single separate process
+ * dies. Wallets have funds and tokens, and there is a collection to mint into.
  */
 import type { Test } from 'tap'
 import type { Kernel } from '../../src/compose/kernel.ts'
@@ -24,29 +24,29 @@ export type PointsStage = {
   readonly service: LocalService
   readonly url: string
   readonly rpc: (method: string, ...params: unknown[]) => Promise<unknown>
-  /** Speaks to whichever API process listens at the stage's port. */
+  /** Connects to whichever API process listens at the stage's port. */
   readonly api: ApiClient
   /** Two that send transfers. */
   readonly wallets: readonly LoadWallet[]
-  /** One that owns a collection and sends nothing but mints. */
+  /** One that owns a collection and sends only mints. */
   readonly issuer: LoadWallet
   readonly collectionId: string
-  /** Every transfer that was asked for so far, and what was answered. */
+  /** Every transfer requested so far, with its response. */
   readonly answers: readonly Answered[]
-  /** Asks for a transfer with an amount of its own. Returns the id of its transaction. */
+  /** Requests a transfer with a unique amount. Returns the id of its transaction. */
   readonly send: (wallet: LoadWallet, asset: 'native' | 'USDC') => Promise<string>
-  /** Mines until nothing is under way. */
+  /** Mines until nothing is in progress. */
   readonly settle: () => Promise<void>
-  /** Takes a process away, as a machine is switched off in order. */
+  /** Stops a process in order. */
   readonly stop: (kind: ProcessKind) => Promise<void>
-  /** Starts it again, as production would. */
+  /** Starts it again, like production. */
   readonly start: (kind: ProcessKind) => Promise<void>
-  /** Another process of a kind, which is there until the test ends it. */
+  /** A separate process of a kind, which exists until the test ends it. */
   readonly prepare: (kind: ProcessKind) => Victim
 }
 
 export type PointsStageOptions = {
-  /** Puts something between the service and its node: says what the service is told as its nodes. */
+  /** Puts something between the service and its node: returns the node URLs for the service. */
   readonly nodes?: (url: string) => Promise<readonly string[]>
   readonly env?: Readonly<Record<string, string>>
   readonly onKernel?: (kernel: Kernel) => void

@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL server of a test that can be lost: copied while it runs, as a base backup is taken, started again from the copy
+ * A PostgreSQL server that a test can lose: copied while it runs, like a base backup, and started again from the copy
  * on the same port.
  */
 import { execFile } from 'node:child_process'
@@ -15,12 +15,12 @@ import { choosePostgresAccount, giveTo, type PostgresAccount } from '../../src/s
 import { findPostgresBinaries } from '../../src/sandbox/postgres-binaries.ts'
 import { MIGRATIONS } from './postgres.ts'
 
-/** Files of the server that ran, which a copy must not have. */
+/** Files of the running server that a copy must not have. */
 const LEFT_OUT = ['postmaster.pid', 'postmaster.opts']
 
 export type LosableServer = {
   readonly url: string
-  /** Ends the server as a machine that loses power does. */
+  /** Kills the server as a power failure does. */
   readonly kill: () => Promise<void>
   /** A copy of the running server: a directory to start it from. */
   readonly copy: () => Promise<string>
@@ -43,14 +43,14 @@ export async function startMigratedServer(
   return running
 }
 
-/** A directory for the servers of a test, gone after it. */
+/** A directory for the servers of a test, removed after it. */
 export async function serversDirectory(t: Test): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-losable-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** With every migration applied; gone after the test. */
+/** With every migration applied; removed after the test. */
 export async function withLosableServer(t: Test, settings: PostgresOptions['settings'] = {}): Promise<LosableServer> {
   const directory = await serversDirectory(t)
   let copies = 0
@@ -80,9 +80,9 @@ export async function withLosableServer(t: Test, settings: PostgresOptions['sett
 }
 
 /**
- * A base backup by hand: https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP
+ * A manual base backup: https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP
  *
- * @param isStandby what is started from it follows another server until it is promoted
+ * @param isStandby the server started from it follows another one until it is promoted
  */
 export async function copyServer(url: string, from: string, to: string, isStandby = false): Promise<void> {
   const [source, target] = [await accountOf(from), await accountOf(to)]
@@ -97,7 +97,7 @@ export async function copyServer(url: string, from: string, to: string, isStandb
       filter: (path) => !LEFT_OUT.some((name) => path.endsWith(name)),
     })
     const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
-    // What was written meanwhile stands in the newest segments.
+    // Data written meanwhile is in the newest segments.
     await cp(join(source.home, 'data', 'pg_wal'), join(data, 'pg_wal'), { recursive: true })
     await writeFile(join(data, 'backup_label'), rows[0]?.labelfile ?? '')
     if (isStandby) await writeFile(join(data, 'standby.signal'), '')

@@ -1,6 +1,6 @@
 /**
- * Two PostgreSQL servers of a test behind one address that stays: a primary, and a standby that streams from it. The primary
- * can be lost; the standby is then promoted, and the next standby is made of it.
+ * Two PostgreSQL servers behind one fixed address: a primary, and a standby that streams from it. The primary can be
+ * lost; the standby is then promoted, and a new standby is created from it.
  */
 import { join } from 'node:path'
 import pg from 'pg'
@@ -11,16 +11,16 @@ import { copyServer, QUICK, serversDirectory, startMigratedServer } from './post
 import { eventually } from './sandbox-eventually.ts'
 
 export type ServerPair = {
-  /** Leads to the primary, whichever server that is. */
+  /** Leads to the current primary. */
   readonly url: string
-  /** Makes a standby of the primary. Returns when it streams; a synchronous one holds every commit from then on. */
+  /** Creates a standby of the primary. Returns when it streams; a synchronous one delays every commit from then on. */
   readonly addStandby: (kind: 'synchronous' | 'asynchronous') => Promise<void>
-  /** Resolves when the standby has everything that was committed before. */
+  /** Resolves when the standby has everything committed before. */
   readonly caughtUp: () => Promise<void>
-  /** From now on the standby hears nothing: it lags. */
+  /** From now on the standby receives nothing and lags. */
   readonly cutReplication: () => Promise<void>
   /**
-   * Ends the primary and all its processes at once, as a machine that loses power does, and promotes the standby.
+   * Kills the primary with all its processes at once, as a power failure does, and promotes the standby.
    *
    * @param early whether the address leads to the standby before it is promoted, while it refuses writes
    */
@@ -28,12 +28,12 @@ export type ServerPair = {
 }
 
 const STANDBY = 'standby'
-/** What a standby that starts has still to fetch must be there. */
+/** What a starting standby still has to fetch must be available. */
 const SETTINGS = { ...QUICK, wal_keep_size: '512MB' } as const
 
 type Server = Postgres & { readonly directory: string }
 
-/** With every migration applied; gone after the test. */
+/** With every migration applied; removed after the test. */
 export async function withServerPair(t: Test): Promise<ServerPair> {
   const root = await serversDirectory(t)
   const first = join(root, 'server-0')
@@ -90,7 +90,7 @@ export async function withServerPair(t: Test): Promise<ServerPair> {
   }
 }
 
-/** Waits until the primary says so of its standby. */
+/** Waits until the primary reports the state of its standby. */
 function stands(client: pg.Client, condition: string): Promise<unknown> {
   const text = `SELECT FROM pg_stat_replication WHERE application_name = '${STANDBY}' AND ${condition}`
   return eventually(async () => (await client.query(text)).rowCount === 1)
@@ -110,7 +110,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended between the two looks.
+    // It exited between the two checks.
   }
 }
 

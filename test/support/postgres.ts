@@ -1,6 +1,6 @@
 /**
- * A fresh database for each test on a real PostgreSQL: the server of TEST_DATABASE_URL, else one that this test
- * process starts once and takes away at its end. Migrations are applied once, to a template that databases are copied from.
+ * A fresh database for each test on a real PostgreSQL: the server of TEST_DATABASE_URL, or one that this test process
+ * starts once and removes at its end. Migrations are applied once, to a template that databases are copied from.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
@@ -21,14 +21,14 @@ export type TestDatabase = {
 }
 
 export const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
-/** Any number that no other program of the server uses: one process at a time makes the template. */
+/** Any number that no other program of the server uses: one process at a time creates the template. */
 const TEMPLATE_LOCK = 4_117_002
 
 type Server = { readonly url: string; readonly template: string }
 let server: Promise<Server> | undefined
 
 /**
- * A database with every migration applied and no rows; dropped after the test, whoever is still connected.
+ * A database with every migration applied and no rows; dropped after the test even if clients are connected.
  *
  * @param settings of the pool's connections
  */
@@ -57,7 +57,7 @@ async function prepareServer(): Promise<Server> {
 
 async function startOwnServer(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-test-'))
-  // What a test writes need not survive a power cut; everything else is as in production.
+  // Test data need not survive a power failure; everything else is as in production.
   const postgres = await startPostgres({ directory, settings: { fsync: 'off', shared_buffers: '32MB' } })
   postgres.unref() // The test process ends when its tests have; this server is then taken away below.
   tap.after(async () => {
@@ -67,7 +67,7 @@ async function startOwnServer(): Promise<string> {
   return postgres.url
 }
 
-/** Named after what the migrations hold, so that a server that outlives a test run never serves an old schema. */
+/** Named by a digest of the migrations, so that a server that outlives a test run never serves an old schema. */
 async function prepareTemplate(serverUrl: string): Promise<string> {
   const name = `template_${await digestOfMigrations()}`
   const client = new pg.Client({ connectionString: serverUrl })

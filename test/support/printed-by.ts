@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 
-/** Runs what writes on the terminal, and returns what it printed there. */
+/** Runs code that writes to the terminal, and returns its output. */
 export async function printedBy(t: Test, run: () => Promise<void>): Promise<string> {
   const write = t.capture(process.stdout, 'write', () => true)
   await run()

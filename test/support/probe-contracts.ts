@@ -1,4 +1,4 @@
-/** Contracts that a chain reader must cope with, compiled when a test asks for them: the good, the failing and the greedy. */
+/** Contracts for tests of chain reads, compiled on demand: good, failing and excessive ones. */
 import { Interface } from 'ethers/abi'
 import solc from 'solc'
 

@@ -1,4 +1,4 @@
-/** Transactions as the log has them, made of the recorded events, and what a lane asks to sign for them. */
+/** Transactions built from recorded events, and what a lane requests to sign for them. */
 import { readFileSync } from 'node:fs'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
@@ -8,7 +8,7 @@ import { transactionDecider } from '../../src/transactions/decider.ts'
 import type { TransactionEvent } from '../../src/transactions/events.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 
-/** The newest schema version of an event, as it is recorded. */
+/** The newest schema version of an event, as recorded. */
 export function golden<Type extends TransactionEvent['type']>(type: Type): Extract<TransactionEvent, { type: Type }> {
   const { version } = transactionAggregate.schemas[type]
   const file = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v${version}.json`, import.meta.url), 'utf8'))

@@ -1,4 +1,4 @@
-/** The recovery command as an operator runs it, in this process, with what it printed and the exit code. */
+/** The recovery command, run in this process, with its output and exit code. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { type RecoveryCommandIo, recoveryCommand } from '../../src/recovery/comm
 
 export type Ran = { readonly code: number; readonly out: string; readonly err: string }
 
-/** Without a database: whatever asks for one fails the test. */
+/** Without a database: any use of one fails the test. */
 export const OFFLINE: RecoverySources = {
   backUp: () => Promise.reject(new Error('an offline command opened the service')),
   currentWallets: () => Promise.reject(new Error('an offline command opened the service')),
@@ -36,14 +36,14 @@ export function recoveryOf(env: NodeJS.ProcessEnv): RecoverySources {
   return composeRecovery({ LOG_LEVEL: 'silent', ...env })
 }
 
-/** A directory of its own, gone after the test. */
+/** A new directory, removed after the test. */
 export async function scratch(t: Test): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-recovery-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** A new identity in a file. Returns the file and the recipient that belongs to it. */
+/** A new identity in a file. Returns the file and the identity's recipient. */
 export async function makeIdentity(directory: string, name: string) {
   const file = join(directory, name)
   const { code, out, err } = await runRecovery(OFFLINE, ['keygen', '--out', file, '--json'])

@@ -1,6 +1,6 @@
 /**
- * A real Redis for tests: a `redis-server` of the PATH on a free port, which a test may stop, start and empty, or else the
- * server of TEST_REDIS_URL. Without either the tests on Redis are skipped, in so many words; under CI that is a failure.
+ * A real Redis for tests: a `redis-server` of the PATH on a free port, which a test may stop, start and empty, or the
+ * server of TEST_REDIS_URL. Without either, the tests on Redis are skipped with a message; under CI that is a failure.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,22 +12,25 @@ import { freePort } from '../../src/sandbox/ports.ts'
 import { type Child, startChild, stopChild } from '../../src/sandbox/processes.ts'
 
 export type TestRedis = {
-  /** What REDIS_URL would say. */
+  /** The value for REDIS_URL. */
   readonly url: string
-  /** Removes everything from it. */
+  /** Deletes all data. */
   readonly empty: () => Promise<void>
-  /** Cuts the connections of every other client. */
+  /** Closes the connections of all other clients. */
   readonly cutConnections: () => Promise<void>
-  /** Ends the server without saving; `start` brings it back, empty, at the same place. Null where it is not ours. */
+  /**
+   * Ends the server without saving; `start` starts it again, empty, at the same address. Null when the test did not
+   * start it.
+   */
   readonly server: { readonly stop: () => Promise<void>; readonly start: () => Promise<void> } | null
   readonly close: () => Promise<void>
 }
 
 const CUT = ['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'] as const
-/** Far longer than a kill takes; the timer keeps this process alive until the server is gone. */
+/** Far longer than a kill takes; the timer keeps this process alive until the server has exited. */
 const KILL_TIMEOUT_MS = 10_000
 
-/** The Redis that tests can use, or null after having said that there is none. */
+/** The Redis for tests, or null after reporting that there is none. */
 export async function startTestRedis(options: { readonly cluster?: boolean } = {}): Promise<TestRedis | null> {
   const { TEST_REDIS_URL: url, CI: ci } = process.env
   if (spawnSync('redis-server', ['--version']).status === 0) return startOwnRedis(options.cluster ?? false)
@@ -45,7 +48,7 @@ async function startOwnRedis(cluster: boolean): Promise<TestRedis> {
   let child: Child | null = null
 
   async function start(): Promise<void> {
-    // Alone, a node does not learn its own address from others.
+    // A single node does not learn its own address from others.
     const clusterArgs = [
       '--cluster-enabled yes',
       '--cluster-announce-ip 127.0.0.1',

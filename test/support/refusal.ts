@@ -1,7 +1,7 @@
-/** How a refusal looks from outside. */
+/** The public form of a refusal. */
 import { BursarError, type ErrorItem } from '../../src/core/errors.ts'
 
-/** The first thing that is wrong, as a caller reads it; null when nothing was refused. */
+/** The first error item; null when nothing was refused. */
 export function refusal(act: () => unknown): ErrorItem | null {
   try {
     act()

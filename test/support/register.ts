@@ -1,4 +1,4 @@
-/** A contract that notes what called it, in order, and calls of it: what transactions with call data did is read from there. */
+/** A contract that records its calls in order, and calls of it: shows the effects of transactions with call data. */
 import type { Interface } from 'ethers/abi'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
@@ -9,9 +9,9 @@ export type Register = {
   readonly abi: Interface
   /** Call data that enters an id. @param afterId an id that must be entered already; 0: none */
   readonly enter: (id: number, afterId?: number) => string
-  /** What was entered, in order. */
+  /** The entered ids, in order. */
   readonly entries: () => Promise<number[]>
-  /** Closes it in the next block, before whatever is in the pool. */
+  /** Closes it in the next block, before pending transactions. */
   readonly close: () => Promise<void>
 }
 

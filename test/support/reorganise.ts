@@ -1,17 +1,17 @@
-/** Takes blocks back from a local chain and puts others in their place. */
+/** Replaces the newest blocks of a local chain with others. */
 import { toQuantity } from '../../src/chain/hex.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 
 export type Reorganisation = {
-  /** Blocks that are taken back. */
+  /** Blocks to remove. */
   readonly depth: number
-  /** What was in them is mined once more, all of it in the last of the new blocks; otherwise the node has forgotten it. */
+  /** Their transactions are mined again, all in the last of the new blocks; otherwise the node forgets them. */
   readonly again: boolean
 }
 
 type Block = { readonly hash: string; readonly transactions: readonly string[] }
 
-/** @throws Error when the node cannot, or when the branch is the same as before */
+/** @throws Error when the node cannot do it, or when the branch is the same as before */
 export async function reorganise(url: string, { depth, again }: Reorganisation): Promise<void> {
   const head = Number(await callRpc(url, 'eth_blockNumber'))
   const numbers = Array.from({ length: depth }, (_, index) => head - depth + 1 + index)

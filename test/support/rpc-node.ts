@@ -1,10 +1,10 @@
-/** An HTTP server that answers JSON-RPC like a node, and fails in the ways that real ones do when a test says so. */
+/** An HTTP server that answers JSON-RPC like a node, and fails like real ones when a test requires it. */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import type { RpcRequest } from '../../src/chain/json-rpc.ts'
 
-/** `stale`: a kept connection is closed when the next request comes on it, as by an idle limit that just passed. */
+/** `stale`: a kept connection is closed when the next request arrives on it, like by an expired idle limit. */
 export type Fault =
   | 'none'
   | 'refuse'
@@ -23,18 +23,18 @@ export type RpcNode = {
   fault: Fault
   chainId: number
   head: number
-  /** More requests in one body are refused. */
+  /** A body with more requests is refused. */
   batchLimit: number
-  /** One error for a whole batch that is refused. */
+  /** The error for a whole refused batch. */
   batchRefusal: { readonly code: number; readonly message: string }
-  /** A larger body ends the connection while it is written, or is answered with 413. */
+  /** A larger body ends the connection while it is written, or gets 413. */
   maxBodyBytes: number
   oversized: 'cut' | '413'
-  /** Answers in the place of the default, which is `{ method, params }`. */
+  /** Replaces the default result, which is `{ method, params }`. */
   answer: (request: RpcRequest) => unknown
-  /** Everything asked but the probes (chain id and head). */
+  /** All requests except probes (chain id and head). */
   readonly asked: RpcRequest[]
-  /** Bodies received, the probes included. */
+  /** Bodies received, including probes. */
   bodies: number
   connections: number
   readonly stop: () => Promise<void>

@@ -1,5 +1,5 @@
-// The built sandbox, whose processes reach their database and nodes through the proxies of a test. Plain JavaScript: it is
-// started again and again, and how long that takes is measured. PROXIES holds the ports as JSON: postgres, and each network.
+// The built sandbox, whose processes reach their database and nodes through the proxies of a test. Plain JavaScript: it
+// is started repeatedly, and its start time is measured. PROXIES holds the ports as JSON: postgres, and each network.
 
 import { join } from 'node:path'
 
@@ -12,7 +12,7 @@ const { runSandbox } = await built('sandbox/run-sandbox')
 const { PROXIES = '{}', ...env } = process.env
 const { postgres, ...nodes } = JSON.parse(PROXIES)
 
-/** @param {NodeJS.ProcessEnv} told what the processes would be told without the proxies */
+/** @param {NodeJS.ProcessEnv} told the settings of the processes without the proxies */
 function amend(told) {
   const database = new URL(told.DATABASE_URL ?? '')
   database.port = String(postgres)

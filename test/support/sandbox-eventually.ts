@@ -1,7 +1,7 @@
-/** Waits for what other processes bring about, without fixing how long it takes: the test's own timeout bounds it. */
+/** Waits for effects of other processes without a fixed time: the test's own timeout applies. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Resolves with the first value of `look` that is not null, undefined or false; a failed look is no value. */
+/** Resolves with the first value of `look` that is not null, undefined or false; a failed call counts as no value. */
 export async function eventually<T>(look: () => T | Promise<T>): Promise<Exclude<T, null | undefined | false>> {
   for (;;) {
     const value = await Promise.resolve(look()).catch(() => undefined)

@@ -1,12 +1,12 @@
 /**
- * A client as careful users write it: it repeats what was not answered, with the same Idempotency-Key, until it knows. It
- * counts every answer, so that a test can say which ones must never come.
+ * A client as careful users write it: it repeats unanswered requests with the same Idempotency-Key until it has an
+ * answer. It counts every response, so that a test can check which ones never occur.
  */
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HANGS_AFTER_MS } from './within.ts'
 
-/** As loose as JSON is: tests look into it. */
+/** Loosely typed JSON, for tests. */
 export type ReplyBody = {
   readonly status: string
   readonly message?: string
@@ -36,16 +36,16 @@ export type ApiRequest = {
 }
 
 export type ApiClient = {
-  /** One try. @throws Error when no whole answer came */
+  /** One try. @throws Error without a complete response */
   readonly once: (request: ApiRequest) => Promise<Reply>
-  /** Tries until the service says yes or no: a lost connection, 429 and 5xx are neither. */
+  /** Retries until the service accepts or refuses: a lost connection, 429 and 5xx are neither. */
   readonly insist: (request: ApiRequest) => Promise<Reply>
-  /** How often each answer came: `202`, `503 rpc_unavailable`, `ECONNREFUSED`. */
+  /** How often each response occurred: `202`, `503 rpc_unavailable`, `ECONNREFUSED`. */
   readonly counts: Map<string, number>
 }
 
 const MAX_SOCKETS = 128
-/** A connection to a process that hangs is given up. */
+/** A connection to a hanging process is closed after this time. */
 const TRY_TIMEOUT_MS = 45_000
 const PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000

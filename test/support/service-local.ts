@@ -1,6 +1,7 @@
 /**
- * The service inside the test's process: the API and every worker with their real parts, each on connections of its own, on
- * nodes, a database and a queue that the test can take away. No process starts again here: what recovers, recovers by itself.
+ * The service inside the test's process: the API and every worker with their real parts, each with its own connections,
+ * on nodes, a database and a queue that the test can remove. No process is restarted here: all recovery is by the parts
+ * themselves.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -33,26 +34,26 @@ export type LocalService = {
   readonly baseUrl: string
   readonly apiKey: string
   readonly pool: Pool
-  /** What a process of the service is made of, for a test that is one. */
+  /** The parts of a process of the service, for a test that acts as one. */
   readonly kernel: Kernel
-  /** Where the audit and the wait for rest look: the chain itself, whatever stands between it and the service. */
+  /** Where the audit and the wait for rest read: the chain itself, without proxies. */
   readonly places: ChainPlaces
-  /** Wallets that hold 1,000 ETH each, as the service has seen. */
+  /** Wallets with 1,000 ETH each, as observed by the service. */
   readonly makeWallets: (count: number, kind?: WalletKind) => Promise<LoadWallet[]>
-  /** What a worker is made of, while it runs. */
+  /** The parts of a worker, while it runs. */
   readonly workerOf: (name: WorkerName) => Kernel
   readonly startWorker: (name: WorkerName) => Promise<void>
-  /** Lets a worker end what it does; there is none of its kind then. */
+  /** Lets a worker finish its work and stops it. */
   readonly stopWorker: (name: WorkerName) => Promise<void>
-  /** What the workers have said. */
+  /** The log lines of the workers. */
   readonly lines: readonly LogLine[]
-  /** One more API process, which remembers nothing. */
+  /** Another API process, with empty caches. */
   readonly startApi: () => Promise<ApiClient>
-  /** The same at a port of the test's choice, until it is closed. */
+  /** The same at a given port, until it is closed. */
   readonly listenAt: (port: number) => Promise<LocalApi>
-  /** The database as a process of that role reaches it. */
+  /** The database URL of a process with that role. */
   readonly urlAs: (role: DatabaseRole) => string
-  /** The settings of its processes, for one more that runs outside. */
+  /** The settings of its processes, for another one that runs separately. */
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -63,14 +64,14 @@ export type LocalServiceOptions = {
   /** The node itself. */
   readonly chainUrl: string
   readonly chainId: number
-  /** What the service is told as its nodes; the node itself unless it is named. */
+  /** The node URLs for the service; default is the node itself. */
   readonly rpcUrls?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Told of the parts of each process before it begins to work. */
+  /** Called with the parts of each process before it starts to work. */
   readonly onKernel?: (kernel: Kernel) => void
 }
 
-/** Quick, so that a test sees in seconds what takes minutes in production. */
+/** Short intervals, so that a test sees in seconds what takes minutes in production. */
 const QUICK = {
   LOG_LEVEL: 'fatal',
   DATABASE_POOL_SIZE: '5',
@@ -97,7 +98,7 @@ const WORKERS = {
 const roleOf = (name: WorkerName): DatabaseRole => (name === 'chain-follower' ? 'follower' : name)
 export type WorkerName = keyof typeof WORKERS
 
-/** Everything runs when it returns, and is gone after the test. */
+/** Everything runs when it returns, and is removed after the test. */
 export async function withLocalService(t: Test, options: LocalServiceOptions): Promise<LocalService> {
   const { databaseUrl, chainUrl, chainId, rpcUrls = [chainUrl], env = {}, onKernel = () => undefined } = options
   const directory = await mkdtemp(join(tmpdir(), 'bursar-local-'))
@@ -181,7 +182,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
 
 export type RunningWorker = { readonly kernel: Kernel; readonly stop: () => Promise<void> }
 
-/** A worker with its heartbeat, as a process of its own would have it. */
+/** A worker with its heartbeat, like a separate process. */
 export async function runWorker(
   kernel: Kernel,
   start: (kernel: Kernel, signal: AbortSignal) => Promise<Work>,
@@ -212,11 +213,11 @@ async function makeWallets(
   )
   const [owner] = (await callRpc(chainUrl, 'eth_accounts')) as string[]
   await callRpc(chainUrl, 'anvil_setBalance', [owner, toQuantity(10n ** 27n)])
-  // One after the other: anvil gives two that come together the same nonce.
+  // Sequentially: anvil gives concurrent ones the same nonce.
   for (const { address } of wallets)
     await callRpc(chainUrl, 'eth_sendTransaction', [{ from: owner, to: address, value: toQuantity(FUNDS_WEI) }])
   for (;;) {
-    // Where blocks do not come by the clock, this one has to be asked for.
+    // Without automatic mining, this block must be requested.
     await callRpc(chainUrl, 'evm_mine')
     const { rowCount } = await pool.query('SELECT FROM balances WHERE wallet_id = ANY($1) AND balance = $2', [
       wallets.map(({ id }) => id),

@@ -1,4 +1,4 @@
-/** A node that lies: a real one behind it answers, and between the two a test decides what is passed on, and how. */
+/** A node proxy that injects false answers: a real node answers, and a test decides what is passed on, and how. */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
@@ -7,16 +7,16 @@ import { askStale } from './stale-replica.ts'
 
 export type NodeProxy = {
   readonly url: string
-  /** Decides on each exchange; passes everything on unless a test says otherwise. */
+  /** Decides on each exchange; passes everything on by default. */
   decide: (calls: readonly RpcCall[]) => Fate
-  /** How often each method was asked for, whatever became of it. */
+  /** How often each method was called, whatever its fate. */
   readonly asked: Map<string, number>
-  /** Lies that were really told, by what was done: a fate that touches no call of the exchange is none. */
+  /** False answers actually given, by kind: a fate that affects no call of the exchange does not count. */
   readonly told: Map<string, number>
   readonly close: () => Promise<void>
 }
 
-/** @param target the real node; asked anew for each exchange, so that the node may come later */
+/** @param target the real node; called for each exchange, so that the node may start later */
 export async function startNodeProxy(target: () => string): Promise<NodeProxy> {
   const server = http.createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -48,7 +48,7 @@ export async function withNodeProxy(t: Test, target: string): Promise<NodeProxy>
   return proxy
 }
 
-/** A proxy that is there before its node: `before` takes the node's URL, and says what the service is told as its nodes. */
+/** A proxy that exists before its node: `before` takes the node's URL, and returns the node URLs for the service. */
 export async function withNodeProxyBefore(
   t: Test,
 ): Promise<{ readonly node: NodeProxy; readonly before: (url: string) => Promise<readonly string[]> }> {
@@ -98,7 +98,7 @@ async function exchange(
   setImmediate(() => response.destroy())
 }
 
-/** What the real node says, with the lie in the place of its words. */
+/** The real node's response with the false answer inserted. */
 async function answer(
   ask: (calls: readonly RpcCall[]) => Promise<Message[]>,
   calls: readonly RpcCall[],

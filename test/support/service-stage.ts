@@ -1,4 +1,4 @@
-/** The service in this process beside a chain whose blocks come when the test says so. */
+/** The service in this process with a chain that mines when the test requests it. */
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
@@ -14,7 +14,7 @@ import { type LocalService, withLocalService } from './service-local.ts'
 const CHAIN_ID = 1000001
 export const RECIPIENT = '0x00000000000000000000000000000000b0b5ade0'
 
-/** A transaction as its owner reads it. */
+/** A transaction in the form of the API. */
 export type View = {
   readonly transaction_id: string
   readonly state: string
@@ -34,23 +34,23 @@ export type Stage = {
   readonly mine: (blocks?: number) => Promise<void>
   readonly send: (wallet: LoadWallet, amount: string) => Promise<string>
   readonly read: (wallet: LoadWallet, id: string) => Promise<View>
-  /** Waits for a state, without a block being mined. */
+  /** Waits for a state, without mining a block. */
   readonly until: (wallet: LoadWallet, id: string, ...states: string[]) => Promise<View>
-  /** Mines until nothing is under way. */
+  /** Mines until nothing is in progress. */
   readonly settle: () => Promise<void>
 }
 
 export type StageOptions = {
   readonly env?: Readonly<Record<string, string>>
-  /** Puts something between the service and its node: says what the service is told as its nodes. */
+  /** Puts something between the service and its node: returns the node URLs for the service. */
   readonly nodes?: (url: string) => Promise<readonly string[]>
-  /** A chain that the test starts and stops itself, with this id, whose blocks come when they are asked for. */
+  /** A chain that the test starts and stops itself, with this id, which mines on request. */
   readonly chain?: (chainId: number) => Promise<{ readonly url: string }>
   /** A database of the test, with every migration applied. */
   readonly databaseUrl?: string
 }
 
-/** Blocks come when the test says so. */
+/** Mines when the test requests it. */
 export async function withStage(t: Test, { env = {}, nodes, chain, ...own }: StageOptions = {}): Promise<Stage> {
   const databaseUrl = own.databaseUrl ?? (await withDatabase(t)).url
   const { url } = await (chain?.(CHAIN_ID) ?? withAnvil(t, { chainId: CHAIN_ID, mining: 'call' }))
@@ -85,7 +85,7 @@ export async function withStage(t: Test, { env = {}, nodes, chain, ...own }: Sta
   }
 }
 
-/** The transactions of a wallet that are on chain, in nonce order. */
+/** The transactions of a wallet on chain, in nonce order. */
 export async function onChain({ url }: Stage, { address }: LoadWallet) {
   return (await readChain(url, [address])).toSorted((a, b) => a.nonce - b.nonce)
 }

@@ -1,6 +1,6 @@
 /**
- * The built service as a user starts it: the sandbox, in a directory and on a port of its own. Its processes are killed as
- * a machine kills them: SIGKILL, without a word. Only processes that carry the directory in their environment are touched.
+ * The built service as a user starts it: the sandbox, in its own directory and on its own port. Its processes are
+ * killed with SIGKILL. Only processes with the directory in their environment are affected.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { type Child, isAlive, startChild, stopChild } from '../../src/sandbox/pr
 import { type ApiClient, createApiClient } from './service-api.ts'
 import { HANGS_AFTER_MS } from './within.ts'
 
-/** What `sandbox.json` says. */
+/** The content of `sandbox.json`. */
 export type SandboxState = {
   readonly base_url: string
   readonly api_key: string
@@ -28,30 +28,33 @@ export type Service = {
   readonly api: ApiClient
   /** The newest state that the sandbox wrote. */
   readonly state: () => SandboxState
-  /** Sends a signal to a process by its name in the state file; false when it is not running at this moment. */
+  /** Sends a signal to a process by its name in the state file; false when it is not running. */
   readonly kill: (name: string, signal?: NodeJS.Signals) => boolean
-  /** SIGKILL to the parent and to everything it started, all at once; returns when nothing of it is left. */
+  /** SIGKILL to the parent and all its children at once; returns when all have exited. */
   readonly killAll: () => Promise<void>
-  /** SIGKILL to the parent alone: what it started is told by the kernel. Returns when the parent is gone. */
+  /** SIGKILL to the parent only: the kernel signals its children. Returns when the parent has exited. */
   readonly killParent: () => Promise<void>
-  /** Starts it once more in the same directory, on the same port. */
+  /** Starts it again in the same directory, on the same port. */
   readonly start: () => Promise<void>
   /** Stops it as Ctrl-C does. */
   readonly stop: () => Promise<void>
   /** Stops it and removes its directory. */
   readonly close: () => Promise<void>
-  /** Processes that ended though nobody killed them, since the first start. */
+  /** Processes that exited without being killed, since the first start. */
   readonly deaths: () => string[]
   /** The end of every log, for the report of a failure. */
   readonly lastWords: () => string
 }
 
 export type ServiceOptions = {
-  /** Settings beside the sandbox's own: `{ REDIS_URL: … }`. Without any there are no mpc parties, whose keys take seconds to make. */
+  /**
+   * Settings in addition to the sandbox's own: `{ REDIS_URL: … }`. By default there are no mpc parties, whose keys take
+   * seconds to create.
+   */
   readonly env?: Readonly<Record<string, string>>
-  /** What is started in the place of `npm start`. */
+  /** The script to start instead of `npm start`. */
   readonly script?: string
-  /** Where it runs; otherwise in a new directory. */
+  /** Its directory; default is a new one. */
   readonly directory?: string
 }
 
@@ -140,7 +143,7 @@ async function startParent(place: Place, script: string, env: NodeJS.ProcessEnv)
   void child.exited.then(() => {
     exited = true
   })
-  // The file of an earlier run may lie there still: the sandbox writes a new one when everything works.
+  // The file of an earlier run may still exist: the sandbox writes a new one when it is ready.
   while (!isNewer(stateFile, startedAt)) {
     if (exited || Date.now() > startedAt + HANGS_AFTER_MS)
       throw new Error(`the sandbox does not start:\n${lastWords(place)}`)
@@ -155,14 +158,14 @@ function createStateReader({ stateFile }: Place): () => SandboxState {
     try {
       last = JSON.parse(readFileSync(stateFile, 'utf8')) as SandboxState
     } catch {
-      // Between two writes, or while it starts: what was true before is the best that is known.
+      // During a write or a start: the last known state is the best available.
     }
     if (last === null) throw new Error('the sandbox was never ready')
     return last
   }
 }
 
-/** What the supervisor told of processes that nobody killed: `signer (code 1)`. */
+/** The supervisor's reports of unexpected exits: `signer (code 1)`. */
 function deathsIn(log: string): string[] {
   return [...log.matchAll(/^ {2}! (\S+) ended \((?!SIGKILL\))(.*?)\)/gm)].map(([, name, how]) => `${name} (${how})`)
 }
@@ -182,7 +185,7 @@ function killOurs(pid: number, dataDir: string, signal: NodeJS.Signals): boolean
   return true
 }
 
-/** A pid may be another program's by now. Without /proc only its existence can be seen. */
+/** The pid may belong to another program now. Without /proc only its existence can be checked. */
 function isOurs(pid: number, dataDir: string): boolean {
   if (!isAlive(pid)) return false
   if (process.platform !== 'linux') return true

@@ -1,4 +1,4 @@
-/** Compiles contracts that only tests need, as the project's own are compiled. */
+/** Compiles test-only contracts with the settings of the project's own. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Interface, type InterfaceAbi } from 'ethers/abi'

@@ -1,4 +1,4 @@
-/** A log with wallets, balances and transfers in it, all of it by events, that grows when told. */
+/** A log with wallets, balances and transfers, all written by events, that grows on request. */
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
@@ -16,7 +16,7 @@ export type SomeLog = {
   readonly url: string
   readonly pool: Pool
   readonly log: EventLog
-  /** Requests, signs and mines so many transfers, each under an idempotency key. Returns their ids. */
+  /** Requests, signs and mines this many transfers, each with an idempotency key. Returns their ids. */
   readonly transfer: (count: number) => Promise<string[]>
 }
 

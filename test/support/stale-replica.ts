@@ -1,8 +1,8 @@
-/** A node as it was some blocks ago: what the real one says, cut off at an older head. */
+/** A node as of some blocks ago: the real node's answers, limited to an older head. */
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { Message, RpcCall } from './node-fates.ts'
 
-/** Questions about a state, and where among their parameters the block stands. */
+/** Methods that read a state, and the index of their block parameter. */
 const STATE_AT: Readonly<Record<string, number>> = {
   eth_getBalance: 1,
   eth_getTransactionCount: 1,
@@ -14,15 +14,15 @@ const STATE_AT: Readonly<Record<string, number>> = {
   eth_getBlockReceipts: 0,
   eth_getBlockTransactionCountByNumber: 0,
 }
-/** Questions about a block, which a node that never saw it answers with null. */
+/** Methods that read a block, which return null on a node that never saw it. */
 const OF_BLOCKS = new Set(['eth_getBlockByNumber', 'eth_getBlockReceipts', 'eth_getBlockTransactionCountByNumber'])
 const QUANTITY = /^0x[0-9a-f]{1,13}$/i
 
 /**
- * Asks a node as if it stood `behind` blocks lower. Transactions that are sent to it reach the real pool, as a replica passes
- * them on.
+ * Queries a node as if it were `behind` blocks lower. Submitted transactions reach the real pool, as a replica forwards
+ * them.
  *
- * @param forward asks the real node
+ * @param forward queries the real node
  */
 export async function askStale(
   forward: (calls: readonly RpcCall[]) => Promise<Message[]>,
@@ -50,13 +50,16 @@ export async function askStale(
   ]
 }
 
-/** The block that a state is asked of by its hash (EIP-1898). */
+/** The block hash in a query of a state (EIP-1898). */
 function hashIn({ method, params }: RpcCall): string | undefined {
   const place = STATE_AT[method]
   return place === undefined ? undefined : (params[place] as { readonly blockHash?: string } | null)?.blockHash
 }
 
-/** Of each block that is named by its hash, how high it is: a node answers such a question of that very block, or not at all. */
+/**
+ * The height of each block that is named by its hash: a node answers such a query for exactly that block, or not at
+ * all.
+ */
 async function heightsOf(
   forward: (calls: readonly RpcCall[]) => Promise<Message[]>,
   calls: readonly RpcCall[],
@@ -77,7 +80,7 @@ function blockOf({ method, params }: RpcCall, head: number): number {
   return typeof tag === 'string' && QUANTITY.test(tag) ? Number(tag) : head
 }
 
-/** The newest block that it knows stands for `latest`. */
+/** `latest` means the newest block that it knows. */
 function lower(call: RpcCall, head: number): RpcCall {
   const place = STATE_AT[call.method]
   if (place === undefined || hashIn(call) !== undefined) return call

@@ -1,4 +1,7 @@
-/** Typed data for tests: the mail of EIP-712, and any data that a wallet may send, in any of the forms of its values. */
+/**
+ * Typed data for tests: the example mail of EIP-712, and arbitrary data that a wallet may send, in any notation of its
+ * values.
+ */
 import fc from 'fast-check'
 import type { SentTypedData } from '../../src/signatures/read-typed-data.ts'
 
@@ -36,7 +39,7 @@ export const MAIL = {
 export const MAIL_DIGEST = '0xbe609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2'
 export const MAIL_SIGNATURE =
   '0x4355c47d63924e8a72e509b65029052eb6c299d53a04e167c5775fd466751c9d07299936d304c153f6443dfa05f40ff007d72911b6f72307f996231605b915621c'
-/** keccak256("cow"), with which the standard signs it. */
+/** keccak256("cow"), the key with which the standard signs it. */
 export const COW = '0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826'
 
 const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
@@ -79,7 +82,7 @@ function perhapsArray({ type, value }: Drawn): fc.Arbitrary<Drawn> {
 
 type Struct = { readonly types: SentTypedData['types']; readonly value: fc.Arbitrary<Record<string, unknown>> }
 
-/** A struct of a few fields, one of which holds the struct below it, so that each type has its use. */
+/** A struct of a few fields, one of which has the struct below it, so that each type is used. */
 function structAbove(name: string, below: (Struct & { readonly name: string }) | null): fc.Arbitrary<Struct> {
   const plain = fc.constantFrom(...BASES).chain(([type, value]) => perhapsArray({ type, value }))
   const nested = below === null ? plain : perhapsArray({ type: below.name, value: below.value })
@@ -105,7 +108,7 @@ const DOMAIN = fc
   )
   .filter((domain) => Object.keys(domain).length > 0)
 
-/** Data that fits its types, for a wallet on the chain 1. */
+/** Data that matches its types, for a wallet on chain 1. */
 export const ANY_TYPED_DATA: fc.Arbitrary<Omit<SentTypedData, 'primaryTypes'>> = structAbove('Inner', null)
   .chain((inner) => structAbove('constructor', { ...inner, name: 'Inner' }))
   .chain((middle) => structAbove('Hyper:Outer$_1', { ...middle, name: 'constructor' }))

@@ -1,5 +1,5 @@
-// Lets every thread load TypeScript: `node --import ./test/support/typescript.mjs`. What `--import=tsx` does for the main
-// thread alone.
+// Lets every thread load TypeScript: `node --import ./test/support/typescript.mjs`. `--import=tsx` does this for the
+// main thread only.
 import { register } from 'tsx/esm/api'
 
 register()

@@ -1,13 +1,13 @@
 /**
- * A process of the built service that ends, or stops, exactly at a fault point: `node victim-process.ts signer`. All else is
- * the process that runs in production. Its parent tells it by messages when to start and at which point to die.
+ * A process of the built service that exits, or stops, exactly at a fault point: `node victim-process.ts signer`.
+ * Otherwise it is the production process. Its parent tells it by messages when to start and at which point to die.
  */
 import { writeSync } from 'node:fs'
 import type { Kernel } from '../../src/compose/kernel.ts'
 import { isEffect, type Step, watchSteps } from './fault-points.ts'
 import type { FromVictim, Order, ProcessKind } from './victims.ts'
 
-/** What was compiled runs, as in production; it also starts four times faster. */
+/** Runs the compiled code, as in production; it also starts four times faster. */
 const load = <M>(path: string) => import(new URL(`../../dist/src/${path}.js`, import.meta.url).href) as Promise<M>
 
 type Start = (kernel: Kernel, signal: AbortSignal) => Promise<{ readonly drain: () => Promise<void> }>
@@ -37,7 +37,7 @@ const kind = process.argv[2] as ProcessKind
 let armed: Extract<Order, { readonly type: 'arm' }> | null = null
 let lastEffect: Step | null = null
 
-/** Written before the signal is sent: the parent reads it whatever becomes of this process. */
+/** Written before the signal is sent, so that the parent reads it in any case. */
 function say(message: FromVictim): void {
   writeSync(1, `${JSON.stringify(message)}\n`)
 }
@@ -49,7 +49,7 @@ function reach(moment: 'before' | 'after', step: Step): void {
   armed = null
   say({ type: 'reached', moment, step })
   process.kill(process.pid, order.signal)
-  // Another thread may take the signal: this one must not go on to the step before the whole process stands still.
+  // Another thread may receive the signal: this one must not continue before the whole process is stopped.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STANDS_STILL_MS)
 }
 
@@ -74,7 +74,7 @@ async function start(work: Start): Promise<void> {
   say({ type: 'started' })
 }
 
-// Whatever asks for the time of day is told this; timers go on as they do when a system's clock is set.
+// Changes the time of day that the process reads; timers continue, as when a system's clock is set.
 const now = Date.now
 let aheadMs = 0
 Date.now = () => now() + aheadMs

@@ -1,4 +1,4 @@
-/** Starts processes of the built service that die at a fault point, and says what became of them. */
+/** Starts processes of the built service that die at a fault point, and reports their exit. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import type { Step } from './fault-points.ts'
 export const PROCESS_KINDS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
 export type ProcessKind = (typeof PROCESS_KINDS)[number]
 
-/** Where a process is killed. `afterEffect`: only when this was the last effect that it had since it was armed. */
+/** Where a process is killed. `afterEffect`: only if this was its last effect since it was armed. */
 export type Place = { readonly moment: 'before' | 'after'; readonly step: Step; readonly afterEffect?: Step }
 
 export type Order =
@@ -26,25 +26,25 @@ export type Victim = {
   readonly pid: number
   readonly start: () => Promise<void>
   /**
-   * From now on the first step that fits ends it, or with SIGSTOP makes it stand still. `reached` resolves when it stands
-   * there: nothing of that step has happened, or all of it. To one that stands still it is said when it is resumed.
+   * From now on the first matching step ends it, or with SIGSTOP stops it. `reached` resolves when it is stopped there:
+   * nothing of that step has happened, or all of it. For a stopped process it takes effect when it is resumed.
    */
   readonly arm: (place: Place, signal?: 'SIGKILL' | 'SIGSTOP') => Armed
-  /** How far its clock is ahead of the others from now on. */
+  /** How far its clock is ahead of the others from now on, ms. */
   readonly setClock: (aheadMs: number) => Promise<void>
-  /** Resolves with true when it was killed at its point, with false when it ended otherwise. */
+  /** Resolves with true when it was killed at its point, with false when it exited otherwise. */
   readonly ended: Promise<boolean>
-  /** Steps that were refused, with what the database or the node said. */
+  /** Refused steps, with the error of the database or the node. */
   readonly failures: readonly { readonly step: Step; readonly error: string }[]
   readonly resume: () => void
-  /** Ends it whatever it does. */
+  /** Kills it immediately. */
   readonly kill: () => void
 }
 
 const ENTRY = fileURLToPath(new URL('./victim-process.ts', import.meta.url))
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Loads a process and has it wait for the word to start. */
+/** Loads a process and makes it wait for the start message. */
 export function prepareVictim(kind: ProcessKind, env: Readonly<Record<string, string>>): Victim {
   const child = spawn(process.execPath, ['--import', 'tsx', ENTRY, kind], {
     cwd: ROOT,

@@ -1,4 +1,4 @@
-/** The wallet endpoints over HTTP on a fresh database, and shorthands for calling them. */
+/** The wallet routes over HTTP on a fresh database, and functions for calling them. */
 import type { Test } from 'tap'
 import { composeQuotas } from '../../src/compose/quotas.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -12,7 +12,7 @@ import { type WalletParts, withWallets } from './wallet-parts.ts'
 export const FOREIGN = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 export const UNKNOWN_ID = 'wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 
-/** The contract's own requests. */
+/** Example requests. */
 export const CREATE = { type: 'hd', network: 'ethereum', label: 'Main', environment: 'mainnet' }
 export const WATCH = {
   address: FOREIGN,
@@ -36,9 +36,9 @@ export async function withWalletApi(t: Test): Promise<WalletApi> {
 }
 
 /**
- * One more API process on the database of these parts.
+ * Another API process on the database of these parts.
  *
- * @param quotas its settings: `{ QUOTA_WALLETS: '2' }`; no limits without them
+ * @param quotas its settings: `{ QUOTA_WALLETS: '2' }`; unlimited by default
  */
 export async function walletApi(parts: WalletParts, quotas?: Readonly<Record<string, string>>): Promise<WalletApi> {
   const metrics = createMetrics('test')

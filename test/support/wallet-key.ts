@@ -1,4 +1,4 @@
-/** The key of an hd wallet, for a test that plays another program with the same key. */
+/** The key of an hd wallet, for a test that acts as another program with the same key. */
 import { Wallet } from 'ethers'
 import { openKeystore } from '../../src/compose/open-keystore.ts'
 import { hdKey } from '../../src/keys/hd-key.ts'

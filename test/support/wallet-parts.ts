@@ -1,4 +1,4 @@
-/** The wallet capability on a fresh database, put together as the API and the signer process do, with seeds in memory. */
+/** The wallet capability on a fresh database, composed like the API and the signer process, with in-memory seeds. */
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Test } from 'tap'
@@ -38,7 +38,7 @@ export const ACME: Metadata = { tenantId: 'acme', actor: 'test' }
 
 const newId: NewId = (kind) => `${ID_PREFIXES[kind]}_${v7()}`
 
-/** A signer whose seeds follow from the tenants' names. */
+/** A signer whose seeds are derived from the tenants' names. */
 export function testSigner(): Signer & KeyMaker {
   const load = async (tenantId: string) => createHash('sha256').update(tenantId).digest()
   return createHdSigner({ seeds: { load, loadOrCreate: load } })
@@ -102,7 +102,7 @@ export function hdRequest(overrides: Partial<WalletRequest> = {}): WalletRequest
   }
 }
 
-/** Says that a signer process lives, as its heartbeat does. */
+/** Writes the heartbeat of a signer process. */
 export async function beat({ pool }: Pick<TestLog, 'pool'>, agoSeconds = 0): Promise<void> {
   await pool.query(
     `INSERT INTO heartbeats (process, instance, beat_at) VALUES ('signer', 'test', now() - $1 * interval '1 second')
@@ -111,12 +111,12 @@ export async function beat({ pool }: Pick<TestLog, 'pool'>, agoSeconds = 0): Pro
   )
 }
 
-/** Another process of ours on the same database: a log of its own. */
+/** Another process on the same database: a separate log. */
 export function anotherLog({ pool, wakeUps }: Pick<TestLog, 'pool' | 'wakeUps'>): EventLog {
   return createEventLog({ pool, wakeUps, clock: Date.now })
 }
 
-/** Requests a wallet and gives it its key. Returns its id. */
+/** Requests a wallet and creates its key. Returns its id. */
 export async function makeWallet(
   parts: WalletParts,
   overrides: Partial<WalletRequest> = {},
@@ -128,7 +128,7 @@ export async function makeWallet(
   return id
 }
 
-/** Follows the log, makes keys and signs, as dispatcher and signer together do, until the test ends. */
+/** Follows the log, creates keys and signs, like dispatcher and signer together, until the test ends. */
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
   const { pool, log, wakeUps, createHdWallet } = parts
   const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))

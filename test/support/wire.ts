@@ -1,18 +1,18 @@
-/** A wire between two processes that a test can cut, hold up, or change bits on. */
+/** A connection between two processes that a test can cut, block, or corrupt. */
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
 export type Wire = {
   readonly port: number
-  /** Changes what comes from the one who dialled, from now on. */
+  /** Changes the data from the dialling side, from now on. */
   changeWith: (change: (piece: Buffer) => Buffer) => void
-  /** Lets nothing through any more, in either direction, without closing anything. */
+  /** Blocks both directions without closing the connection. */
   holdUp: () => void
   cut: () => void
   readonly connections: () => number
 }
 
-/** Opens a port on 127.0.0.1 that leads to another one. */
+/** Opens a port on 127.0.0.1 that forwards to another one. */
 export async function openWire(t: Test, to: number): Promise<Wire> {
   let change = (piece: Buffer) => piece
   let held = false

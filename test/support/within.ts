@@ -1,10 +1,10 @@
-/** Gives up on what should have come true long ago, and says what it was. */
+/** Fails when something takes far too long, naming what was awaited. */
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Only ends a run that hangs, on the busiest of machines: far more than anything takes that works. */
+/** Only ends a hanging run, even on a very busy machine: far more than any working step takes. */
 export const HANGS_AFTER_MS = 600_000
 
-/** @throws Error that names what did not come true in time */
+/** @throws Error that names what did not complete in time */
 export async function within<T>(what: string, promise: Promise<T>): Promise<T> {
   const done = new AbortController()
   const late = delay(HANGS_AFTER_MS, undefined, { signal: done.signal }).then(

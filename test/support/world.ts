@@ -1,4 +1,7 @@
-/** The built service between proxies: all that it hears of its database and its nodes goes through here, and may be a lie. */
+/**
+ * The built service behind proxies: all traffic with its database and its nodes passes through here, and may be
+ * falsified.
+ */
 import { readFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,14 +18,14 @@ export type World = {
   readonly database: DatabaseProxy
   /** Every proxy passes everything on again. */
   readonly calm: () => void
-  /** Stops the service as Ctrl-C does; its directory stays. */
+  /** Stops the service as Ctrl-C does; its directory is kept. */
   readonly stop: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 const SCRIPT = fileURLToPath(new URL('./sandbox-behind-proxies.mjs', import.meta.url))
 
-/** @param env settings of the service beside the sandbox's own */
+/** @param env settings of the service in addition to the sandbox's own */
 export async function startWorld(env: Readonly<Record<string, string>> = {}): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-faults-'))
   const portIn = (...path: string[]) => Number(readFileSync(join(directory, 'data', ...path, 'port'), 'utf8'))

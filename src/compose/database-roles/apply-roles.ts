@@ -1,6 +1,6 @@
 /**
- * Makes the database roles and gives each what it may do: exactly that, whatever it had before. Run at every `npm run migrate`, by
- * the owner of the tables, so that new tables and functions are covered. Run again, it changes nothing.
+ * Creates the database roles and sets their privileges exactly, whatever they were before. Runs with every `npm run
+ * migrate`, as the owner of the tables, so that new tables and functions are included. Idempotent.
  */
 import { escapeIdentifier, type Pool, type PoolClient } from 'pg'
 import { DATABASE_ROLES, groupRole } from '../../core/database-roles.ts'
@@ -12,13 +12,13 @@ import { ROLE_TERMS, roleRights } from './role-rights.ts'
 /** Any number that no other code takes an advisory lock on. */
 const ROLES_LOCK = 4_117_006
 const INSUFFICIENT_PRIVILEGE = '42501'
-/** Another database of the server made the role at the same moment. */
+/** Another database of the server created the role at the same time. */
 const EXISTS = new Set(['42710', '23505'])
 
 const GROUPS = DATABASE_ROLES.map(groupRole)
 const EVERYBODY = ['PUBLIC', ...GROUPS].join(', ')
 
-/** @throws Conflict `roles_not_allowed` when the user may not make roles, with what an administrator can do instead */
+/** @throws Conflict `roles_not_allowed` when the user cannot create roles, with an alternative for administrators */
 export async function applyDatabaseRoles(pool: Pool): Promise<void> {
   const client = await pool.connect()
   try {
@@ -76,7 +76,7 @@ async function grantStatements(client: PoolClient): Promise<string[]> {
   return [
     `REVOKE CREATE ON SCHEMA ${schema} FROM ${EVERYBODY}`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${GROUPS.join(', ')}`,
-    // A comparison of read models with the log makes tables of its own.
+    // Comparing read models with the log creates temporary tables.
     `REVOKE TEMPORARY ON DATABASE ${database} FROM ${EVERYBODY}`,
     `GRANT TEMPORARY ON DATABASE ${database} TO ${groupRole('operator')}`,
     ...Object.entries(TABLES).flatMap(([table, { grants }]) => [
@@ -93,7 +93,7 @@ async function grantStatements(client: PoolClient): Promise<string[]> {
   ]
 }
 
-/** Functions are everybody's when they are made. Those of extensions are left alone: other programs may call them. */
+/** New functions are executable by everybody. Those of extensions are not changed: other programs may call them. */
 const REVOKE_FUNCTIONS = `DO $$
 DECLARE
   ours regprocedure;
@@ -118,8 +118,8 @@ function queueStatements(): string[] {
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ${all('TABLES')} TO ${users}`,
     `GRANT USAGE, SELECT ON ${all('SEQUENCES')} TO ${users}`,
     `GRANT EXECUTE ON ${all('FUNCTIONS')} TO ${users}`,
-    // It makes a sequence for each queue on first use. Whoever may make things in this schema could put a function in the way of
-    // another process.
+    // It creates a sequence for each queue on first use. A role that may create objects in this schema could shadow a
+    // function that another process calls.
     `ALTER FUNCTION ${QUEUE_SCHEMA}.next_job_id(text) SECURITY DEFINER SET search_path = ${QUEUE_SCHEMA}, pg_temp`,
   ]
 }

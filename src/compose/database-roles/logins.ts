@@ -1,6 +1,6 @@
 /**
- * Users of the database that processes log in as, each a member of one role. Where an administrator makes the users (a managed
- * database), none are made here: `GRANT bursar_api TO <user>` does the same.
+ * The database users of processes, each a member of one role. When an administrator creates the users (a managed
+ * database), none are created here: `GRANT bursar_api TO <user>` has the same effect.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { escapeIdentifier, escapeLiteral, type Pool } from 'pg'
@@ -15,7 +15,7 @@ export type DatabaseLogin = {
   readonly roles: readonly DatabaseRole[]
 }
 
-/** As PostgreSQL makes it, and as every client knows it (RFC 5802, RFC 7677). */
+/** PostgreSQL's own number of iterations, supported by every client (RFC 5802, RFC 7677). */
 const ITERATIONS = 4_096
 const SALT_BYTES = 16
 const INSUFFICIENT_PRIVILEGE = '42501'
@@ -34,7 +34,7 @@ function isParty(name: LoginName): name is `party-${number}` {
 }
 
 /**
- * Makes users, or gives those that are there this password and these roles. The roles must be there: see `applyDatabaseRoles`.
+ * Creates users, or sets the password and roles of existing ones. The roles must exist: see `applyDatabaseRoles`.
  *
  * @throws Conflict `roles_not_allowed`, `login_too_powerful`
  */
@@ -59,7 +59,7 @@ export async function makeLogins(pool: Pool, logins: readonly DatabaseLogin[]): 
   }
 }
 
-/** A user of that name may have been there before. */
+/** A user of that name may have existed before. */
 async function requireHarmless(pool: Pool, user: string): Promise<void> {
   const { rowCount } = await pool.query(
     "SELECT FROM pg_class WHERE oid = 'events'::regclass AND pg_has_role(to_regrole(quote_ident($1)), relowner, 'MEMBER')",
@@ -69,7 +69,7 @@ async function requireHarmless(pool: Pool, user: string): Promise<void> {
   throw new Conflict('login_too_powerful', `The database user ${user} owns the tables or is a superuser: rename it.`)
 }
 
-/** What the server keeps of a password: the password itself goes over no connection and into no log. */
+/** What the server stores for a password: the password itself is neither sent nor logged. */
 function verifierOf(password: string): string {
   const salt = randomBytes(SALT_BYTES)
   const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256')

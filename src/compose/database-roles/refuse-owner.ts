@@ -1,20 +1,20 @@
 /**
- * A process that connects as the owner of the tables, or as a superuser, can write whatever it likes when somebody takes it over.
- * Looked at when a process starts, before its work does.
+ * A process that connects as the owner of the tables, or as a superuser, could write anything if it were compromised.
+ * Checked when a process starts, before its work does.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError } from '../../config.ts'
 import type { Kernel } from '../kernel.ts'
 
-/** A database that is away is asked again so much later: the process starts meanwhile, as it does without this check. */
+/** Interval of tries, ms, while the database is unavailable: the process starts meanwhile, as without this check. */
 const RETRY_MS = 5_000
 
 type Ports = Pick<Kernel, 'pool' | 'config' | 'logger'>
 
 /**
- * Logs an error, or where roles are required refuses to start.
+ * Logs an error, or refuses to start when roles are required.
  *
- * @param refuse ends a process that had begun before the database answered
+ * @param refuse ends a process that had started before the database answered
  * @throws ConfigError that names DATABASE_URL
  */
 export async function refuseOwner(ports: Ports, signal: AbortSignal, refuse: (error: ConfigError) => void) {
@@ -33,7 +33,7 @@ async function judgeLater(ports: Ports, signal: AbortSignal, refuse: (error: Con
   }
 }
 
-/** @returns null where there is nothing to refuse */
+/** @returns null when there is nothing to refuse */
 async function judge({ pool, config, logger }: Ports): Promise<ConfigError | null | 'unknown'> {
   try {
     const { rows } = await pool.query<{ user: string; owns: boolean | null }>(

@@ -1,18 +1,18 @@
-/** What each role may append, hold and report as, and which functions it may call: as the database has it in `role_rights`. */
+/** What each role may append, lease and report as, and which functions it may call: the content of `role_rights`. */
 
 import { DATABASE_ROLES, type DatabaseRole, groupRole } from '../../core/database-roles.ts'
 import { STREAMS, type Table } from '../../declarations.ts'
 
 type RoleTerms = {
-  /** Rows that an append carries beside those that follow from its events. */
+  /** Rows that an append includes besides those derived from its events. */
   readonly rows: readonly Table[]
   /** Patterns of LIKE. */
   readonly leases: readonly string[]
-  /** Under which names it reports that it lives: patterns of LIKE. */
+  /** The names under which it writes heartbeats: patterns of LIKE. */
   readonly processes: readonly string[]
-  /** Whether it touches the queues, where those are in PostgreSQL. */
+  /** Whether it uses the queues, when those are in PostgreSQL. */
   readonly queues: boolean
-  /** Whether it names the transactions that readers of the log wait for. */
+  /** Whether it may see the transactions that delay readers of the log. */
   readonly sessions?: true
 }
 
@@ -33,7 +33,7 @@ export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
 }
 
 export type RoleRights = {
-  /** In PostgreSQL. */
+  /** Its name in PostgreSQL. */
   readonly role: string
   /** `<category>:<type>` */
   readonly events: readonly string[]

@@ -1,4 +1,4 @@
-/** The read model of a collection: its row, and the metadata that it publishes. Pure. */
+/** The read model of a collection: its row, and its published metadata. Pure. */
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
 import { contentRows } from '../metadata/content.ts'

@@ -1,6 +1,6 @@
 /**
- * Accepts a collection: its contract's address follows from what is asked for, so it is known before anything is sent. The
- * collection and the transactions that deploy it are recorded in one append. What is refused leaves no trace.
+ * Accepts a collection: its contract's address is derived from the request, so it is known before anything is sent. The
+ * collection and its deployment transactions are recorded in one append. A refused request leaves no trace.
  */
 import { parseRecipient } from '../../chain/address.ts'
 import { type CollectionConfig, collectionSalt, predictCollectionAddress } from '../../chain/nft-collection.ts'
@@ -27,11 +27,11 @@ export type CollectionRequest = {
   readonly image: string | undefined
   readonly standard: Standard
   readonly collectionType: CollectionType
-  /** `null`: that of the wallet, or ethereum. */
+  /** `null`: the wallet's, or ethereum. */
   readonly network: Network | null
   /** `null`: the issuer wallet of the tenant. */
   readonly walletId: string | null
-  /** Hundredths of a percent. */
+  /** Basis points (hundredths of a percent). */
   readonly royaltyBps: number
   /** `null`: the owner. */
   readonly royaltyRecipient: string | null
@@ -43,13 +43,14 @@ export type CreateCollectionPorts = DeploymentPorts & {
   readonly accept: Accept
   readonly issuerWallet: IssuerWallet
   readonly pinMetadata: PinMetadata
-  /** What stands before a CID: `ipfs://` unless the operator set an address. */
+  /** The prefix of a CID: `ipfs://` unless the operator configured another. */
   readonly metadataBase: string
 }
 
 /**
- * @throws ValidationFailed (a field, `watch_only`, `network_not_configured`, `network_mismatch`), NotFound and PermissionDenied
- *   of the wallet, Conflict `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, ChainRefused, Unavailable
+ * @throws ValidationFailed (a field, `watch_only`, `network_not_configured`, `network_mismatch`), NotFound and
+ *   PermissionDenied for the wallet, Conflict `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, ChainRefused,
+ *   Unavailable
  */
 export type CreateCollection = (
   request: CollectionRequest,
@@ -70,7 +71,8 @@ export function createCreateCollection(ports: CreateCollectionPorts): CreateColl
       await ports.pinMetadata([content])
       const wanted = { ...request, royaltyRecipient: recipient, document, content }
       const record = () => recordCollection(ports, wanted, { owner, sender, metadata }, append)
-      // Of two that come first to a chain, the second one waits for the first one's factory and deploys none of its own.
+      // Of two concurrent first collections on a chain, the second waits for the first one's factory and deploys none
+      // itself.
       return (await hasFactory(ports, sender.chainId)) ? record() : inTurn(String(sender.chainId), record)
     })
 }
@@ -153,7 +155,7 @@ function configOf(wanted: Wanted, { address }: Sender, metadataBase: string): Co
     kind: wanted.collectionType,
     name: wanted.name,
     symbol: wanted.symbol,
-    // The contract writes `ipfs://` itself.
+    // The contract adds `ipfs://` itself.
     baseUri: metadataBase === 'ipfs://' ? '' : metadataBase,
     contractDigest: wanted.content.digest,
     owner: address,

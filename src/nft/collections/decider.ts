@@ -1,10 +1,10 @@
-/** What may be done to a collection. Pure: ids, the contract's address and the time come in with the command. */
+/** The commands of a collection. Pure: ids, the contract's address and the time come with the command. */
 import { Conflict, ValidationFailed } from '../../core/errors.ts'
 import type { Decider } from '../../core/messages.ts'
 import type { Collection, CollectionEvent } from './events.ts'
 import { type CollectionState, evolve, UNKNOWN_COLLECTION } from './state.ts'
 
-/** The contract keeps the lengths of its texts in a byte each. */
+/** The contract stores the lengths of its texts in one byte each. */
 const MAX_TEXT_BYTES = 255
 const MAX_ROYALTY_BPS = 5_000
 
@@ -28,7 +28,7 @@ export const collectionDecider: Decider<CollectionState, CollectionCommand, Coll
   },
 }
 
-/** @throws ValidationFailed `too_long` for texts that the contract cannot hold */
+/** @throws ValidationFailed `too_long` for texts that the contract cannot store */
 export function requireFit(texts: { readonly name: string; readonly symbol: string }): void {
   for (const field of ['name', 'symbol'] as const) {
     const bytes = new TextEncoder().encode(texts[field]).length

@@ -1,4 +1,4 @@
-/** The facts of a collection's life. Whether its contract stands is no fact of its own: its transaction tells. */
+/** The events of a collection. Whether its contract exists is no event: it follows from its transaction. */
 import type { Event } from '../../core/messages.ts'
 import type { Environment, Network } from '../../core/networks.ts'
 
@@ -9,7 +9,7 @@ export type Standard = (typeof STANDARDS)[number]
 export const COLLECTION_TYPES = ['STANDARD', 'SERIES', 'DYNAMIC'] as const
 export type CollectionType = (typeof COLLECTION_TYPES)[number]
 
-/** What is published of a collection, as ERC-7572 names the fields. */
+/** The published metadata of a collection, with the field names of ERC-7572. */
 export type PublishedCollection = {
   readonly name: string
   readonly symbol: string
@@ -20,29 +20,29 @@ export type PublishedCollection = {
 
 export type Collection = {
   readonly tenantId: string
-  /** The wallet that owns the contract, and that every mint is sent from. */
+  /** The wallet that owns the contract and sends every mint. */
   readonly walletId: string
   readonly network: Network
   readonly environment: Environment
   readonly chainId: number
-  /** Address of that wallet. */
+  /** The address of that wallet. */
   readonly owner: string
   readonly standard: Standard
   readonly collectionType: CollectionType
   readonly name: string
   readonly symbol: string
   readonly metadata: PublishedCollection
-  /** Of the canonical JSON of `metadata`. */
+  /** CID of the canonical JSON of `metadata`. */
   readonly cid: string
-  /** What stands before a CID in a `metadata_uri`; the contract holds it for ever. */
+  /** The prefix of a CID in a `metadata_uri`; immutable in the contract. */
   readonly baseUri: string
-  /** Hundredths of a percent. */
+  /** Basis points (hundredths of a percent). */
   readonly royaltyBps: number
   readonly royaltyRecipient: string | null
   readonly maxSupply: number | null
   readonly transferable: boolean
   readonly contractAddress: string
-  /** What the address was made from, beside the owner and the contract's code. */
+  /** The input of the address, besides the owner and the contract's code. */
   readonly salt: string
   /** The transaction that deploys the contract. */
   readonly transactionId: string

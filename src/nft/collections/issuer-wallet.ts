@@ -1,6 +1,6 @@
 /**
- * The wallet that owns a tenant's collections unless a request names another one: an hd wallet like any, made on first use
- * for each network and environment. It is found again by its external_id.
+ * The wallet that owns a tenant's collections unless a request names another one: an ordinary hd wallet, created on
+ * first use for each network and environment, and identified by its external_id.
  */
 import type { Pool } from 'pg'
 import { Conflict, Unavailable } from '../../core/errors.ts'
@@ -26,9 +26,9 @@ export type IssuerWalletPorts = {
 }
 
 /**
- * The id of the issuer wallet, which has its address.
+ * The id of the issuer wallet, which has an address.
  *
- * @param metadata of the request that needs it; its idempotency key names something else and is left out
+ * @param metadata of the request that needs it; its idempotency key belongs to another resource and is left out
  * @throws ValidationFailed `network_not_configured`; Unavailable `signer_unavailable`; Conflict `external_id_taken`
  */
 export type IssuerWallet = (owner: Owner, network: Network, metadata: Metadata) => Promise<string>
@@ -47,7 +47,7 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
       (opened) => opened.id,
       async (error) => {
         if (!(error instanceof Conflict)) throw error
-        // Another process made it at the same instant, or a wallet of the tenant's own making bears its name.
+        // Another process created it at the same time, or another wallet of the tenant has its external_id.
         const found = await find(pool, owner, network)
         if (found === null) throw nameTaken(externalId, network)
         return found.walletId
@@ -81,7 +81,7 @@ function nameTaken(externalId: string, network: Network): Conflict {
   )
 }
 
-/** An external_id names one wallet of a tenant, whatever its network and environment. */
+/** An external_id identifies one wallet of a tenant across networks and environments. */
 function externalIdOf({ environment }: Owner, network: Network): string {
   return environment === 'mainnet' ? `bursar-issuer-${network}` : `bursar-issuer-${network}-${environment}`
 }

@@ -1,6 +1,6 @@
 /**
- * The transactions that bring a collection's contract onto its chain. The factory that makes it stands at one address on
- * every chain; where it is missing it is deployed first, once, and the collection waits for it.
+ * The transactions that deploy a collection's contract. Its factory has the same address on every chain; if it is
+ * missing, it is deployed first, once, and the collection waits for it.
  */
 import type { Pool } from 'pg'
 import type { CodeLookup } from '../../chain/code.ts'
@@ -37,9 +37,9 @@ export async function hasFactory({ codeOf }: DeploymentPorts, chainId: number): 
 }
 
 /**
- * What has to be appended in one commit; the last one deploys the collection.
+ * The changes to append in one commit; the last one deploys the collection.
  *
- * @throws ChainRefused `deployment_proxy_missing` where nothing of ours can be deployed; what `prepareCall` throws
+ * @throws ChainRefused `deployment_proxy_missing` when nothing can be deployed on the chain; errors of `prepareCall`
  */
 export async function prepareDeployment(
   ports: DeploymentPorts,
@@ -68,7 +68,9 @@ export async function prepareDeployment(
   return [...before, await prepareCall(ports, request, metadata)]
 }
 
-/** The factory's deployment that is on its way already, whoever pays for it, or so new that this process has not seen its code. */
+/**
+ * A pending deployment of the factory, whoever pays for it, or one so recent that this process has not seen its code.
+ */
 async function findFactoryDeployment({ pool }: DeploymentPorts, chainId: number): Promise<string | null> {
   const { rows } = await pool.query<{ transaction_id: string }>({
     name: 'factory_deployment',

@@ -1,4 +1,4 @@
-/** Reads collections for their owner, with what their transaction says of them. */
+/** Reads collections for their owner, with the outcome of their transaction. */
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Environment, Network } from '../../core/networks.ts'
@@ -6,7 +6,7 @@ import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { TransactionFate } from '../outcome.ts'
 import type { CollectionType, PublishedCollection, Standard } from './events.ts'
 
-/** A row of `nft_collections` and what became of its transaction. */
+/** A row of `nft_collections` with the outcome of its transaction. */
 export type CollectionRow = TransactionFate & {
   readonly collection_id: string
   readonly tenant_id: string
@@ -34,7 +34,7 @@ export type CollectionRow = TransactionFate & {
   readonly failure: { readonly code: string; readonly message: string } | null
 }
 
-/** What is left out does not matter. */
+/** Omitted fields match everything. */
 export type CollectionFilter = {
   readonly network?: Network | undefined
   readonly standard?: Standard | undefined
@@ -46,7 +46,10 @@ export type CollectionFilter = {
 }
 
 export type CollectionReads = {
-  /** @throws NotFound `collection_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, elsewhere */
+  /**
+   * @throws NotFound `collection_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, in the
+   *   other environment
+   */
   readonly read: (owner: Owner, collectionId: string) => Promise<CollectionRow>
   /** Newest first. */
   readonly list: (owner: Owner, filter: CollectionFilter) => Promise<CollectionRow[]>

@@ -1,4 +1,4 @@
-/** Creates and reads collections: parse, call, reply. */
+/** HTTP routes that create and read collections. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { METADATA_BODY } from '../../http/body-limits.ts'
@@ -20,7 +20,7 @@ export type CollectionRoutePorts = {
   readonly untilMined: TransactionReads['untilMined']
 }
 
-/** How long a response waits for the block by default. */
+/** Default time that a response waits for the block, ms. */
 export const MINED_WAIT_MS = 15_000
 
 const tags = ['NFT']
@@ -128,7 +128,7 @@ function toRequest(body: Static<typeof createBody>): CollectionRequest {
     collectionType: body.collection_type ?? 'STANDARD',
     network: body.network ?? null,
     walletId: body.wallet_id ?? null,
-    // Two decimals of a percent are whole basis points; a binary fraction may miss them by a hair.
+    // Two decimals of a percent are whole basis points; rounding removes the error of binary fractions.
     royaltyBps: Math.round((body.royalty_percentage ?? 0) * 100),
     royaltyRecipient: body.royalty_recipient ?? null,
     maxSupply: body.max_supply ?? null,

@@ -1,4 +1,4 @@
-/** What a collection has come to: the fold of its events. */
+/** The state of a collection: the fold of its events. */
 import type { Collection, CollectionEvent } from './events.ts'
 
 export type KnownCollection = { readonly state: 'requested'; readonly collection: Collection }

@@ -1,4 +1,4 @@
-/** A collection as its owner reads it. */
+/** A collection in the form of the API. */
 import { type Outcome, outcomeOf } from '../outcome.ts'
 import type { CollectionRow } from './read-collections.ts'
 

@@ -1,9 +1,10 @@
-/** Does the same for many things, a few at a time. */
+/** Runs an action for many items with limited concurrency. */
 
 /**
- * Acts on every item. The first failure ends what is under way, leaves the rest undone, and is thrown once all has ended.
+ * Runs the action for every item. The first failure aborts the running actions, skips the rest, and is thrown after all
+ * have ended.
  *
- * @param atOnce how many actions run beside each other
+ * @param atOnce maximum concurrent actions
  * @param act must reject when its signal has aborted
  */
 export async function actAtOnce<Item>(

@@ -1,6 +1,6 @@
 /**
- * Content identifiers of metadata: CIDv1, codec raw, SHA-256, written in base32. It is what `ipfs add --cid-version=1` gives
- * for content of one block (at most 256 KiB). On chain stands the digest alone, as 32 bytes.
+ * Content identifiers of metadata: CIDv1, codec raw, SHA-256, in base32, as `ipfs add --cid-version=1` computes it for
+ * content of one block (at most 256 KiB). The chain stores only the digest, as 32 bytes.
  */
 import { createHash } from 'node:crypto'
 import { CID } from 'multiformats/cid'
@@ -18,9 +18,9 @@ export function cidOf(bytes: Uint8Array): string {
 }
 
 /**
- * The SHA-256 digest in a CID of ours: `0x` and 64 hexadecimal digits, as a contract takes it.
+ * The SHA-256 digest in a CID from `cidOf`: `0x` and 64 hexadecimal digits, as a contract expects it.
  *
- * @throws TypeError when the CID is not one that `cidOf` makes
+ * @throws TypeError for any other CID
  */
 export function digestOf(cid: string): string {
   const { version, code, multihash } = CID.parse(cid)
@@ -30,10 +30,10 @@ export function digestOf(cid: string): string {
 }
 
 /**
- * The CID whose digest a contract holds.
+ * The CID for a digest in a contract.
  *
  * @param digest `0x` and 64 hexadecimal digits
- * @throws TypeError when it is anything else
+ * @throws TypeError for anything else
  */
 export function cidOfDigest(digest: string): string {
   if (!DIGEST.test(digest)) throw new TypeError(`not a digest of 32 bytes: ${digest}`)
@@ -41,8 +41,8 @@ export function cidOfDigest(digest: string): string {
 }
 
 /**
- * Reads a CID in any of its usual writings (base32, base36, base58btc) and gives the one writing by which content is found
- * here. Any codec and hash is a CID; `null` is what is none.
+ * Parses a CID in a common encoding (base32, base36, base58btc) and returns the encoding used as key here. Any codec
+ * and hash is accepted; `null` when it is not a CID.
  */
 export function canonicalCid(text: string): string | null {
   try {

@@ -1,13 +1,13 @@
 /**
- * Metadata as it is published: one canonical text for one value (RFC 8785), so that equal metadata is one piece of content
- * with one CID, wherever it comes from.
+ * Published metadata: one canonical text for one value (RFC 8785), so that equal metadata always has the same content
+ * and CID.
  */
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { ValidationFailed } from '../../core/errors.ts'
 import type { ReadModelRow } from '../../event-log/aggregate.ts'
 import { cidOf, digestOf } from './cid.ts'
 
-/** Of a token, as ERC-721 and ERC-1155 name the fields. Its schema, with every rule, is in schemas.ts. */
+/** Of a token, with the field names of ERC-721 and ERC-1155. Its schema, with every rule, is in schemas.ts. */
 export type TokenMetadata = {
   readonly name: string
   readonly description?: string
@@ -15,7 +15,7 @@ export type TokenMetadata = {
   readonly attributes?: readonly { readonly trait_type: string; readonly value: string }[]
 }
 
-/** Of a collection, as ERC-7572 names the fields. */
+/** Of a collection, with the field names of ERC-7572. */
 export type CollectionDocument = {
   readonly name: string
   readonly symbol?: string
@@ -24,7 +24,7 @@ export type CollectionDocument = {
   readonly external_link?: string
 }
 
-/** One IPFS block: up to this size a file is a single raw leaf, and its CID is the hash of the very bytes. */
+/** One IPFS block: up to this size a file is a single raw leaf, and its CID is the hash of its bytes. */
 export const MAX_CONTENT_BYTES = 256 * 1024
 
 export type Content = {
@@ -35,11 +35,11 @@ export type Content = {
 }
 
 /**
- * The content that a metadata object is published as.
+ * The content that is published for a metadata object.
  *
- * @param metadata every field within its rules already
- * @param field where the object stands in the request: `metadata`, `items[3].metadata`
- * @throws ValidationFailed `too_large` when it does not fit into one block
+ * @param metadata with valid fields
+ * @param field the object's place in the request: `metadata`, `items[3].metadata`
+ * @throws ValidationFailed `too_large` when it exceeds one block
  */
 export function contentOf(metadata: TokenMetadata | CollectionDocument, field = 'metadata'): Content {
   const text = canonicalJson(metadata)
@@ -53,9 +53,9 @@ export function contentOf(metadata: TokenMetadata | CollectionDocument, field = 
 }
 
 /**
- * The rows that keep content readable and have it pinned. Of equal content the first rows stay.
+ * The rows that keep content readable and schedule its pin. For equal content the first rows are kept.
  *
- * @param recordedAt when the event that holds the metadata was recorded: from then on it is due to be pinned
+ * @param recordedAt when the event with the metadata was recorded: the pin is due from then on
  */
 export function contentRows({ cid, text }: Pick<Content, 'cid' | 'text'>, recordedAt: string): ReadModelRow[] {
   return [

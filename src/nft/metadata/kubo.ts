@@ -1,11 +1,11 @@
 /**
- * The IPFS node, through Kubo's RPC API (https://docs.ipfs.tech/reference/kubo/rpc/). Whatever the node does instead of
- * naming a CID is `ipfs_unavailable`; what exactly went wrong is in the error's cause, for the operator's log.
+ * The IPFS node, through Kubo's RPC API (https://docs.ipfs.tech/reference/kubo/rpc/). Any response without a CID is
+ * `ipfs_unavailable`; the details are in the error's cause, for the operator's log.
  */
 import { Unavailable } from '../../core/errors.ts'
 import { MAX_CONTENT_BYTES } from './content.ts'
 
-/** Everything that decides over the CID is said: a node may be configured otherwise. */
+/** All options that affect the CID are given explicitly, since a node may have other defaults. */
 const ADD_OPTIONS = new URLSearchParams({
   'cid-version': '1',
   'raw-leaves': 'true',
@@ -14,24 +14,24 @@ const ADD_OPTIONS = new URLSearchParams({
   pin: 'true',
   progress: 'false',
 })
-/** An answer names one CID; an error page of a gateway is longer, and its beginning is enough. */
+/** A response contains one CID; of a longer error page the beginning is enough. */
 const MAX_ANSWER_BYTES = 16 * 1_024
 const MAX_CAUSE_LENGTH = 300
 
 export type IpfsNode = {
   /**
-   * Adds content and pins it; content that the node has already is only pinned.
+   * Adds and pins content; content that the node already has is only pinned.
    *
    * @param signal ends the wait
-   * @returns the CID that the node gave it, in the writing of the node
+   * @returns the CID from the node, in the node's encoding
    * @throws Unavailable `ipfs_unavailable`
    */
   readonly add: (text: string, signal: AbortSignal) => Promise<string>
 }
 
 /**
- * @param url of the RPC API, such as `http://127.0.0.1:5001`; a path is taken as a prefix
- * @param authorization value of the `Authorization` header, for a node behind a proxy that asks for it
+ * @param url of the RPC API, such as `http://127.0.0.1:5001`; a path is used as a prefix
+ * @param authorization value of the `Authorization` header, for a node behind a proxy that requires it
  */
 export function createKuboNode(settings: { readonly url: string; readonly authorization: string | null }): IpfsNode {
   const { url, authorization } = settings
@@ -42,7 +42,7 @@ export function createKuboNode(settings: { readonly url: string; readonly author
       const body = new FormData()
       body.set('file', new Blob([text], { type: 'application/octet-stream' }), 'metadata.json')
       try {
-        // An API does not redirect; what it was sent must not go elsewhere.
+        // An API does not redirect; the content must not be sent elsewhere.
         const response = await fetch(target, { method: 'POST', body, headers, signal, redirect: 'error' })
         return cidIn(await readAnswer(response), response.status)
       } catch (error) {
@@ -63,7 +63,10 @@ async function readAnswer({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Kubo answers a line of JSON for each file. When it fails after its headers were sent, it breaks off without one. */
+/**
+ * Kubo returns a line of JSON for each file. When it fails after its headers were sent, it closes the response without
+ * one.
+ */
 function cidIn(answer: string, status: number): string {
   if (status !== 200) throw new Error(`HTTP ${status}: ${answer.slice(0, MAX_CAUSE_LENGTH)}`)
   const lines = answer.split('\n').filter((line) => line.trim() !== '')

@@ -1,11 +1,9 @@
-/** Where the metadata of a token is found: the address that the contract tells and that answers carry. */
+/** The URI of metadata: the one that the contract returns and that responses contain. */
 
 /** The address of content by its CID. */
 export type MetadataUri = (cid: string) => string
 
-/**
- * @param baseUrl as `METADATA_BASE_URL` has it, with `/` at its end; null for the address on IPFS
- */
+/** @param baseUrl value of `METADATA_BASE_URL`, with `/` at its end; null for `ipfs://` */
 export function createMetadataUri(baseUrl: string | null): MetadataUri {
   const base = baseUrl ?? 'ipfs://'
   return (cid) => `${base}${cid}`

@@ -1,6 +1,7 @@
 /**
- * Pin before mint: what a token will name is on IPFS before the mint is accepted, or the mint is refused. Where no IPFS node
- * is configured, nothing is pinned; the content is served by Bursar alone and is due for the day when there is one.
+ * Pins metadata before a mint: content that a token will name is on IPFS before the mint is accepted, or the mint is
+ * refused. Without an IPFS node nothing is pinned; Bursar serves the content, and it is pinned once a node is
+ * configured.
  */
 import type { Pool } from 'pg'
 import type { Clock } from '../../core/ids.ts'
@@ -9,14 +10,14 @@ import type { Content } from './content.ts'
 import type { Pin } from './pin.ts'
 import { recordPinned } from './pin-rows.ts'
 
-/** A batch of 100 takes a node some hundred milliseconds. A request does not wait longer than this for it. */
+/** A batch of 100 takes a node some hundred milliseconds. A request waits at most this long. */
 const DEADLINE_MS = 15_000
 const PINS_AT_ONCE = 8
-/** What the node confirmed so lately is not sent again: editions share their metadata. */
+/** Content confirmed more recently is not sent again: editions share their metadata. */
 const FRESH_MS = 60 * 60 * 1_000
 
 /**
- * Pins content that is about to be minted; equal content once. Nothing is recorded of what fails, and it is safe to try again.
+ * Pins content that is about to be minted; equal content once. A failure records nothing, and a retry is safe.
  *
  * @throws Unavailable `ipfs_unavailable`, `ipfs_cid_mismatch`: the mint must not be accepted
  */
@@ -24,7 +25,7 @@ export type PinMetadata = (contents: readonly Pick<Content, 'cid' | 'text'>[]) =
 
 export type PinMetadataPorts = {
   readonly pool: Pool
-  /** Null where no IPFS node is configured. */
+  /** Null without an IPFS node. */
   readonly pin: Pin | null
   readonly clock: Clock
   readonly deadlineMs?: number

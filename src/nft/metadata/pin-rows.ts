@@ -1,14 +1,16 @@
-/** The table of pins: when the IPFS node last confirmed content, and when it is asked again. */
+/** The table of pins: when the IPFS node last confirmed content, and when it is checked again. */
 import type { Pool } from 'pg'
 
-/** A pin that nobody touches can only be lost by the node's operator; a week keeps millions of tokens at a few calls a second. */
+/**
+ * Only the node's operator can lose a confirmed pin; a weekly check costs a few calls a second for millions of tokens.
+ */
 const VERIFY_AFTER_MS = 7 * 24 * 60 * 60 * 1_000
-/** A node that refuses one piece of content is asked again for it after the others. */
+/** Content that a node refuses is retried after the others. */
 const RETRY_AFTER_MS = 5 * 60 * 1_000
 
 export type DuePin = { readonly cid: string; readonly text: string }
 
-/** Content that is due to be pinned or verified, the longest waiting first. */
+/** Content to pin or verify, longest waiting first. */
 export async function findDuePins(pool: Pool, now: number, limit: number): Promise<DuePin[]> {
   const { rows } = await pool.query<DuePin>({
     name: 'due_pins',
@@ -20,8 +22,8 @@ export async function findDuePins(pool: Pool, now: number, limit: number): Promi
 }
 
 /**
- * Forgets pins of content that was never minted: its mint was refused after it was pinned. They were confirmed a long time
- * ago, so that no mint of today rests on them.
+ * Deletes pins of content that was never minted, because its mint was refused after pinning. They were confirmed long
+ * ago, so no current mint depends on them.
  */
 export async function forgetUnminted(pool: Pool, now: number): Promise<void> {
   await pool.query({

@@ -1,4 +1,4 @@
-/** Pins one piece of content, and sees that the node calls it what the chain will call it. */
+/** Pins one piece of content, and verifies that the node computes the CID that the chain will contain. */
 import { Unavailable } from '../../core/errors.ts'
 import { canonicalCid } from './cid.ts'
 import type { Content } from './content.ts'
@@ -7,7 +7,7 @@ import type { IpfsNode } from './kubo.ts'
 export type PinOutcome = 'pinned' | 'failed'
 export type PinObserver = (pin: { readonly outcome: PinOutcome; readonly durationMs: number }) => void
 
-/** @throws Unavailable `ipfs_unavailable`; `ipfs_cid_mismatch` when the node gave the content another CID */
+/** @throws Unavailable `ipfs_unavailable`; `ipfs_cid_mismatch` when the node computed another CID */
 export type Pin = (content: Pick<Content, 'cid' | 'text'>, signal: AbortSignal) => Promise<void>
 
 export function createPin(node: IpfsNode, observe: PinObserver): Pin {
@@ -24,7 +24,7 @@ export function createPin(node: IpfsNode, observe: PinObserver): Pin {
   }
 }
 
-/** A node that ignores how it was asked to add: what the token would name could not be found there. */
+/** The node ignored the options of the request: the content would not be found under the token's CID. */
 function mismatch(cid: string, told: string): Unavailable {
   const cause = new Error(`the node says ${told.slice(0, 100)}, the content is ${cid}`)
   const message = 'The IPFS node stored the metadata under another CID than the token would name: nothing was recorded.'

@@ -1,7 +1,7 @@
-/** Reads published metadata by its CID: one look-up by primary key. */
+/** Reads published metadata by its CID: one lookup by primary key. */
 import type { Pool } from 'pg'
 
-/** The very text that was hashed; null when nothing of that CID was ever minted here. */
+/** The exact text that was hashed; null when no metadata with that CID was minted here. */
 export type ReadContent = (cid: string) => Promise<string | null>
 
 export function createReadContent(pool: Pool): ReadContent {

@@ -1,6 +1,6 @@
 /**
- * Keeps on IPFS what was minted: pins what was not pinned yet (the node was configured later) and has the node confirm the
- * rest from time to time, which also restores what it lost.
+ * Keeps minted content on IPFS: pins unpinned content (the node was configured later) and has the node confirm the rest
+ * periodically, which also restores lost content.
  */
 import type { Pool } from 'pg'
 import type { Clock } from '../../core/ids.ts'
@@ -8,20 +8,21 @@ import { actAtOnce } from './at-once.ts'
 import type { Pin } from './pin.ts'
 import { type DuePin, findDuePins, forgetUnminted, postponePin, recordPinned } from './pin-rows.ts'
 
-/** Of at most 256 KiB each: what is in memory at once. */
+/** At most 256 KiB each: bounds the memory use. */
 const BATCH = 64
-/** Fewer than a request takes: mints go first. */
+/** Fewer than a request uses: mints have priority. */
 const PINS_AT_ONCE = 4
 const TIMEOUT_MS = 10_000
 
 export type RepinPorts = { readonly pool: Pool; readonly pin: Pin; readonly clock: Clock }
 
 /**
- * Works through what is due. Content that the node does not take is put off, and one that fails ends the round: a node that
- * is down is not asked for all the others.
+ * Processes the due content. Content that the node refuses is postponed, and a failure ends the round: a node that is
+ * down is not called for the rest.
  *
  * @returns how many pieces of content the node confirmed
- * @throws Unavailable `ipfs_unavailable`, `ipfs_cid_mismatch` after the first failure; what was confirmed before is recorded
+ * @throws Unavailable `ipfs_unavailable`, `ipfs_cid_mismatch` after the first failure; earlier confirmations are
+ *   recorded
  */
 export type Repin = (signal: AbortSignal) => Promise<number>
 

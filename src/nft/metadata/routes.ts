@@ -1,4 +1,4 @@
-/** Serves published metadata to everybody: exactly the bytes that were hashed, cacheable permanently. */
+/** Serves published metadata publicly: exactly the bytes that were hashed, cacheable permanently. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { NotFound, ValidationFailed } from '../../core/errors.ts'
@@ -9,7 +9,7 @@ import { canonicalCid } from './cid.ts'
 import type { ReadContent } from './read-content.ts'
 import { tokenMetadataSchema } from './schemas.ts'
 
-/** Content never changes under its hash. A year is the usual maximum of RFC 9111 caches. */
+/** Content of a hash never changes. A year is the usual maximum of RFC 9111 caches. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const cidSchema = Type.String({
@@ -67,7 +67,7 @@ function malformed(): ValidationFailed {
   return ValidationFailed.field('cid', 'invalid_cid', message)
 }
 
-/** `If-None-Match` of RFC 9110: a list of tags, of which `W/` makes no difference here, or `*` for any. */
+/** `If-None-Match` of RFC 9110: a list of tags, with or without `W/`, or `*` for any. */
 function hasAlready({ headers }: FastifyRequest, etag: string): boolean {
   const tags = headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
   return tags.includes(etag) || tags.includes('*')

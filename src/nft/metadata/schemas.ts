@@ -1,6 +1,4 @@
-/**
- * Schemas of metadata in requests, with every rule for a single field. The limit of the total size is checked by content.ts.
- */
+/** Schemas of metadata in requests, with every rule for a single field. content.ts checks the total size. */
 
 import { Type } from '@sinclair/typebox'
 import { MAX_ADDRESS_LENGTH, MAX_DATA_URI_LENGTH } from '../../core/published-uris.ts'
@@ -25,7 +23,7 @@ const attributeSchema = named(
   }),
 )
 
-/** Of a token, as ERC-721 and ERC-1155 name the fields. */
+/** Of a token, with the field names of ERC-721 and ERC-1155. */
 export const tokenMetadataSchema = named(
   'NftMetadata',
   closedObject(

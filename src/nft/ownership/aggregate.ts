@@ -1,4 +1,4 @@
-/** The read model of owners: a row for each token and holder that an event names. Pure. */
+/** The read model of owners: a row for each token and holder in an event. Pure. */
 import type { Aggregate, ProjectionContext, ReadModelChanges } from '../../event-log/aggregate.ts'
 import { type OwnershipCommand, ownershipDecider } from './decider.ts'
 import type { OwnershipEvent } from './events.ts'

@@ -1,6 +1,6 @@
 /**
- * What blocks add to who holds what. Pure: the follower hands each block over once and takes it back at most once, in one
- * commit with its cursor, so nothing is left to refuse.
+ * The changes of holders in blocks. Pure: the follower passes each block once and undoes it at most once, in one commit
+ * with its cursor, so nothing has to be refused.
  */
 import type { Decider } from '../../core/messages.ts'
 import { assertNever } from '../../core/never.ts'
@@ -8,9 +8,9 @@ import type { MovesOfBlock, OwnershipEvent } from './events.ts'
 import { evolve, NOBODY, type OwnershipState } from './state.ts'
 
 export type OwnershipCommand =
-  /** Blocks that moved something, oldest first. */
+  /** Blocks with token moves, oldest first. */
   | { readonly type: 'RecordMoves'; readonly blocks: readonly MovesOfBlock[]; readonly now: string }
-  /** Blocks above the ancestor whose moves stand recorded, newest first. */
+  /** Blocks above the ancestor with recorded moves, newest first. */
   | {
       readonly type: 'RecordReorg'
       readonly blocks: readonly MovesOfBlock[]

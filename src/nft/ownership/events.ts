@@ -1,20 +1,20 @@
 /**
- * Who got which token of a collection, as the chain's blocks said it, on the stream `ownership-<collectionId>`. Addresses
- * carry their EIP-55 checksum; token ids and amounts are decimal digits in strings.
+ * Token moves of a collection according to the chain's blocks, on the stream `ownership-<collectionId>`. Addresses have
+ * their EIP-55 checksum; token ids and amounts are decimal digits in strings.
  */
 import type { Event } from '../../core/messages.ts'
 
 export type TokenMove = {
   readonly tokenId: string
-  /** `null` in a mint. */
+  /** `null` for a mint. */
   readonly from: string | null
-  /** `null` in a burn. */
+  /** `null` for a burn. */
   readonly to: string | null
   /** Units of the token; 1 for ERC-721. */
   readonly amount: string
 }
 
-/** All of a collection's moves in one block, in the order of its logs. */
+/** All moves of a collection in one block, in log order. */
 export type MovesOfBlock = {
   readonly chainId: number
   readonly contract: string
@@ -24,7 +24,7 @@ export type MovesOfBlock = {
 }
 
 export type TokensMoved = Event<'TokensMoved', MovesOfBlock & { observedAt: string }>
-/** The block is not on the chain any more: its moves are taken back. Of several blocks the newest comes first. */
+/** The block left the chain: its moves are undone. Of several blocks the newest comes first. */
 export type OwnershipReorged = Event<
   'OwnershipReorged',
   MovesOfBlock & { readonly ancestorNumber: number; observedAt: string }

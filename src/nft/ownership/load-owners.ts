@@ -1,6 +1,6 @@
 /**
- * Loads who holds the tokens that a step touches, without reading the streams, which grow for as long as a collection is
- * traded: the read model is their fold, written in the transaction of each append.
+ * Loads the holders of the tokens that a step touches, without reading the streams, which grow as long as a collection
+ * is traded: the read model is their fold, written in the transaction of each append.
  */
 import type { Pool } from 'pg'
 import type { Loaded } from '../../event-log/aggregate.ts'
@@ -9,7 +9,7 @@ import { ownershipAggregate } from './aggregate.ts'
 import type { MovesOfBlock } from './events.ts'
 import { type Holding, holdingKey, type OwnershipState, stateOf } from './state.ts'
 
-/** What a step moves, or takes back, of one collection; at least one block. */
+/** The moves or undone moves of a step in one collection; at least one block. */
 export type TouchedCollection = { readonly collectionId: string; readonly blocks: readonly MovesOfBlock[] }
 
 type OwnerRow = {
@@ -21,10 +21,10 @@ type OwnerRow = {
 }
 
 /**
- * The collections in the order given; each state knows the touched holders alone.
+ * The collections in the given order; each state contains only the touched holders.
  *
- * Invariant: heads are read before rows. What another follower appends in between makes the loaded version too low, so the
- * append is refused as a conflict; the other way round it would be decided on old rows and taken.
+ * Invariant: heads are read before rows. If another follower appends in between, the loaded version is too low and the
+ * append is refused as a conflict; in the other order it would be decided on old rows and accepted.
  */
 export async function loadOwners(
   { pool, log }: { readonly pool: Pool; readonly log: Pick<EventLog, 'heads'> },
@@ -57,7 +57,7 @@ export async function loadOwners(
   })
 }
 
-/** Every token and holder that the moves name, once. */
+/** Every token and holder in the moves, once. */
 function holdersOf({ blocks }: TouchedCollection) {
   const holders = new Map<string, { contract: string; tokenId: string; owner: string }>()
   for (const { contract, moves } of blocks) {

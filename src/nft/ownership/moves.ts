@@ -1,4 +1,4 @@
-/** What blocks say about tokens of followed contracts. Pure. */
+/** Token moves of followed contracts in blocks. Pure. */
 import { toChecksumAddress } from '../../chain/address.ts'
 import type { Block, ChainLogEntry } from '../../chain/blocks.ts'
 import { TRANSFER_TOPIC } from '../../chain/erc20.ts'
@@ -6,18 +6,18 @@ import { parseNftTransferLog, TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from
 import type { MovesOfBlock, TokenMove } from './events.ts'
 
 const TOPICS: readonly (string | undefined)[] = [TRANSFER_TOPIC, TRANSFER_SINGLE_TOPIC, TRANSFER_BATCH_TOPIC]
-/** With the three indexed fields of each; the Transfer of ERC-20 has two. */
+/** Three indexed fields and the signature; the Transfer of ERC-20 has two indexed fields. */
 const TOPICS_OF_NFT = 4
 
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
 
-/** Contracts that log like one of a collection, in lower case: most of them are strangers'. */
+/** Contracts with logs like a collection's, in lower case: most of them are foreign. */
 export function contractsMoving(blocks: readonly Block[]): string[] {
   return [...new Set(logsOf(blocks).map(({ address }) => address))]
 }
 
 /**
- * The moves of each contract, block by block, oldest first; blocks that moved nothing of it are left out.
+ * The moves of each contract, block by block, oldest first; blocks without its moves are left out.
  *
  * @param contracts EIP-55
  * @returns by contract, EIP-55
@@ -58,7 +58,7 @@ function logsOf(blocks: readonly Block[]): ChainLogEntry[] {
   )
 }
 
-/** Moves of no units are left out: nobody holds anything else after them. */
+/** Moves of zero units are left out: they change no holder. */
 function movesOf(log: ChainLogEntry, checksummed: (address: string) => string): TokenMove[] {
   const moved = parseNftTransferLog(log)
   if (moved === null) return []
@@ -73,7 +73,7 @@ function movesOf(log: ChainLogEntry, checksummed: (address: string) => string): 
     }))
 }
 
-/** A checksum is a keccak, and a block that mints thousands names the same few addresses. */
+/** Caches checksums: each costs a keccak, and a block that mints thousands contains the same few addresses. */
 function rememberChecksums(): (address: string) => string {
   const known = new Map<string, string>()
   return (address) => {

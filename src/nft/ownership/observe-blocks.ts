@@ -1,9 +1,9 @@
 /**
- * What walked blocks mean for who holds which token: the follower commits the changes together with its cursor. A
- * collection's address is known before its contract is there, so that every move from its first mint on is seen, whoever
- * sent it. One query finds our collections among the contracts of a step; nothing is asked of a node.
+ * Derives ownership changes from processed blocks; the follower commits them together with its cursor. A collection's
+ * address is known before its contract exists, so every move is seen from its first mint on, whoever sent it. One query
+ * finds collections among the contracts of a step; no node is called.
  *
- * A reorg beyond the follower's window is taken back as far as the window reaches.
+ * A reorg beyond the follower's window is undone as far as the window reaches.
  */
 import type { Pool } from 'pg'
 import type { Block } from '../../chain/blocks.ts'
@@ -20,7 +20,7 @@ export type OwnershipPorts = { readonly pool: Pool; readonly log: Pick<EventLog,
 
 type Touched = TouchedCollection & { readonly tenantId: string }
 
-/** Changes for the collections of ours whose tokens these blocks moved. @param blocks consecutive, oldest first */
+/** Changes for the collections whose tokens these blocks moved. @param blocks consecutive, oldest first */
 export async function observeOwnership(
   ports: OwnershipPorts,
   chainId: number,
@@ -43,7 +43,7 @@ export async function observeOwnership(
   return changesOf(ports, chainId, touched, (ofCollection) => ({ type: 'RecordMoves', blocks: ofCollection, now }))
 }
 
-/** Changes for the collections that moved above the newest block that is still on the chain. */
+/** Changes for the collections with moves above the newest block still on the chain. */
 export async function unwindOwnership(
   ports: OwnershipPorts,
   chainId: number,

@@ -1,4 +1,4 @@
-/** Who holds tokens, as of the newest block that was walked. */
+/** The holders of tokens as of the newest processed block. */
 import type { Pool } from 'pg'
 
 export type TokenOwner = {
@@ -8,7 +8,7 @@ export type TokenOwner = {
   readonly amount: string
 }
 
-/** @returns by token id, whoever holds most first; a token that nobody holds is left out: not minted yet, or burnt */
+/** @returns by token id, largest holder first; a token without holders is left out: not minted yet, or burnt */
 export type OwnersOf = (
   chainId: number,
   /** EIP-55. */
@@ -16,7 +16,7 @@ export type OwnersOf = (
   tokenIds: readonly string[],
 ) => Promise<ReadonlyMap<string, readonly TokenOwner[]>>
 
-/** A token of ERC-1155 may have a million holders: nobody reads more in one answer. */
+/** An ERC-1155 token may have a million holders: a response lists at most this many. */
 const MAX_OWNERS = 100
 
 export function createOwnersOf(pool: Pool): OwnersOf {

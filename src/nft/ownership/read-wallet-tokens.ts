@@ -1,4 +1,4 @@
-/** The tokens that an address holds, of the collections of one tenant, newest collection first. */
+/** The tokens that an address holds in the collections of one tenant, newest collection first. */
 import type { Pool } from 'pg'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
 
@@ -8,19 +8,19 @@ export type WalletTokensQuery = {
   /** EIP-55. */
   readonly address: string
   readonly collectionId?: string | undefined
-  /** The last token that was shown. */
+  /** The last token shown. */
   readonly before?: { readonly collectionId: string; readonly tokenId: string } | undefined
   readonly limit: number
 }
 
-/** A row of `nft_owners` with what its collection and its mint say. */
+/** A row of `nft_owners` with data of its collection and mint. */
 export type WalletTokenRow = {
   readonly collection_id: string
   readonly contract_address: string
   readonly standard: TokenStandard
   readonly token_id: string
   readonly amount: string
-  /** `null` where the service did not mint the token. */
+  /** `null` when the service did not mint the token. */
   readonly metadata_uri: string | null
   readonly name: string | null
   readonly image: string | null

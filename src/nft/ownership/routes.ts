@@ -1,4 +1,4 @@
-/** Lists the tokens that a wallet holds of its tenant's collections: parse, call, reply. */
+/** The HTTP route of the tokens that a wallet holds in its tenant's collections. */
 
 import { Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'

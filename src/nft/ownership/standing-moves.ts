@@ -1,13 +1,13 @@
 /**
- * What of a collection stands recorded above a block: the end of its stream, read backwards as far as needed. The log is
- * the one place that keeps moves.
+ * The recorded moves of a collection above a block: the end of its stream, read backwards as far as needed. Only the
+ * log stores moves.
  */
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
 import { ownershipAggregate } from './aggregate.ts'
 import type { MovesOfBlock, OwnershipEvent } from './events.ts'
 
-/** Blocks of one read: a reorg is seldom deeper. */
+/** Blocks per read: reorgs are rarely deeper. */
 const CHUNK = 32
 
 type TailRow = {
@@ -17,13 +17,13 @@ type TailRow = {
   readonly data: unknown
 }
 
-/** The blocks above the ancestor whose moves were recorded and not taken back, newest first. */
+/** The blocks above the ancestor whose moves were recorded and not undone, newest first. */
 export async function standingMoves(pool: Pool, collectionId: string, ancestor: number): Promise<MovesOfBlock[]> {
   const standing: MovesOfBlock[] = []
   const undone: string[] = []
   for await (const { type, data } of readBackwards(pool, collectionId)) {
     if (type === 'OwnershipReorged') undone.push(data.blockHash)
-    // A block may leave the chain and come back: its newest recording is the one that was taken back last.
+    // A block may leave the chain and come back: its newest recording was undone last.
     else if (undone.at(-1) === data.blockHash) undone.pop()
     else if (data.blockNumber <= ancestor) break
     else standing.push(withoutTime(data))

@@ -1,22 +1,22 @@
 /**
- * Who holds how much of which token: the sum of the moves, so that taking one back is adding its opposite. Pure.
+ * The holdings of tokens: the sum of the moves, so that undoing one adds its opposite. Pure.
  *
- * Invariant: `evolve` looks at the holders that its event names and at no other, so a state that knows these alone
- * (load-owners.ts) evolves to the same rows as the whole one (a replay).
+ * Invariant: `evolve` reads only the holders in its event, so a state with only these (load-owners.ts) evolves to the
+ * same rows as the whole one (a replay).
  */
 import type { MovesOfBlock, OwnershipEvent } from './events.ts'
 
 export type Holding = {
   readonly tokenId: string
   readonly owner: string
-  /** 0 once all of it went away: rows are put, never taken out. */
+  /** 0 once all of it was moved away: rows are written, never deleted. */
   readonly amount: bigint
-  /** The block since when this is so; after a reorg, the newest block that it left on the chain. */
+  /** The block since which this holds; after a reorg, the newest remaining block. */
   readonly blockNumber: number
 }
 
 export type OwnershipState = {
-  /** Where the contract stands; `null` before anything moved. */
+  /** The address of the contract; `null` before the first move. */
   readonly place: Pick<MovesOfBlock, 'chainId' | 'contract'> | null
   /** Holdings by `pageOf`, then by `holdingKey`: an event copies the pages that it touches, not the collection. */
   readonly pages: ReadonlyMap<string, Page>
@@ -37,7 +37,7 @@ export function holdingKey({ tokenId, owner }: Pick<Holding, 'tokenId' | 'owner'
   return `${tokenId} ${owner}`
 }
 
-/** A state that knows these holdings alone. */
+/** A state with only these holdings. */
 export function stateOf(place: OwnershipState['place'], holdings: readonly Holding[]): OwnershipState {
   const pages = new Map<string, Map<string, Holding>>()
   for (const holding of holdings) {
@@ -71,7 +71,7 @@ export function evolve(before: OwnershipState, event: OwnershipEvent): Ownership
   return { place: { chainId, contract }, pages }
 }
 
-/** The holdings of `after` that are not those of `before`. */
+/** The holdings of `after` that differ from `before`. */
 export function changedHoldings(before: OwnershipState, after: OwnershipState): Holding[] {
   const changed: Holding[] = []
   for (const [name, page] of after.pages) {

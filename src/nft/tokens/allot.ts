@@ -1,11 +1,11 @@
 /**
- * Gives tokens their numbers: 1, 2, 3 … in each collection. Mints of a collection that arrive together go in one round: each
- * gets the numbers behind the one before it, and all are appended side by side.
+ * Assigns token numbers: 1, 2, 3 … in each collection. Concurrent mints of a collection share a round: each gets the
+ * numbers after the previous one, and all are appended in parallel.
  *
- * Invariant: no number is given twice. The index `nft_tokens_id_once` refuses one that another process gave; those mints go
- * once more, behind it. In a round the transactions are made in the order of the numbers, which is the order in which
- * a lane signs them: a SERIES must be released in order. A mint that is refused at its append leaves its numbers unused if
- * another one of its round stands behind it.
+ * Invariant: no number is assigned twice. The index `nft_tokens_id_once` refuses one that another process assigned;
+ * those mints are retried with later numbers. In a round the transactions are created in number order, in which a lane
+ * signs them: a SERIES must be released in order. A mint refused at its append leaves its numbers unused if a later one
+ * of its round follows.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
@@ -13,19 +13,19 @@ import { Conflict, Unavailable } from '../../core/errors.ts'
 import { UniqueRuleBroken } from '../../event-log/commit.ts'
 import { countTokens, nextTokenId } from './token-rows.ts'
 
-/** As many as one batch of the group commit takes. */
+/** One batch of the group commit. */
 const MAX_ROUND = 128
-/** Only ends what would never end: each time another process was quicker. */
+/** Bound on retries that lose to another process each time. */
 const MAX_TRIES = 50
 const LONGEST_PAUSE_MS = 40
 
 export type Place = {
   readonly firstTokenId: number
-  /** How many tokens of the collection stand before it, those that failed left out; known where it was asked for. */
+  /** The number of earlier tokens of the collection, without failed ones; set if it was requested. */
   readonly ordinal: number | null
 }
 
-/** Prepares a mint for the numbers that it gets. Returns its append, which is started once the next one is prepared. */
+/** Prepares a mint for its assigned numbers. Returns its append, which starts after the next one is prepared. */
 export type Take<Result> = (place: Place) => Promise<() => Promise<Result>>
 
 export type Allotment = {
@@ -36,7 +36,7 @@ export type Allotment = {
   readonly ordered: boolean
 }
 
-/** @throws Conflict `max_supply_reached`; Unavailable `collection_contended`; what `take` and its append throw */
+/** @throws Conflict `max_supply_reached`; Unavailable `collection_contended`; errors of `take` and its append */
 export type Allot = <Result>(allotment: Allotment, take: Take<Result>) => Promise<Result>
 
 type Waiting = {
@@ -80,7 +80,7 @@ export function createAllot(pool: Pool): Allot {
     })
 }
 
-/** @returns those whose numbers another process gave meanwhile */
+/** @returns the mints whose numbers another process assigned meanwhile */
 async function runRound(pool: Pool, collectionId: string, round: readonly Waiting[]): Promise<Waiting[]> {
   const conflicted: Waiting[] = []
   const appends: Promise<void>[] = []
@@ -115,7 +115,7 @@ async function settle(waiting: Waiting, append: () => Promise<unknown>, conflict
   }
 }
 
-/** Counting is left out as long as even all numbers together are within the maximum. */
+/** Not counted while even all numbers together are within the maximum. */
 async function ordinalOf(
   pool: Pool,
   collectionId: string,

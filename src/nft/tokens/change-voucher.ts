@@ -1,6 +1,6 @@
 /**
- * Redeems and revokes vouchers: each is a transaction by the collection's owner wallet, recorded in one append with what it
- * does to the mint. What is refused leaves no trace.
+ * Redeems and revokes vouchers: each is a transaction of the collection's owner wallet, recorded in one append with its
+ * event of the mint. A refused request leaves no trace.
  */
 import { parseRecipient } from '../../chain/address.ts'
 import { encodeRevoke } from '../../chain/nft.ts'
@@ -37,19 +37,19 @@ export type ChangeVoucherPorts = PreparePorts & {
 /** Both accept a transaction. */
 export type ChangeVoucher = {
   /**
-   * @param recipient `null` for the one that the voucher names
+   * @param recipient `null` for the voucher's recipient
    * @throws NotFound, PermissionDenied, Conflict (`not_lazy`, `already_redeemed`, `voucher_revoked`, `voucher_expired`,
    *   `voucher_not_signed`, `wallet_archived`), ValidationFailed (`required`, `recipient_mismatch`, an address),
    *   InsufficientFunds, IdempotencyKeyReused, Unavailable
    */
   readonly redeem: (target: Target, recipient: string | null) => Promise<Accepted>
-  /** Gives the token id up on chain. @throws what `redeem` does, but for what concerns the recipient and the time */
+  /** Revokes the token id on chain. @throws errors of `redeem`, except those about the recipient and the time */
   readonly revoke: (target: Target) => Promise<Accepted>
 }
 
 type Target = { readonly environment: Environment; readonly mintId: string; readonly metadata: Metadata }
 
-/** What a transaction is to call, and the command that records it. */
+/** The call of a transaction, and the command that records it. */
 type Plan = {
   readonly call: Pick<CallRequest, 'kind' | 'data' | 'gasLimit' | 'validUntil'>
   readonly command: (transactionId: string, now: string) => VoucherCommand
@@ -80,7 +80,7 @@ async function tryPerform(
   const { environment, mintId, metadata } = target
   const owner: Owner = { tenantId: metadata.tenantId, environment }
   const loaded: Loaded<MintState> = await log.load(mintAggregate, mintId)
-  // Of another tenant's mint not even its kind is told.
+  // Another tenant's mint does not even reveal its type.
   const known = loaded.state.state === 'recorded' && loaded.state.mint.tenantId === owner.tenantId
   const mint = requireLazy(known ? loaded.state : mintAggregate.initialState)
   const collection = await collections.read(owner, mint.mint.collectionId)

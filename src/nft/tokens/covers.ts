@@ -1,6 +1,6 @@
 /**
- * Whether a recorded lazy mint covers what somebody asks a share to sign. Pure: the state comes from the log, which the
- * holder of the share has read by itself.
+ * Whether a recorded lazy mint covers a request to a share holder. Pure: the holder has read the state from the log
+ * itself.
  */
 import { voucherTypedData } from '../../chain/nft-voucher.ts'
 import { COVERED, type Coverage, notCovered } from '../../keys/coverage.ts'
@@ -10,14 +10,14 @@ import type { MintState } from './mint-state.ts'
 import { chainVoucher } from './voucher-terms.ts'
 
 export type AskedVoucher = {
-  /** Whose key is to sign. */
+  /** The wallet whose key signs. */
   readonly walletId: string
   readonly typedData: TypedData
 }
 
 /**
- * Covered is the voucher of the recorded terms, by the key of the wallet that owns the contract. The recipient is the one
- * that the voucher names, whatever a redemption named later. That it is signed already is no objection.
+ * Covers the voucher with the recorded terms, signed by the key of the wallet that owns the contract. The recipient is
+ * the voucher's own, whatever a later redemption named. An existing signature is no objection.
  */
 export function coversVoucher(state: MintState, { walletId, typedData }: AskedVoucher): Coverage {
   if (state.state === 'unknown') return notCovered('the log has no such mint')

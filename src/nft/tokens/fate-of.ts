@@ -1,8 +1,8 @@
-/** What has become of one transaction, as of the newest block that was walked. */
+/** The outcome of one transaction, as of the newest processed block. */
 import type { Pool } from 'pg'
 import { type Outcome, outcomeOf, type TransactionFate } from '../outcome.ts'
 
-/** @throws Error for an unknown transaction: one that an event names always exists */
+/** @throws Error for an unknown transaction: one named by an event always exists */
 export type FateOf = (transactionId: string) => Promise<Outcome>
 
 export function createFateOf(pool: Pool): FateOf {

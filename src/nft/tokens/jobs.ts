@@ -1,4 +1,4 @@
-/** Which job follows from a mint's events, and which unsigned vouchers are queued again. */
+/** Jobs for the events of a mint, and which unsigned vouchers are queued again. */
 import type { Pool } from 'pg'
 import type { Notice } from '../../event-log/subscription.ts'
 import type { Job } from '../../jobs/queues.ts'
@@ -15,9 +15,10 @@ export function voucherJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'
 }
 
 /**
- * Vouchers that have waited for their signature for a while, of each tenant in turn the oldest first: what is lost with an emptied queue is found here.
+ * Vouchers that have waited for their signature for a while, tenants in turn, oldest first: finds work lost with an
+ * emptied queue.
  *
- * @param quietBefore those requested later have a job of their own on the way
+ * @param quietBefore vouchers requested later still have their own job
  */
 export async function findUnsignedVouchers(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ mint_id: string }>({

@@ -1,4 +1,4 @@
-/** Records a LAZY mint together with the wish that its voucher be signed. Nothing goes to the chain. */
+/** Records a LAZY mint with the request to sign its voucher. Nothing is sent to the chain. */
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { NewId } from '../../declarations.ts'
@@ -17,12 +17,15 @@ export type LazyMintRequest = {
   readonly collection: CollectionRow
   readonly item: MintItem
   readonly tokenId: number
-  /** ISO 8601, in the future; a fraction of a second is cut off, as the contract counts whole ones. */
+  /** ISO 8601, in the future; truncated to whole seconds, as the contract counts. */
   readonly validUntil: string | null
   readonly metadata: Metadata
 }
 
-/** @throws Conflict `wallet_archived`; IdempotencyKeyReused; UniqueRuleBroken when the token id was given to another mint */
+/**
+ * @throws Conflict `wallet_archived`; IdempotencyKeyReused; UniqueRuleBroken when the token id was assigned to another
+ *   mint
+ */
 export async function recordLazyMint(
   { log, newId }: LazyMintPorts,
   { collection, item, tokenId, validUntil, metadata }: LazyMintRequest,

@@ -1,4 +1,4 @@
-/** The read models of a mint: its row, its tokens, and the metadata that they publish. Pure. */
+/** The read models of a mint: its row, its tokens, and their published metadata. Pure. */
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
 import { contentRows } from '../metadata/content.ts'
@@ -16,7 +16,7 @@ export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent> = {
     VoucherRedemptionRequested: { version: 1, upcasters: [] },
     VoucherRevocationRecorded: { version: 1, upcasters: [] },
   },
-  // What a voucher is redeemed or revoked with is a transaction, and the key stands for that.
+  // Redeeming and revoking a voucher open a transaction, which takes the key.
   opens: opensItself<MintEvent>('MintRecorded'),
   project: (_before, after, context) => ({
     rows: after.state === 'unknown' ? [] : [...rowsOf(after.mint, context), ...voucherRows(after.voucher, context)],
@@ -41,7 +41,7 @@ function rowsOf(mint: Mint, { id, version }: ProjectionContext): ReadModelRow[] 
       row: { ...token, mint_id: id, collection_id: collectionId, created_at: requestedAt },
     }
   })
-  // Tokens that say the same are one piece of content.
+  // Tokens with equal metadata share one piece of content.
   const published = new Map(tokens.map(({ cid, metadata }) => [cid, metadata]))
   const contents = [...published].flatMap(([cid, metadata]) =>
     contentRows({ cid, text: canonicalJson(metadata) }, requestedAt),

@@ -1,4 +1,4 @@
-/** What a mint may be. Pure: token ids, transactions and the time come in with the command. */
+/** The commands of a mint. Pure: token ids, transactions and the time come with the command. */
 import { Conflict } from '../../core/errors.ts'
 import type { Decider } from '../../core/messages.ts'
 import type { Mint, MintEvent, VoucherTerms } from './mint-events.ts'

@@ -1,5 +1,5 @@
 /**
- * The facts of a mint's life. Whether its tokens came to be is no fact of its own: the transaction of each tells. Token ids
+ * The events of a mint. Whether its tokens were minted is no event: it follows from the transaction of each. Token ids
  * and amounts are decimal digits in strings.
  */
 import type { Event } from '../../core/messages.ts'
@@ -7,7 +7,7 @@ import type { Event } from '../../core/messages.ts'
 export const MINTING_TYPES = ['DIRECT', 'LAZY', 'BATCH'] as const
 export type MintingType = (typeof MINTING_TYPES)[number]
 
-/** What is published of a token, as ERC-721 and ERC-1155 name the fields. */
+/** The published metadata of a token, with the field names of ERC-721 and ERC-1155. */
 export type PublishedToken = {
   readonly name: string
   readonly description?: string
@@ -22,9 +22,9 @@ export type MintToken = {
   /** Units of the token; 1 for ERC-721. */
   readonly amount: string
   readonly metadata: PublishedToken
-  /** Of the canonical JSON of `metadata`. */
+  /** CID of the canonical JSON of `metadata`. */
   readonly cid: string
-  /** The transaction that mints it; `null` as long as none is to. */
+  /** The transaction that mints it; `null` as long as there is none. */
   readonly transactionId: string | null
 }
 
@@ -37,13 +37,13 @@ export type Mint = {
   readonly requestedAt: string
 }
 
-/** The owner's word that the one token of a LAZY mint may be minted: what it says beside the token, and where it holds. */
+/** The terms of a LAZY mint's voucher besides the token, and where it is valid. */
 export type VoucherTerms = {
   /** The wallet that owns the contract: its key signs. */
   readonly walletId: string
   readonly chainId: number
   readonly contract: string
-  /** In whole seconds, as the contract counts; `null` for no end. */
+  /** Whole seconds, as the contract counts; `null` if it never expires. */
   readonly validUntil: string | null
   readonly requestedAt: string
 }

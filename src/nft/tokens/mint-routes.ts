@@ -1,4 +1,4 @@
-/** Mints tokens, and reads mints and tokens: parse, call, reply. */
+/** HTTP routes that mint tokens, and read mints and tokens. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { ValidationFailed } from '../../core/errors.ts'
@@ -36,7 +36,7 @@ export type MintRoutePorts = {
   readonly collections: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
   readonly untilVoucherSigned: UntilVoucherSigned
-  /** How long a response waits for the signature of a voucher by default. */
+  /** Default time that a response waits for the signature of a voucher, ms. */
   readonly signWaitMs: number
   readonly warnOfRecipients: WarnOfRecipients
   readonly ownersOf: OwnersOf
@@ -158,7 +158,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
   }
 }
 
-/** Anybody can write a cursor: what is no token id never reaches the database. */
+/** Anybody can write a cursor: only a valid token id reaches the database. */
 function tokenIdIn(cursor: string): string {
   const [tokenId = ''] = decodeCursor('tokens', 1, cursor)
   if (/^\d{1,15}$/.test(tokenId)) return tokenId
@@ -169,7 +169,7 @@ function tokenIdIn(cursor: string): string {
   )
 }
 
-/** The mint, once all of it is in a block, or its voucher signed, or the time is over. @param wanted milliseconds */
+/** The mint, once all of it is mined or its voucher is signed, or after the timeout. @param wanted milliseconds */
 async function settled(
   { reads, untilMined, untilVoucherSigned, signWaitMs }: MintRoutePorts,
   owner: Owner,
@@ -206,7 +206,7 @@ function toRequest(body: Static<typeof mintBody>): MintRequest {
   }
 }
 
-/** A LAZY mint has a voucher signed; any other sends transactions. */
+/** A LAZY mint needs a voucher signature; any other sends transactions. */
 function quotasOfMint(body: unknown) {
   const { minting_type } = body as Static<typeof mintBody>
   return minting_type === 'LAZY' ? (['ceremonies'] as const) : (['transactions_waiting'] as const)

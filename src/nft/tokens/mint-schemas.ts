@@ -163,7 +163,7 @@ const tokenFields = {
   failure: failureSchema,
 }
 
-/** The first token's fields, as the contract shows them, and the whole. */
+/** The first token's fields, as the contract returns them, and the whole mint. */
 export const mintSchema = named(
   'NftMint',
   Type.Unsafe<MintView>(

@@ -1,13 +1,15 @@
-/** What a mint has come to: the fold of its events. */
+/** The state of a mint: the fold of its events. */
 import type { Mint, MintEvent, VoucherTerms } from './mint-events.ts'
 
 export type Voucher = VoucherTerms & {
-  /** Who it names; `null` for whoever redeems. A redemption changes the token's recipient, never this one. */
+  /**
+   * The voucher's recipient; `null` for whoever redeems. A redemption changes the token's recipient, never this one.
+   */
   readonly recipient: string | null
   /** `null` until a signer has signed it. */
   readonly signature: string | null
   readonly signedAt: string | null
-  /** The newest transaction that was to revoke it. */
+  /** The newest transaction to revoke it. */
   readonly revocationId: string | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Accepts a mint: checks all that can be known now, gives the tokens their numbers, and records the mint with the transactions
- * that do it in one append. What is refused leaves no trace.
+ * Accepts a mint: checks everything that can be known now, assigns token numbers, and records the mint with its
+ * transactions in one append. A refused request leaves no trace.
  */
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
@@ -29,18 +29,19 @@ export type MintPorts = PreparePorts & {
   readonly collections: CollectionReads
   readonly pinMetadata: PinMetadata
   readonly allot: Allot
-  /** Gas units of one transaction, at most. */
+  /** Maximum gas of one transaction. */
   readonly maxTransactionGas?: bigint
 }
 
-/** With the transactions that mint; none in a LAZY mint. */
+/** With the minting transactions; none for a LAZY mint. */
 export type AcceptedMint = Accepted<readonly string[]>
 
 /**
- * A collection that is still DEPLOYING takes mints: they wait for it, in order.
+ * A collection that is still DEPLOYING accepts mints: they wait for it, in order.
  *
- * @throws NotFound, PermissionDenied `environment_mismatch`, ValidationFailed, Conflict `collection_failed`, `max_supply_reached`,
- *   `edition_out_of_sequence` or `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, Unavailable
+ * @throws NotFound, PermissionDenied `environment_mismatch`, ValidationFailed, Conflict `collection_failed`,
+ *   `max_supply_reached`, `edition_out_of_sequence` or `wallet_archived`, InsufficientFunds, IdempotencyKeyReused,
+ *   Unavailable
  */
 export type MintTokens = (request: MintRequest, metadata: Metadata, environment: Environment) => Promise<AcceptedMint>
 
@@ -157,7 +158,7 @@ function requireAlive(collection: CollectionRow): void {
   throw new Conflict('collection_failed', `The contract of the collection was not deployed${why}: create another one.`)
 }
 
-/** A series is released in sequence: who names an edition wants that one or none. */
+/** A series is released in sequence: a request that names an edition gets that one or is refused. */
 function requireEditions(items: readonly AddressedItem[], { ordinal }: Place): void {
   for (const [n, { edition, path }] of items.entries()) {
     const next = (ordinal ?? 0) + n + 1

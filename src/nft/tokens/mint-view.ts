@@ -1,4 +1,4 @@
-/** Mints and tokens as their owner reads them. */
+/** Mints and tokens in the form of the API. */
 import { type Outcome, outcomeOf } from '../outcome.ts'
 import type { MintingType } from './mint-events.ts'
 import type { TokenRow } from './token-rows.ts'
@@ -15,18 +15,18 @@ type Failure = { readonly code: string; readonly message: string }
 export type MintedToken = {
   readonly token_id: string
   readonly transaction_hash: string | null
-  /** Who gets it; null where a voucher names nobody. */
+  /** The recipient; null when a voucher names nobody. */
   readonly owner: string | null
   readonly metadata_uri: string
   readonly status: TokenStatus
   readonly amount: string
-  /** In a SERIES, how many were released before it, and one; null elsewhere, and for a token that failed. */
+  /** In a SERIES, the number of tokens released before it, plus one; null elsewhere, and for a failed token. */
   readonly edition: number | null
   readonly transaction_id: string | null
   readonly failure: Failure | null
 }
 
-/** The first token's fields are those of the whole, but for the status. */
+/** The first token's fields apply to the whole mint, except the status. */
 export type MintView = MintedToken & {
   /** Null unless the mint is LAZY. */
   readonly voucher: VoucherView | null
@@ -49,16 +49,16 @@ function tokenStatus(row: TokenRow): TokenStatus {
   if (row.minting_type !== 'LAZY') return STATUS[minting ?? 'pending']
   if (minting === 'done' || row.holder !== null) return 'MINTED'
   if (fateOf(row.revocation_state, row.revocation_succeeded) === 'done') return 'REVOKED'
-  // A redemption that failed has not used the voucher.
+  // A failed redemption has not used the voucher.
   return minting === 'pending' ? 'PENDING' : 'LAZY'
 }
 
-/** `null` where there is no transaction. */
+/** `null` when there is no transaction. */
 function fateOf(state: string | null, succeeded: boolean | null): Outcome | null {
   return state === null ? null : outcomeOf({ state, succeeded })
 }
 
-/** Who got the token, or is to get it. Of a voucher that was redeemed elsewhere the chain alone knows. */
+/** The actual or intended recipient of the token. For a voucher redeemed elsewhere only the chain knows. */
 function ownerOf(row: TokenRow, status: TokenStatus): string | null {
   if (row.minting_type !== 'LAZY') return row.recipient
   if (status === 'PENDING') return row.recipient
@@ -70,7 +70,7 @@ function ownerOf(row: TokenRow, status: TokenStatus): string | null {
  * Tokens with their editions.
  *
  * @param rows of one collection, consecutive, lowest id first
- * @param before how many tokens of the collection stand before the first one, those that failed left out
+ * @param before the number of tokens of the collection before the first one, without failed ones
  */
 export function toTokens(rows: readonly TokenRow[], before: number): readonly TokenView[] {
   let ordinal = before
@@ -95,9 +95,9 @@ export function toTokens(rows: readonly TokenRow[], before: number): readonly To
 }
 
 /**
- * A token as it is told by itself: once it is minted, its owner is who holds it now, and not who got it.
+ * A single token: once it is minted, its owner is the current holder, not the first recipient.
  *
- * @param holders as the chain says
+ * @param holders according to the chain
  */
 export function withHolder<Token extends MintedToken>(
   token: Token,
@@ -110,7 +110,7 @@ export function withHolder<Token extends MintedToken>(
 
 /**
  * @param tokens of one mint, at least one
- * @param row that of the first one
+ * @param row of the first one
  */
 export function toMint(tokens: readonly TokenView[], row: TokenRow): MintView {
   const [first] = tokens
@@ -132,7 +132,7 @@ export function toMint(tokens: readonly TokenView[], row: TokenRow): MintView {
   }
 }
 
-/** PENDING until the fate of each is known; FAILED when one failed, whatever became of the others. */
+/** PENDING until the outcome of each is known; FAILED when one failed, whatever the outcome of the others. */
 function statusOf(statuses: readonly TokenStatus[]): TokenStatus {
   return (['PENDING', 'FAILED', 'REVOKED', 'LAZY'] as const).find((status) => statuses.includes(status)) ?? 'MINTED'
 }

@@ -1,4 +1,4 @@
-/** How tokens are spread over transactions: as many in one as its gas allows, in their order. Pure. */
+/** Distributes tokens over transactions, in order: as many in one as its gas allows. Pure. */
 import { encodeMint, encodeMintBatch } from '../../chain/nft.ts'
 import { mintGas } from '../../chain/nft-gas.ts'
 import type { CollectionType, Standard } from '../collections/events.ts'
@@ -18,7 +18,7 @@ export type MintPlan = {
   readonly items: readonly AddressedItem[]
 }
 
-/** @param maxGas gas units that one transaction may take; one token is minted whatever it takes */
+/** @param maxGas maximum gas of one transaction; a single token is minted regardless */
 export function planTransactions(plan: MintPlan, maxGas: bigint): readonly PlannedTransaction[] {
   const { standard, collectionType, firstTokenId, items } = plan
   const planned: PlannedTransaction[] = []

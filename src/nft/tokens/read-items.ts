@@ -1,11 +1,11 @@
-/** Reads what is to be minted: every rule that the fields of a request can break together, with all that is wrong told at once. */
+/** Parses the items of a mint: checks every rule of the request's fields, and reports all problems at once. */
 import { parseRecipient } from '../../chain/address.ts'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
 import type { CollectionType, Standard } from '../collections/events.ts'
 import { type Content, contentOf } from '../metadata/content.ts'
 import type { MintingType, PublishedToken } from './mint-events.ts'
 
-/** One token as a request names it. */
+/** One token in a request. */
 export type RequestedToken = {
   readonly recipient?: string | undefined
   readonly metadata?: PublishedToken | undefined
@@ -16,7 +16,7 @@ export type RequestedToken = {
 export type RequestedMint = RequestedToken & {
   readonly mintingType: MintingType
   readonly items?: readonly RequestedToken[] | undefined
-  /** ISO 8601: the end of a voucher. */
+  /** ISO 8601: when a voucher expires. */
   readonly validUntil?: string | undefined
 }
 
@@ -26,9 +26,9 @@ export type MintItem = {
   readonly amount: bigint
   readonly metadata: PublishedToken
   readonly content: Content
-  /** The edition that it must become; `null` for whichever is next. */
+  /** The required edition; `null` for the next one. */
   readonly edition: number | null
-  /** Where it stands in the request: ``, or `items[3].`. */
+  /** The item's path in the request: ``, or `items[3].`. */
   readonly path: string
 }
 
@@ -37,12 +37,12 @@ export type AddressedItem = MintItem & { readonly recipient: string }
 
 const MAX_UINT256 = 2n ** 256n - 1n
 
-/** Always, but for a LAZY mint. */
+/** True except for a LAZY mint. */
 export function isAddressed(item: MintItem): item is AddressedItem {
   return item.recipient !== null
 }
 
-/** @throws ValidationFailed with everything that is wrong, not only the first */
+/** @throws ValidationFailed with all problems, not only the first */
 export function readItems(
   request: RequestedMint,
   collection: { readonly standard: Standard; readonly collectionType: CollectionType },

@@ -11,7 +11,10 @@ import { toUpdates, type UpdatesView } from './update-view.ts'
 export type TokenDetail = TokenView & UpdatesView & { readonly metadata: PublishedToken }
 
 export type MintReads = {
-  /** @throws NotFound `mint_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, elsewhere */
+  /**
+   * @throws NotFound `mint_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, in the other
+   *   environment
+   */
   readonly read: (owner: Owner, mintId: string) => Promise<MintView>
   /**
    * Tokens of a collection, newest first.
@@ -26,7 +29,7 @@ export type MintReads = {
   readonly token: (collectionId: string, tokenId: string) => Promise<TokenDetail>
 }
 
-/** The service gives numbers of 48 bits; every longer one is unknown, and would not fit the column. */
+/** Token ids of the service have 48 bits; a longer one is unknown, and would not fit the column. */
 const MAX_TOKEN_ID_DIGITS = 15
 
 export function createMintReads(pool: Pool): MintReads {

@@ -1,4 +1,4 @@
-/** One token as its owner reads it: what was minted, what it says, and who holds it. */
+/** One token in the form of the API: its mint, its metadata, and its holder. */
 import type { CollectionRow } from '../collections/read-collections.ts'
 import type { OwnersOf, TokenOwner } from '../ownership/owners-of.ts'
 import { withHolder } from './mint-view.ts'

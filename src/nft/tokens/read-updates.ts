@@ -1,8 +1,8 @@
-/** Reads what was done to a token since its mint. */
+/** Reads the updates of a token since its mint. */
 import type { Pool } from 'pg'
 import type { UpdateRow } from './update-view.ts'
 
-/** The newest hundred, in the order in which they were accepted. Nothing stands behind one that freezes and has not failed. */
+/** The newest hundred, in order of acceptance. A freeze that has not failed is always the last one. */
 export async function readUpdates(pool: Pool, collectionId: string, tokenId: string): Promise<UpdateRow[]> {
   const { rows } = await pool.query<UpdateRow>({
     name: 'read_token_updates',

@@ -1,8 +1,8 @@
 /**
  * Signs the voucher of a lazy mint. Runs in the signer process, as a job.
  *
- * Invariant: what is signed was recorded before, a signature is recorded only when the address of the contract's wallet is
- * recovered from it, and the first one stays: a job that comes twice changes nothing.
+ * Invariant: only recorded data is signed, a signature is recorded only when the address of the contract's wallet is
+ * recovered from it, and the first one is kept: a repeated job changes nothing.
  */
 import { voucherTypedData } from '../../chain/nft-voucher.ts'
 import type { EventLog } from '../../event-log/log.ts'
@@ -22,8 +22,8 @@ export type SignVoucherPorts = {
 }
 
 /**
- * @throws NotFound for an unknown mint, Conflict `not_lazy`; Unavailable when the key cannot be reached, SignatureMismatch,
- *   WalletUnfit: the job comes again
+ * @throws NotFound for an unknown mint, Conflict `not_lazy`; Unavailable when the key cannot be reached,
+ *   SignatureMismatch, WalletUnfit: the job is retried
  */
 export type SignVoucher = (mintId: string) => Promise<void>
 

@@ -1,4 +1,4 @@
-/** The read model of what is done to a token: one row for each change, and the metadata that it publishes. Pure. */
+/** The read model of token updates: one row for each change, and its published metadata. Pure. */
 import { canonicalJson } from '../../core/canonical-json.ts'
 import type { Aggregate, ReadModelRow } from '../../event-log/aggregate.ts'
 import { contentRows } from '../metadata/content.ts'
@@ -13,7 +13,7 @@ export const tokenAggregate: Aggregate<TokenState, TokenCommand, TokenEvent> = {
   project: (_before, { newest, updates }) => ({ rows: newest === null ? [] : rowsOf(newest, updates), holds: [] }),
 }
 
-/** The id of a token's stream: a collection may have a million tokens, and each is changed by itself. */
+/** The id of a token's stream: a collection may have a million tokens, and each changes independently. */
 export function tokenStreamId(collectionId: string, tokenId: string): string {
   return `${collectionId}-${tokenId}`
 }

@@ -1,10 +1,10 @@
-/** What may be done to a token after its mint. Pure: what became of an earlier freezing comes in with the command. */
+/** The commands of a token after its mint. Pure: the outcome of an earlier freeze comes with the command. */
 import { Conflict } from '../../core/errors.ts'
 import type { Decider } from '../../core/messages.ts'
 import type { PublishedMetadata, TokenEvent, TokenUpdate } from './token-events.ts'
 import { evolve, type TokenState, UNTOUCHED } from './token-state.ts'
 
-/** `null` when nobody asked to freeze it. */
+/** `null` when no freeze was requested. */
 export type FreezeFate = 'pending' | 'done' | 'failed' | null
 
 export type TokenCommand =
@@ -28,7 +28,7 @@ export const tokenDecider: Decider<TokenState, TokenCommand, TokenEvent> = {
   },
 }
 
-/** @throws Conflict `metadata_frozen`, from the moment when freezing was accepted on: it is signed before what comes later */
+/** @throws Conflict `metadata_frozen`, from the moment a freeze was accepted: it is signed before later requests */
 export function requireThawed(freeze: FreezeFate): void {
   if (freeze === 'done') throw new Conflict('metadata_frozen', "The token's metadata is frozen: nobody can change it.")
   if (freeze === 'pending') throw new Conflict('metadata_frozen', "The token's metadata is being frozen.")

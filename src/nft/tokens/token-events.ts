@@ -1,7 +1,10 @@
-/** The facts of a token's life after its mint, in a DYNAMIC collection. Whether one came to pass, its transaction tells. */
+/**
+ * The events of a token of a DYNAMIC collection after its mint. Whether an update took effect follows from its
+ * transaction.
+ */
 import type { Event } from '../../core/messages.ts'
 
-/** What is published of a token: every field that its schema allows. */
+/** The published metadata of a token: every field of its schema. */
 export type PublishedMetadata = {
   readonly name: string
   readonly description?: string
@@ -9,7 +12,7 @@ export type PublishedMetadata = {
   readonly attributes?: readonly { readonly trait_type: string; readonly value: string }[]
 }
 
-/** The token, and the transaction that is to do it. */
+/** The token, and the transaction of the update. */
 export type TokenUpdate = {
   readonly tenantId: string
   readonly collectionId: string

@@ -1,4 +1,4 @@
-/** Rows of tokens with all that a view needs: their mint, their collection, and what their transaction says of them. */
+/** Rows of tokens with everything a view needs: mint, collection, and the outcome of the transaction. */
 import type { Pool } from 'pg'
 import type { Environment } from '../../core/networks.ts'
 import type { CollectionType } from '../collections/events.ts'
@@ -18,20 +18,20 @@ export type TokenRow = {
   readonly recipient: string | null
   /** `numeric` as text. */
   readonly amount: string
-  /** Of its metadata as the chain has it. */
+  /** Of its current metadata on chain. */
   readonly cid: string
-  /** Of the metadata that it was to be minted with. */
+  /** Of the metadata in the mint request. */
   readonly minted_cid: string
   readonly chain_id: number
   readonly contract_address: string
   readonly created_at: Date
   readonly transaction_id: string | null
-  /** All of the transaction's are null as long as the token has none. */
+  /** All columns of the transaction are null while the token has none. */
   readonly state: string | null
   readonly succeeded: boolean | null
   readonly hash: string | null
   readonly failure: { readonly code: string; readonly message: string } | null
-  /** From here on of a LAZY mint alone. Who its voucher names; null for whoever redeems. */
+  /** From here on only for a LAZY mint. The voucher's recipient; null for whoever redeems. */
   readonly named: string | null
   readonly valid_until: Date | null
   readonly signature: string | null
@@ -39,13 +39,13 @@ export type TokenRow = {
   readonly revocation_state: string | null
   readonly revocation_succeeded: boolean | null
   readonly revocation_hash: string | null
-  /** Who has most of it, by the chain's own account: a voucher may be redeemed by anybody. */
+  /** The largest holder according to the chain: anybody may redeem a voucher. */
   readonly holder: string | null
 }
 
 /**
- * Of `nft_tokens` as `t`, with `m`, `c` and `x` for its mint, its collection and its transaction; `v`, `r` and `h` for its
- * voucher, that one's revocation and its holder; `u` for the newest change of its metadata that came to pass.
+ * Of `nft_tokens` as `t`, with `m`, `c` and `x` for its mint, collection and transaction; `v`, `r` and `h` for its
+ * voucher, the voucher's revocation and the holder; `u` for the newest successful change of its metadata.
  */
 export const TOKEN_COLUMNS = `m.tenant_id, c.environment, t.token_id, t.collection_id, t.mint_id, m.minting_type, c.collection_type,
   c.base_uri, t.recipient, t.amount, coalesce(u.cid, t.cid) AS cid, t.cid AS minted_cid, c.chain_id, c.contract_address, t.created_at,
@@ -64,8 +64,8 @@ export const TOKEN_TABLES = `nft_tokens t JOIN nft_mints m ON m.mint_id = t.mint
        AND p.cid IS NOT NULL AND ${doneInSql('y')} ORDER BY p.sequence DESC LIMIT 1) u ON true`
 
 /**
- * How many tokens of a collection were given a number below `tokenId` and may come to be: what counts against the maximum
- * supply, and how far a series has come.
+ * The number of tokens of a collection with a number below `tokenId` that exist or may still be minted: counts against
+ * the maximum supply, and determines the editions of a series.
  *
  * A voucher keeps its place, however often its redemption failed, until it is revoked.
  *
@@ -84,7 +84,7 @@ export async function countTokens(pool: Pool, collectionId: string, tokenId: str
   return Number(rows[0]?.count ?? 0)
 }
 
-/** The id that the next token of a collection gets. */
+/** The id of the next token of a collection. */
 export async function nextTokenId(pool: Pool, collectionId: string): Promise<number> {
   const { rows } = await pool.query<{ token_id: string }>({
     name: 'newest_token',

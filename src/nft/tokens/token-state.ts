@@ -1,11 +1,11 @@
-/** What was asked of a token: the fold of its events. */
+/** The requested updates of a token: the fold of its events. */
 import type { TokenEvent } from './token-events.ts'
 
 export type TokenState = {
-  /** How many events there were. */
+  /** The number of events. */
   readonly updates: number
   readonly newest: TokenEvent | null
-  /** The newest transaction that was to freeze it. */
+  /** The newest transaction to freeze it. */
   readonly freezeId: string | null
 }
 

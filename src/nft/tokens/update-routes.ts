@@ -1,4 +1,4 @@
-/** Updates and freezes the metadata of a token: parse, call, reply. */
+/** HTTP routes that update and freeze the metadata of a token. */
 import type { Static } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'
 import { METADATA_BODY } from '../../http/body-limits.ts'

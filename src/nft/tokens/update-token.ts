@@ -1,6 +1,6 @@
 /**
- * Changes a token's metadata, or freezes it: a transaction by the collection's owner wallet, recorded in one append with what
- * it does. New metadata is pinned before. What is refused leaves no trace.
+ * Changes or freezes a token's metadata: a transaction of the collection's owner wallet, recorded in one append with
+ * its event. New metadata is pinned before. A refused request leaves no trace.
  */
 import { encodeFreeze, encodeSetTokenDigest } from '../../chain/nft.ts'
 import { freezeGas, tokenUpdateGas } from '../../chain/nft-gas.ts'
@@ -26,7 +26,7 @@ export type UpdateTokenPorts = PreparePorts & {
   readonly collections: CollectionReads
   readonly mints: Pick<MintReads, 'token'>
   readonly pinMetadata: PinMetadata
-  /** What became of the transaction that was to freeze. */
+  /** The outcome of the freezing transaction. */
   readonly fateOf: (transactionId: string) => Promise<'pending' | 'done' | 'failed'>
 }
 

@@ -1,4 +1,4 @@
-/** What has been done to a token of a DYNAMIC collection since its mint, and what is on its way. */
+/** The updates of a token of a DYNAMIC collection since its mint, including pending ones. */
 import { outcomeOf } from '../outcome.ts'
 
 export const UPDATE_STATUSES = ['PENDING', 'DONE', 'FAILED'] as const
@@ -6,9 +6,9 @@ export type UpdateStatus = (typeof UPDATE_STATUSES)[number]
 
 const STATUS = { pending: 'PENDING', done: 'DONE', failed: 'FAILED' } as const
 
-/** A row of `nft_token_updates` and what became of its transaction. */
+/** A row of `nft_token_updates` with the outcome of its transaction. */
 export type UpdateRow = {
-  /** Null where it freezes the token. */
+  /** Null for a freeze. */
   readonly cid: string | null
   readonly transaction_id: string
   readonly state: string
@@ -18,7 +18,7 @@ export type UpdateRow = {
 }
 
 export type UpdatesView = {
-  /** What `metadata_uri` becomes if the newest change on its way comes to pass; null when none is. */
+  /** The value of `metadata_uri` if the newest pending change succeeds; null when none is pending. */
   readonly pending_metadata_uri: string | null
   readonly frozen: boolean
   readonly last_update: {
@@ -30,7 +30,7 @@ export type UpdatesView = {
   } | null
 }
 
-/** @param updates in the order in which they were accepted */
+/** @param updates in order of acceptance */
 export function toUpdates(updates: readonly UpdateRow[], baseUri: string): UpdatesView {
   const isIn = (outcome: ReturnType<typeof outcomeOf>) => (update: UpdateRow) => outcomeOf(update) === outcome
   const pending = updates.filter(isIn('pending')).findLast(({ cid }) => cid !== null)

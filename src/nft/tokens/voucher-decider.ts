@@ -1,8 +1,8 @@
 /**
- * What may become of a voucher. Pure: what the chain has done to it so far comes in with the command.
+ * The transitions of a voucher. Pure: what the chain has done to it comes with the command.
  *
- * Invariant: of a redemption and a revocation at most one is on its way, since both are decided under the stream's version.
- * Against somebody who redeems outside Bursar the contract decides: it uses a token id once.
+ * Invariant: at most one redemption or revocation is pending, since both are decided under the stream's version.
+ * Against redemptions outside Bursar the contract decides: it uses a token id once.
  */
 import { Conflict, NotFound, ValidationFailed } from '../../core/errors.ts'
 import type { MintEvent } from './mint-events.ts'
@@ -10,11 +10,11 @@ import type { KnownMint, MintState, Voucher } from './mint-state.ts'
 
 type Fate = 'pending' | 'done' | 'failed'
 
-/** `null` as long as there is no such transaction. Of several ones the newest counts: the others failed. */
+/** `null` without such a transaction. Of several, the newest counts: the others failed. */
 export type VoucherFacts = {
   readonly redemption: Fate | null
   readonly revocation: Fate | null
-  /** The token exists, whoever redeemed. */
+  /** The token exists, whoever redeemed it. */
   readonly held: boolean
 }
 
@@ -22,7 +22,7 @@ export type VoucherCommand =
   | { readonly type: 'RecordSignature'; readonly signature: string; readonly now: string }
   | {
       readonly type: 'RequestRedemption'
-      /** `null` for the one that the voucher names. */
+      /** `null` for the voucher's recipient. */
       readonly recipient: string | null
       readonly transactionId: string
       readonly facts: VoucherFacts
@@ -67,9 +67,9 @@ export function requireLazy(state: MintState): LazyMint {
 }
 
 /**
- * Who gets the token, and the signature that the contract asks for.
+ * The recipient of the token, and the signature that the contract needs.
  *
- * @param recipient EIP-55; `null` for the one that the voucher names
+ * @param recipient EIP-55; `null` for the voucher's recipient
  * @throws Conflict `already_redeemed`, `voucher_revoked`, `voucher_expired`, `voucher_not_signed`; ValidationFailed
  *   `required`, `recipient_mismatch`
  */

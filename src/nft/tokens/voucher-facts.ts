@@ -1,9 +1,9 @@
-/** What the chain has done to a voucher so far, as of the newest block that was walked. */
+/** What the chain has done to a voucher, as of the newest processed block. */
 import type { Pool } from 'pg'
 import { outcomeOf } from '../outcome.ts'
 import type { VoucherFacts } from './voucher-decider.ts'
 
-/** @returns of an unknown mint, that nothing has happened */
+/** @returns no facts for an unknown mint */
 export type FactsOf = (mintId: string) => Promise<VoucherFacts>
 
 export function createFactsOf(pool: Pool): FactsOf {

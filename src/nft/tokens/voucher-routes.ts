@@ -1,4 +1,4 @@
-/** Redeems and revokes vouchers: parse, call, reply. */
+/** HTTP routes that redeem and revoke vouchers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { successOf } from '../../http/envelope.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'

@@ -1,10 +1,10 @@
-/** A recorded voucher as the contract knows it. */
+/** Converts a recorded voucher to the contract's format. */
 import type { Voucher as ChainVoucher } from '../../chain/nft-voucher.ts'
 import { digestOf } from '../metadata/cid.ts'
 
 type Terms = {
   readonly tokenId: string
-  /** Who the voucher names; `null` for whoever redeems. */
+  /** The voucher's recipient; `null` for whoever redeems. */
   readonly recipient: string | null
   readonly amount: string
   readonly cid: string

@@ -1,4 +1,4 @@
-/** The voucher of a lazy mint as its owner reads it, with all that a stranger needs to redeem it. */
+/** The voucher of a lazy mint in the form of the API, with everything needed to redeem it. */
 import { voucherTypedData } from '../../chain/nft-voucher.ts'
 import { outcomeOf } from '../outcome.ts'
 import type { TokenRow } from './token-rows.ts'
@@ -11,14 +11,14 @@ const STATUS = { pending: 'PENDING', done: 'REVOKED', failed: 'FAILED' } as cons
 
 export type VoucherView = {
   readonly token_id: string
-  /** Who it names; null for whoever redeems. */
+  /** Its recipient; null for whoever redeems. */
   readonly recipient: string | null
   readonly amount: string
   readonly metadata_digest: string
   readonly valid_until: string | null
   /** Null until it is signed. */
   readonly signature: string | null
-  /** EIP-712, as `redeem` of the contract takes them. */
+  /** EIP-712, as the contract's `redeem` expects it. */
   readonly domain: ReturnType<typeof voucherTypedData>['domain']
   readonly message: ReturnType<typeof voucherTypedData>['message']
   readonly revocation: {

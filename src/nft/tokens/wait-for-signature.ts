@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { createWaitUntil, type WaitUntil } from '../../event-log/wait-until.ts'
 import type { WakeUps } from '../../event-log/wake-ups.ts'
 
-/** By mint: resolves once its voucher is signed, or with `null` when the time is over first. */
+/** By mint: resolves once its voucher is signed, or with `null` after the timeout. */
 export type UntilVoucherSigned = WaitUntil<true>
 
 export function createUntilVoucherSigned(pool: Pool, wakeUps: WakeUps): UntilVoucherSigned {

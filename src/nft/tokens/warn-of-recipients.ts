@@ -1,6 +1,6 @@
 /**
- * What a caller may not have meant: tokens for contracts that do not say that they can handle them. A mint does not ask its
- * receiver, so it goes on. Nothing is said when no node answers in time.
+ * Warnings about what a caller may not have intended: recipients that are contracts and do not declare support for the
+ * tokens. A mint does not call its receiver, so it continues. No warning when no node answers in time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CanReceive, Delivery } from '../../chain/nft-receiver.ts'

@@ -1,4 +1,4 @@
-/** The read models of a transfer of tokens: its row and its items. Pure. */
+/** The read models of a token transfer: its row and its items. Pure. */
 import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
 import { type NftTransferCommand, type NftTransferState, nftTransferDecider } from './decider.ts'
 import type { NftTransfer, NftTransferEvent } from './events.ts'

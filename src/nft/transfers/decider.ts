@@ -1,4 +1,4 @@
-/** A transfer of tokens is asked for once; its transactions do the rest. Pure. */
+/** A token transfer is requested once; its transactions do the rest. Pure. */
 import { Conflict } from '../../core/errors.ts'
 import type { Decider } from '../../core/messages.ts'
 import type { NftTransfer, NftTransferEvent } from './events.ts'

@@ -1,11 +1,13 @@
 /**
- * The one fact of a transfer of tokens: that it was asked for. Whether it came to pass is no fact of its own: the
- * transaction of each item tells. Token ids and amounts are decimal digits in strings.
+ * The single event of a token transfer: its request. Whether it succeeded is no event: it follows from the transaction
+ * of each item. Token ids and amounts are decimal digits in strings.
  */
 import type { Event } from '../../core/messages.ts'
 import type { Environment, Network } from '../../core/networks.ts'
 
-/** STANDARD: the receiver is not asked. SAFE: it is. BATCH: several tokens, each as STANDARD. ERC-1155 always asks. */
+/**
+ * STANDARD: the receiver is not called. SAFE: it is. BATCH: several tokens, each as STANDARD. ERC-1155 always calls it.
+ */
 export const TRANSFER_TYPES = ['STANDARD', 'SAFE', 'BATCH'] as const
 export type TransferType = (typeof TRANSFER_TYPES)[number]
 
@@ -15,9 +17,9 @@ export type TransferItem = {
   readonly to: string
   /** Units of the token; 1 for ERC-721. */
   readonly amount: string
-  /** The transaction that moves it; items of ERC-1155 to one receiver share one. */
+  /** The transaction that moves it; ERC-1155 items to one receiver share one. */
   readonly transactionId: string
-  /** The how manyth transfer of this token by this sender it is, from 1: no two requests get the same. */
+  /** The number of this sender's transfer of this token, from 1: unique per request. */
   readonly sequence: number
 }
 

@@ -1,21 +1,21 @@
-/** What a sender holds of tokens, and what is under way with them, in one look: all of it is of the same moment. */
+/** A sender's holdings of tokens and its pending transfers of them, in one query, so that both are consistent. */
 import type { Pool } from 'pg'
 import { UNMINED } from '../../transactions/sql.ts'
 
 /** Of one token, in units. */
 export type HeldToken = {
   readonly tokenId: string
-  /** What the chain says that the sender holds. */
+  /** The sender's holding according to the chain. */
   readonly owned: bigint
-  /** What the sender's other transfers, not yet in a block, take away. */
+  /** What the sender's other unmined transfers move away. */
   readonly leaving: bigint
   /** One of those transfers. */
   readonly leavingBy: string | null
-  /** How many transfers of this token the sender asked for so far. */
+  /** The number of transfers of this token that the sender has requested. */
   readonly transfers: number
-  /** What is being minted for the sender, and by which transaction. */
+  /** Pending mints to the sender, and their transaction. */
   readonly minting: { readonly amount: bigint; readonly transactionId: string } | null
-  /** Somebody who holds it. */
+  /** Any current holder. */
   readonly holder: string | null
 }
 
@@ -38,7 +38,7 @@ type Row = {
   readonly holder: string | null
 }
 
-/** What may still come into a block. A failed execution may come into another one until it is final. */
+/** May still be mined. A failed execution may succeed in another block until it is final. */
 const UNDER_WAY = `(t.state IN ${UNMINED} OR (t.state = 'mined' AND NOT t.succeeded))`
 
 /** @returns in the order of the ids */

@@ -1,4 +1,4 @@
-/** Which calls of the contract a transfer is. Pure. */
+/** The contract calls of a transfer. Pure. */
 import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../../chain/nft.ts'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { transferGas } from '../../chain/nft-gas.ts'
@@ -8,16 +8,16 @@ import type { Fields, Item } from './read-fields.ts'
 
 export type PlannedCall = {
   readonly to: string
-  /** Places of the items that it moves. */
+  /** Indexes of the items that it moves. */
   readonly items: readonly number[]
   readonly data: string
   readonly gasLimit: bigint
-  /** The mint that has to come first. */
+  /** The mint that must be mined first. */
   readonly dependsOn: string | null
 }
 
 /**
- * ERC-721 knows no batch: one call for each token. ERC-1155 moves any number of tokens to one receiver at once.
+ * ERC-721 has no batch: one call for each token. ERC-1155 moves any number of tokens to one receiver in one call.
  *
  * @param held of each item, in the order of the items
  */
@@ -56,7 +56,7 @@ function encode(
   return encodeSafeBatchTransfer(from, to, tokens)
 }
 
-/** All mints of a collection are of one lane, which signs in the order of ids: when the last is mined, all are. */
+/** All mints of a collection are in one lane, which signs in the order of ids: when the last is mined, all are. */
 function lastMint(held: readonly (HeldToken | null)[]): string | null {
   const mints = held.flatMap((token) => token?.minting?.transactionId ?? [])
   return mints.toSorted().at(-1) ?? null

@@ -1,4 +1,4 @@
-/** The fields of a request to move tokens, each within its own rules; what the chain says of them is asked afterwards. */
+/** Parses the fields of a token transfer request; they are compared with the chain later. */
 import { parseAddress, parseRecipient } from '../../chain/address.ts'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
@@ -23,7 +23,7 @@ export type Item = { readonly tokenId: string; readonly to: string; readonly amo
 
 export type Fields = { readonly from: string; readonly items: readonly Item[] }
 
-/** Where a member of an item stands in the request. */
+/** The path of an item's field in the request. */
 export function fieldOf(
   { transferType }: Pick<NftTransferRequest, 'transferType'>,
   item: number,
@@ -32,7 +32,7 @@ export function fieldOf(
   return transferType === 'BATCH' ? `items[${item}].${name}` : name
 }
 
-/** @throws ValidationFailed with everything that is wrong, not only the first */
+/** @throws ValidationFailed with all problems, not only the first */
 export function readFields(request: NftTransferRequest, standard: TokenStandard): Fields {
   const mistakes: ErrorItem[] = []
   const attempt = <Value>(read: () => Value, instead: Value): Value => {

@@ -1,11 +1,14 @@
-/** Reads transfers of tokens for their owner, with what their transactions say of them. */
+/** Reads token transfers for their owner, with the outcomes of their transactions. */
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import { type NftTransferView, type TransferItemRow, type TransferRow, toTransferView } from './view.ts'
 
 export type NftTransferReads = {
-  /** @throws NotFound `transfer_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, elsewhere */
+  /**
+   * @throws NotFound `transfer_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, in the other
+   *   environment
+   */
   readonly read: (owner: Owner, transferId: string) => Promise<NftTransferView>
 }
 

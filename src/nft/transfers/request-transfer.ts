@@ -1,6 +1,6 @@
 /**
- * Accepts a transfer of tokens: checks all that can be known now, by what the chain's blocks said and by asking the
- * contract, then records it with the transactions that do it in one append. What is refused leaves no trace.
+ * Accepts a token transfer: checks everything that can be known now, from processed blocks and by simulating the calls,
+ * then records it with its transactions in one append. A refused request leaves no trace.
  */
 import type { Pool } from 'pg'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
@@ -22,7 +22,7 @@ import { type Fields, type NftTransferRequest, readFields } from './read-fields.
 import { requireHeld } from './require-held.ts'
 import { notTransferable, RECEIVER_GAS, type Simulated, type SimulationPorts, simulate } from './simulate.ts'
 
-/** A collection as far as moving its tokens needs it. */
+/** The fields of a collection that transfers use. */
 export type TransferCollection = {
   readonly collection_id: string
   readonly network: Network
@@ -69,7 +69,7 @@ export function createRequestNftTransfer(ports: NftTransferPorts): RequestNftTra
       if (!collection.transferable) throw notTransferable()
       const walletId = await findSender(ports, fields, collection, metadata)
       const accepting = { request, fields, collection, walletId, metadata }
-      // Requests for the same tokens would only push each other aside.
+      // Concurrent requests for the same tokens would only conflict.
       const tokens = fields.items.map(({ tokenId }) => tokenId).join(' ')
       return inTurn(`${collection.collection_id} ${fields.from} ${tokens}`, () => record(ports, accepting, append))
     }
@@ -130,7 +130,7 @@ async function prepareCalls(
   plan: { readonly transferId: string; readonly calls: readonly PlannedCall[]; readonly simulated: Simulated },
 ): Promise<PreparedTransaction[]> {
   const prepared: PreparedTransaction[] = []
-  // One after the other: they are signed in the order in which they get their ids.
+  // Sequentially: they are signed in the order of their ids.
   for (const { to, data, gasLimit, dependsOn } of plan.calls) {
     const request = {
       owner: { tenantId: metadata.tenantId, environment: collection.environment },

@@ -1,4 +1,4 @@
-/** Whether a sender holds what it would give away, by what is known here. Pure; the chain is asked beside. */
+/** Whether a sender holds the tokens, according to the read models. Pure; the chain is queried separately. */
 import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { Conflict, type ErrorItem, ValidationFailed } from '../../core/errors.ts'
 import type { HeldToken } from './find-holdings.ts'
@@ -8,7 +8,8 @@ type Refused = Omit<ErrorItem, 'type'>
 
 /**
  * @param held of each item, in the order of the items
- * @throws ValidationFailed `token_not_found`, `not_holder`, `exceeds_balance`: all that are wrong; Conflict `token_in_transfer`
+ * @throws ValidationFailed `token_not_found`, `not_holder`, `exceeds_balance`, listing all invalid items; Conflict
+ *   `token_in_transfer`
  */
 export function requireHeld(
   request: NftTransferRequest,

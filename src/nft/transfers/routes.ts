@@ -1,4 +1,4 @@
-/** Transfers tokens and reads such transfers: parse, call, reply. */
+/** HTTP routes that transfer tokens and read such transfers. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
@@ -103,7 +103,9 @@ function ownerOf({ caller }: FastifyRequest) {
   return { tenantId: caller.tenantId, environment: caller.environment }
 }
 
-/** Which fields belong together depends on the type. @throws ValidationFailed naming each that is missing or too much */
+/**
+ * The type determines which fields belong together. @throws ValidationFailed naming each missing or unexpected field
+ */
 export function toTransferRequest(body: Static<typeof transferBody>): NftTransferRequest {
   const { collection_id: collectionId, from, token_id, to, amount, items, transfer_type: type = 'STANDARD' } = body
   const single = { token_id, to, amount }

@@ -24,7 +24,7 @@ const tokenIdSchema = Type.String({
   'x-code': 'invalid_token_id',
 })
 
-/** Its lower bound is checked where the standard is known. */
+/** Its minimum depends on the standard and is checked later. */
 const unitsSchema = Type.String({
   description: 'How many units of an ERC1155 token. The default is 1. Always 1 for ERC721.',
   examples: ['1'],

@@ -1,6 +1,6 @@
 /**
- * Asks the contract what it would say to a transfer, before anything is recorded: whether the sender holds the token on the
- * chain of this moment, and whether the receiver takes it.
+ * Simulates a transfer before anything is recorded: whether the sender holds the token now, and whether the receiver
+ * accepts it.
  */
 import type { CodeLookup } from '../../chain/code.ts'
 import { toQuantity } from '../../chain/hex.ts'
@@ -18,11 +18,11 @@ import { type Fields, fieldOf, type NftTransferRequest } from './read-fields.ts'
 
 export type Simulated = {
   readonly warnings: readonly TransferWarning[]
-  /** Receivers with code of their own, which takes gas that nobody knows beforehand. */
+  /** Receivers with code, whose gas is not known in advance. */
   readonly contracts: ReadonlySet<string>
 }
 
-/** Held back for a receiver's own code; the lane's estimate counts where it is more. */
+/** Gas held for a receiver's code; the lane's estimate is used if it is higher. */
 export const RECEIVER_GAS = 100_000n
 
 export type SimulationPorts = { readonly client: RpcReader; readonly code: CodeLookup }
@@ -30,16 +30,16 @@ export type SimulationPorts = { readonly client: RpcReader; readonly code: CodeL
 export type SimulatedCollection = { readonly contract: string; readonly standard: TokenStandard }
 
 type Refusal = { readonly name: string; readonly reason: string }
-/** A receiver that would not take what a call sends it. */
+/** A receiver that would refuse the tokens of a call. */
 type Unwilling = { readonly call: PlannedCall; readonly reason: string }
 
-/** Errors of the contract itself; anything else is the receiver's doing. */
+/** Errors of the collection's contract; any other is the receiver's. */
 const OF_SENDER = ['ERC721IncorrectOwner', 'ERC721NonexistentToken', 'ERC1155InsufficientBalance']
 const LOCKED = 'TokenLocked'
 
 /**
- * A call that waits for a mint cannot be simulated yet: of it the receiver alone is asked, and the lane does the rest when the
- * token is there, before it signs.
+ * A call that waits for a mint cannot be simulated yet: only its receiver is checked, and the lane simulates it before
+ * it signs, when the token exists.
  *
  * @throws ValidationFailed `not_holder`, `not_transferable`, `unsafe_recipient`; Unavailable when no node answered
  */
@@ -56,7 +56,7 @@ export async function simulate(
   const unwilling = (
     await Promise.all([simulateReady(ports, fields, collection, calls), askReceivers(ports, fields, collection, calls)])
   ).flat()
-  // ERC-1155 knows no transfer that leaves the receiver unasked.
+  // ERC-1155 always calls the receiver.
   const asked = collection.standard === 'ERC1155' || request.transferType === 'SAFE'
   if (asked && unwilling.length > 0) throw unsafe(request, unwilling)
   return { warnings: warningsOf(request, unwilling), contracts }
@@ -72,7 +72,7 @@ async function simulateReady(
   const probes = ready.flatMap((call) => probesOf(call, fields, standard))
   const answers = await client.batch(
     probes.map(({ call, data }) => {
-      // Receivers are contracts of strangers: a simulation gets no more gas than the transfer.
+      // Receivers are third-party contracts: a simulation gets no more gas than the transfer.
       const gas = toQuantity(mostGas({ reserved: { gasLimit: (call.gasLimit + RECEIVER_GAS).toString() } }))
       return { method: 'eth_call', params: [{ from: fields.from, to: contract, data, gas }, 'latest'] }
     }),
@@ -85,7 +85,7 @@ async function simulateReady(
   })
 }
 
-/** As the contract will ask the receivers of what waits for a mint. */
+/** Checks the receivers of transfers that wait for a mint, with the contract's own call. */
 async function askReceivers(
   { client, code }: SimulationPorts,
   { from, items }: Fields,
@@ -108,8 +108,8 @@ async function askReceivers(
 type Probe = { readonly call: PlannedCall; readonly asks: 'sender' | 'receiver'; readonly data: string }
 
 /**
- * In ERC-721 the plain transfer tells of the sender, the safe one of the receiver as well. An account is asked like a
- * contract: what is remembered of its code may be older than its code.
+ * For ERC-721 the plain transfer checks the sender, the safe one the receiver too. Accounts are checked like contracts,
+ * since the cached information on their code may be outdated.
  */
 function probesOf(call: PlannedCall, { from, items }: Fields, standard: TokenStandard): Probe[] {
   if (standard === 'ERC1155') return [{ call, asks: 'receiver', data: call.data }]

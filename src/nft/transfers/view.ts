@@ -1,4 +1,4 @@
-/** A transfer of tokens as its owner reads it: its status is that of its transactions. */
+/** A token transfer in the form of the API: its status is derived from its transactions. */
 import type { Environment } from '../../core/networks.ts'
 import { type Outcome, outcomeOf, type TransactionFate } from '../outcome.ts'
 import type { TransferType, TransferWarning } from './events.ts'
@@ -34,7 +34,7 @@ export type NftTransferView = {
   readonly created_at: string
 }
 
-/** A row of `nft_transfers`, and where its collection stands. */
+/** A row of `nft_transfers`, with its collection's contract. */
 export type TransferRow = {
   readonly transfer_id: string
   readonly tenant_id: string
@@ -50,7 +50,7 @@ export type TransferRow = {
   readonly created_at: Date
 }
 
-/** A row of `nft_transfer_items`, and what became of its transaction. */
+/** A row of `nft_transfer_items` with the outcome of its transaction. */
 export type TransferItemRow = TransactionFate & {
   readonly token_id: string
   readonly to_address: string
@@ -80,7 +80,7 @@ export function toTransferView(transfer: TransferRow, items: readonly TransferIt
   }
 }
 
-/** As long as one item is open the whole is; then one that failed tells that not all of it came to pass. */
+/** Pending while one item is pending; then failed if one failed. */
 function statusOf(items: readonly NftTransferStatus[]): NftTransferStatus {
   if (items.includes('PENDING')) return 'PENDING'
   return items.includes('FAILED') ? 'FAILED' : 'CONFIRMED'

@@ -1,6 +1,6 @@
 /**
- * The wallets that the faucet pays from: ordinary hd wallets of a tenant of their own. What the faucet gives goes through
- * the log like every transfer, so a local chain that lost its last blocks is paid again.
+ * The wallets that the faucet pays from: ordinary hd wallets of a dedicated tenant. Faucet payments go through the log
+ * like every transfer, so after a local chain lost its last blocks they are sent again.
  */
 import type { Pool } from 'pg'
 import { NotFound } from '../../core/errors.ts'
@@ -21,7 +21,7 @@ function externalIdOf(network: Network): string {
   return `faucet-${network}`
 }
 
-/** @throws NotFound before the sandbox has made it */
+/** @throws NotFound before the sandbox has created it */
 export async function findFaucetWallet(pool: Pool, network: Network): Promise<{ walletId: string; address: string }> {
   const { rows } = await pool.query<{ wallet_id: string; address: string }>({
     name: 'faucet_wallet',
@@ -41,7 +41,7 @@ export type FaucetWalletPorts = {
   readonly wakeUps: WakeUps
 }
 
-/** The address of the faucet's wallet, which is made on the first start. */
+/** The address of the faucet's wallet, which is created on the first start. */
 export async function ensureFaucetWallet(
   { log, pool, newId, wakeUps }: FaucetWalletPorts,
   { network, chainId }: { readonly network: Network; readonly chainId: number },

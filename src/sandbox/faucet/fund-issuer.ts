@@ -1,4 +1,4 @@
-/** Gives issuer wallets play money, where the chains are local ones: the faucet pays, as it pays anybody. */
+/** Funds issuer wallets on local chains from the faucet, like any other wallet. */
 
 import type { Kernel } from '../../compose/kernel.ts'
 import type { TransactionParts } from '../../compose/transaction-parts.ts'
@@ -9,11 +9,14 @@ import type { Issuer } from '../../nft/collections/issuer-wallet.ts'
 import { FAUCET_TENANT, findFaucetWallet } from './faucet-wallet.ts'
 
 const AMOUNT = '1000'
-/** It is paid again when it has less than one whole unit left. */
+/** Funded again when less than one whole unit is left. */
 const ENOUGH_WEI = 10n ** 18n
 const WAIT_MS = 15_000
 
-/** Resolves once the balance of the wallet shows what was paid. @throws Unavailable `faucet_slow`, `faucet_not_ready` */
+/**
+ * Resolves once the wallet's observed balance includes the payment. @throws Unavailable `faucet_slow`,
+ * `faucet_not_ready`
+ */
 export function createFundIssuer(
   { pool, wakeUps, chains }: Kernel,
   { requestTransfer }: Pick<TransactionParts, 'requestTransfer'>,

@@ -16,7 +16,7 @@ import { FAUCET_TENANT, findFaucetWallet } from './faucet-wallet.ts'
 
 const MINED_WAIT_MS = 15_000
 const DEFAULT_AMOUNT = '10'
-/** What a payment leaves to the defaults. */
+/** Default fields of a payment. */
 const PLAIN = { gasPriority: 'medium', referenceId: null, memo: null, validUntil: null } as const
 
 const faucet = {
@@ -96,7 +96,7 @@ export function faucetRoutes({ pool, requestTransfer, reads }: FaucetPorts): Rou
   }
 }
 
-/** The faucet pays for every tenant: a key of one must never be taken for the same key of another. */
+/** The faucet pays for every tenant: equal idempotency keys of two tenants must be distinguished. */
 function faucetMetadata({ idempotency, ...metadata }: Metadata): Metadata {
   const { tenantId } = metadata
   const own =
