@@ -5,7 +5,7 @@ import type { ApiKeyEvent } from './events.ts'
 
 const first = { version: 1, upcasters: [] }
 
-export const apiKeyAggregate: Aggregate<ApiKeyState, ApiKeyCommand, ApiKeyEvent> = {
+export const apiKeyAggregate: Aggregate<ApiKeyState, ApiKeyCommand, ApiKeyEvent, 'api_keys'> = {
   ...apiKeyDecider,
   category: 'apikey',
   schemas: { ApiKeyIssued: first, ApiKeyRevoked: first },

@@ -1,9 +1,9 @@
 /** The read model of a registered asset: its row. Pure. */
-import type { Aggregate, ReadModelChanges } from '../event-log/aggregate.ts'
+import type { Aggregate, ReadModelRow } from '../event-log/aggregate.ts'
 import { type AssetCommand, type AssetState, assetDecider } from './decider.ts'
 import type { AssetEvent } from './events.ts'
 
-export const assetAggregate: Aggregate<AssetState, AssetCommand, AssetEvent> = {
+export const assetAggregate: Aggregate<AssetState, AssetCommand, AssetEvent, 'assets'> = {
   ...assetDecider,
   category: 'asset',
   schemas: { AssetRegistered: { version: 1, upcasters: [] }, AssetRemoved: { version: 1, upcasters: [] } },
@@ -16,7 +16,7 @@ export function assetStreamId(tenantId: string, assetId: string): string {
   return `${assetId}@${tenantId}`
 }
 
-function rowsOf(asset: AssetState, tenantId: string, version: number): ReadModelChanges['rows'] {
+function rowsOf(asset: AssetState, tenantId: string, version: number): ReadModelRow<'assets'>[] {
   if (asset.status === 'unknown') return []
   const row = {
     tenant_id: tenantId,

@@ -6,15 +6,19 @@ import type { BalanceState } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
 
-export const balanceAggregate: Aggregate<BalanceState, BalanceCommand, BalanceEvent> = {
+export const balanceAggregate: Aggregate<BalanceState, BalanceCommand, BalanceEvent, 'balances'> = {
   ...balanceDecider,
   category: 'balance',
   schemas: { BalanceChanged: first, BalanceReorged: first },
   project,
 }
 
-function project(before: BalanceState, after: BalanceState, { id, tenantId }: ProjectionContext): ReadModelChanges {
-  const rows: ReadModelRow[] = []
+function project(
+  before: BalanceState,
+  after: BalanceState,
+  { id, tenantId }: ProjectionContext,
+): ReadModelChanges<'balances'> {
+  const rows: ReadModelRow<'balances'>[] = []
   for (const [assetId, known] of Object.entries(after)) {
     // `evolve` keeps untouched objects: a different object means a different observation.
     if (before[assetId] === known) continue

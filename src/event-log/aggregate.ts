@@ -5,36 +5,12 @@
 import type { Decider, Event, Metadata } from '../core/messages.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
 import { isStorable, storable } from './storable.ts'
+import type { AppendedTable, WrittenRow } from './table-rows.ts'
 
-/** Tables that are written in the transaction of the append. A migration calls `create_put_function` for each. */
-export type ReadModelTable =
-  | 'wallets'
-  | 'transactions'
-  | 'balances'
-  | 'api_keys'
-  | 'assets'
-  | 'chain_blocks'
-  | 'chain_cursors'
-  | 'foreign_nonces'
-  | 'outside_transactions'
-  | 'nft_metadata'
-  | 'nft_pins'
-  | 'nft_collections'
-  | 'nft_mints'
-  | 'nft_tokens'
-  | 'nft_vouchers'
-  | 'nft_token_updates'
-  | 'nft_owners'
-  | 'nft_transfers'
-  | 'nft_transfer_items'
-  | 'mpc_keys'
-  | 'mpc_refreshes'
-  | 'signatures'
-  | 'wallet_exports'
-  | 'wallet_export_files'
-
-/** A whole row by column name; it replaces the row with the same primary key. Amounts are decimal digits in strings. */
-export type ReadModelRow = { readonly table: ReadModelTable; readonly row: Readonly<Record<string, unknown>> }
+/** It replaces the row with the same primary key. */
+export type ReadModelRow<Table extends AppendedTable = AppendedTable> = {
+  readonly [Name in Table]: { readonly table: Name; readonly row: WrittenRow<Name> }
+}[Table]
 
 /**
  * Base units to hold of a balance; negative to release. With `mustFit` the commit is refused when they are not
@@ -47,7 +23,10 @@ export type HoldChange = {
   readonly mustFit: boolean
 }
 
-export type ReadModelChanges = { readonly rows: readonly ReadModelRow[]; readonly holds: readonly HoldChange[] }
+export type ReadModelChanges<Table extends AppendedTable = AppendedTable> = {
+  readonly rows: readonly ReadModelRow<Table>[]
+  readonly holds: readonly HoldChange[]
+}
 
 /** Converts event data from one schema version to the next. */
 export type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>
@@ -68,11 +47,15 @@ export type ProjectionContext = {
 }
 
 /** A decider with a stream and a projection. `project` is pure: a rebuild calls it again. */
-export type Aggregate<State, Command, Evt extends Event> = Decider<State, Command, Evt> & {
+export type Aggregate<State, Command, Evt extends Event, Table extends AppendedTable = AppendedTable> = Decider<
+  State,
+  Command,
+  Evt
+> & {
   /** Streams are named `<category>-<id>`. */
   readonly category: string
   readonly schemas: EventSchemas<Evt['type']>
-  readonly project: (before: State, after: State, context: ProjectionContext) => ReadModelChanges
+  readonly project: (before: State, after: State, context: ProjectionContext) => ReadModelChanges<Table>
   /**
    * The resource that a client's request opened, from an event with its idempotency key; the table of keys is rebuilt
    * from this. Streams that only take part in a request for another resource omit it. Pure.

@@ -75,7 +75,7 @@ export function createWalkedBlocks(pool: Pool): WalkedBlocks {
   }
 }
 
-export function cursorRow(chainId: number, cursor: BlockRef, head: number, now: string): ReadModelRow {
+export function cursorRow(chainId: number, cursor: BlockRef, head: number, now: string): ReadModelRow<'chain_cursors'> {
   return {
     table: 'chain_cursors',
     row: { chain_id: chainId, number: cursor.number, hash: cursor.hash, head, updated_at: now },
@@ -85,7 +85,7 @@ export function cursorRow(chainId: number, cursor: BlockRef, head: number, now: 
 export function blockRow(
   chainId: number,
   block: Pick<Block, 'number' | 'hash' | 'parentHash' | 'timestamp'>,
-): ReadModelRow {
+): ReadModelRow<'chain_blocks'> {
   return {
     table: 'chain_blocks',
     row: {

@@ -6,7 +6,7 @@ import { type KnownMpcKey, type MpcKeyState, openRefresh, type Refresh } from '.
 
 const first = { version: 1, upcasters: [] }
 
-export const mpcKeyAggregate: Aggregate<MpcKeyState, MpcKeyCommand, MpcKeyEvent> = {
+export const mpcKeyAggregate: Aggregate<MpcKeyState, MpcKeyCommand, MpcKeyEvent, 'mpc_keys' | 'mpc_refreshes'> = {
   ...mpcKeyDecider,
   category: 'mpckey',
   schemas: {
@@ -28,7 +28,7 @@ export const mpcKeyAggregate: Aggregate<MpcKeyState, MpcKeyCommand, MpcKeyEvent>
   },
 }
 
-function keyRow(keyId: string, key: KnownMpcKey, version: number): ReadModelRow {
+function keyRow(keyId: string, key: KnownMpcKey, version: number): ReadModelRow<'mpc_keys'> {
   return {
     table: 'mpc_keys',
     row: {
@@ -51,7 +51,7 @@ function keyRow(keyId: string, key: KnownMpcKey, version: number): ReadModelRow 
   }
 }
 
-function refreshRow(keyId: string, refresh: Refresh): ReadModelRow {
+function refreshRow(keyId: string, refresh: Refresh): ReadModelRow<'mpc_refreshes'> {
   return {
     table: 'mpc_refreshes',
     row: {

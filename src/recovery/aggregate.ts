@@ -1,12 +1,13 @@
 /** The read model of an export: its row. No event contains the sealed file, so neither does the row. Pure. */
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
+import type { WrittenRow } from '../event-log/table-rows.ts'
 import { type ExportCommand, exportDecider } from './decider.ts'
 import type { ExportEvent } from './events.ts'
 import type { ExportState, KnownExport } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
 
-export const exportAggregate: Aggregate<ExportState, ExportCommand, ExportEvent> = {
+export const exportAggregate: Aggregate<ExportState, ExportCommand, ExportEvent, 'wallet_exports'> = {
   ...exportDecider,
   category: 'export',
   schemas: { WalletExportRequested: first, WalletExported: first, WalletExportRefused: first },
@@ -17,7 +18,7 @@ export const exportAggregate: Aggregate<ExportState, ExportCommand, ExportEvent>
   }),
 }
 
-function toRow(known: KnownExport, { id, version }: ProjectionContext): Record<string, unknown> {
+function toRow(known: KnownExport, { id, version }: ProjectionContext): WrittenRow<'wallet_exports'> {
   return {
     export_id: id,
     tenant_id: known.tenantId,

@@ -6,7 +6,7 @@ import type { KnownSignature, SignatureState } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
 
-export const signatureAggregate: Aggregate<SignatureState, SignatureCommand, SignatureEvent> = {
+export const signatureAggregate: Aggregate<SignatureState, SignatureCommand, SignatureEvent, 'signatures'> = {
   ...signatureDecider,
   category: 'signature',
   schemas: { MessageSignatureRequested: first, TypedDataSignatureRequested: first, SignatureMade: first },

@@ -2,6 +2,7 @@
 
 import { nativeAsset } from '../core/assets.ts'
 import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcaster } from '../event-log/aggregate.ts'
+import type { WrittenRow } from '../event-log/table-rows.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
 import type { TransactionEvent } from './events.ts'
 import { isUnmined, type KnownTransaction, newestAttempt, statusOf, type TransactionState } from './state.ts'
@@ -14,7 +15,7 @@ const withoutCall: Upcaster = (data) => ({ ...data, data: null, dependsOn: null,
 const withoutQuote: Upcaster = (data) => ({ ...data, quote: null })
 const second = { version: 2, upcasters: [withoutQuote] }
 
-export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent> = {
+export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent, 'transactions'> = {
   ...transactionDecider,
   category: 'transaction',
   schemas: {
@@ -47,7 +48,11 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
   project,
 }
 
-function project(before: TransactionState, after: TransactionState, context: ProjectionContext): ReadModelChanges {
+function project(
+  before: TransactionState,
+  after: TransactionState,
+  context: ProjectionContext,
+): ReadModelChanges<'transactions'> {
   if (after.state === 'unknown') return { rows: [], holds: [] }
   return { rows: [{ table: 'transactions', row: toRow(after, context) }], holds: holdChanges(before, after) }
 }
@@ -102,7 +107,10 @@ function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | nul
   return transaction.speedUpRequested === null ? null : 'speed_up'
 }
 
-function toRow(transaction: KnownTransaction, { id, version, recordedAt }: ProjectionContext): Record<string, unknown> {
+function toRow(
+  transaction: KnownTransaction,
+  { id, version, recordedAt }: ProjectionContext,
+): WrittenRow<'transactions'> {
   const { intent, inclusion, state } = transaction
   const newest = newestAttempt(transaction)
   return {

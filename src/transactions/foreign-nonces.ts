@@ -13,7 +13,7 @@ import type { UsedNonce } from './used-nonces.ts'
 const KEPT_BLOCKS = 100_000
 
 /** Rows for the nonces that foreign transactions used. */
-export function foreignNonceRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow[] {
+export function foreignNonceRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow<'foreign_nonces'>[] {
   return used.flatMap(({ address, nonce, block, ownId }) => {
     const row = { chain_id: chainId, address, nonce, block_number: block.number }
     return ownId === null ? [{ table: 'foreign_nonces', row }] : []

@@ -52,14 +52,14 @@ export function outsideRow(
   address: string,
   { nonce, hash, content }: Outside,
   block: { readonly number: number; readonly timestamp: number },
-): ReadModelRow {
+): ReadModelRow<'outside_transactions'> {
   const block_time = new Date(block.timestamp * 1_000).toISOString()
   const row = { chain_id: chainId, address, nonce, hash, content, block_number: block.number, block_time }
   return { table: 'outside_transactions', row }
 }
 
 /** Rows for transactions that wallet addresses sent and the log does not know. */
-export function outsideRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow[] {
+export function outsideRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow<'outside_transactions'>[] {
   return used.flatMap(({ kind, address, signs, ownId, block, transaction }) => {
     if (kind !== 'sent' || !signs || ownId !== null) return []
     const { nonce, hash, to, value, input } = transaction

@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { Loaded } from '../event-log/aggregate.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionState } from './state.ts'
 
@@ -26,17 +27,14 @@ const NEWEST = ['state', 'nonce', 'hash'] as const
 
 const COLUMNS = [...FIXED, ...NEWEST] as const
 
-/** By column; values as comparable text, `null` for null. */
-export type RecordedRow = { readonly version: number } & Readonly<
-  Record<(typeof COLUMNS)[number], string | number | Date | null>
->
+export type RecordedRow = Pick<Row<'transactions'>, 'version' | (typeof COLUMNS)[number]>
 
 /** By transaction; those without a row are missing. */
 export type RowsOf = (transactionIds: readonly string[]) => Promise<ReadonlyMap<string, RecordedRow>>
 
 export function createRowsOf(pool: Pool): RowsOf {
   return async (transactionIds) => {
-    const { rows } = await pool.query<RecordedRow & { readonly transaction_id: string }>({
+    const { rows } = await pool.query<RecordedRow & Pick<Row<'transactions'>, 'transaction_id'>>({
       name: 'recorded_rows',
       text: `SELECT transaction_id, version, ${COLUMNS.join(', ')} FROM transactions WHERE transaction_id = ANY($1)`,
       values: [transactionIds],
@@ -58,11 +56,11 @@ export function rowProblem(
   if (row === undefined) return 'the transaction has events but no row in the table transactions'
   if (row.version < version) return `the row is at version ${row.version}, but its stream is at version ${version}`
   const context = { id, tenantId: state.intent.tenantId, version, recordedAt: '' }
-  const expected = transactionAggregate.project({ state: 'unknown' }, state, context).rows[0]?.row ?? {}
+  const expected = transactionAggregate.project({ state: 'unknown' }, state, context).rows[0]?.row
   const columns = row.version === version ? COLUMNS : FIXED
-  const column = columns.find((name) => textOf(row[name]) !== textOf(expected[name]))
+  const column = columns.find((name) => textOf(row[name]) !== textOf(expected?.[name]))
   if (column === undefined) return null
-  return `the column ${column} of its row is ${textOf(row[column])}, but its events give ${textOf(expected[column])}`
+  return `the column ${column} of its row is ${textOf(row[column])}, but its events give ${textOf(expected?.[column])}`
 }
 
 /** The same text for an instant in any notation, and for a number of any type. */

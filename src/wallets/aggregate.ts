@@ -1,12 +1,13 @@
 /** The read model of a wallet: its row. Pure. */
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
+import type { WrittenRow } from '../event-log/table-rows.ts'
 import { type WalletCommand, walletDecider } from './decider.ts'
 import type { WalletEvent } from './events.ts'
 import type { KnownWallet, WalletState } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
 
-export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent> = {
+export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent, 'wallets'> = {
   ...walletDecider,
   category: 'wallet',
   schemas: {
@@ -28,7 +29,7 @@ export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent>
   }),
 }
 
-function toRow(wallet: KnownWallet, { id, tenantId, version }: ProjectionContext): Record<string, unknown> {
+function toRow(wallet: KnownWallet, { id, tenantId, version }: ProjectionContext): WrittenRow<'wallets'> {
   return {
     wallet_id: id,
     tenant_id: tenantId,

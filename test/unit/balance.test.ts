@@ -133,7 +133,7 @@ function run(commands: readonly BalanceCommand[]) {
     })
     if (decided === null) continue
     loaded = decided.after
-    for (const { row } of decided.readModels.rows) rows.set(row.asset_id, row)
+    for (const one of decided.readModels.rows) if (one.table === 'balances') rows.set(one.row.asset_id, one.row)
     for (const { canonical } of decided.events) events.push(JSON.parse(canonical))
   }
   return { state: loaded.state, rows, events }

@@ -5,6 +5,8 @@ import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { ALL_SCOPES } from '../../src/core/scopes.ts'
 import { READ_MODEL_NAMES, SCOPES, STREAMS, TABLES, type Table } from '../../src/declarations.ts'
+import type { ReadModelRow } from '../../src/event-log/aggregate.ts'
+import type { Row } from '../../src/event-log/table-rows.ts'
 
 const PAGE = readFileSync(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8')
 
@@ -32,6 +34,25 @@ t.test(
     t.end()
   },
 )
+
+t.test('a row with a missing, misspelt or wrongly typed column does not compile', (t) => {
+  const block = { chain_id: 1, number: 7, hash: '0x7', parent_hash: '0x6', timestamp: 7 }
+  const rows: readonly ReadModelRow[] = [
+    { table: 'chain_blocks', row: block },
+    // @ts-expect-error: without its hash
+    { table: 'chain_blocks', row: { chain_id: 1, number: 7, parent_hash: '0x6', timestamp: 7 } },
+    // @ts-expect-error: misspelt
+    { table: 'chain_blocks', row: { ...block, parenthash: '0x6' } },
+    // @ts-expect-error: of another type
+    { table: 'chain_blocks', row: { ...block, hash: 7 } },
+  ]
+  const narrowed: Row<'wallets', { readonly status: 'active' }>['status'] = 'active'
+  // @ts-expect-error: not a column
+  type Misspelt = Row<'wallets', { readonly stauts: 'active' }>
+  const misspelt: Misspelt | null = null
+  t.strictSame([rows.length, narrowed, misspelt], [4, 'active', null])
+  t.end()
+})
 
 t.test('every event of every stream says which database roles append it', (t) => {
   const said = Object.entries(STREAMS).map(([category, { events }]) => [category, Object.keys(events).toSorted()])

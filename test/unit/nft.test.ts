@@ -57,7 +57,8 @@ t.test('every event that was ever written is still read, and gives its rows', as
     version: 1,
   })
   t.equal(rows[1]?.row.cid, collectionRequested.data.cid, 'the CID is that of the text')
-  t.equal(contentOf(collectionRequested.data.metadata).text, rows[1]?.row.content)
+  const { text } = contentOf(collectionRequested.data.metadata)
+  t.strictSame(rows[1], { table: 'nft_metadata', row: { cid: collectionRequested.data.cid, content: text } })
 
   const mint = mintAggregate.evolve(mintAggregate.initialState, mintRecorded)
   const written = mintAggregate.project(mintAggregate.initialState, mint, { ...context, id: 'mint_1' }).rows

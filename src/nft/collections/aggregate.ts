@@ -6,7 +6,12 @@ import { type CollectionCommand, collectionDecider } from './decider.ts'
 import type { CollectionEvent } from './events.ts'
 import type { CollectionState, KnownCollection } from './state.ts'
 
-export const collectionAggregate: Aggregate<CollectionState, CollectionCommand, CollectionEvent> = {
+export const collectionAggregate: Aggregate<
+  CollectionState,
+  CollectionCommand,
+  CollectionEvent,
+  'nft_collections' | 'nft_metadata' | 'nft_pins'
+> = {
   ...collectionDecider,
   category: 'collection',
   schemas: { CollectionRequested: { version: 1, upcasters: [] } },
@@ -17,7 +22,10 @@ export const collectionAggregate: Aggregate<CollectionState, CollectionCommand, 
   }),
 }
 
-function rowsOf({ collection }: KnownCollection, { id, version }: ProjectionContext): ReadModelRow[] {
+function rowsOf(
+  { collection }: KnownCollection,
+  { id, version }: ProjectionContext,
+): ReadModelRow<'nft_collections' | 'nft_metadata' | 'nft_pins'>[] {
   const { cid, metadata, requestedAt } = collection
   const row = {
     collection_id: id,

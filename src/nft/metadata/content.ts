@@ -57,7 +57,10 @@ export function contentOf(metadata: TokenMetadata | CollectionDocument, field = 
  *
  * @param recordedAt when the event with the metadata was recorded: the pin is due from then on
  */
-export function contentRows({ cid, text }: Pick<Content, 'cid' | 'text'>, recordedAt: string): ReadModelRow[] {
+export function contentRows(
+  { cid, text }: Pick<Content, 'cid' | 'text'>,
+  recordedAt: string,
+): ReadModelRow<'nft_metadata' | 'nft_pins'>[] {
   return [
     { table: 'nft_metadata', row: { cid, content: text } },
     { table: 'nft_pins', row: { cid, pinned_at: null, due_at: recordedAt } },

@@ -6,19 +6,25 @@ import { changedHoldings, type OwnershipState } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
 
-export const ownershipAggregate: Aggregate<OwnershipState, OwnershipCommand, OwnershipEvent> = {
+export const ownershipAggregate: Aggregate<OwnershipState, OwnershipCommand, OwnershipEvent, 'nft_owners'> = {
   ...ownershipDecider,
   category: 'ownership',
   schemas: { TokensMoved: first, OwnershipReorged: first },
   project,
 }
 
-function project(before: OwnershipState, after: OwnershipState, { id }: ProjectionContext): ReadModelChanges {
+function project(
+  before: OwnershipState,
+  after: OwnershipState,
+  { id }: ProjectionContext,
+): ReadModelChanges<'nft_owners'> {
+  const { place } = after
+  if (place === null) return { rows: [], holds: [] }
   const rows = changedHoldings(before, after).map(({ tokenId, owner, amount, blockNumber }) => ({
     table: 'nft_owners' as const,
     row: {
-      chain_id: after.place?.chainId,
-      contract: after.place?.contract,
+      chain_id: place.chainId,
+      contract: place.contract,
       token_id: tokenId,
       owner,
       amount: amount.toString(),

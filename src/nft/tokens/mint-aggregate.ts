@@ -6,7 +6,9 @@ import { type MintCommand, mintDecider } from './mint-decider.ts'
 import type { Mint, MintEvent } from './mint-events.ts'
 import type { MintState, Voucher } from './mint-state.ts'
 
-export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent> = {
+type Tables = 'nft_mints' | 'nft_tokens' | 'nft_vouchers' | 'nft_metadata' | 'nft_pins'
+
+export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent, Tables> = {
   ...mintDecider,
   category: 'mint',
   schemas: {
@@ -24,7 +26,7 @@ export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent> = {
   }),
 }
 
-function rowsOf(mint: Mint, { id, version }: ProjectionContext): ReadModelRow[] {
+function rowsOf(mint: Mint, { id, version }: ProjectionContext): ReadModelRow<Tables>[] {
   const { tenantId, collectionId, mintingType, tokens, requestedAt } = mint
   const row = {
     mint_id: id,
@@ -34,7 +36,7 @@ function rowsOf(mint: Mint, { id, version }: ProjectionContext): ReadModelRow[] 
     created_at: requestedAt,
     version,
   }
-  const tokenRows = tokens.map(({ tokenId, transactionId, recipient, amount, cid }): ReadModelRow => {
+  const tokenRows = tokens.map(({ tokenId, transactionId, recipient, amount, cid }): ReadModelRow<Tables> => {
     const token = { token_id: tokenId, transaction_id: transactionId, recipient, amount, cid }
     return {
       table: 'nft_tokens',
@@ -49,7 +51,7 @@ function rowsOf(mint: Mint, { id, version }: ProjectionContext): ReadModelRow[] 
   return [{ table: 'nft_mints', row }, ...tokenRows, ...contents]
 }
 
-function voucherRows(voucher: Voucher | null, { id, version }: ProjectionContext): ReadModelRow[] {
+function voucherRows(voucher: Voucher | null, { id, version }: ProjectionContext): ReadModelRow<Tables>[] {
   if (voucher === null) return []
   const row = {
     mint_id: id,

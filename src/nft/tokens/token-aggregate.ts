@@ -6,7 +6,9 @@ import { type TokenCommand, tokenDecider } from './token-decider.ts'
 import type { TokenEvent } from './token-events.ts'
 import type { TokenState } from './token-state.ts'
 
-export const tokenAggregate: Aggregate<TokenState, TokenCommand, TokenEvent> = {
+type Tables = 'nft_token_updates' | 'nft_metadata' | 'nft_pins'
+
+export const tokenAggregate: Aggregate<TokenState, TokenCommand, TokenEvent, Tables> = {
   ...tokenDecider,
   category: 'token',
   schemas: { TokenMetadataChanged: { version: 1, upcasters: [] }, TokenFrozen: { version: 1, upcasters: [] } },
@@ -18,7 +20,7 @@ export function tokenStreamId(collectionId: string, tokenId: string): string {
   return `${collectionId}-${tokenId}`
 }
 
-function rowsOf(event: TokenEvent, sequence: number): ReadModelRow[] {
+function rowsOf(event: TokenEvent, sequence: number): ReadModelRow<Tables>[] {
   const { collectionId, tokenId, transactionId, requestedAt } = event.data
   const cid = event.type === 'TokenFrozen' ? null : event.data.cid
   const key = { collection_id: collectionId, token_id: tokenId, sequence }

@@ -3,7 +3,12 @@ import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow 
 import { type NftTransferCommand, type NftTransferState, nftTransferDecider } from './decider.ts'
 import type { NftTransfer, NftTransferEvent } from './events.ts'
 
-export const nftTransferAggregate: Aggregate<NftTransferState, NftTransferCommand, NftTransferEvent> = {
+export const nftTransferAggregate: Aggregate<
+  NftTransferState,
+  NftTransferCommand,
+  NftTransferEvent,
+  'nft_transfers' | 'nft_transfer_items'
+> = {
   ...nftTransferDecider,
   category: 'nftx',
   schemas: { NftTransferRecorded: { version: 1, upcasters: [] } },
@@ -14,7 +19,10 @@ export const nftTransferAggregate: Aggregate<NftTransferState, NftTransferComman
   }),
 }
 
-function rowsOf(transfer: NftTransfer, { id, version }: ProjectionContext): ReadModelRow[] {
+function rowsOf(
+  transfer: NftTransfer,
+  { id, version }: ProjectionContext,
+): ReadModelRow<'nft_transfers' | 'nft_transfer_items'>[] {
   const { collectionId, from, items } = transfer
   const row = {
     transfer_id: id,
@@ -30,12 +38,14 @@ function rowsOf(transfer: NftTransfer, { id, version }: ProjectionContext): Read
     created_at: transfer.requestedAt,
     version,
   }
-  const itemRows = items.map(({ tokenId, to, amount, transactionId, sequence }, item): ReadModelRow => {
-    const place = { transfer_id: id, item, collection_id: collectionId, token_id: tokenId, from_address: from }
-    return {
-      table: 'nft_transfer_items',
-      row: { ...place, to_address: to, amount, transaction_id: transactionId, sequence },
-    }
-  })
+  const itemRows = items.map(
+    ({ tokenId, to, amount, transactionId, sequence }, item): ReadModelRow<'nft_transfers' | 'nft_transfer_items'> => {
+      const place = { transfer_id: id, item, collection_id: collectionId, token_id: tokenId, from_address: from }
+      return {
+        table: 'nft_transfer_items',
+        row: { ...place, to_address: to, amount, transaction_id: transactionId, sequence },
+      }
+    },
+  )
   return [{ table: 'nft_transfers', row }, ...itemRows]
 }

@@ -1,0 +1,51 @@
+/**
+ * The rows of all tables, as Prisma generates them from prisma/schema.prisma: a misspelt or missing column does not compile.
+ * Types alone.
+ */
+import type { Table as DeclaredTable, ReadModel } from '../declarations.ts'
+import type { Prisma } from '../generated/prisma/client.ts'
+
+export type TableName = Prisma.ModelName
+
+/** Tables of which an append writes whole rows. A migration calls `create_put_function` for each. */
+export type AppendedTable =
+  | Exclude<ReadModel, 'idempotency_keys' | 'wallet_holds'>
+  | Extract<
+      DeclaredTable,
+      'chain_blocks' | 'chain_cursors' | 'foreign_nonces' | 'nft_pins' | 'outside_transactions' | 'wallet_export_files'
+    >
+
+type Generated<Table extends TableName> = Prisma.TypeMap['model'][Table]['payload']['scalars']
+
+type ReadScalar<Value> = Value extends bigint | Prisma.Decimal ? string : Value extends Uint8Array ? Buffer : Value
+type WrittenScalar<Value> = Value extends bigint
+  ? number | string
+  : Value extends Date | Prisma.Decimal
+    ? string
+    : Value extends readonly string[]
+      ? readonly string[]
+      : Value
+/** What a column of JSON contains is known to its capability alone. */
+type Read<Value> = Prisma.JsonValue extends Value ? unknown : ReadScalar<Value>
+type Written<Value> = Prisma.JsonValue extends Value ? unknown : WrittenScalar<Value>
+
+type Columns<Table extends TableName> = {
+  readonly [Column in keyof Generated<Table>]: Read<Generated<Table>[Column]>
+}
+
+/**
+ * A whole row as `pg` reads it: numbers of 64 bits and amounts are decimal digits in strings.
+ *
+ * @template Known what the code knows of some columns beyond the schema: the words of a state, the shape of JSON
+ */
+export type Row<
+  Table extends TableName,
+  Known extends {
+    readonly [Column in keyof Known]: Column extends keyof Columns<Table> ? Columns<Table>[Column] : never
+  } = Record<never, never>,
+> = Omit<Columns<Table>, keyof Known> & Known
+
+/** A whole row as an append writes it: times are ISO 8601 and amounts are decimal digits in strings. */
+export type WrittenRow<Table extends TableName> = {
+  readonly [Column in keyof Generated<Table>]: Written<Generated<Table>[Column]>
+}
