@@ -31,7 +31,7 @@ export function coversSignature(state: SignatureState, asked: AskedSignature): C
     return notCovered('the typed data differs from the recorded one')
   // The API refuses such data; a record from elsewhere is not signed either.
   if (typedData.domain.chainId !== undefined && typedData.domain.chainId !== chainId)
-    return notCovered('the typed data is for a different chain than the wallet')
+    return notCovered('the typed data is for another chain than the wallet')
   return COVERED
 }
 
