@@ -1,4 +1,4 @@
-/** How fast transfers are accepted, durably, against a bare route that makes one row durable. */
+/** Durable acceptance rate of transfers, compared with a bare route that inserts one row durably. */
 import { readFileSync } from 'node:fs'
 import { type Load, type LoadResult, runLoad } from './load.ts'
 import type { Figure } from './report.ts'
@@ -7,16 +7,16 @@ import { authHeaders, call, fundedWallets, RECIPIENT, type Subject } from './sub
 const SECONDS = 5
 const WARM_UP_SECONDS = 3
 const CONNECTIONS = [1, 16, 64] as const
-/** Where accepting is measured beside the work too. */
+/** Also measured with the workers running. */
 const BUSY_CONNECTIONS = 64
 const WORKERS = ['dispatcher', 'signer', 'submitter', 'chain-follower'] as const
 const BODY = JSON.stringify({ to: RECIPIENT, amount: '0.0000001', asset: 'ETH', gas_priority: 'medium' })
 
 /**
- * Accepting alone, with the workers held while it is measured, as where they have machines of their own; then once more with
- * all of them at work on the same processors.
+ * Acceptance alone, with the workers stopped during the measurement, as with separate machines; then again with all of
+ * them running on the same CPUs.
  *
- * @param note told beside each figure: how large the log is
+ * @param note shown with each figure: the size of the log
  */
 export async function benchAccept(subject: Subject, note = ''): Promise<Figure[]> {
   const [wallet = ''] = await fundedWallets(subject, 1)
@@ -77,7 +77,7 @@ export function apiMemoryMb(subject: Subject): number {
   return Number(match?.[1] ?? 0) / 1_024
 }
 
-/** Waits until nothing that was accepted is unfinished: what is measured next is then alone. */
+/** Waits until all accepted work is finished, so that the next measurement runs alone. */
 export async function untilQuiet(subject: Subject): Promise<void> {
   for (;;) {
     const response = await fetch(`${subject.service.state().base_url}/metrics`)
@@ -89,7 +89,7 @@ export async function untilQuiet(subject: Subject): Promise<void> {
   }
 }
 
-/** How fast a status is read, against a bare route that selects one row by primary key. */
+/** Rate of status reads, compared with a bare route that selects one row by primary key. */
 export async function benchStatus(subject: Subject): Promise<Figure[]> {
   const [wallet = ''] = await fundedWallets(subject, 1)
   const { transaction_id: id } = await call<{ transaction_id: string }>(

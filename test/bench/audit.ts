@@ -1,4 +1,4 @@
-/** How fast the whole log is verified and its read models are rebuilt, on a log whose hashes are real. */
+/** Speed of verifying the whole log and rebuilding its read models, on a log with real hashes. */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -10,9 +10,9 @@ import { fundedWallets, type Subject, sendTransfer, untilConfirmed } from './sub
 
 const EVENTS = 1_000_000
 const STREAMS_AT_ONCE = 1_000
-/** Far beyond those that the service itself gave. */
+/** Far above the nonces that the service assigns. */
 const FIRST_NONCE = 1_000_000
-/** What the operator's commands must reach. */
+/** Target of the operator commands. */
 const WANTED_PER_SECOND = 50_000
 const REBUILD_SECONDS = 60
 const REBUILD_MB = 500
@@ -89,7 +89,7 @@ async function growWithHashes(pool: pg.Pool, events: number): Promise<void> {
   await pool.query('VACUUM ANALYZE events')
 }
 
-/** A nonce of its own and a key of its own: of neither can two rows have the same. */
+/** With its own nonce and idempotency key: both are unique. */
 function copyOf(models: readonly Model[], streamId: string, nonce: number): string[] {
   let hash = ''
   return models.map((model, index) => {

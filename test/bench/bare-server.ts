@@ -1,13 +1,13 @@
 /**
- * The ceiling: bare Fastify routes that do one thing to the same database, in a process of their own. Run with DATABASE_URL;
- * prints its URL.
+ * The ceiling to compare with: bare Fastify routes that do one thing with the same database, in a separate process. Run
+ * with DATABASE_URL; prints its URL.
  */
 import { randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import pg from 'pg'
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
-// Its server is killed under it where recovery is measured.
+// Recovery measurements kill its server.
 pool.on('error', () => undefined)
 await pool.query('CREATE TABLE IF NOT EXISTS bench_bare (id text PRIMARY KEY, data jsonb NOT NULL)')
 const body = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', amount: '0.0001', asset: 'ETH' }

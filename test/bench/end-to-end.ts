@@ -1,4 +1,6 @@
-/** From POST to confirmed, against the same number of pre-signed transactions pushed straight to the same node. */
+/**
+ * From POST to confirmed, compared with the same number of pre-signed transactions submitted directly to the same node.
+ */
 import { Wallet } from 'ethers/wallet'
 import pg from 'pg'
 import { callRpc } from '../../src/sandbox/rpc.ts'
@@ -58,7 +60,7 @@ async function sendThroughBursar(subject: Subject, walletCount: number): Promise
 
 const CONFIRMED = `SELECT count(*) AS n FROM transactions WHERE state = 'confirmed'`
 
-/** Signed beforehand; timed from the first push until the last is two blocks deep. */
+/** Signed in advance; timed from the first submission until the last has two confirmations. */
 async function pushRaw(subject: Subject): Promise<number> {
   const { rpc_url: url, chain_id: chainId } = subject.service.state().networks.ethereum
   const wallet = new Wallet(RAW_KEY)

@@ -1,4 +1,4 @@
-/** The ceilings of following a chain: the same reads of the same node by the same client, and nothing else. */
+/** The ceilings of following a chain: only the same reads of the same node by the same client. */
 import { readBlocks } from '../../src/chain/blocks.ts'
 import { readNativeBalances } from '../../src/chain/multicall.ts'
 import { createRpcClient, type RpcClient } from '../../src/chain/rpc-client.ts'
@@ -8,7 +8,7 @@ const BALANCES_AT_ONCE = 500
 const TIMEOUT_MS = 30_000
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Blocks a second. */
+/** Blocks per second. */
 export async function readBlocksAlone(
   url: string,
   chainId: number,
@@ -20,7 +20,7 @@ export async function readBlocksAlone(
   })
 }
 
-/** Balances a second. */
+/** Balances per second. */
 export async function readNativesAlone(
   url: string,
   chainId: number,

@@ -1,9 +1,10 @@
 /**
- * What following a chain costs with many wallets in it: how fast missed blocks are walked, against reading the same blocks from
- * the same node and nothing else; how long the first look at new wallets takes; what requests and blocks wait meanwhile.
+ * The cost of following a chain with many wallets: the speed of processing missed blocks, compared with only reading
+ * them from the same node; the duration of the first observation of new wallets; and the latency of requests and blocks
+ * meanwhile.
  *
- * The sandbox's own follower is held. In its place one of the same parts and settings runs in this process, and is stopped
- * while blocks are mined. It is measured from the first step that it commits.
+ * The sandbox's own follower is paused. A follower with the same parts and settings runs in this process, and is
+ * stopped while blocks are mined. Measured from the first step that it commits.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +22,7 @@ import { runLoad } from './load.ts'
 import type { Figure } from './report.ts'
 import { authHeaders, fundedWallets, type Subject } from './subject.ts'
 
-/** Wallets of the chain, and blocks that are missed then: anvil takes a minute for 10,000. */
+/** Wallets of the chain, and blocks missed then: anvil takes a minute for 10,000. */
 const ROUNDS = [
   { wallets: 0, blocks: 10_000 },
   { wallets: 10_000, blocks: 2_000 },
@@ -33,9 +34,9 @@ const WANTED_PER_SECOND = 200
 const BUSY_BLOCKS = 300
 const TRANSFERS_EACH = 40
 const LOOK_MS = 10
-/** No look beside the blocks, but where it is what is measured. */
+/** Turns off periodic checks, except where they are measured. */
 const NEVER_MS = '86400000'
-/** An account of every anvil, unlocked. */
+/** An unlocked account of every anvil. */
 const SENDER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const READERS = 4
 const READING_SECONDS = 5
@@ -43,7 +44,7 @@ const FAST_BLOCKS = 80
 const FAST_BLOCK_MS = 250
 const FAST_BLOCK_TRANSFERS = 10
 
-/** Of the wallets that are put in, whose ids sort before those that the service makes. */
+/** Of the inserted wallets, whose ids sort before those of the service. */
 const NATIVE_KNOWN = `SELECT count(*) AS n FROM balances WHERE wallet_id LIKE 'wal_00%' AND asset_id LIKE '%/slip44:%'`
 
 type Stage = {
@@ -51,7 +52,7 @@ type Stage = {
   readonly pool: pg.Pool
   readonly url: string
   readonly chainId: number
-  /** One with money, made while the sandbox's own follower runs. */
+  /** A funded wallet, created while the sandbox's own follower runs. */
   readonly walletId: string
 }
 
@@ -144,7 +145,7 @@ async function catchUpBusy(stage: Stage, wallets: number): Promise<Figure> {
 
 type Missed = { readonly from: number; readonly to: number; readonly perSecond: number; readonly cpu: string }
 
-/** Has blocks mined while nobody follows, and then walked. */
+/** Mines blocks without a follower, then processes them. */
 async function missBlocks({ subject, pool, url, chainId }: Stage, mine: () => Promise<void>): Promise<Missed> {
   await mine()
   const [missedFrom, to] = [await walkedTo(pool, chainId), Number(await callRpc(url, 'eth_blockNumber'))]
@@ -162,7 +163,7 @@ async function missBlocks({ subject, pool, url, chainId }: Stage, mine: () => Pr
   }
 }
 
-/** As the sandbox starts it. */
+/** Started like in the sandbox. */
 function startFollower(
   { service }: Subject,
   env: Readonly<Record<string, string>> = { RECONCILE_INTERVAL_MS: NEVER_MS },
@@ -176,7 +177,7 @@ function startFollower(
   )
 }
 
-/** Status reads while the follower catches up, against the same ones when there is nothing to walk. */
+/** Status reads while the follower catches up, compared with the same reads when it is idle. */
 async function readsMeanwhile(stage: Stage): Promise<Figure> {
   const { subject, walletId } = stage
   const { service } = subject
@@ -204,7 +205,7 @@ async function readsMeanwhile(stage: Stage): Promise<Figure> {
   }
 }
 
-/** How long after it was mined a block is walked, with four of them a second. */
+/** The delay from mining to processing a block, with four blocks per second. */
 async function fastBlocks({ subject, url, pool, chainId }: Stage): Promise<Figure> {
   const waits: number[] = []
   const minedAt = new Map<number, number>()
@@ -244,7 +245,10 @@ async function mineEmpty(url: string, blocks: number): Promise<void> {
     await callRpc(url, 'anvil_mine', [toQuantity(MINED_AT_ONCE)])
 }
 
-/** A block with so many transfers of one wei to the first wallets. Always the same: anvil copies every account for each block. */
+/**
+ * A block with this many transfers of one wei to the first wallets. Always the same ones: anvil copies every account
+ * for each block.
+ */
 async function mineTransfers(url: string, count: number): Promise<void> {
   const first = Number(await callRpc(url, 'eth_getTransactionCount', [SENDER, 'pending']))
   const requests = Array.from({ length: count }, (_, id) => ({

@@ -1,12 +1,18 @@
-/** Makes the log long without waiting for a chain: settled transactions of other wallets, as the service would have written them. */
+/**
+ * Makes the log long without a chain: copies of settled transactions for other wallets, as the service would have
+ * written them.
+ */
 import pg from 'pg'
 import type { Subject } from './subject.ts'
 
-/** Events that one settled transfer leaves. */
+/** Number of events of a settled transfer. */
 const EVENTS_EACH = 5
 const CHUNK = 20_000
 
-/** Copies a settled transaction, events and row, until the log has `events` events. Hashes are copies: this log is for timing only. */
+/**
+ * Copies a settled transaction, events and row, until the log has `events` events. Hashes are copies: this log is for
+ * timing only.
+ */
 export async function growLog(subject: Subject, events: number): Promise<void> {
   const pool = new pg.Pool({ connectionString: subject.service.state().database_url, max: 1 })
   const { rows } = await pool.query<{ n: string; model: string }>(

@@ -1,4 +1,4 @@
-/** A load generator in a process of its own, so that it never shares a thread with what it measures. */
+/** A load generator in a separate process, so that it never shares a thread with the measured code. */
 import autocannon from 'autocannon'
 
 export type Load = {
@@ -7,7 +7,7 @@ export type Load = {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly connections: number
-  /** Taken in turn by each connection; the path of the URL unless given. */
+  /** Used in turn by each connection; default is the path of the URL. */
   readonly paths?: readonly string[]
 } & ({ readonly seconds: number } | { readonly amount: number })
 
@@ -19,7 +19,7 @@ export type LoadResult = {
   readonly p99Ms: number
 }
 
-/** @throws Error when an answer is not a success: a figure over refusals is none */
+/** @throws Error when a response is not a success: a rate of refusals is meaningless */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const { url, method, headers, body, connections, paths } = load
   const result = await autocannon({

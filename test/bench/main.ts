@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|follow|nft|mpc|recovery|replay|audit|growth|memory …] [--json FILE]`: prints our figures beside ceilings measured in
- * the same run. Without names, all of them but `audit` and `growth`, which
- * make a log of a million events.
+ * `npm run bench [-- accept|status|end-to-end|follow|nft|mpc|recovery|replay|audit|growth|memory …] [--json FILE]`:
+ * prints figures with ceilings measured in the same run. Without names, all except `audit` and `growth`, which create a
+ * log of a million events.
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -18,10 +18,10 @@ import { type Figure, makeReport, toTable } from './report.ts'
 import { type Subject, startSubject } from './subject.ts'
 
 const GROWN_EVENTS = 1_000_000
-/** Benches that make a long log. */
+/** Benchmarks that create a long log. */
 const GROWING: readonly string[] = ['audit', 'growth']
 const MEMORY_LIMIT_MB = 250
-/** Benches with a sandbox of their own, and its settings: mpc has parties, follow leaves 50,000 wallets behind. */
+/** Benchmarks with their own sandbox, and its settings: mpc has parties, follow leaves 50,000 wallets behind. */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   follow: {},
   mpc: { MPC_PARTIES: '3' },
@@ -68,7 +68,7 @@ process.stdout.write(`${toTable(report)}\n`)
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report, null, 2)}\n`)
 else process.stdout.write(`${JSON.stringify(report)}\n`)
 
-/** In one sandbox, one after the other. Where mpc is not measured there are no parties: the keys that they make ahead take time. */
+/** In one sandbox, one after the other. Without mpc there are no parties, since keys for the pool take CPU time. */
 async function measure(names: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Figure[]> {
   if (names.length === 0) return []
   const subject = await startSubject(env)

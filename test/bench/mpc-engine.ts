@@ -1,6 +1,6 @@
 /**
- * The engine alone, in a process of its own: both signers of a 2-of-3 key compute in this one thread, and nothing is sent. Told
- * `generate` or `sign` by its parent, it answers with what a party's share of the work cost.
+ * The engine alone, in a separate process: both signers of a 2-of-3 key compute in one thread, without communication.
+ * On `generate` or `sign` from its parent, it returns the cost of a party's share of the work.
  */
 import { randomBytes } from 'node:crypto'
 import { createEngine, type Engine } from '../../src/keys/mpc/engine.ts'
@@ -8,11 +8,11 @@ import type { Step } from '../../src/keys/mpc/engine-wire.ts'
 import { makeShares } from '../support/joint-key.ts'
 
 export type EngineOrder = { readonly what: 'generate' | 'sign'; readonly seconds: number }
-/** Of `perSecond` whole ceremonies: keys, signatures. `cpuMs` is of one party in one of them. */
+/** `perSecond` counts whole ceremonies: keys, signatures. `cpuMs` is for one party in one of them. */
 export type EngineCost = { readonly perSecond: number; readonly cpuMs: number }
 
 const [THRESHOLD, PARTIES] = [2, 3]
-/** WebAssembly is compiled once more, for speed, while it runs the first few times. */
+/** WebAssembly is recompiled with optimization during its first runs. */
 const WARM_UP = 20
 
 const shares = makeShares(THRESHOLD, PARTIES)

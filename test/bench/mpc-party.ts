@@ -1,6 +1,6 @@
 /**
- * A party as it is in production, with its channels, its shares, its journal and its engine threads, but for the log: it believes
- * its parent. Counts the bytes of its frames by kind and receiver.
+ * A party as in production, with channels, shares, journal and engine threads, but without the log: it trusts its
+ * parent. Counts the bytes of its frames by kind and receiver.
  */
 import { randomBytes } from 'node:crypto'
 import { COVERED } from '../../src/keys/coverage.ts'
@@ -26,10 +26,10 @@ export type PartyPlace = {
   readonly trustDir: string
   readonly addresses: readonly (readonly [party: number, address: Address])[]
 }
-/** What it did so far. `sent` counts frames to other parties, by their bytes in the order in which they left. */
+/** Totals so far. `sent` has the bytes of frames to other parties, in send order. */
 export type PartyCost = { readonly cpuMs: number; readonly sent: readonly number[] }
 
-/** Threads run what is built: Node 20 lends them no loader of TypeScript. */
+/** Threads run the build: Node 20 does not pass a TypeScript loader to them. */
 const BUILT_THREAD = new URL('../../dist/src/keys/mpc/engine-thread.js', import.meta.url).href
 const { createEngineThread } = (await import(BUILT_THREAD)) as typeof import('../../src/keys/mpc/engine-thread.ts')
 

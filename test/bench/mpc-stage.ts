@@ -1,4 +1,4 @@
-/** Three parties in processes of their own and a coordinator in this one, over real channels, with no log and no API. */
+/** Three parties in separate processes and a coordinator in this one, over real channels, without log and API. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -28,11 +28,11 @@ const PARTIES = [1, 2, 3] as const
 const THRESHOLD = 2
 
 export type MpcStage = {
-  /** Makes a key that signs from now on. */
+  /** Creates a key that can sign immediately. */
   readonly generate: () => Promise<JointKey>
-  /** Signs fresh transactions of a key, as many as asked for, in one go. */
+  /** Signs this many new transactions of a key in one call. */
   readonly sign: (key: JointKey, count: number) => Promise<void>
-  /** Of each party since it was last asked: processor time, and the bytes of each frame that it sent to another party. */
+  /** Per party since the last call: CPU time, and the bytes of each frame sent to another party. */
   readonly costs: () => Promise<readonly PartyCost[]>
   readonly close: () => Promise<void>
 }

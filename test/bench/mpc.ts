@@ -1,6 +1,6 @@
 /**
- * What mpc wallets cost and how fast they sign: the engine alone, the parties over real channels, and transfers through the API.
- * Beside them stands what to beat, or a ceiling measured in the same run.
+ * Cost and speed of mpc wallets: the engine alone, the parties over real channels, and transfers through the API. Each
+ * with a target, or a ceiling measured in the same run.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,9 +22,9 @@ const LONE_KEYS = 4
 const TRANSFERS = 400
 const CONNECTIONS = 16
 const WALLETS = 8
-/** What the sandbox makes ahead. */
+/** The pool size of the sandbox. */
 const POOL = 4
-/** What was measured of a WebAssembly package whose licence forbids to ship it, on a machine of this kind. */
+/** Measured with a WebAssembly package whose licence does not allow distribution, on a similar machine. */
 const TO_BEAT = { generateCpuMs: 1_060, signCpuMs: 35, signWallMs: 56, generateKb: 71, signKb: 112 } as const
 const PACKAGE = 'to beat: a non-commercial package'
 const KB = 1_000
@@ -77,7 +77,7 @@ async function benchKeys(stage: MpcStage): Promise<Figure[]> {
   const cpuMs = mean(costs.map((cost) => cost.cpuMs)) / LONE_KEYS
   const together = await timed(() => Promise.all(Array.from({ length: AT_ONCE }, () => stage.generate())))
   await stage.costs()
-  // Two others take part: in each round a message of one size goes to each of them.
+  // Two others take part: in each round both get a message of the same size.
   const sizes = (costs[0]?.sent ?? []).slice(0, costs[0] === undefined ? 0 : costs[0].sent.length / LONE_KEYS)
   const perPeer = sizes.filter((_, index) => index % 2 === 0).map((bytes) => (bytes / KB).toFixed(1))
   return [
@@ -159,7 +159,7 @@ async function benchTransfers(subject: Subject, ceiling: number): Promise<Figure
   return figures
 }
 
-/** Signed transfers a second, from the first request until the last signature is in the log. */
+/** Signed transfers per second, from the first request until the last signature is in the log. */
 async function signThroughBursar(subject: Subject, wallets: readonly string[], transfers: number): Promise<number> {
   await untilQuiet(subject)
   const { base_url: url, database_url: connectionString } = subject.service.state()
@@ -206,7 +206,7 @@ async function addressOf(subject: Subject, id: string): Promise<string> {
   }
 }
 
-/** Keys that are made ahead take the processor from what is measured. */
+/** Creating keys for the pool would take CPU time during the measurement. */
 async function untilPoolIsFull({ service }: Subject): Promise<void> {
   for (;;) {
     const response = await fetch(`${service.state().base_url}/metrics`)

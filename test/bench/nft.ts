@@ -1,4 +1,7 @@
-/** Mints end to end against the same calls, signed beforehand and pushed straight to the same contracts' code on the same node. */
+/**
+ * Mints end to end, compared with the same calls, pre-signed and submitted directly to the same contract code on the
+ * same node.
+ */
 import { sha256 } from 'ethers/crypto'
 import { toUtf8Bytes } from 'ethers/utils'
 import { Wallet } from 'ethers/wallet'
@@ -26,7 +29,7 @@ const RAW_KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab3
 const METADATA = { name: 'Bench', image: 'https://example.com/token.png' }
 const DIGEST = sha256(toUtf8Bytes(JSON.stringify(METADATA)))
 
-/** Tokens a second from the first request to the last block. */
+/** Tokens per second from the first request to the last block. */
 export async function benchNft(subject: Subject): Promise<Figure[]> {
   const raw = await pushRawMints(subject)
   const { collection_id: collectionId } = await call<{ collection_id: string }>(

@@ -1,4 +1,4 @@
-/** Runs the operator's command as an operator does, the built program in a process of its own, and watches its memory. */
+/** Runs the operator command like an operator, the built program in a separate process, and measures its memory. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ const LOOK_MS = 200
 
 export type OperatorRun<Result> = { readonly result: Result; readonly seconds: number; readonly peakMb: number }
 
-/** @throws Error with what it said when it ends with anything but 0 */
+/** @throws Error with its output when its exit code is not 0 */
 export async function runOperator<Result>(
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
@@ -33,7 +33,7 @@ export async function runOperator<Result>(
   }
 }
 
-/** As the kernel counts it (proc(5), VmHWM): it never sinks. `undefined` where there is no /proc, or the process has ended. */
+/** The kernel's peak value (proc(5), VmHWM). `undefined` without /proc, or when the process has exited. */
 function peakMbOf(pid: number | undefined): number | undefined {
   try {
     const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

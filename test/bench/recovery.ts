@@ -1,4 +1,4 @@
-/** How long clients wait after kill -9 of everything, the database and the chains too, until the next transfer is confirmed. */
+/** The time from a kill -9 of everything, including database and chains, until the next transfer is confirmed. */
 import { firstConfirmations } from '../support/log-audit.ts'
 import type { Figure } from './report.ts'
 import { fundedWallets, type Subject, sendTransfer, untilConfirmed } from './subject.ts'

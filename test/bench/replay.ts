@@ -1,4 +1,4 @@
-/** How fast the log folds through every projection, against a bare read of it in the same order. */
+/** The speed of folding the log through every projection, compared with a bare read in the same order. */
 import pg from 'pg'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
 import { beginSnapshot, readStreams } from '../../src/event-log/read-streams.ts'

@@ -1,11 +1,13 @@
-/** What a benchmark found: our figure, a ceiling measured in the same run, and the ratio, as a table and as JSON. */
+/**
+ * The result of a benchmark: the figure, a ceiling measured in the same run, and their ratio, as a table and as JSON.
+ */
 import { cpus, loadavg, totalmem } from 'node:os'
 
 export type Figure = {
   readonly bench: string
   readonly unit: string
   readonly ours: number
-  /** What the ceiling is, in words. */
+  /** A description of the ceiling. */
   readonly ceilingIs: string
   readonly ceiling: number
   readonly note?: string
@@ -14,7 +16,7 @@ export type Figure = {
 export type Report = {
   readonly machine: string
   readonly node: string
-  /** How many processes wanted a processor, over the last minute: above the number of cores, others were at work too. */
+  /** The load average of the last minute: above the number of cores, other processes were running too. */
   readonly load: number
   readonly at: string
   readonly figures: readonly Figure[]

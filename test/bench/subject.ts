@@ -1,4 +1,4 @@
-/** What is measured: the sandbox as a user starts it, with a funded wallet, and the bare server beside it. */
+/** The measured service: the sandbox as a user starts it, with a funded wallet, and the bare server beside it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,7 @@ export type Subject = { readonly service: Service; readonly bareUrl: string; rea
 const LOOK_MS = 50
 export const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
-/** @param env settings beside the sandbox's own */
+/** @param env settings in addition to the sandbox's own */
 export async function startSubject(env: Readonly<Record<string, string>> = {}): Promise<Subject> {
   const service = await startService({ env })
   const bare = await startBare(service.state().database_url)
@@ -53,7 +53,7 @@ export async function call<T>(subject: Subject, method: string, path: string, bo
   return answer.data
 }
 
-/** Hd wallets on ethereum with money of their own. */
+/** Funded hd wallets on ethereum. */
 export async function fundedWallets(subject: Subject, count: number): Promise<string[]> {
   return Promise.all(
     Array.from({ length: count }, async () => {
@@ -72,7 +72,7 @@ export async function fundedWallets(subject: Subject, count: number): Promise<st
   )
 }
 
-/** Sends a transfer of next to nothing. Returns its transaction's id as soon as it is accepted. */
+/** Sends a minimal transfer. Returns its transaction's id as soon as it is accepted. */
 export async function sendTransfer(subject: Subject, walletId: string): Promise<string> {
   const body = { to: RECIPIENT, amount: '0.001', asset: 'ETH' }
   const path = `/v1/wallets/${walletId}/transfer`

@@ -1,4 +1,4 @@
-/** The contract as its users call it, and every way in which they call it wrongly, on one running sandbox. */
+/** The contract as its users call it, and every way to call it wrongly, on one running sandbox. */
 import t from 'tap'
 import { startSandbox } from '../support/e2e-sandbox.ts'
 import { checkAccess } from './checks/access.ts'

@@ -1,4 +1,4 @@
-/** docs/recovery.md on a running service, as a reader pastes it; and who may have a key exported. */
+/** docs/recovery.md on a running service, with its shell blocks run as printed; and who may export a key. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,18 +15,18 @@ import { eventually } from '../support/sandbox-eventually.ts'
 const PAGE = fileURLToPath(new URL('../../docs/recovery.md', import.meta.url))
 const COMMAND = fileURLToPath(new URL('../../dist/bin/recovery.js', import.meta.url))
 const SINK = '0x000000000000000000000000000000000000dEaD'
-/** Three parties make a key meanwhile, on a machine that may be busy. */
+/** Three parties create a key meanwhile, on a machine that may be busy. */
 const DRILL_MS = 240_000
 
 const sandbox = await startSandbox(t)
 const { client, state, rpc } = sandbox
 
-/** Pastes every shell block of the page, one after the other, into one shell. */
+/** Runs every shell block of the page, one after the other, in one shell. */
 async function paste(directory: string): Promise<{ readonly out: string; readonly err: string }> {
   const blocks = [...(await readFile(PAGE, 'utf8')).matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
     ([, block]) => block ?? '',
   )
-  // What `npm run` adds is a build that is there already; the reader's directory is the project, with its data in it.
+  // `npm run` would only add a build that exists already; the reader's directory is the project with its data.
   await mkdir(join(directory, 'bin'))
   const npm = `#!/bin/sh\nshift 4\nexec "${process.execPath}" "${COMMAND}" "$@"\n`
   await writeFile(join(directory, 'bin', 'npm'), npm, { mode: 0o755 })

@@ -1,6 +1,6 @@
 /**
- * One round of `npm run faults`, short enough for every run of the tests: kills, lies, reorgs and a database that fails, at
- * moments that follow from a seed. BURSAR_FAULT_SEED repeats one.
+ * One round of `npm run faults`, short enough for every test run: kills, false answers, reorgs and database faults, at
+ * times derived from a seed. BURSAR_FAULT_SEED repeats one.
  */
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
@@ -12,9 +12,9 @@ import { describeFault, type Kind, planFaults } from './fault-plan.ts'
 import { runRound } from './run-round.ts'
 
 const TRANSFERS = 300
-/** Share of exchanges in which nodes lie all the time. */
+/** Fraction of exchanges with false answers of nodes, all the time. */
 const UNREST = 0.1
-/** Nodes are not killed here: one forgets what it has not written down, and with it the wallets' funds. */
+/** Nodes are not killed here: a killed one loses its unsaved state, including the wallets' funds. */
 const KINDS: readonly Kind[] = [
   'api',
   'dispatcher',
@@ -32,10 +32,10 @@ const KINDS: readonly Kind[] = [
   'queue',
   'pool',
 ]
-/** At least one of each, whatever the seed says of the others. */
+/** At least one of each, for every seed. */
 const ALWAYS: readonly Kind[] = ['signer', 'chain-follower', 'lies', 'reorg', 'deep reorg', 'restart', 'commits']
 const MORE = 7
-/** More than any reorg takes back: what was paid to the wallets lies below. */
+/** Deeper than any reorg: the wallets' funding is below. */
 const GROUND_BLOCKS = 16
 
 t.test('a round of faults by a random seed: nothing is lost, nothing is doubled, and the log proves it', async (t) => {

@@ -1,4 +1,4 @@
-/** Chains that say one thing and then another about the same transaction: whichever version stands in the end, it was paid once. */
+/** Chains that change their result for a transaction: whichever version remains in the end, it was paid once. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { onChain, type Stage, withStage } from '../support/service-stage.ts'
 const stage = await withStage(t)
 const { service, url, rpc, mine, send, read, until, settle } = stage
 
-/** The bytes of every version that was signed, oldest first. */
+/** The bytes of every signed version, oldest first. */
 async function versionsOf({ service }: Stage, id: string): Promise<{ readonly hash: string; readonly raw: string }[]> {
   const { rows } = await service.pool.query<{ hash: string; raw: string }>(
     `SELECT data->>'hash' AS hash, data->>'rawTransaction' AS raw FROM events

@@ -1,4 +1,7 @@
-/** Calls that wait for other transactions: signed when that one has succeeded, in order, and failed unsigned when it has not. */
+/**
+ * Calls that depend on other transactions: signed in order after those have succeeded, and failed unsigned if they have
+ * not.
+ */
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
 import { createOpenCalls } from '../support/open-calls.ts'
@@ -6,7 +9,7 @@ import { deployRegister } from '../support/register.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, withStage } from '../support/service-stage.ts'
 
-// The sweeper comes too late to help: what wakes a lane here is the event that it waits for.
+// The sweeper runs too late to help: a lane is woken by the event that it waits for.
 const stage = await withStage(t, { env: { SWEEP_INTERVAL_MS: '600000' } })
 const { service, mine, send, read, until, settle } = stage
 const { kernel, api } = service

@@ -59,7 +59,7 @@ t.test('one that waits for funds does not get dearer the longer it waits', async
   await rpc('anvil_dropTransaction', hash)
   await rpc('anvil_setBalance', wallet.address, '0x1')
   await until(wallet, id, 'awaiting_funds')
-  // Many times as long as a transaction may be stuck before it is made dearer.
+  // Many times as long as a transaction may be stuck before its fee is bumped.
   await eventually(async () => {
     const { rowCount } = await service.pool.query(
       `SELECT FROM transactions WHERE transaction_id = $1 AND now() - created_at > interval '15 s'`,

@@ -1,4 +1,4 @@
-/** Nonces that other programs with the same key use, on a node that keeps no state of old blocks, as full nodes do. */
+/** Nonces used by other programs with the same key, on a node without the state of old blocks, like full nodes. */
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { LoadWallet } from '../support/load.ts'
@@ -34,7 +34,9 @@ async function sendAndDrop(wallet: LoadWallet, amount: string): Promise<string> 
   return id
 }
 
-/** Somebody else has an authorization of the wallet mined, which uses its nonce and is no transaction of it. */
+/**
+ * A third party gets an authorization of the wallet mined, which uses its nonce without a transaction of the wallet.
+ */
 async function authorize(wallet: LoadWallet, nonce: number): Promise<void> {
   const key = await keyOf(service, wallet.id)
   const { address, chainId, signature } = key.authorizeSync({ address: RECIPIENT, nonce, chainId: CHAIN_ID })
@@ -122,11 +124,11 @@ t.test(`beside a program that sends all the time, with reorgs, each arrives at m
     const fees = { maxFeePerGas: 50n * 10n ** 9n, maxPriorityFeePerGas: 2n * 10n ** 9n }
     const call = { type: 2, chainId: CHAIN_ID, to: RECIPIENT, value: 7n, nonce, gasLimit: 21_000n }
     const stranger = await key.signTransaction({ ...call, ...fees })
-    // The pool may have ours under that nonce: then theirs is refused, as it would be elsewhere.
+    // The pool may have our transaction with that nonce: theirs is then refused, as elsewhere.
     if (random.chance(0.6)) await rpc('eth_sendRawTransaction', stranger).catch(() => undefined)
     if (random.chance(0.7)) await mine()
     const branch = { depth: random.between(1, 2), again: random.chance(0.5) }
-    // Of empty blocks the new branch is the same as before.
+    // With empty blocks the new branch would equal the old one.
     if (random.chance(0.4))
       reorgs += await reorganise(stage.url, branch).then(
         () => 1,

@@ -1,4 +1,6 @@
-/** Wallets that send all they have, while fees rise and fall, nonces are missing and deposits leave the chain. */
+/**
+ * Wallets that send everything they have, while fees rise and fall, nonces are missing and deposits leave the chain.
+ */
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { LoadWallet } from '../support/load.ts'
@@ -8,7 +10,7 @@ import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
 const GWEI = 10n ** 9n
 const ETHER = 10n ** 18n
 const PLAIN_GAS = 21_000n
-/** As the chain has it without a setting. */
+/** The chain's default. */
 const CAP_WEI = 500n * GWEI
 
 const stage = await withStage(t, { env: { REPLACE_AFTER_MS: '1500', REBROADCAST_AFTER_MS: '1500' } })
@@ -19,7 +21,7 @@ const raiseTo = (wei: bigint) => rpc('anvil_setNextBlockBaseFeePerGas', toQuanti
 
 type Offer = { readonly hash: string; readonly maxFee: bigint; readonly reserved: bigint }
 
-/** Each version that was signed, and what was reserved for its transaction. */
+/** Each signed version, and the reserved amounts of its transaction. */
 async function offersOf(id: string): Promise<Offer[]> {
   const { rows } = await service.pool.query<{ hash: string; fee: string; reserved: string }>(
     `SELECT data->>'hash' AS hash, data->'fees'->>'maxFeePerGas' AS fee, (SELECT data->'reserved'->>'maxFeePerGas'
@@ -30,18 +32,18 @@ async function offersOf(id: string): Promise<Offer[]> {
   return rows.map(({ hash, fee, reserved }) => ({ hash, maxFee: BigInt(fee), reserved: BigInt(reserved) }))
 }
 
-/** What a wallet can send beside the gas of that transfer, at the prices of now. */
+/** What a wallet can send minus the gas of that transfer, at current prices. */
 async function allOf(wallet: LoadWallet): Promise<bigint> {
   const { rows } = await service.pool.query<{ balance: string }>(
     `SELECT balance FROM balances WHERE wallet_id = $1 AND asset_id LIKE '%/slip44:%'`,
     [wallet.id],
   )
-  // A hundredth more than the quote: the API may have asked a moment before.
+  // One percent above the quote: the API may have read it a moment before.
   const { medium } = await service.kernel.chainOf(1000001).fees.quote()
   return BigInt(rows[0]?.balance ?? 0) - (PLAIN_GAS * medium.maxFeePerGas * 101n) / 100n
 }
 
-/** The service has seen that the wallet has less than it was given. */
+/** The service has observed that the wallet has less than its initial funds. */
 async function hasPaid(wallet: LoadWallet): Promise<boolean> {
   const { rowCount } = await service.pool.query('SELECT FROM balances WHERE wallet_id = $1 AND balance < $2', [
     wallet.id,
@@ -50,7 +52,7 @@ async function hasPaid(wallet: LoadWallet): Promise<boolean> {
   return rowCount === 1
 }
 
-/** The service has seen that the wallet's replacement is not affordable. */
+/** The service has observed that the wallet cannot afford its replacement. */
 function heldAtItsPrice(id: string) {
   return eventually(() =>
     service.lines.some(({ transaction_id, msg }) => transaction_id === id && String(msg).includes('cannot pay more')),
@@ -100,7 +102,7 @@ t.test('the newest version became too dear for the wallet: an older one is sent'
   await raiseTo((price * 5n) / 4n)
   await eventually(async () => (await offersOf(id)).length > 1)
   await until(wallet, id, 'submitted')
-  // Somebody takes the wallet's funds, but for what the first version needs, and the node forgets its pool.
+  // The wallet loses its funds except what the first version needs, and the node loses its pool.
   await rpc('anvil_setBalance', wallet.address, toQuantity(10n ** 12n + PLAIN_GAS * price))
   await rpc('anvil_dropAllTransactions')
   await raiseTo(GWEI)
@@ -126,7 +128,7 @@ t.test('a gap is filled though all of the wallet is held by what waits behind it
     const sent = await onChain(stage, wallet)
     return sent.some(({ nonce, amount }) => nonce === 0 && amount === 0n)
   })
-  // What the filler cost is missing for the price that was reserved.
+  // After paying for the filler, the reserved price is no longer affordable.
   await rpc('anvil_setBalance', wallet.address, toQuantity(2_000n * ETHER))
   await settle()
   t.match(await read(wallet, id), { state: 'confirmed', nonce: 1 })

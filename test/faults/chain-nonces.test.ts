@@ -1,4 +1,6 @@
-/** Pools that forget, strangers that use a wallet's nonces, and nodes that show no proof of it. */
+/**
+ * Pools that lose transactions, foreign transactions that use a wallet's nonces, and nodes that show no proof of it.
+ */
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -83,7 +85,7 @@ t.test('a nonce that is used, by nothing that the chain shows, is no reason to s
   await rpc('anvil_dropTransaction', hash)
   await rpc('anvil_setNonce', wallet.address, '0x1')
   await mine(5)
-  // The round that looks for lost nonces comes every 10 s: two of them pass.
+  // The search for lost nonces runs every 10 s: two rounds pass.
   await eventually(async () => {
     await mine()
     const { rows: late } = await service.pool.query(

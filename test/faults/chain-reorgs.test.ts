@@ -1,4 +1,7 @@
-/** Chains that take blocks back: what was in them is sent again as the same bytes, and everything is as the new branch has it. */
+/**
+ * Chains that remove blocks: their transactions are submitted again as the same bytes, and everything matches the new
+ * branch.
+ */
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { LoadWallet } from '../support/load.ts'

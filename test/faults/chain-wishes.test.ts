@@ -1,4 +1,7 @@
-/** Cancellations and speed-ups at random moments around the block that mines their transfer, and what a reorg makes of them. */
+/**
+ * Cancellations and speed-ups at random times around the block that mines their transfer, and the effects of a reorg on
+ * them.
+ */
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
@@ -18,7 +21,7 @@ function ask(wallet: LoadWallet, id: string, wish: 'cancel' | 'speed-up') {
 
 t.test('a cancellation that came too late does not wake up when the confirmed block leaves the chain', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-  // Deeper than any reorg here: the funds stay.
+  // Deeper than any reorg here, so that the funds stay.
   await mine(6)
   const id = await send(wallet, '0.000001')
   const { hash } = await until(wallet, id, 'submitted')
@@ -26,7 +29,7 @@ t.test('a cancellation that came too late does not wake up when the confirmed bl
   t.equal((await ask(wallet, id, 'cancel')).status, 202)
   await eventually(async () => (await read(wallet, id)).hashes.length === 2)
   await until(wallet, id, 'submitted')
-  // The miner takes the payment that was to be cancelled.
+  // The miner includes the payment that was to be cancelled.
   await rpc('anvil_dropAllTransactions')
   await rpc('eth_sendRawTransaction', payment)
   await mine(4)

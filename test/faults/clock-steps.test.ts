@@ -1,6 +1,6 @@
 /**
- * The clock of the machine of one process is set an hour forward, and back to an hour behind, while the others' are right. What
- * that could hold up happens meanwhile: jobs are lost, a node forgets bytes, a node is silent. All goes on in seconds.
+ * The clock of one process's machine is set an hour forward, and back to an hour behind, while the others' are right.
+ * Meanwhile jobs are lost, a node loses bytes, and a node is silent. Everything continues within seconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -15,7 +15,7 @@ import { PROCESS_KINDS, type ProcessKind, type Victim } from '../support/victims
 import { within } from '../support/within.ts'
 
 const HOUR_MS = 3_600_000
-/** Long enough for a few tries to fail. */
+/** Long enough for a few failed tries. */
 const SILENCE_MS = 1_000
 const VALID_FOR_MS = 10 * 60_000
 
@@ -61,13 +61,13 @@ const validForMinutes: Act = {
   },
 }
 
-/** A clock that is ahead ends early what should last; one that is behind waits with what should come soon. */
+/** A clock that is ahead ends too early what should last; one that is behind delays what should come soon. */
 const STEPS = [
   { aheadMs: HOUR_MS, acts: [actNamed('a cancellation'), validForMinutes, lostJobs] },
   { aheadMs: -HOUR_MS, acts: [actNamed('a bump of what is stuck'), lostJobs, forgottenBytes] },
 ]
 
-/** The node falls silent, requests come in and are tried, the clock is set, and the node speaks again. */
+/** The node goes silent, requests arrive and are tried, the clock is set, and the node answers again. */
 async function setInSilence(stage: PointsStage, node: NodeProxy, victim: Victim, aheadMs: number): Promise<void> {
   await actNamed('a transfer').play(stage) // So that everything that is remembered for a while is remembered from before.
   node.decide = () => ({ type: 'refuse' })
@@ -80,7 +80,7 @@ async function setInSilence(stage: PointsStage, node: NodeProxy, victim: Victim,
   for (const id of ids) await mustBe(stage, id, 'confirmed')
 }
 
-/** The longest distance between when an event says it was recorded and when the database took it. */
+/** The largest difference between an event's recording time and the database's. */
 async function worstStamp(stage: PointsStage, since: Date): Promise<number> {
   const { rows } = await stage.service.pool.query<{ at: Date }>(
     'SELECT recorded_at AS at FROM events ORDER BY position',
@@ -118,7 +118,7 @@ async function withShop() {
   return { stage, node }
 }
 
-// One after the other: starting is what costs most.
+// Sequentially: starting is the most expensive part.
 const shops = [await withShop(), await withShop()]
 const waiting = [...PROCESS_KINDS]
 const results = new Map<ProcessKind, string[]>()

@@ -1,9 +1,9 @@
 /**
- * A PostgreSQL primary that is killed with all its processes in the middle of transfers, and the standby that takes its place. With a
- * synchronous standby nothing is lost; with one that lagged, what it has not heard of is found on chain and paid once.
+ * A PostgreSQL primary that is killed with all its processes during transfers, and its standby. With a synchronous
+ * standby nothing is lost; with one that lagged, missing transfers are found on chain and paid once.
  *
- * `BURSAR_FAILOVERS=10 BURSAR_FAILOVER_TRANSFERS=1000` before `npx tap run` makes more of it: each round kills the primary once, and
- * makes a new standby of the server that took its place.
+ * `BURSAR_FAILOVERS=10 BURSAR_FAILOVER_TRANSFERS=1000` before `npx tap run` runs more: each round kills the primary
+ * once, and creates a new standby of its successor.
  */
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -25,7 +25,7 @@ const FAILOVERS = Number(process.env.BURSAR_FAILOVERS ?? 1)
 const TRANSFERS = Number(process.env.BURSAR_FAILOVER_TRANSFERS ?? 80)
 const SPREAD_MS_EACH = 8
 const WALLETS = 8
-/** A block for so many answers: some transfers are in blocks and some are not when the server is lost. */
+/** Responses per block, so that some transfers are mined and some are not when the server is lost. */
 const ANSWERS_EACH_BLOCK = 20
 
 const seed = Number(process.env.BURSAR_FAULT_SEED ?? Date.now() % 1_000_000)
@@ -38,13 +38,16 @@ service.pool.on('error', () => undefined) // The test's own connections break as
 const wallets = await service.makeWallets(WALLETS)
 const answers: Answered[] = []
 
-/** Signs the log as it grows. Signers hold all lanes of a log that is shorter than what was signed: nothing lags while it runs. */
+/**
+ * Signs the log as it grows. Signers hold all lanes of a log shorter than what was signed: nothing may lag while it
+ * runs.
+ */
 function startAuditing() {
   const kernel = composeKernel(loadConfig({ ...service.env, DATABASE_URL: service.urlAs('auditor') }), 'auditor')
   return runWorker(kernel, startAuditor)
 }
 
-/** The streams of which a subscription of the test has heard, which starts again when it fails, as the dispatcher's does. */
+/** The streams seen by a subscription of the test, which restarts after errors, like the dispatcher's. */
 function subscribeBeside(t: Test): ReadonlySet<string> {
   const heard = new Set<string>()
   const stop = new AbortController()
@@ -65,7 +68,7 @@ function subscribeBeside(t: Test): ReadonlySet<string> {
   return heard
 }
 
-/** Transfers from all wallets; the primary is lost after one of the answers. */
+/** Transfers from all wallets; the primary is lost after one of the responses. */
 async function transferThroughLoss(round: number): Promise<void> {
   const plan = { wallets, count: TRANSFERS, firstNumber: answers.length, tokens: 0, impatient: 0 }
   const transfers = planTransfers(random, { ...plan, spreadMs: TRANSFERS * SPREAD_MS_EACH })

@@ -1,6 +1,6 @@
 /**
- * A database that neither works nor is away: answers that are lost after the commit, statements that take seconds, a server
- * that is read-only or out of disk. What was accepted is paid once; what cannot be recorded is refused with 503.
+ * A database that is partly working: responses lost after the commit, statements that take seconds, a server that is
+ * read-only or out of disk. Accepted transfers are paid once; what cannot be recorded is refused with 503.
  */
 import t, { type Test } from 'tap'
 import { auditChain } from '../support/chain-audit.ts'
@@ -33,7 +33,7 @@ function transfer(count: number, seed: number): Promise<Answered[]> {
   return sendTransfers(api, planTransfers(createRandom(seed), plan))
 }
 
-/** One that is refused: nobody hears of it again, and nothing of it may be on chain. */
+/** A refused one: nothing of it may be on chain. */
 function tryTransfer(key: string) {
   const [wallet] = wallets as [LoadWallet]
   const body = { to: wallet.address, amount: '1', asset: 'ETH' }
@@ -99,7 +99,7 @@ t.test(
     const sending = transfer(60, 4)
     await eventually(() => (api.counts.get('202') ?? 0) > answers.length + 10)
     await direct.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-    // The setting is that of new connections.
+    // The setting applies to new connections.
     proxy.cutAll()
     t.match(await eventually(async () => stillRefused(await tryTransfer('read-only'))), {
       status: 503,
@@ -128,7 +128,7 @@ t.test('a full disk refuses what must be recorded with 503, and all goes on when
   await settleAndAudit(t)
 })
 
-/** A request that was under way when the fault came may be answered still. */
+/** A request in progress when the fault started may still get its response. */
 function stillRefused<T extends { readonly status: number }>(reply: T): T | null {
   return reply.status === 503 ? reply : null
 }

@@ -1,4 +1,4 @@
-/** Which faults hit when: follows from the seed alone. */
+/** Which faults occur when, derived only from the seed. */
 import { NETWORKS, type Network } from '../../src/core/networks.ts'
 import type { Random } from '../support/load-random.ts'
 
@@ -7,23 +7,23 @@ type Lasting = At & { readonly forMs: number }
 
 export type Fault =
   | (At & { readonly type: 'kill'; readonly names: readonly string[] })
-  /** The process is stopped for longer than its leases live, and goes on as if nothing had been. */
+  /** The process is stopped for longer than its leases last, and then continues. */
   | (Lasting & { readonly type: 'pause'; readonly name: string })
-  /** The parent, with everything it started, and a new start. */
+  /** The parent with everything it started, then a new start. */
   | (At & { readonly type: 'kill all' })
-  /** The parent alone, and a new start as soon as it is gone. */
+  /** Only the parent, then a new start as soon as it has exited. */
   | (At & { readonly type: 'kill parent' })
-  /** Ends every connection and comes back, as on an operator's word. */
+  /** Ends every connection and restarts, as on an operator's request. */
   | (At & { readonly type: 'restart postgres' })
   | (At & { readonly type: 'cut connections' })
-  /** Of a share of the appends the answer is lost with the connection: whether they took place is unknown. */
+  /** For a fraction of the appends the connection ends before the response: their outcome is unknown. */
   | (Lasting & { readonly type: 'cut commits'; readonly share: number })
-  /** Every statement takes so much longer. */
+  /** Every statement is delayed by this time. */
   | (Lasting & { readonly type: 'slow database'; readonly lateMs: number })
   | (Lasting & { readonly type: 'read-only database' })
   | (Lasting & { readonly type: 'full disk' })
   | (Lasting & { readonly type: 'lies'; readonly networks: readonly Network[]; readonly share: number })
-  /** With `again`, what was in the blocks is mined once more, in another one; otherwise the node has forgotten it. */
+  /** With `again`, the blocks' transactions are mined again in another block; otherwise the node loses them. */
   | (At & { readonly type: 'reorg'; readonly network: Network; readonly depth: number; readonly again: boolean })
   | (At & { readonly type: 'forget pool'; readonly network: Network })
   /** The next block's base fee is ten times as high. */
@@ -32,7 +32,7 @@ export type Fault =
 
 const WORKERS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
 
-/** What the first fault of each round does, in turn, so that a few rounds try everything. */
+/** The first fault of each round, in turn, so that a few rounds cover everything. */
 const KINDS = [
   'all',
   'signer',
@@ -60,7 +60,7 @@ const KINDS = [
 ] as const
 export type Kind = (typeof KINDS)[number]
 
-/** How often each of the others comes: what kills, reorgs and lies comes most. */
+/** Frequency of the others: kills, reorgs and false answers are the most frequent. */
 const WEIGHTS: Readonly<Partial<Record<Kind, number>>> = {
   signer: 3,
   submitter: 3,
@@ -74,21 +74,21 @@ const WEIGHTS: Readonly<Partial<Record<Kind, number>>> = {
   'deep reorg': 3,
 }
 
-/** Between two faults, on the average. */
+/** Average time between two faults. */
 const EACH_MS = 1_200
-/** Requests come while faults come: at least so long. */
+/** Minimum time during which requests and faults overlap. */
 const LEAST_MS = 9_000
 const LATE_MS = 2_000
-/** Orphans what may have been final, at the sandbox's two confirmations. */
+/** May orphan settled transactions, at the sandbox's two confirmations. */
 const DEEP = [5, 12] as const
 
 export type FaultPlan = {
   readonly faults: readonly Fault[]
-  /** All of them come within this time. */
+  /** All of them occur within this time. */
   readonly withinMs: number
 }
 
-/** @param only kinds that may come; all of them unless it is named */
+/** @param only allowed kinds; default all */
 export function planFaults(
   random: Random,
   { round, count, only = KINDS }: { readonly round: number; readonly count: number; readonly only?: readonly Kind[] },
@@ -101,7 +101,7 @@ export function planFaults(
   return { faults: faults.sort((a, b) => a.atMs - b.atMs), withinMs }
 }
 
-/** @throws Error for a word that names no kind of fault */
+/** @throws Error for a word that is not a kind of fault */
 export function readKinds(text: string): readonly Kind[] {
   return text.split(',').map((word) => {
     const kind = KINDS.find((one) => one === word)
@@ -157,7 +157,7 @@ function faultOf(random: Random, kind: Kind, atMs: number): Fault {
   }
 }
 
-/** All of them, as often as one: a bad day of a provider hits every chain. */
+/** All networks as often as one: an outage of a provider affects every chain. */
 function liars(random: Random): readonly Network[] {
   return random.chance(0.7) ? NETWORKS : [random.pick(NETWORKS)]
 }

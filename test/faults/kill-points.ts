@@ -1,4 +1,4 @@
-/** Kills a process at each of a list of fault points, starts it again as production would, and audits after each death. */
+/** Kills a process at each of a list of fault points, restarts it like production, and audits after each kill. */
 import { auditStage } from '../support/points-audit.ts'
 import { type FaultPoint, nameOf } from '../support/points-discovery.ts'
 import type { PointsStage } from '../support/points-stage.ts'
@@ -7,17 +7,17 @@ import { within } from '../support/within.ts'
 
 export type Kill = {
   readonly point: FaultPoint
-  /** False when the act ended without the process having passed there. */
+  /** False when the act ended without reaching the point. */
   readonly hit: boolean
-  /** From the moment of the death until nothing was under way. */
+  /** From the kill until nothing was in progress. */
   readonly recoveredMs: number
   readonly problems: readonly string[]
 }
 
-/** A point that depends on how things fall together in time may be passed by; it is waited for a few times. */
+/** A point that depends on timing may not be reached; it is tried a few times. */
 const TRIES = 3
 
-/** Stages take the next point as soon as they are free. @param onKill told of each */
+/** Each stage takes the next point as soon as it is free. @param onKill called for each */
 export async function killAtEach(
   stages: readonly PointsStage[],
   points: readonly FaultPoint[],
@@ -26,7 +26,7 @@ export async function killAtEach(
   const waiting = [...points]
   const kills: Kill[] = []
   const work = async (stage: PointsStage) => {
-    // The next victim loads its code while the one before it dies.
+    // The next victim loads its code while the previous one runs.
     let next = waiting.shift()
     let loading = next && stage.prepare(next.kind)
     while (next !== undefined && loading !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * kill -9 of each process of the built service in the middle of transfers, then of all of them: every accepted transfer is on
- * chain once, and nothing had to be done but to start what was killed. `npm run faults` does the same at random, and longer.
+ * kill -9 of each process of the built service during transfers, then of all of them: every accepted transfer is on
+ * chain once, with no action except restarting. `npm run faults` does the same at random, and longer.
  */
 import t from 'tap'
 import { type Answered, makeWallets, planTransfers } from '../support/load.ts'
@@ -12,14 +12,14 @@ import { runRound } from './run-round.ts'
 const TRANSFERS = 120
 const WALLETS = 8
 const SPREAD_MS = 2_000
-/** In the middle: some transfers are accepted, some signed, some sent, some in a block. */
+/** In the middle: some transfers are accepted, some signed, some submitted, some mined. */
 const AT_MS = 1_200
-/** Longer than a lease lives: another holder, or the same one, has gone on when it wakes up. */
+/** Longer than a lease lasts: another holder has continued when it resumes. */
 const PAUSE_MS = 4_000
 
 const kill = (...names: string[]): Fault => ({ type: 'kill', atMs: AT_MS, names })
 
-/** Those that take a chain's last blocks come last: by then its node has written the wallets' funds down. */
+/** Faults that lose a chain's last blocks come last: by then its node has saved the wallets' funds. */
 const FAULTS: readonly (readonly [string, Fault])[] = [
   ['the API', kill('api')],
   ['the dispatcher', kill('dispatcher')],
@@ -61,7 +61,7 @@ t.test(`kill -9 in the middle of ${TRANSFERS} transfers from ${WALLETS} wallets`
       tokens: 0.25,
       impatient: 0,
     })
-    // The log that the last round proves is that of all rounds.
+    // The log verified in the last round covers all rounds.
     const provesLog = who === FAULTS.at(-1)?.[0]
     const result = await runRound({ world, wallets, transfers, faults: [fault], random, earlier: answers, provesLog })
     answers.push(...result.answers)

@@ -1,6 +1,6 @@
 /**
- * Nodes that lie: they take a transaction and say nothing, say that they have one that they never kept, say that it cannot
- * be. Whatever they say, each transfer is on chain once, as the bytes that were signed first.
+ * Nodes with false answers: they accept a transaction without a response, claim to have one that they dropped, or
+ * refuse it. In every case each transfer is on chain once, with the bytes signed first.
  */
 import { Transaction } from 'ethers/transaction'
 import t from 'tap'
@@ -19,7 +19,7 @@ const TRANSFERS_EACH = 3
 const { node, before } = await withNodeProxyBefore(t)
 const stage = await withStage(t, { nodes: before })
 const { service, settle, send, read } = stage
-/** Everything that was ever asked for: all of it is audited each time. */
+/** Every request so far: all of them are audited each time. */
 const answers: Answered[] = []
 const wallets: LoadWallet[] = []
 
@@ -38,7 +38,7 @@ async function audit() {
   return auditChain({ places: service.places, wallets, answers })
 }
 
-/** Who signed what is sent, in lower case; undefined when the exchange sends nothing. */
+/** The sender of the submitted transactions, in lower case; undefined when the exchange submits none. */
 function senderOf(calls: readonly RpcCall[]): string | undefined {
   const sent = calls.find(({ method }) => method === SEND)
   return sent === undefined ? undefined : Transaction.from(String(sent.params[0])).from?.toLowerCase()

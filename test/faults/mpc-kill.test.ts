@@ -1,6 +1,7 @@
 /**
- * A party is killed before everything that it says, while nobody can do without it: in each round of a signature, of a key
- * generation and of a refresh. Every transfer is on chain once, every wallet has one key, all parties hold the same shares.
+ * A party is killed before each of its messages while it is indispensable: in each round of a signature, a key
+ * generation and a refresh. Every transfer is on chain once, every wallet has one key, all parties hold the same
+ * shares.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,19 +19,19 @@ import { RECIPIENT } from '../support/service-stage.ts'
 
 const ENTRY = fileURLToPath(new URL('../support/dying-party.ts', import.meta.url))
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** The party that dies. Of the others one is away while it signs, so that nobody can do without it. */
+/** The party that is killed. One of the others is away while it signs, so that it is indispensable. */
 const VICTIM = 2
 const SIGNING_ROUNDS = [1, 2, 3]
 const TERMS = { type: 'mpc', mpc: { threshold: 2, parties: 3 } } as const
 
-/** The first message of a kind and a round that it does not send any more. */
+/** The first message of a kind and a round that is not sent. */
 type Death = { readonly kind: number; readonly round: number }
 
 const stage = await withMpcStage(t, { keys: [goldenShares(2, 3)], env: { MPC_ROUND_TIMEOUT_MS: '10000' } })
 const { service, parties } = stage
 const [wallet] = stage.wallets as [MpcWallet]
 
-/** Runs the victim until it dies in its place, then runs it as it should be. */
+/** Runs the victim until it is killed at its point, then runs it normally. */
 async function dieOnce(stage: MpcStage, death: Death, cause: () => Promise<unknown>): Promise<void> {
   await stage.parties.stop(VICTIM)
   const child = spawn(process.execPath, [...process.execArgv, ENTRY, JSON.stringify(death)], {
@@ -72,7 +73,7 @@ function envOf({ service, parties }: MpcStage): Record<string, string> {
   }
 }
 
-/** All that the victim says in a ceremony, found by listening to it: before each of it, it can die. */
+/** All messages of the victim in a ceremony, recorded by observing it: it can be killed before each. */
 async function deathsIn(ceremony: () => Promise<unknown>): Promise<Death[]> {
   const said = new Map<string, Death>()
   const listening = changedChannel(VICTIM, ({ frame, message: { kind, round } }) => {
@@ -89,7 +90,7 @@ async function deathsIn(ceremony: () => Promise<unknown>): Promise<Death[]> {
 const keyOf = ({ kind, round }: Death) => `${kind}-${round}`
 const nameOf = ({ kind, round }: Death) => (kind === KIND.outcome ? 'before it tells the outcome' : `in round ${round}`)
 
-/** That the victim and another one sign with their shares. */
+/** Requires that the victim and another party can sign with their shares. */
 async function mustSign(t: Test, wallets: readonly LoadWallet[], key: string): Promise<void> {
   await parties.stop(3)
   for (const { id, address } of wallets) {

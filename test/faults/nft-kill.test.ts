@@ -1,6 +1,6 @@
 /**
- * kill -9 in the middle of mints: of all that works on them, and then of everything with the parent. Each mint that was
- * asked for exists once, and its token was minted once on chain.
+ * kill -9 during mints: of all processes that work on them, and then of everything with the parent. Each requested mint
+ * exists once, and its token was minted once on chain.
  */
 import { id as topicOf } from 'ethers/hash'
 import t from 'tap'
@@ -14,7 +14,7 @@ const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const TRANSFER = topicOf('Transfer(address,address,uint256)')
 const FROM_NOBODY = `0x${'0'.repeat(64)}`
 const WORKERS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'postgres']
-/** anvil writes its state every 10 s: younger than that, the collection and the funds of its owner would be lost with it. */
+/** anvil saves its state every 10 s: more recent state, such as the collection and its owner's funds, would be lost. */
 const REST_MS = 15_000
 
 t.test(`kill -9 in the middle of ${MINTS} mints`, async (t) => {

@@ -1,6 +1,7 @@
 /**
- * What the service leans on goes away and comes back: requests are refused with 503 and the envelope, what was accepted waits,
- * and everything goes on by itself. All of it runs in this process, which a crash would end: nothing is started again.
+ * Dependencies of the service go away and come back: requests are refused with 503 and the envelope, accepted work
+ * waits, and everything continues automatically. All of it runs in this process, which a crash would end: nothing is
+ * restarted.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,7 +31,7 @@ function plan(wallets: readonly LoadWallet[], count: number, firstNumber = 0) {
   return planTransfers(createRandom(1), { wallets, count, firstNumber, spreadMs: 1_500, tokens: 0, impatient: 0 })
 }
 
-/** Mines until nothing is under way, then holds everything against the chain. */
+/** Mines until nothing is in progress, then compares everything with the chain. */
 async function settleAndAudit(
   t: Test,
   service: LocalService,
@@ -58,7 +59,7 @@ function refusedFor(t: Test, reply: Reply, code: string, message: string) {
   t.equal(reply.body.request_id, reply.headers['x-request-id'])
 }
 
-/** What `/readyz` complains of. */
+/** The problems reported by `/readyz`. */
 async function complaints({ api }: LocalService): Promise<string[]> {
   const { body } = await api.once({ path: '/readyz' })
   return (body.errors ?? []).map(({ message }) => message.split(':')[0] ?? '')

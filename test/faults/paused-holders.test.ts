@@ -1,7 +1,6 @@
 /**
- * Two processes that both believe to hold a lease: one is stopped just before an append for longer than its lease lives, another
- * takes over and goes on, the first one wakes up in the middle of its sentence. The database refuses what it wanted to append,
- * and says why: its fence is an old one.
+ * Two processes that both believe they hold a lease: one is stopped just before an append for longer than its lease
+ * lasts, another takes over, and the first resumes. The database refuses its append because its fence is outdated.
  */
 import t from 'tap'
 import type { Step } from '../support/fault-points.ts'
@@ -14,7 +13,10 @@ import { within } from '../support/within.ts'
 
 const stage = await withPointsStage(t)
 
-/** Plays an act whose process stops at a place, until another one of its kind has ended it. Returns the stopped one. */
+/**
+ * Runs an act whose process is stopped at a point until another process of its kind has finished the act. Returns the
+ * stopped one.
+ */
 async function overtake(stage: PointsStage, kind: ProcessKind, place: Place, act: Act): Promise<Victim> {
   const victim = stage.prepare(kind)
   await stage.stop(kind)
@@ -30,7 +32,7 @@ async function overtake(stage: PointsStage, kind: ProcessKind, place: Place, act
 
 const refusalsOf = ({ failures }: Victim, step: Step) => failures.filter((failure) => failure.step === step)
 
-/** The outcomes that the database told of a commit that it refused. */
+/** The database's outcomes for a refused commit. */
 function outcomesOf(error: string): string[] {
   return (JSON.parse(error) as readonly { readonly outcome: string }[]).map(({ outcome }) => outcome)
 }

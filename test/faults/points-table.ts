@@ -1,8 +1,8 @@
-/** Shows which points processes were killed at, and how long it took until all was settled again. */
+/** Shows the points at which processes were killed, and the time until everything was settled again. */
 import { isEffect } from '../support/fault-points.ts'
 import type { Kill } from './kill-points.ts'
 
-/** One line for each step of a process, as Markdown, so that it can be laid into the documentation as it is. */
+/** One line for each step of a process, as Markdown, for use in the documentation. */
 export function tableOf(kills: readonly Kill[]): string[] {
   const rows = new Map<string, { before: number; after: number; between: number; slowestMs: number }>()
   for (const { point, hit, recoveredMs } of kills) {
@@ -25,7 +25,7 @@ export function tableOf(kills: readonly Kill[]): string[] {
   ]
 }
 
-/** In words, for a test's comments. */
+/** As text, for a test's comments. */
 export function summaryOf(kills: readonly Kill[]): string {
   const hits = kills.filter(({ hit }) => hit)
   const effects = hits.filter(({ point }) => isEffect(point.place.step))

@@ -1,6 +1,6 @@
 /**
- * `npm run faults:points`: kills a process at every step boundary that the scenario passes, and between every two effects that
- * follow each other; prints the table of points and kills. Ends with code 1 when anything is lost, doubled, or never reached.
+ * `npm run faults:points`: kills a process at every step boundary of the scenario, and between every two consecutive
+ * effects; prints the table of points and kills. Exit code 1 when anything is lost, duplicated, or never reached.
  */
 import { parseArgs } from 'node:util'
 import t from 'tap'

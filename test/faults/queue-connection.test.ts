@@ -1,4 +1,4 @@
-/** Connections of the queue that break at any moment: no process ends by it, and the jobs run. */
+/** Connections of the queue that break at any moment: no process exits because of it, and the jobs run. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -13,7 +13,8 @@ t.test('a connection that breaks while a worker opens its queue does not end the
   t.after(proxy.close)
   const behind = new URL(url)
   behind.port = String(proxy.port)
-  // Each of the first statements of each kind is cut: the schema's migration, the look at its version, the first fetches.
+  // Each of the first statements of each kind is cut: the schema's migration, the query of its version, the first
+  // fetches.
   const cut = new Map<string, number>()
   const CUTS_EACH = 2
   proxy.decide = (text) => {
@@ -32,14 +33,16 @@ t.test('a connection that breaks while a worker opens its queue does not end the
   t.ok((proxy.struck.get('cut before') ?? 0) > CUTS_EACH, `${proxy.struck.get('cut before')} connections broke`)
 })
 
-/** `AuthenticationOk`, `ReadyForQuery` and `ErrorResponse` in one piece: a server that is stopped while it says hello. */
+/**
+ * `AuthenticationOk`, `ReadyForQuery` and `ErrorResponse` in one chunk: a server that is stopped during its greeting.
+ */
 const HELLO_AND_GOODBYE = Buffer.concat([
   message('R', Buffer.alloc(4)),
   message('Z', Buffer.from('I')),
   message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')),
 ])
 
-/** As the protocol frames it (PostgreSQL, "Message Formats"): the length counts itself and what follows. */
+/** The protocol's framing (PostgreSQL, "Message Formats"): the length includes itself. */
 function message(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5)
   head.write(type, 'latin1')
@@ -47,7 +50,9 @@ function message(type: string, body: Buffer): Buffer {
   return Buffer.concat([head, body])
 }
 
-/** A port before a server at which every second one of the first connections is greeted, and ended in the same breath. */
+/**
+ * A port in front of a server, at which every second one of the first connections is greeted and immediately closed.
+ */
 async function startDyingServer(
   t: Test,
   target: number,

@@ -1,6 +1,6 @@
 /**
- * Queues are hints: emptied in the middle, cut off, or delivering every job twice and in any order, they lose nothing and double
- * nothing. On both back ends.
+ * Queues are hints: when emptied, disconnected, or delivering every job twice and in any order, nothing is lost or
+ * duplicated. On both back ends.
  */
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -19,14 +19,14 @@ import { type LocalService, type LocalServiceOptions, withLocalService } from '.
 const CHAIN_ID = 1000001
 const TRANSFERS = 60
 const WALLETS = 4
-/** Requests that were accepted when the queue is hit: some are signed by then, some sent, some nothing. */
+/** Accepted requests when the queue is hit: some are signed by then, some submitted, some neither. */
 const HIT_AT = [5, 25, 45]
 
-/** A back end and what can be done to it behind the back of whoever uses it. */
+/** A back end and the faults that can be applied to it. */
 type Place = {
   readonly env: Readonly<Record<string, string>>
   readonly empty: () => Promise<void>
-  /** Ends it and starts it again, as those see it who are connected. What is not durable is gone. */
+  /** Stops and restarts it for its clients. Non-durable data is lost. */
   readonly restart: () => Promise<void>
 }
 
@@ -66,7 +66,7 @@ const plan = (wallets: readonly LoadWallet[], seed: number, firstNumber = 0) =>
     impatient: 0,
   })
 
-/** Sends the transfers of a plan, and does something to the queue again and again while they come in. */
+/** Sends the transfers of a plan, and repeatedly disturbs the queue meanwhile. */
 async function sendWhile(shop: Shop, seed: number, firstNumber: number, hit: () => Promise<void>): Promise<Answered[]> {
   let accepted = 0
   const sending = sendTransfers(shop.service.api, plan(shop.wallets, seed, firstNumber), () => {
@@ -82,13 +82,13 @@ async function sendWhile(shop: Shop, seed: number, firstNumber: number, hit: () 
 const seed = Date.now() % 1_000_000
 t.comment(`seed ${seed}`)
 
-/** Jobs that nobody has done yet. */
+/** Unfinished jobs. */
 async function jobsOf({ service }: Shop): Promise<number> {
   const counts = Object.values(await service.kernel.jobs.counts())
   return counts.reduce((sum, { waiting, active, delayed }) => sum + waiting + active + delayed, 0)
 }
 
-/** With nobody there to take them, jobs wait: what is done to the queue then hits them all. */
+/** Without workers, jobs wait: a fault of the queue then affects them all. */
 async function whileJobsWait(shop: Shop, act: () => Promise<void>): Promise<number> {
   await shop.service.stopWorker('signer')
   const jobs = await eventually(() => jobsOf(shop))

@@ -1,4 +1,4 @@
-/** Shows rounds as they go: a bar on a terminal, lines in a log, and a table at the end. */
+/** Shows the progress of rounds: a bar on a terminal, lines in a log, and a table at the end. */
 import type { WriteStream } from 'node:tty'
 import type { World } from '../support/world.ts'
 import type { Progress, RoundResult } from './run-round.ts'
@@ -8,7 +8,7 @@ export type Report = {
   readonly say: (text: string) => void
   readonly progress: (progress: Progress) => void
   readonly row: (seed: number, result: RoundResult) => void
-  /** Prints the table, the sums and what the proxies counted; returns the exit code. */
+  /** Prints the table, the totals and the proxies' counters; returns the exit code. */
   readonly close: (world: World) => number
 }
 
@@ -46,7 +46,7 @@ const BAR_WIDTH = 30
 const CLEAR = '\r\x1b[K'
 /** Interval of the lines in a log. */
 const LINE_EVERY_MS = 5_000
-/** Problems of a round that are printed: more say the same. */
+/** Maximum problems printed per round. */
 const SHOWN = 20
 
 export function createReport(out: Pick<WriteStream, 'write' | 'isTTY'>): Report {
@@ -97,7 +97,7 @@ export function createReport(out: Pick<WriteStream, 'write' | 'isTTY'>): Report 
   }
 }
 
-/** The audit looks at everything since the start; the row tells what this round added. */
+/** The audit covers everything since the start; the row shows what this round added. */
 function toRow(seed: number, { audit, hits, events, readyMs, settledMs, recoveriesMs }: RoundResult, sums: Sums) {
   const { accepted, once, ended, doubled, lost, problems } = audit
   const cells = [

@@ -1,7 +1,7 @@
 /**
- * `npm run faults -- --seed 1 --rounds 20`: rounds of transfers from many wallets while processes are killed, nodes lie, chains
- * go back and the database fails, each audited against the chains and the log. Everything that is random follows from the
- * seed. Ends with code 1 when anything was lost, doubled or otherwise not as it must be.
+ * `npm run faults -- --seed 1 --rounds 20`: rounds of transfers from many wallets while processes are killed, nodes
+ * give false answers, chains reorganise and the database fails, each audited against the chains and the log. All
+ * randomness is derived from the seed. Exit code 1 when anything was lost, duplicated or otherwise wrong.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -27,17 +27,17 @@ const USAGE = `usage: npm run faults -- [--seed N] [--rounds N] [--transfers N] 
   --setting    a setting of the service, beside the sandbox's own; may come several times
   --keep       leave the directory with its logs behind, as after a round that failed
 `
-/** Sends all at once, or over a part of the time in which faults come. */
+/** Sends all at once, or over a fraction of the time with faults. */
 const SPREADS = [0, 0.3, 0.8]
 const TOKENS = 0.25
-/** Nodes lie now and then all the time. */
+/** Nodes give false answers occasionally, all the time. */
 const UNREST = 0.15
 const IMPATIENT = 0.03
-/** anvil writes its state every 10 s: what is younger is gone when it is killed, and a wallet's funds with it. */
+/** anvil saves its state every 10 s: more recent state, such as a wallet's funds, is lost when it is killed. */
 const REST_MS = 15_000
-/** More than any reorg takes back: what was paid to the wallets lies below. */
+/** Deeper than any reorg: the wallets' funding is below. */
 const GROUND_BLOCKS = 16
-/** Local nodes answer at once: one that is silent is given up soon. */
+/** Local nodes answer quickly: a silent one is given up soon. */
 const SETTINGS = { RPC_TIMEOUT_MS: '2000' }
 
 function readArguments() {
@@ -95,10 +95,10 @@ async function main(): Promise<number> {
   }
 }
 
-/** Whether anything was not as it must be. */
+/** Whether anything was wrong. */
 async function runAll(world: World, settings: Settings, report: Report): Promise<boolean> {
   const { service } = world
-  // Half of the wallets on the first network, so that its chain's faults hit many at once.
+  // Half of the wallets on the first network, so that its chain's faults affect many at once.
   const networks = Array.from(
     { length: settings.wallets },
     (_, index) => NETWORKS[index % 2 === 0 ? 0 : (index >> 1) % NETWORKS.length] ?? 'ethereum',

@@ -1,4 +1,4 @@
-/** One round: a load of transfers, faults in the middle of it, and the audit once everything has come to rest. */
+/** One round: a load of transfers, faults meanwhile, and the audit once everything has come to rest. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Audit, auditChain } from '../support/chain-audit.ts'
@@ -18,11 +18,14 @@ export type Round = {
   readonly transfers: readonly LoadTransfer[]
   readonly faults: readonly Fault[]
   readonly random: Random
-  /** Share of exchanges in which nodes lie until all is settled, whatever else happens. Default 0. */
+  /**
+   * Fraction of exchanges with false answers of nodes until everything is settled, in addition to other faults. Default
+   * 0.
+   */
   readonly unrest?: number
-  /** Whether every hash is computed and the whole log folded again, beside the look at the chains. Default true. */
+  /** Whether to verify every hash and fold the whole log, in addition to the chain audit. Default true. */
   readonly provesLog?: boolean
-  /** What earlier rounds on the same service asked for: it is audited again. */
+  /** Requests of earlier rounds on the same service: they are audited again. */
   readonly earlier: readonly Answered[]
   readonly onProgress?: (progress: Progress) => void
 }
@@ -38,18 +41,18 @@ export type RoundResult = {
   readonly answers: readonly Answered[]
   readonly audit: Audit
   readonly hits: Hits
-  /** Of each time that everything was killed: milliseconds until the first new confirmation stood in the log. */
+  /** For each kill of everything: milliseconds until the first new confirmation was in the log. */
   readonly recoveriesMs: readonly number[]
-  /** Events of the whole log, each of which was hashed and folded again; 0 when that was left to a later round. */
+  /** Events of the whole log, each of which was hashed and folded; 0 when that is left to a later round. */
   readonly events: number
-  /** From the last fault until `/readyz` says yes. */
+  /** From the last fault until `/readyz` succeeds. */
   readonly readyMs: number
   /** From the last fault until every accepted transfer has ended and the followers are at their heads. */
   readonly settledMs: number
 }
 
 const REPLAYED = 0.05
-/** Shares of accepted transfers that their owners want to cancel, or to speed up. */
+/** Fractions of accepted transfers that their owners cancel, or speed up. */
 const CANCELLED = 0.02
 const SPED_UP = 0.02
 const CHANGE_WITHIN_MS = 2_500
@@ -72,7 +75,7 @@ export async function runRound(round: Round): Promise<RoundResult> {
   let answered = 0
   const tell = (fault: string | null, unsettled: Unsettled | null = null) =>
     onProgress({ answered, of: transfers.length, unsettled, fault })
-  // Decided before anything runs: what a seed does must not hang on who was faster.
+  // Decided before anything runs: the effects of a seed must not depend on timing.
   const changes = new Map(
     transfers.map(({ key }) => [key, { roll: random.next(), afterMs: random.between(0, CHANGE_WITHIN_MS) }]),
   )
@@ -120,7 +123,7 @@ export async function runRound(round: Round): Promise<RoundResult> {
   }
 }
 
-/** A server that was told to end, ends well. */
+/** A server that was asked to stop exits with 0. */
 function unexplained(deaths: readonly string[], restarts: number): string[] {
   let told = restarts
   return deaths.flatMap((death) => {
@@ -132,7 +135,7 @@ function unexplained(deaths: readonly string[], restarts: number): string[] {
   })
 }
 
-/** A few owners change their minds: whatever comes first on chain, it must be what they are told in the end. */
+/** Some owners cancel or speed up: whichever version is mined first must be the final status reported to them. */
 async function change(
   { api }: Service,
   { transfer, transactionId }: Answered,
@@ -149,7 +152,7 @@ async function change(
     problems.push(`${action} of ${transfer.key}: ${reply.status} ${JSON.stringify(reply.body)}`)
 }
 
-/** Since the last fault, in milliseconds. */
+/** Milliseconds since the last fault. */
 async function untilReady({ api }: Service, lastAt: number): Promise<number> {
   for (;;) {
     const reply = await api.once({ path: '/readyz' }).catch(() => null)

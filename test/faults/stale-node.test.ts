@@ -1,4 +1,4 @@
-/** Nodes that know less than they did: a replica that has fallen behind, a pool that was forgotten, a chain that is another one. */
+/** Nodes that know less than before: a replica that has fallen behind, a lost pool, a different chain. */
 import t, { type Test } from 'tap'
 import { auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
@@ -8,7 +8,7 @@ import { eventually } from '../support/sandbox-eventually.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
 
-/** A connection that breaks is opened once more before the node counts as gone. */
+/** A broken connection is opened once more before the node counts as unavailable. */
 const REFUSALS = 2
 
 const { node, before } = await withNodeProxyBefore(t)
@@ -16,7 +16,7 @@ const stage = await withStage(t, { nodes: before })
 const { service, rpc, mine, settle } = stage
 const answers: Answered[] = []
 const wallets = await service.makeWallets(6)
-/** A replica that is so far behind has seen the wallets' funds, and nothing of what follows. */
+/** A replica this far behind has seen the wallets' funding, and nothing later. */
 await mine(60)
 
 function transfer(among: readonly LoadWallet[], count: number, seed: number) {
@@ -100,7 +100,7 @@ t.test('a node that becomes one of another chain in the middle is sent nothing, 
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
   const first = await other.send(wallet, '1')
   await other.settle()
-  // What listens at the URL changes as it does for real: connections break, and behind it is another node.
+  // The server behind the URL changes as in reality: connections break, and another node is behind it.
   const refusals = new Map<string, number>()
   node.decide = (calls) => {
     if (calls.some(({ method }) => method === 'eth_chainId')) return WRONG_CHAIN

@@ -1,7 +1,7 @@
 /**
- * kill -9 at step boundaries: of what each process does to the world, found by watching it do so, a process is killed just
- * before or just after. Always at every append of the API, the signer and the submitter and around the sending; elsewhere at
- * some points by seed. `npm run faults:points` takes them all.
+ * kill -9 at step boundaries: a process is killed just before or after each of its observed effects. Always at every
+ * append of the API, the signer and the submitter and around submissions; elsewhere at some points chosen by seed. `npm
+ * run faults:points` covers all of them.
  */
 import t from 'tap'
 import { createRandom } from '../support/load-random.ts'
@@ -11,7 +11,7 @@ import { PROCESS_KINDS } from '../support/victims.ts'
 import { killAtEach } from './kill-points.ts'
 import { summaryOf } from './points-table.ts'
 
-/** What the scenario must pass through: without them it proves less than it says. */
+/** What the scenario must include; otherwise the test proves less than it claims. */
 const MUST_HAPPEN = [
   'WalletRequested',
   'WalletCreated',
@@ -32,7 +32,7 @@ const seed = Date.now() % 1_000_000
 const random = createRandom(seed)
 t.comment(`seed ${seed}`)
 
-/** Those around which money could be doubled or lost. */
+/** Points at which funds could be duplicated or lost. */
 function isAlwaysTaken({ kind, place: { step } }: FaultPoint): boolean {
   if (kind === 'dispatcher' || kind === 'chain-follower') return false
   return step.startsWith('append') || step === 'rpc eth_sendRawTransaction'

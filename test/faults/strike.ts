@@ -1,4 +1,7 @@
-/** Carries out the faults of a round, each at its moment, and counts what really hit. What lasts, lasts beside the others. */
+/**
+ * Carries out the faults of a round, each at its time, and counts those that took effect. Lasting faults overlap with
+ * others.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { toQuantity } from '../../src/chain/hex.ts'
@@ -13,16 +16,16 @@ import type { NodeProxy } from '../support/service-node-proxy.ts'
 import type { World } from '../support/world.ts'
 import type { Fault } from './fault-plan.ts'
 
-/** What hit, of each kind. */
+/** Faults that took effect, by kind. */
 export type Hits = {
-  /** Processes that ended by SIGKILL. */
+  /** Processes ended by SIGKILL. */
   readonly kills: number
-  /** Processes that were stopped and went on. */
+  /** Processes that were stopped and continued. */
   readonly pauses: number
   readonly reorgs: number
-  /** Answers of nodes that were not so, or did not come. */
+  /** False or missing answers of nodes. */
   readonly lies: number
-  /** Restarts, cuts, and times of slowness, of refused writes and of a full disk. */
+  /** Restarts, cuts, and periods of slowness, refused writes and a full disk. */
   readonly databaseFaults: number
   /** Emptied queues and pools, and base fees. */
   readonly others: number
@@ -31,28 +34,28 @@ export type Hits = {
 export const NO_HITS: Hits = { kills: 0, pauses: 0, reorgs: 0, lies: 0, databaseFaults: 0, others: 0 }
 
 export type Struck = {
-  /** All but the lies, which go on until the world is calmed. */
+  /** All except false answers, which continue until the world is calmed. */
   readonly hits: Omit<Hits, 'lies'>
-  /** When everything was killed at once, by the clock. */
+  /** Times at which everything was killed at once. */
   readonly killedAt: readonly Date[]
-  /** When the last of it was over; a time of `performance`. */
+  /** When the last fault ended, in `performance` time. */
   readonly lastAt: number
-  /** PostgreSQL ended because it was told to. */
+  /** Requested exits of PostgreSQL. */
   readonly restarts: number
 }
 
 type Tally = { -readonly [Key in keyof Struck['hits']]: number } & { restarts: number; killedAt: Date[] }
 
 const APPEND = /append_commits/
-/** What a full disk refuses, of what the service sends: all but questions. */
+/** Statements that a full disk refuses: everything except reads. */
 const WRITES = /append_commits|_lease|INSERT|UPDATE|DELETE/i
 const LESSER_DEPTHS = [5, 2, 1] as const
 /** A block comes every second. */
 const REORG_TRIES = 20
-/** Base fees do not grow without end: past this one is left as it is. */
+/** Base fees must not grow without limit: above this one they are not raised. */
 const HIGH_BASE_FEE = 20n * 10n ** 9n
 
-/** @param unrest share of exchanges in which nodes lie all the time, until somebody calms the world */
+/** @param unrest fraction of exchanges with false answers of nodes, until the world is calmed */
 export async function strikeAll(
   world: World,
   { faults, random, unrest }: { readonly faults: readonly Fault[]; readonly random: Random; readonly unrest: number },
@@ -77,7 +80,7 @@ export async function strikeAll(
   return { hits, killedAt, restarts, lastAt: performance.now() }
 }
 
-/** What nodes do while no other fault says otherwise. */
+/** The behaviour of nodes without other faults. */
 function beAlways({ world: { nodes }, always }: Stage): void {
   for (const node of Object.values(nodes)) node.decide = always
 }
@@ -92,7 +95,7 @@ type Stage = {
   readonly random: Random
   readonly tally: Tally
   readonly always: NodeProxy['decide']
-  /** Resolves when the database takes writes again. */
+  /** Resolves when the database accepts writes again. */
   writable: Promise<unknown>
 }
 
@@ -150,14 +153,14 @@ async function perform(stage: Stage, fault: Fault): Promise<void> {
   }
 }
 
-/** A start asks for a world that works: an operator does not start anew on a disk that is full, or a read-only database. */
+/** A start needs a working environment: an operator does not restart with a full disk or a read-only database. */
 async function startAgain(stage: Stage): Promise<void> {
   stage.world.calm()
   await stage.world.service.start()
   beAlways(stage)
 }
 
-/** What goes on for a while, and is over when this returns. */
+/** Runs a lasting fault; returns after its end. */
 async function last({ world, random, tally, always }: Stage, fault: Extract<Fault, { forMs: number }>): Promise<void> {
   const { nodes, database } = world
   switch (fault.type) {
@@ -172,7 +175,7 @@ async function last({ world, random, tally, always }: Stage, fault: Extract<Faul
       await insist(() => query(world, 'ALTER SYSTEM SET default_transaction_read_only = on'))
       await insist(() => query(world, 'SELECT pg_reload_conf()'))
       await sleep(fault.forMs)
-      // A kill in between takes nothing back: the setting lies in a file.
+      // A kill in between does not undo it: the setting is in a file.
       await insist(() => query(world, 'ALTER SYSTEM RESET default_transaction_read_only'))
       await insist(() => query(world, 'SELECT pg_reload_conf()'))
       break
@@ -193,7 +196,7 @@ async function last({ world, random, tally, always }: Stage, fault: Extract<Faul
   tally.databaseFaults += 1
 }
 
-/** Where another fault takes the wire over, that one ends it. */
+/** Ends early when another fault takes over the proxy. */
 async function meanwhile(
   database: DatabaseProxy,
   { forMs }: { readonly forMs: number },
@@ -212,7 +215,7 @@ function ask(world: World, network: Network, method: string, ...params: unknown[
   return callRpc(nodeOf(world, network), method, params)
 }
 
-/** A node that was just started cannot go back behind its start: then it goes back as far as it can. */
+/** A restarted node cannot reorganise below its start: it then goes back as far as it can. */
 async function reorganiseAsDeepAs(world: World, fault: Extract<Fault, { type: 'reorg' }>): Promise<void> {
   const { network, again } = fault
   for (const depth of [fault.depth, ...LESSER_DEPTHS.filter((lesser) => lesser < fault.depth)])
@@ -228,7 +231,7 @@ async function raiseBaseFee(world: World, network: Network): Promise<void> {
   await ask(world, network, 'anvil_setNextBlockBaseFeePerGas', toQuantity(BigInt(baseFeePerGas) * 10n))
 }
 
-/** At the server itself, past the proxy. */
+/** Directly at the server, not through the proxy. */
 async function query({ service }: World, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: service.state().database_url, query_timeout: 5_000 })
   client.on('error', () => undefined) // The statement that was running fails with the same error.
@@ -236,7 +239,7 @@ async function query({ service }: World, statement: string): Promise<void> {
   await client.query(statement).finally(() => client.end())
 }
 
-/** Whether it hit: what is to be struck may be dead at this moment. */
+/** Whether it took effect: the target may not be running at this moment. */
 async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   return action().then(
     () => true,
@@ -244,7 +247,7 @@ async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   )
 }
 
-/** Five minutes: only ends a run that hangs. */
+/** Five minutes: only ends a hanging run. */
 const TRIES = 3_000
 const PAUSE_MS = 100
 

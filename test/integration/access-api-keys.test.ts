@@ -1,4 +1,4 @@
-/** API keys on a real log: issued, used, listed, revoked, and what an operator sees of it. */
+/** API keys on a real log: issued, used, listed, revoked, and shown to an operator. */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -18,7 +18,7 @@ async function withAccess(t: Test) {
   const revokeApiKey = createRevokeApiKey({ log })
   const authenticator = createAuthenticator({ keys, clock: Date.now })
   const shown = { out: '', err: '' }
-  /** Runs the command as an operator would; returns its exit code and what it wrote. */
+  /** Runs the command like an operator; returns its exit code and output. */
   const operate = async (...args: string[]) => {
     Object.assign(shown, { out: '', err: '' })
     const code = await keysCommand(args, {

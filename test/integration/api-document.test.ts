@@ -1,4 +1,7 @@
-/** The OpenAPI document of the whole API: its operation ids are stable, every part is described, and it says what is served. */
+/**
+ * The OpenAPI document of the whole API: its operation ids are stable, every part is described, and it matches the
+ * service.
+ */
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'

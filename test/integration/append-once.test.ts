@@ -1,4 +1,7 @@
-/** Idempotency keys on a real PostgreSQL: a replay names a resource that exists, and a refused request leaves its key free. */
+/**
+ * Idempotency keys on a real PostgreSQL: a replay names an existing resource, and a refused request leaves its key
+ * free.
+ */
 import t, { type Test } from 'tap'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { appendOnce } from '../../src/event-log/append-once.ts'
@@ -9,7 +12,7 @@ import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } f
 
 const NOW = '2026-01-01T00:00:00.000Z'
 
-/** Requests a transfer of `amount` wei under a key; the request's digest is its amount. */
+/** Requests a transfer of `amount` wei with a key; the request's digest is its amount. */
 async function request({ log }: TestLog, key: string, amount: string, digest = amount) {
   const id = newTransactionId()
   const metadata = { tenantId: 'acme', actor: 'test', idempotency: { key, fingerprint: digest } }

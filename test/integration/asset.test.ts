@@ -1,4 +1,7 @@
-/** Assets over HTTP, on a real PostgreSQL and a real chain: what is registered is what its contract says, and who sees it. */
+/**
+ * Assets over HTTP, on a real PostgreSQL and a real chain: a registration has its contract's data, and is visible to
+ * its tenant.
+ */
 import t, { type Test } from 'tap'
 import { createRequireReadable } from '../../src/assets/unreadable.ts'
 import type { BursarError } from '../../src/core/errors.ts'

@@ -1,4 +1,4 @@
-/** A checkpoint on chain: it goes through Bursar's own lane, and vouches for the log when nothing else is left that does. */
+/** A checkpoint on chain: it goes through Bursar's own lane, and proves the log when nothing else is left. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A new key for the auditor: the chain of checkpoints goes on, and a key that was rotated away signs nothing more. */
+/** A new key for the auditor: the chain of checkpoints continues, and a retired key signs nothing more. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { openAuditKey } from '../../src/audit/checkpoints/audit-key.ts'
@@ -11,7 +11,7 @@ import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { dyingAt } from '../support/dying-files.ts'
 
-/** The auditor's parts over a stage of their own. */
+/** The auditor's parts on a separate stage. */
 async function rotating(t: Test) {
   const own = await withAudit(t)
   const { pool, keyFile, checkpointFile } = own
@@ -50,7 +50,7 @@ t.test('the key is rotated by a command, and every checkpoint counts by the key 
   }
   t.match(await verify(), { code: 0 })
 
-  // As somebody who stole the old key afterwards, and owns the database.
+  // Like an attacker who stole the old key afterwards and controls the database.
   const forged = signCheckpoint(taken, signer).note
   await pool.query('UPDATE audit_checkpoints SET note = $1 WHERE size = 12', [forged])
   for (const key of [signer.encoded, after.encoded]) {

@@ -1,4 +1,4 @@
-/** Checkpoints and proofs on a real log: by the commands, offline, and over HTTP with nobody else's events in sight. */
+/** Checkpoints and proofs on a real log: by commands, offline, and over HTTP without access to others' events. */
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,7 @@
-/** Who sees which events over HTTP: those of its own environment, and their data with the scope that guards it elsewhere. */
+/**
+ * Which events a key sees over HTTP: those of its environment, and their data with the scope that protects it
+ * elsewhere.
+ */
 import t from 'tap'
 import { composeAuditRoutes } from '../../src/compose/api-audit.ts'
 import { withAudit } from '../support/audit.ts'
@@ -31,7 +34,7 @@ async function readAll(key: string, limit: number): Promise<Shown[]> {
 }
 
 const [mine = ''] = await transfers(1)
-// Signed before the rows below, whose hashes are no hashes.
+// Signed before the rows below, whose hashes are not valid.
 await takeCheckpoint()
 const mainnet = historyOf('mainnet', 'm')
 const testnet = historyOf('testnet', 't')

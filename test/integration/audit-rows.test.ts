@@ -1,4 +1,4 @@
-/** What `audit verify` finds in read models: rows that say otherwise than the log, in a log that is whole. */
+/** What `audit verify` reports about read models: rows that contradict an intact log. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What `audit verify` finds: each way to change a log, done by SQL as a superuser with the triggers off. */
+/** What `audit verify` reports: each way to change a log, done by SQL as a superuser with the triggers off. */
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { chainHashOf } from '../../src/audit/chain/chain-check.ts'
@@ -25,7 +25,7 @@ async function eventAt(n: number): Promise<Row> {
   return rows[0] as Row
 }
 
-/** Keeps the log beside itself while `test` breaks it, and puts it back. */
+/** Copies the log, lets `test` break it, and restores it. */
 async function restoring(test: () => Promise<void>): Promise<void> {
   const tables = ['events', 'audit_tiles', 'audit_tree', 'audit_checkpoints']
   for (const table of tables) await pool.query(`CREATE TABLE kept_${table} AS SELECT * FROM ${table}`)
@@ -42,7 +42,7 @@ async function restoring(test: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Computes the chain of a stream anew from a version on, as a forger would. */
+/** Recomputes the chain of a stream from a version on, like a forger. */
 async function rehash({ pool, tamper }: AuditStage, streamId: string, from: number): Promise<void> {
   let previous = from === 1 ? '' : ((await readLogRow(pool, streamId, from - 1))?.hash ?? '')
   for (let version = from; ; version += 1) {

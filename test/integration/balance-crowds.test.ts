@@ -1,4 +1,4 @@
-/** Many wallets at once: an airdrop to all of them in a block, and money that no block names, among ten thousand. */
+/** Many wallets at once: an airdrop to ten thousand of them in a block, and funds that no log shows. */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AbiCoder } from 'ethers/abi'
@@ -20,7 +20,7 @@ const GAS_LIMIT = 10n ** 12n
 /** The defaults of RPC_BATCH_MAX_CALLS and RPC_BATCH_MAX_BYTES. */
 const MAX_CALLS = 100
 const MAX_BYTES = 500_000
-/** As every process of the service has it. */
+/** As in every process of the service. */
 const STATEMENT_TIMEOUT_MS = 30_000
 const HALF_OF_IT = '0x746a528800'
 /** The first and the last wallet of `insertWallets`. */
@@ -95,7 +95,7 @@ t.test('one run finds money that left no log among 10,000 wallets and 20 tokens'
 
 type Body = { readonly bytes: number; readonly calls: number }
 
-/** Passes everything on to a node, and notes how large it was. */
+/** Forwards everything to a node, and records the sizes. */
 async function noteBodies(t: Test, url: string, bodies: Body[]): Promise<string> {
   const pass = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const chunks: Buffer[] = []

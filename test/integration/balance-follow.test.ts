@@ -1,4 +1,4 @@
-/** Balances on a real chain and a real database: deposits, internal calls, reorgs, and the rows that are made again. */
+/** Balances on a real chain and a real database: deposits, internal transfers, reorgs, and rebuilt rows. */
 import type { Pool } from 'pg'
 import t from 'tap'
 import { createLoadBalances } from '../../src/balances/load-balances.ts'
@@ -177,7 +177,7 @@ t.test('what another writer appends while balances are loaded is met as a confli
   const { blocks } = await readBlocks(chain.client.client, { from: 1, to: 1, blockReceipts: true })
   await transfer(fresh(10), 1n)
   let others = 0
-  /** Between the two reads that make up a load, whichever comes first. */
+  /** Between the two reads of a load, in either order. */
   const interrupted = async <T>(read: Promise<T>) => {
     const result = await read
     if (others++ === 0) await observeWallet('wal_a')

@@ -1,4 +1,4 @@
-/** Tokens that do harm to whoever reads them, on a chain whose node puts no bound on a call of its own. */
+/** Tokens that harm their readers, on a chain whose node does not limit calls. */
 import { AbiCoder, Interface } from 'ethers/abi'
 import t, { type Test } from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
@@ -41,10 +41,10 @@ const TEST_SETTINGS = {
   priceFeeds: {},
   tokens: [],
 } as const
-/** Many times what a block holds, as nodes without a cap on calls allow. */
+/** Many times a block's gas, as on nodes without a cap on calls. */
 const UNBOUNDED_GAS = 10n ** 12n
 const WALLETS = 40
-/** Addresses in a row. */
+/** Consecutive addresses. */
 const holder = (n: number) => toChecksumAddress(`0x${(BigInt(fresh(7)) + BigInt(n)).toString(16)}`)
 
 async function withHostile(t: Test) {
@@ -64,7 +64,7 @@ async function withHostile(t: Test) {
     chain,
     usdc,
     mintUsdc: (to: string, amount: bigint) => call(usdcAddress, ERC20.encodeFunctionData('mint', [to, amount])),
-    /** Deploys one and registers it for a tenant, as the capability of assets records it. */
+    /** Deploys one and registers it for a tenant, like the asset capability. */
     async hostile(tenantId: string, mood: Mood = 'honest') {
       const args = AbiCoder.defaultAbiCoder().encode(['uint8', 'uint8'], [MOODS[mood], 0]).slice(2)
       const { contractAddress } = await chain.send({ data: HOSTILE.bytecode + args, gas: '0x1c9c380' })

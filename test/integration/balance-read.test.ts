@@ -1,4 +1,4 @@
-/** Reading balances over HTTP: from rows, from the chain before there are rows, and as they were known at a time. */
+/** Reading balances over HTTP: from rows, from the chain before there are rows, and as known at a time. */
 import t, { type Test } from 'tap'
 import { createAssetBooks } from '../../src/assets/asset-books.ts'
 import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
@@ -15,7 +15,7 @@ import { KEYS, startTestApp } from '../support/http.ts'
 import { NATIVE, TEST_CHAIN } from '../support/log.ts'
 
 const USDC = tokenAsset(TEST_CHAIN, '0x5FbDB2315678afecb367f032d93F642f64180aa3', 'USDC', 6)
-/** A token of the same name that a tenant registered, and whose contract is not there. */
+/** A token of the same name that a tenant registered, without a contract. */
 const FAKE = tokenAsset(TEST_CHAIN, '0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512', 'FAKE', 6)
 const ADDRESS = '0x1111111111111111111111111111111111111119'
 
@@ -55,7 +55,7 @@ async function withReads(t: Test) {
       ],
     )
   }
-  /** Records what was observed, as the follower does, at a time of the clock. */
+  /** Records an observation like the follower, at a time of the clock. */
   const record = async (
     walletId: string,
     asset: Asset,

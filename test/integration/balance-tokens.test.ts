@@ -43,7 +43,7 @@ async function withTokens(t: Test, options: { readonly configured: boolean } = {
   return { chain, usdc, mint: (to: string, amount: bigint) => call('mint', to, amount), call }
 }
 
-/** As the capability of assets records it. */
+/** Like the asset capability. */
 async function register(
   { pool }: FollowedChain,
   tenantId: string,
@@ -135,7 +135,7 @@ t.test('the reconciliation looks at every wallet, page by page, beside the follo
   chain.follow()
   await chain.sendInternally(fresh(1_259), 3n)
   await untilWalked(chain)
-  // One after the other: the node gives two that come together the same nonce.
+  // Sequentially: the node gives concurrent ones the same nonce.
   const pay = async () => {
     await mint(fresh(1_000), 1n)
     await chain.transfer(fresh(1_100), 2n)

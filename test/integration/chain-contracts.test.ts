@@ -1,4 +1,4 @@
-/** Reads of contracts, and the words of a node, on a real chain. */
+/** Reads of contracts, and a node's error messages, on a real chain. */
 import assert from 'node:assert/strict'
 import type { Interface } from 'ethers/abi'
 import { Wallet } from 'ethers/wallet'
@@ -150,7 +150,7 @@ t.test('a simulation that reverts tells the reason, the panic or the custom erro
 
 t.test('what a node says of a transaction is understood', async (t) => {
   const client = await withClient(t)
-  // The private key of RICH, known to everybody: it is anvil's own.
+  // The public private key of RICH: it is anvil's own.
   const wallet = new Wallet('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
   const base = { type: 2, chainId: 1000001, to: POOR, value: 1n, gasLimit: 21_000n }
   const fees = { maxFeePerGas: 4n * 10n ** 9n, maxPriorityFeePerGas: 10n ** 9n }

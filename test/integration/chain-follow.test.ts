@@ -1,4 +1,4 @@
-/** The follower on real chains that reorganise, go back, and begin anew. */
+/** The follower on real chains that reorganise, lose blocks, and restart. */
 import assert from 'node:assert/strict'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ async function send(client: RpcClient, transaction: Record<string, string>): Pro
   return String(await client.call('eth_sendTransaction', [{ from: RICH, gas: '0x30d40', ...transaction }]))
 }
 
-/** Follows as the program does, with the hashes of all followed blocks in memory. */
+/** Follows like the program, with the hashes of all followed blocks in memory. */
 async function follow(client: RpcClient) {
   const kept = new Map<number, string>()
   const transactions = new Map<string, number>()
@@ -74,7 +74,7 @@ t.test('transactions, receipts and logs of a real block are read as they are', a
   const client = connect(t, anvil.url)
   const sent = await send(client, { to: FRIEND, value: '0xde0b6b3a7640000' })
   const reverted = await send(client, { data: '0x60006000fd' })
-  // Init code that emits Transfer(1, 2, 42) and leaves nothing behind.
+  // Init code that emits Transfer(1, 2, 42) and deploys nothing.
   const emit = `0x602a600052600260017f${TRANSFER_TOPIC.slice(2)}60206000a300`
   const logged = await send(client, { data: emit })
   await mine(client, 1)
@@ -181,7 +181,7 @@ t.test('a chain that lost its last blocks in a crash, or all of them, is followe
   const [lost] = await follower.catchUp()
   t.hasStrict(lost, { type: 'reorg', depth: 4, to: { number: 8 }, beyondWindow: false })
 
-  // Made within the same second, its block 0 would be the same block.
+  // Created within the same second, its block 0 would be identical.
   await restart(() => rm(directory, { recursive: true }), ['--timestamp', '1700000000'])
   await mine(client, 2)
   const [anew] = await follower.catchUp()

@@ -1,4 +1,4 @@
-/** Batches of the RPC client against servers that take only so much in one body. */
+/** Batches of the RPC client against servers with limits on one body. */
 import t, { type Test } from 'tap'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import type { RpcBatchLimits } from '../../src/chain/settings.ts'

@@ -1,4 +1,4 @@
-/** The RPC client against servers that fail as real ones do, over real connections. */
+/** The RPC client against servers that fail like real ones, over real connections. */
 import t, { type Test } from 'tap'
 import { createRpcClient, type RpcClientOptions } from '../../src/chain/rpc-client.ts'
 import type { RpcObservation } from '../../src/chain/rpc-endpoint.ts'
@@ -9,7 +9,7 @@ const READ = { method: 'eth_getBalance', params: ['0xa', 'latest'] }
 
 type Logged = { readonly level: string; readonly message: string; readonly fields: Record<string, unknown> }
 
-/** A client whose clock stands still until the test moves it. */
+/** A client whose clock only moves when the test moves it. */
 function connect(t: Test, nodes: readonly Pick<RpcNode, 'url'>[], options: Partial<RpcClientOptions> = {}) {
   const clock = { now: 1_000_000 }
   const logs: Logged[] = []
@@ -27,7 +27,7 @@ function connect(t: Test, nodes: readonly Pick<RpcNode, 'url'>[], options: Parti
   return { client, clock, logs }
 }
 
-/** Moves the clock with each request, as time does. */
+/** Moves the clock with each request, like real time. */
 async function read(connected: ReturnType<typeof connect>): Promise<string> {
   connected.clock.now += 1
   const [result] = await connected.client.batch([READ])

@@ -1,6 +1,6 @@
 /**
- * A database that was put back to an earlier state while its processes live: signed transactions that it has forgotten are on
- * chain, or in the pools of nodes. Each transfer is paid once all the same.
+ * A database restored to an earlier state while its processes run: signed transactions that it lost are on chain, or in
+ * the pools of nodes. Each transfer is still paid once.
  */
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const server = await withLosableServer(t)
 const stage = await withMpcStage(t, { databaseUrl: server.url, keys: [goldenShares(2, 3)] })
 const { service } = stage
 
-/** Sends transfers of one amount each, so that each is known on chain by its amount. */
+/** Sends transfers with unique amounts, so that each can be identified on chain. */
 let amounts = 0
 async function send(wallet: LoadWallet): Promise<{ id: string; wei: bigint }> {
   amounts += 1
@@ -30,7 +30,7 @@ async function send(wallet: LoadWallet): Promise<{ id: string; wei: bigint }> {
 const [joint] = stage.wallets as [MpcWallet]
 const [payer, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
 
-/** The database as it was when it was copied; every process lives on. */
+/** Restores the database to the copy; all processes keep running. */
 async function putBack(copy: string): Promise<void> {
   await server.kill()
   await server.restore(copy)
@@ -43,7 +43,7 @@ async function sendFrom(wallet: LoadWallet): Promise<Sent> {
   return { wallet, ...(await send(wallet)) }
 }
 
-/** Accepted, and waiting for a signer that does not run. */
+/** Accepted, and waiting for a stopped signer. */
 async function waiting(): Promise<Sent[]> {
   await service.stopWorker('signer')
   const all: Sent[] = []
@@ -97,7 +97,7 @@ t.test('a transfer whose signature was forgotten waits for what a pool has', asy
   for (const { wallet, id } of all) await stage.until(wallet, id, 'submitted')
   await service.stopWorker('signer')
   await putBack(copy)
-  // Another order than the first one, had nobody looked.
+  // Without the check, the order would differ from the first one.
   await service.api.insist({
     method: 'POST',
     path: `/v1/wallets/${payer.id}/transactions/${all[0]?.id}/cancel`,

@@ -1,6 +1,6 @@
 /**
- * The database role of each process on a real PostgreSQL: what somebody can do who has taken a process and holds its connection.
- * That the roles suffice for the work is shown wherever the sandbox runs: its processes have them.
+ * The database role of each process on a real PostgreSQL: what an attacker can do who has taken over a process and its
+ * connection. Tests with the sandbox show that the roles are sufficient: its processes have them.
  */
 import { fileURLToPath } from 'node:url'
 import pg, { type Pool } from 'pg'
@@ -19,7 +19,7 @@ import { seedWallet } from '../support/log.ts'
 import { type TestDatabase, withDatabase } from '../support/postgres.ts'
 import { withSomeLog } from '../support/some-log.ts'
 
-/** None of these tests needs it empty. */
+/** None of these tests needs an empty one. */
 const database = await withDatabase(t)
 const REFUSED = { code: '42501' }
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
@@ -41,7 +41,7 @@ function eventOf(category: string, type: string): object {
   }
 }
 
-/** One event in one commit, with the rows and guards of the caller's choice. */
+/** One event in one commit, with rows and guards chosen by the caller. */
 function append(pool: Pool, category: string, type: string, rows: object = {}, guards: object = {}): Promise<unknown> {
   const values = [guards, [eventOf(category, type)], rows].map((value) => JSON.stringify(value))
   return pool.query('SELECT append_commits($1, $2, $3)', values)
@@ -50,7 +50,7 @@ function append(pool: Pool, category: string, type: string, rows: object = {}, g
 const appendRows = (pool: Pool, rows: object, guards: object = {}) =>
   pool.query("SELECT append_commits($1, '[]', $2)", [JSON.stringify(guards), JSON.stringify(rows)])
 
-/** Whether the database lets it happen: nothing of it stays. */
+/** Whether the database allows it; everything is rolled back. */
 async function allows(pool: Pool, act: (pool: Pool) => Promise<unknown>): Promise<boolean> {
   const client = await pool.connect()
   try {
@@ -70,7 +70,7 @@ const EVERY_EVENT = Object.entries(STREAMS).flatMap(([category, { events }]) =>
   Object.entries(events).map(([type, writers]) => ({ name: `${category} ${type}`, category, type, writers })),
 )
 
-/** Which of these events a user may append, in streams of `category`: all are tried at once, and nothing of it stays. */
+/** Which of these events a user may append, in streams of `category`: all are tried at once and rolled back. */
 async function appendable(pool: Pool, inStream: (category: string) => string): Promise<readonly string[]> {
   const attempts = EVERY_EVENT.map(({ name, category, type }) => ({ name, event: eventOf(inStream(category), type) }))
   const client = await pool.connect()
@@ -136,7 +136,7 @@ t.test('whoever has taken the submitter asks for no transfer and lets go of no l
   await t.resolves(submitter.query("SELECT acquire_lease('submit-1-0xb', 'submitter', 1000)"))
 })
 
-/** Statements that no process may run, whichever it is. */
+/** Statements that no process may run. */
 const FORBIDDEN = [
   `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
      VALUES ('transaction-tx_forged', 1, 'TransferRequested', 3, '{}', '{}', now(), '')`,
@@ -305,7 +305,7 @@ t.test('an owner that may make roles needs not be a superuser, and one that may 
   await t.resolves(append(api, 'transaction', 'TransferRequested', { transactions: [] }))
   await t.rejects(append(api, 'transaction', 'TransactionSigned'), REFUSED)
   await t.rejects(makeLogins(makes.pool, [{ ...login, user: 'owner_createrole' }]), { code: 'login_too_powerful' })
-  // The roles are there now: an owner that makes none can use them, and an administrator makes its users.
+  // The roles exist now: an owner that cannot create roles can use them, and an administrator creates its users.
   await t.resolves(migrateDatabase(plain.pool, { ...settings, databaseUrl: plain.url, logins: [] }))
   await Promise.all([api.end(), makes.pool.end(), plain.pool.end(), admin.end()])
 })

@@ -1,4 +1,4 @@
-/** Leases when the database's clock is set: whoever died does not keep them, and whoever lives is not robbed of them. */
+/** Leases when the database's clock is set: a dead holder loses its lease, and a live one keeps it. */
 import t, { type Test } from 'tap'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { withDatabase } from '../support/postgres.ts'
@@ -11,7 +11,7 @@ async function withTwo(t: Test) {
   if (one === undefined || other === undefined) throw new Error('there are two')
   const held = await one.acquire('lane')
   if (held === null) throw new Error('it was free')
-  /** To set the clock back is to find every time that was written an hour later than it should be. */
+  /** Setting the clock back has the same effect as times an hour too late in the rows. */
   const setBack = (by: string) => pool.query('UPDATE leases SET expires_at = expires_at + $1::interval', [by])
   return { held, other, setBack }
 }

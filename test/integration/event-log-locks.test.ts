@@ -1,4 +1,4 @@
-/** A row that another session keeps locked holds up the commits of its own wallet, and nobody else's. */
+/** A row that another session keeps locked delays only the commits of its own wallet. */
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
@@ -22,7 +22,7 @@ function transferOf(walletId: string) {
   return { changes: [made], guards: { wallet: { walletId, require: 'active' as const } } }
 }
 
-/** As an operator does in psql. @returns gives the row back */
+/** Like an operator in psql. @returns a function that releases the row */
 async function lockHolds(t: Test, { url }: TestLog, walletId: string): Promise<() => Promise<void>> {
   const session = new pg.Client({ connectionString: url })
   await session.connect()

@@ -1,6 +1,6 @@
 /**
- * Transactions that somebody leaves open on the server of the log, in any of its databases: readers of the log wait for them,
- * requests do not, and operators read which session it is.
+ * Transactions left open on the server of the log, in any of its databases: readers of the log wait for them, requests
+ * do not, and operators see the session.
  */
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -27,7 +27,7 @@ const [payer] = (await service.makeWallets(1)) as [LoadWallet]
 
 type Open = { readonly client: pg.Client; readonly pid: number; readonly end: () => Promise<void> }
 
-/** A session that has written something and says nothing more. */
+/** A session that has written something and is idle. */
 async function leaveOpen(t: Test, database: string, begin: readonly string[] = ['BEGIN']): Promise<Open> {
   const url = new URL(server.url)
   url.pathname = `/${database}`
@@ -50,14 +50,14 @@ async function dispatched(): Promise<string> {
   return rows[0]?.transaction_id
 }
 
-/** Nothing is under way, and the dispatcher has read all of it. */
+/** Nothing is in progress, and the dispatcher has read all of it. */
 async function quiet(): Promise<void> {
   await stage.settle()
   const newest = 'SELECT transaction_id FROM events ORDER BY transaction_id DESC LIMIT 1'
   await eventually(async () => (await pool.query(newest)).rows[0].transaction_id === (await dispatched()))
 }
 
-/** What a load balancer and a monitor read, which lose patience at once here. */
+/** What a load balancer and a monitor read, with a short tolerance here. */
 async function readyz(t: Test) {
   const own = new pg.Pool({ connectionString: service.urlAs('api'), max: 2 })
   t.teardown(() => own.end())

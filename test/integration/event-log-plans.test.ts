@@ -1,4 +1,4 @@
-/** Statements that run for every block, request or sweep read by index, however many wallets there are. */
+/** Statements that run for every block, request or sweep use indexes, however many wallets there are. */
 import type { Pool } from 'pg'
 import t from 'tap'
 import { createAvailableOf } from '../../src/balances/available.ts'
@@ -18,7 +18,7 @@ import { TEST_CHAIN, withLog } from '../support/log.ts'
 import { insertBalances, insertStreams, insertTransactions, insertWallets } from '../support/many-rows.ts'
 
 const WALLETS = 50_000
-/** Read whole, these cost more with every wallet, transaction or event. */
+/** Sequential scans of these cost more with every wallet, transaction or event. */
 const GROWING = ['wallets', 'transactions', 'balances', 'events', 'wallet_holds']
 const ADDRESS = `0x1${(7).toString(16).padStart(39, '0')}`
 const LANE = { chainId: TEST_CHAIN, address: ADDRESS }
@@ -26,7 +26,7 @@ const LANE = { chainId: TEST_CHAIN, address: ADDRESS }
 type Statement = { readonly name?: string; readonly text: string; readonly values?: unknown[] }
 type Plan = { readonly 'Node Type': string; readonly 'Relation Name'?: string; readonly Plans?: readonly Plan[] }
 
-/** A pool that notes each named statement of those who use it. */
+/** A pool that records each named statement. */
 function noting(pool: Pool) {
   const noted = new Map<string, Statement>()
   const spy = new Proxy(pool, {

@@ -1,4 +1,4 @@
-/** A database that goes back to an earlier state under processes that live: nobody acts on what they had read before. */
+/** A database restored to an earlier state while processes run: none uses what it had read before. */
 import t, { type Test } from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
 import { FenceLost, StreamConflict } from '../../src/event-log/commit.ts'
@@ -29,7 +29,7 @@ async function withTransfer(t: Test) {
   return { ...test, id, remembering }
 }
 
-/** As a restored backup has it: the newest events were never there. */
+/** Like a restored backup: the newest events do not exist. */
 async function forget({ pool }: TestLog, id: string, from: number): Promise<void> {
   await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
   await pool.query('DELETE FROM events WHERE stream_id = $1 AND stream_version >= $2', [`transaction-${id}`, from])

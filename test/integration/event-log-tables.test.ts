@@ -1,4 +1,4 @@
-/** Read-model tables on a real PostgreSQL: how a table joins those that an append writes. */
+/** Read-model tables on a real PostgreSQL: how to add a table that appends write. */
 import t, { type Test } from 'tap'
 import type { ReadModelRow } from '../../src/event-log/aggregate.ts'
 import { seedWallet, withLog } from '../support/log.ts'

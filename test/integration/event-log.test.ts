@@ -1,4 +1,4 @@
-/** The log on a real PostgreSQL: what an append guarantees, whoever appends beside it and whatever breaks. */
+/** The log on a real PostgreSQL: the guarantees of an append, with concurrent appends and failures. */
 import t, { type Test } from 'tap'
 import { tokenAsset } from '../../src/core/assets.ts'
 import { change } from '../../src/event-log/aggregate.ts'
@@ -28,7 +28,7 @@ import {
 
 const METADATA = { tenantId: 'acme', actor: 'test' }
 const NOW = '2026-01-01T00:00:00.000Z'
-/** What one transfer of `transferIntent` holds back: 1000 wei and 21000 gas at 2 wei. */
+/** The hold of one transfer of `transferIntent`: 1000 wei and 21000 gas at 2 wei. */
 const HOLD = 43_000n
 
 function requested(id: string, overrides = {}) {

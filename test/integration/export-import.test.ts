@@ -1,4 +1,4 @@
-/** A log that was exported is the same log elsewhere: its events, its order, and all that follows from it. */
+/** An exported log is identical after an import: its events, its order, and everything derived from it. */
 import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
@@ -21,7 +21,7 @@ async function withExport(t: Test) {
   return { some, lines: await exported(some.pool) }
 }
 
-/** The lines with the right digest at their end, whatever was done to them. */
+/** The lines with a valid digest at their end, after any change. */
 function signed(lines: readonly string[]): string[] {
   const body = lines.slice(0, -1)
   const sha256 = createHash('sha256')
@@ -57,14 +57,14 @@ t.test('an import has the same events in the same order, and byte-equal read mod
   t.strictSame((await exported(pool)).map(withoutIds), whole.map(withoutIds), 'an export of the import is the export')
 })
 
-/** Ids of transactions are another cluster's, and the digest is over them. */
+/** Transaction ids differ between clusters, and the digest covers them. */
 function withoutIds(line: string): string {
   return line.replace(/"transaction_id":"\d+"/, '').replace(/"sha256":.*/, '')
 }
 
 t.test('what is appended after an import comes after it, and a subscription sees all of it once', async (t: Test) => {
   const { some } = await withExport(t)
-  // As after a life in a cluster that has seen far more transactions, in which commits overtook each other all the time.
+  // Like in a cluster with far more transactions, whose commits often overtook each other.
   await some.pool.query('ALTER TABLE events DISABLE TRIGGER ALL')
   await some.pool.query('UPDATE events SET transaction_id = (9000000000 + (position * 7919) % 100003)::text::xid8')
   const whole = await exported(some.pool)
@@ -89,7 +89,7 @@ t.test('ids of an import stay below those that the cluster still gives, however 
   await some.pool.query('ALTER TABLE events DISABLE TRIGGER ALL')
   const { pool } = await withDatabase(t)
   const { rows } = await pool.query<{ next: string }>('SELECT pg_current_xact_id()::text AS next')
-  // Each event before all those of lower positions: every one of them needs an id of its own.
+  // Each event is before all those of lower positions, so every one needs its own id.
   await some.pool.query('UPDATE events SET transaction_id = (100000 - position)::text::xid8')
   await some.pool.query(
     `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash, transaction_id)

@@ -1,4 +1,4 @@
-/** The golden log: whatever was ever written is read as it was then, and gives the rows that it gave. */
+/** The golden log: everything ever written is still read in the same way, and gives the same rows. */
 import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'

@@ -1,4 +1,4 @@
-/** Who may send what, how often, and how a request is told from its repetition. */
+/** Authentication, rate limits, and how a repeated request is recognized. */
 import t from 'tap'
 import type { Metadata } from '../../src/core/messages.ts'
 import type { App } from '../../src/http/request.ts'
@@ -14,7 +14,7 @@ function transfer(headers: Record<string, string> = {}, body: object = TRANSFER,
   return to.send({ method: 'POST', url: TRANSFER_PATH, headers, payload: body })
 }
 
-/** What the log would record. */
+/** The metadata that the log would record. */
 function metadataIn({ body }: Answer): Metadata {
   return body.data?.metadata as Metadata
 }

@@ -1,4 +1,4 @@
-/** Every way in which a body can be wrong, and what it is told. */
+/** Every way in which a body can be invalid, and its error. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { type Answer, startTestApp, told } from '../support/http.ts'

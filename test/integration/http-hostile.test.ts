@@ -1,4 +1,6 @@
-/** What a client can cost the API or the other clients: large bodies, slow requests, many connections, ambiguous headers. */
+/**
+ * What a client can cost the API or other clients: large bodies, slow requests, many connections, ambiguous headers.
+ */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,7 +15,7 @@ import { TRANSFER, TRANSFER_PATH, transferRoutes, WALLET } from '../support/http
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** The transfer routes, one that takes more than they do, and one that searches for any text. */
+/** The transfer routes, one with a larger body limit, and one that searches for any text. */
 const routes: Routes = (app) => {
   transferRoutes(app)
   const schema = {
@@ -97,14 +99,14 @@ const LIMITS = {
   maxRequests: 0,
 }
 
-/** The application on a port of its own. */
+/** The application on a free port. */
 async function listen(t: Test, options: Omit<TestAppOptions, 'routes'> = {}): Promise<number> {
   const { app } = await startTestApp({ routes: transferRoutes, ...options })
   t.teardown(() => app.close())
   return Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port)
 }
 
-/** Everything that comes until the server closes the connection. */
+/** Everything received until the server closes the connection. */
 async function readAll(socket: Socket): Promise<string> {
   let answer = ''
   for await (const chunk of socket.setEncoding('utf8')) answer += chunk
@@ -159,7 +161,7 @@ t.test('a request that does not arrive in time is answered 408 and its connectio
       answer += text
     })
     socket.write(first)
-    // A piece now and then keeps the connection from being idle; after ten seconds it was not cut off.
+    // Occasional bytes keep the connection from being idle; it was not closed after ten seconds.
     let pieces = 0
     while (!socket.destroyed && pieces++ < 100) {
       if (socket.writable) socket.write(piece)

@@ -1,6 +1,6 @@
 /**
  * Idempotency keys under contention: several API processes, equal and different bodies at the same instant, tenants and
- * environments with the same key, a process that is killed in the middle. One effect, and one answer for every repetition.
+ * environments with the same key, a killed process. One effect, and the same response for every repetition.
  */
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
@@ -11,7 +11,7 @@ import { type ApiClient, createApiClient, type Reply } from '../support/service-
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
 import { prepareVictim, type Victim } from '../support/victims.ts'
 
-/** A chain that no node answers for: wallets are made without one. */
+/** A chain without a reachable node: wallets are created without one. */
 const TESTNET = { ETHEREUM_TESTNET_RPC_URLS: 'http://127.0.0.1:9', ETHEREUM_TESTNET_CHAIN_ID: '1000002' }
 
 const stage = await withStage(t, { env: TESTNET })
@@ -20,7 +20,7 @@ const { api, pool } = service
 const [payer] = (await service.makeWallets(1)) as [LoadWallet]
 const [other, dyingBefore, dyingAfter] = await Promise.all([startProcess(), startProcess(), startProcess()])
 
-/** One more API process, of the build. */
+/** Another API process of the build. */
 async function startProcess(): Promise<{ readonly api: ApiClient; readonly victim: Victim }> {
   const port = await freePort()
   const env = { ...service.env, DATABASE_URL: service.urlAs('api'), HOST: '127.0.0.1', PORT: String(port) }

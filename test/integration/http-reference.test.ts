@@ -1,4 +1,4 @@
-/** The reference: a document that says everything about every route, and a page that loads nothing from elsewhere. */
+/** The reference: a complete document of every route, and a page that loads nothing from other servers. */
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { createMetrics } from '../../src/http/metrics.ts'

@@ -1,4 +1,4 @@
-/** What is refused beside bodies: queries, ids, paths, methods, and what the domain or nobody foresaw. */
+/** Refusals other than bodies: queries, ids, paths, methods, and expected and unexpected errors of the domain. */
 import t from 'tap'
 import { Conflict, InsufficientFunds, NotFound, PermissionDenied, Unavailable } from '../../src/core/errors.ts'
 import type { Routes } from '../../src/http/request.ts'

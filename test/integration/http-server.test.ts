@@ -1,4 +1,4 @@
-/** The server on a real socket: bytes that are no HTTP, health, metrics, and its end in order. */
+/** The server on a real socket: bytes that are not HTTP, health, metrics, and orderly shutdown. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -10,7 +10,7 @@ import { startMetricsServer } from '../../src/http/metrics-server.ts'
 import { KEYS, startTestApp, told } from '../support/http.ts'
 import { TRANSFER, TRANSFER_PATH, transferRoutes } from '../support/http-transfers.ts'
 
-/** Sends bytes as they are, and reads until the server closes the connection. */
+/** Sends raw bytes, and reads until the server closes the connection. */
 async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(bytes)
@@ -19,7 +19,7 @@ async function exchange(port: number, bytes: string): Promise<string> {
   return answer
 }
 
-/** The value of a metric with exactly these labels, of the text that Prometheus reads. */
+/** The value of a metric with exactly these labels, from the Prometheus text. */
 function sample(text: string, name: string, labels: Readonly<Record<string, string>>): number | undefined {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
   for (const line of text.split('\n')) {
@@ -193,7 +193,7 @@ t.test('what other modules count is shown, and a gauge that cannot be read leave
   t.equal((await get('/metrics', 'POST')).status, 405)
 })
 
-/** A process that answers `/v1/slow` after `answerMs`, and the lines that it prints. */
+/** A process that answers `/v1/slow` after `answerMs`, and its output lines. */
 async function startStoppable(t: Test, options: { graceMs: number; answerMs: number; env?: Record<string, string> }) {
   const script = new URL('../support/http-stopping.ts', import.meta.url).pathname
   const process_ = spawn(

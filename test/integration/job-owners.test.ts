@@ -1,4 +1,4 @@
-/** Whose work a job is, and of whom a sweep finds work, on read models of a real PostgreSQL. */
+/** The owner of each job, and the tenants whose work a sweep finds, on read models of a real PostgreSQL. */
 import type { Pool } from 'pg'
 import t from 'tap'
 import { findUnobservedWallets } from '../../src/balances/jobs.ts'
@@ -21,7 +21,7 @@ const FILLING: Readonly<Record<string, unknown>> = {
   'timestamp with time zone': '2026-01-01T00:00:00Z',
 }
 
-/** Inserts a row; what must be there and is not given is filled with anything. */
+/** Inserts a row; required columns without a value are filled with anything. */
 async function insert(pool: Pool, table: string, row: Readonly<Record<string, unknown>>): Promise<void> {
   const { rows } = await pool.query<{ column_name: string; data_type: string }>(
     `SELECT column_name, data_type FROM information_schema.columns
@@ -38,7 +38,9 @@ const AGO = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOSt
 const address = (n: number) => `0x${String(n).padStart(40, '0')}`
 const walletId = (n: number) => `wal_ffffffff-ffff-7000-8000-${String(n).padStart(12, '0')}`
 
-/** Inserts the wallet `n` of a tenant, and one piece of every kind of work for it, which has waited for so many minutes. */
+/**
+ * Inserts the wallet `n` of a tenant, and one item of every kind of work for it that has waited for this many minutes.
+ */
 async function insertWork(pool: Pool, n: number, tenant: string, type: string, minutes: number): Promise<void> {
   const owner = { tenant_id: tenant, wallet_id: walletId(n) }
   const at = { created_at: AGO(minutes), requested_at: AGO(minutes), updated_at: AGO(minutes) }

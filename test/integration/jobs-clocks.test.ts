@@ -1,4 +1,4 @@
-/** Jobs whose times were written by a machine whose clock is an hour ahead: they are not held up for that hour. */
+/** Jobs whose times come from a machine with a clock an hour ahead: they are not delayed for that hour. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -8,10 +8,10 @@ import { eventually } from '../support/sandbox-eventually.ts'
 
 const WORKER = fileURLToPath(new URL('../support/jobs-worker.ts', import.meta.url))
 const HOUR_MS = 3_600_000
-/** So many that a worker does not run out of them before it is killed. */
+/** Enough that a worker does not use them up before it is killed. */
 const RETRIES = { ...QUICK, attempts: 1_000 }
 
-/** A worker with a wrong clock takes the job, and dies with it in its hands, or after it has failed it. */
+/** A worker with a wrong clock takes the job and dies while running it, or after failing it. */
 async function leaveToDie(where: Where, then: 'hold' | 'fail', until: () => Promise<boolean>): Promise<void> {
   const args = ['--import', 'tsx', WORKER, where.databaseUrl, where.redisUrl ?? '', String(HOUR_MS), then]
   const worker = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -21,7 +21,7 @@ async function leaveToDie(where: Where, then: 'hold' | 'fail', until: () => Prom
   await once(worker, 'exit')
 }
 
-/** Nobody touches the job but by looking whether it stands still. */
+/** The job is only touched by the check for stuck jobs. */
 async function mustRun(t: Test, jobs: ReturnType<typeof openJobs>): Promise<void> {
   let runs = 0
   const handler = async () => {

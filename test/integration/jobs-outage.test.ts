@@ -1,4 +1,4 @@
-/** What happens to jobs when the place where they live goes away, comes back, or comes back empty. */
+/** Jobs when their back end goes away, comes back, or comes back empty. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import t, { type Test } from 'tap'
@@ -12,7 +12,7 @@ function lane(id: string): Job {
   return { queue: 'lane', id, data: { lane: id } }
 }
 
-/** Counts what runs; `hold` makes handlers wait until `release`. */
+/** Counts runs; `hold` makes handlers wait until `release`. */
 function recorder() {
   const ran = new Set<string>()
   let held: Promise<void> = Promise.resolve()
@@ -32,7 +32,7 @@ function recorder() {
   }
 }
 
-/** Adds a job of a new id until it was taken and run: the queue flows again. */
+/** Adds jobs with new ids until one was taken and run: the queue works again. */
 async function flows(jobs: { add: (jobs: Job[]) => Promise<void> }, ran: Set<string>, name: string): Promise<void> {
   await eventually(async () => {
     await jobs.add([lane(name)])

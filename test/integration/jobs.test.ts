@@ -1,4 +1,4 @@
-/** Jobs are delivered, deduplicated, retried and given up the same way wherever they live. */
+/** Jobs are delivered, deduplicated, retried and given up in the same way on every back end. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,7 +19,7 @@ function lane(id: string): Job {
   return { queue: 'lane', id, data: { lane: id } }
 }
 
-/** A handler that waits until the test lets it go, and what came to it. */
+/** A handler that waits until the test releases it, and its received jobs. */
 function gate() {
   const came: string[] = []
   const waiting: (() => void)[] = []
@@ -65,7 +65,7 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     await eventually(() => ran.size >= wanted.length)
     t.strictSame([...ran.keys()].sort(), wanted.map((job) => JSON.stringify(job)).sort())
     const again = [...ran.values()].reduce((sum, runs) => sum + runs - 1, 0)
-    // A worker that a busy machine keeps from renewing its lock loses the job, and says so: nothing else runs twice.
+    // A worker that cannot renew its lock on a busy machine loses the job and logs it: nothing else runs twice.
     const lost = jobs.logged.filter((text) => text.startsWith('a worker died or hung')).length
     t.ok(again <= lost, `${again} ran once more, ${lost} locks were lost`)
     t.strictSame(await eventually(async () => allZero(await jobs.counts())), true, 'nothing is kept of what is done')
@@ -267,7 +267,7 @@ function atLeastOne<T>(list: readonly T[]): readonly T[] | null {
   return list.length > 0 ? list : null
 }
 
-/** Writes into a queue what no code of ours would. */
+/** Writes data into a queue that Bursar never would. */
 async function addRaw({ databaseUrl, redisUrl }: Where, id: string, data: unknown): Promise<void> {
   const ignore = () => undefined
   const bull = redisUrl

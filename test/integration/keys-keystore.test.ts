@@ -1,4 +1,4 @@
-/** Both keystores keep the same promises: a secret is made once, whoever races, and is never overwritten. */
+/** Both keystores have the same guarantees: a secret is created once, also under concurrency, and never overwritten. */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** Channels over real sockets: what arrives came whole and in order from whom it says, and strangers are cut at once. */
+/**
+ * Channels over real sockets: frames arrive whole and in order from the authenticated peer, and unknown peers are
+ * disconnected immediately.
+ */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { MAX_FRAME_BYTES } from '../../src/keys/mpc/channel/frames.ts'
@@ -8,7 +11,7 @@ import { openWire } from '../support/wire.ts'
 const anyPort = { host: '127.0.0.1', port: 0 }
 const at = (port: number | null) => ({ host: '127.0.0.1', port: port ?? 0 })
 
-/** `party-2` listens, `party-1` dials it over a wire. */
+/** `party-2` listens, `party-1` dials it through a wire. */
 async function pair(t: import('tap').Test) {
   const { trustDir, of } = await trustingIdentities(t, ['party-1', 'party-2'])
   const two = await openTestChannel(t, { identity: of('party-2'), trustDir, listen: anyPort })
@@ -135,7 +138,7 @@ t.test('a peer that falls silent without a word counts as gone after five interv
   wire.holdUp()
   await until(() => one.gone.length === 1 && two.gone.length === 1, 'both have noticed')
   t.ok(Date.now() - since >= 300)
-  // Whoever notices first closes the connection, which the other one may hear before it notices.
+  // The side that detects the error first closes the connection, so the other may only see the close.
   const reasons = [one, two].flatMap(({ lines }) =>
     lines.filter(({ message }) => message === 'peer disconnected').map(({ reason }) => reason),
   )

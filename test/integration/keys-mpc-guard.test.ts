@@ -1,4 +1,7 @@
-/** What a party allows side by side with one key, what it counts, and that its bans are on the disk before they show. */
+/**
+ * What a party allows concurrently with one key, what it counts, and that its bans are on disk before they have visible
+ * effects.
+ */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

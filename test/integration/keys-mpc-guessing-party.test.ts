@@ -1,6 +1,7 @@
 /**
- * What a corrupt party learns of the others when it has the coordinator with it. Each OT message can carry a guess at one bit of
- * the receiver's secret: a right guess passes the check as an honest message does, a wrong one fails it. Either outcome is a bit.
+ * What a corrupt party that colludes with the coordinator learns about the others. Each OT message can contain a guess
+ * of one bit of the receiver's secret: a right guess passes the check like an honest message, a wrong one fails it.
+ * Either outcome reveals a bit.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,19 +17,19 @@ const HONEST = 1
 const CORRUPT = 3
 /** Inside the matrix of the OT extension, in the first message of a signature. */
 const IN_OT_MATRIX = 9_000
-/** Of each key: as many guesses as its share of the secret has bits, and one more. */
+/** Per key: one guess more than the bits of its share of the secret. */
 const GUESSES = 257
-/** The outcomes that may leave a party: those that passed before the first that failed, and that one. */
+/** The outcomes that may leave a party: the guesses that passed before the first failed one, and that one. */
 const MOST_BITS = 20
-/** How the guesses are spread: instances in a session. */
+/** Distribution of the guesses: instances per session. */
 const SHAPES = [1, 8, 1]
 
-/** The party has too much to do. */
+/** The party is overloaded. */
 const AGAIN: ReadonlySet<string> = new Set(['busy', 'unavailable'])
 
 const seed = Number(process.env.MPC_SEED ?? Date.now() % 1_000_000)
 const random = createRandom(seed)
-/** What the running attack sends and sees. */
+/** What the running attack sends and observes. */
 let attack = { keyId: '', items: 1, passes: 0, sentAfterBan: 0, unkept: 0 }
 
 const payloadsOf = ({ message }: Outgoing) => decodePayloads(message.payload, attack.items) ?? []
@@ -69,7 +70,10 @@ const table = await withMpcTable(t, {
 const isBanned = () =>
   readdirSync(join(table.directoryOf(HONEST), 'bans')).some((name) => name.startsWith(`${attack.keyId}.`))
 
-/** Asks for signatures in parallel sessions, and again where the party had no time, until it is banned. Returns the failed checks. */
+/**
+ * Requests signatures in parallel sessions, retrying when the party is busy, until it is banned. Returns the failed
+ * checks.
+ */
 async function guessAll(keyId: string, items: number): Promise<number> {
   attack = { keyId, items, passes: 0, sentAfterBan: 0, unkept: 0 }
   let left = Math.ceil(GUESSES / items)
@@ -100,7 +104,7 @@ function itemsOf(keyId: string, count: number, name: string): SigningItem[] {
 
 const kindOf = (item: ItemOutcome) => (item.ok ? 'signed' : item.refusal.kind)
 
-/** Where all items of a session are given the same answer, it says of no item whether its own check failed. */
+/** When all items of a session get the same answer, it does not show which item's own check failed. */
 function failedChecks(outcome: readonly ItemOutcome[]): number {
   const cheated = outcome.filter((item) => kindOf(item) === 'cheated').length
   return cheated === outcome.length ? Math.min(cheated, 1) : cheated

@@ -1,4 +1,4 @@
-/** The identity of a process is made once, kept sealed, and trusted by exactly its bytes. */
+/** The identity of a process is created once, stored sealed, and trusted by its exact bytes. */
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

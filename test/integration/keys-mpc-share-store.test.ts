@@ -1,4 +1,7 @@
-/** Shares at rest: what was prepared is there whatever happens, opens for its own party and key alone, and goes only by name. */
+/**
+ * Stored shares: a prepared share survives any failure, opens only for its own party and key, and is removed only by
+ * name.
+ */
 import { randomBytes } from 'node:crypto'
 import { copyFile, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -150,7 +153,7 @@ t.test('a changed bit anywhere in the file is refused, and so is a file cut shor
     changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
     await writeFile(path, changed)
     const place = bit >> 3
-    // The name of the key is read before anything can be opened: a changed one is another key's.
+    // The id of the key is read before anything can be opened: a changed one means another key.
     const code = place >= kekAt && place < kekAt + kek.id.length ? /./ : /^sealed_secret_damaged$/
     await t.rejects(store.load(keyId, 'dkg-1'), { code }, `bit ${bit}`)
   }

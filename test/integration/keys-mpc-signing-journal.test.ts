@@ -1,4 +1,7 @@
-/** The journal of a party: a nonce serves one transaction, a transaction one nonce, across crashes and full disks. */
+/**
+ * The journal of a party: a nonce is used for one transaction, a transaction has one nonce, across crashes and full
+ * disks.
+ */
 import { appendFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'

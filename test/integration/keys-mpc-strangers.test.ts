@@ -1,4 +1,4 @@
-/** Who is not the peer that he says he is gets no word out of us, and an operator reads why. */
+/** A peer that is not who it claims to be receives no data, and the log shows why. */
 import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { connect as connectPlain } from 'node:net'
@@ -24,7 +24,7 @@ async function listening(t: Test, accepts?: (name: string) => boolean) {
   return { channel, port: channel.port ?? 0, trustDir, of }
 }
 
-/** Connects as a stranger would, says what it is told to, and keeps what it hears until it is cut. */
+/** Connects like an unknown client, sends given data, and records what it receives until it is disconnected. */
 async function stranger(port: number, options: ConnectionOptions, says = Buffer.alloc(0)) {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: [PROTOCOL], ...options })
   const heard: Buffer[] = []
@@ -137,7 +137,7 @@ t.test('no session is taken up again: whoever comes back proves anew who he is',
   await until(() => channel.lines.some(({ reason }) => reason === 'no_certificate'), 'it is asked for its certificate')
 })
 
-/** A server in the place of `party-2`, to which `party-1` dials. */
+/** A server in place of `party-2`, which `party-1` dials. */
 async function dialling(t: Test, serve: (of: (name: string) => Identity) => Promise<TlsOptions>) {
   const { trustDir, of } = await trustingIdentities(t, ['party-1', 'party-2', 'party-3'])
   const heard: Buffer[] = []

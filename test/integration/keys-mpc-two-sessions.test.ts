@@ -1,4 +1,7 @@
-/** A coordinator that has one transaction signed in two sessions at once gets one signature out of a party, whatever it tries. */
+/**
+ * A coordinator that requests signatures of one transaction in two sessions at once gets only one signature from a
+ * party.
+ */
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
@@ -25,7 +28,7 @@ const key: JointKey = {
   apart: [],
 }
 
-/** Goes through three rounds without computing anything; a session's number is the round that it is in. */
+/** Goes through three rounds without computing; a session's number is its round. */
 const engine: EngineThread = {
   generation: () => 1,
   close: async () => undefined,
@@ -41,7 +44,7 @@ const engine: EngineThread = {
     }),
 }
 
-/** The other party speaks once `speaks` resolves. */
+/** The other party sends once `speaks` resolves. */
 const tableUntil = (speaks: Promise<void>): RoundTable => ({
   seated: async () => undefined,
   send: () => undefined,
@@ -58,7 +61,7 @@ async function party(t: Test) {
   const bans = await openPartyBans(await temporaryDirectory(t))
   const counts = await openCheckCounts(await temporaryDirectory(t), () => true)
   const asked: AskedSignature[] = []
-  /** The log proves no nonce to be lost, and holds no signature yet. */
+  /** The log proves no nonce lost, and has no signature yet. */
   const coverageOf = async (items: readonly AskedSignature[]) => {
     asked.push(...items)
     return items.map((item) => {
@@ -107,7 +110,7 @@ async function party(t: Test) {
   return { sign, asked }
 }
 
-/** Two sessions that the log covers both when they begin. */
+/** Two sessions that the log both covers when they begin. */
 async function atOnce(t: Test, first: readonly [number, string], second: readonly [number, string]): Promise<string[]> {
   const { sign, asked } = await party(t)
   const word = new AbortController()

@@ -1,4 +1,7 @@
-/** What a party does unasked: shares and claims that do not count any more go, and nothing that may still count ever does. */
+/**
+ * The periodic tasks of a party: shares and claims no longer in force are removed, and those that may come into force
+ * never are.
+ */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { v7 } from 'uuid'

@@ -1,4 +1,7 @@
-/** Changing a key-encryption key: whatever dies and whenever, everything opens with the old key or everything with the new one. */
+/**
+ * Rotating a key-encryption key: after a crash at any moment everything opens with the old key or everything with the
+ * new one.
+ */
 import { createHash, randomBytes } from 'node:crypto'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -31,7 +34,7 @@ function kekOf(text: string): Kek {
   return kek
 }
 
-/** Everything that a key opens in a directory, by name; the first that it does not open fails. */
+/** Everything that a key opens in a directory, by name; fails at the first that it does not open. */
 async function readAll(directory: string, kek: Kek): Promise<Record<string, string>> {
   const keystore = await openDirectoryKeystore(directory)
   const seeds = await openTenantSeeds({ keystore, kek })
@@ -46,7 +49,7 @@ async function readAll(directory: string, kek: Kek): Promise<Record<string, stri
   return found
 }
 
-/** A directory with all that a key seals: seeds, an identity and a share. */
+/** A directory with everything that a key seals: seeds, an identity and a share. */
 async function filled(t: Test, kekText: string | null) {
   const directory = await temporaryDirectory(t)
   const kek = kekText === null ? await openKekFile(directory) : kekOf(kekText)

@@ -1,6 +1,6 @@
 /**
- * Parties that are broken, or cheat: one that fails a check of the others is banned until its shares are made anew, one whose
- * files are not its own does not use them, and one whose disk is full keeps what it had.
+ * Parties that are broken, or cheat: one that fails a check of the others is banned until its shares are refreshed, one
+ * with foreign files does not use them, and one with a full disk keeps what it had.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -48,7 +48,7 @@ t.test('what a party says a second time changes nothing', async (t) => {
     3,
     changedChannel(3, (outgoing) => {
       if (outgoing.message.kind !== KIND.signingRound) return [outgoing.frame]
-      // What it said in every session before, and this twice.
+      // Its messages of every earlier session, and this one twice.
       const old = sent.filter(({ to }) => to === outgoing.to).map(({ frame }) => frame)
       sent.push(outgoing)
       return [outgoing.frame, ...old, outgoing.frame]
@@ -101,7 +101,7 @@ t.test(
   },
 )
 
-/** Without the first accuser only the other honest party is left to sign with the one that cheats. */
+/** Without the first accuser only the other honest party can sign with the cheating one. */
 async function meetWithout(first: number): Promise<void> {
   await parties.stop(first)
   await send(ofThree, '0.1')
@@ -225,7 +225,7 @@ t.test(
     const generations = async (keyId: string) =>
       (await storeOf(second)).list().find((key) => key.keyId === keyId)?.generations
     await eventually(() => puppeteer.reachable().length === 3)
-    // The log wants what the test asks the parties for, and nobody else asks.
+    // The log contains what the test requests from the parties, and nobody else requests it.
     await service.stopWorker('signer')
     const { log } = service.kernel
     const metadata = { tenantId: 'acme', actor: 'test' }
@@ -269,7 +269,7 @@ t.test(
   },
 )
 
-/** A request to sign with a key that no log has. */
+/** A request to sign with a key that is not in the log. */
 function signWith(keyId: string) {
   const message = { kind: 'message', message: Buffer.from('hi') } as const
   return {

@@ -1,6 +1,6 @@
 /**
- * The threshold engine by itself: who signs, what a changed bit does, and what old shares are worth. Prints its seed;
- * MPC_SIGNATURES makes it sign more than a test run waits for.
+ * The threshold engine alone: signers, the effect of a changed bit, and the uselessness of old shares. Prints its seed;
+ * MPC_SIGNATURES makes it sign more than a normal run.
  */
 import { randomBytes } from 'node:crypto'
 import { computeAddress, hexlify, recoverAddress } from 'ethers'
@@ -35,7 +35,7 @@ const SHARES = goldenShares(2, 3)
 const seats = seatsOf(SHARES)
 const ADDRESS = computeAddress(hexlify(createEngine().load(SHARES[0] as Uint8Array).publicKey))
 
-/** The first of the pair finishes. @throws EngineFailure of whoever fails first */
+/** The first of the pair finishes. @throws EngineFailure of the first that fails */
 function sign(
   pair: readonly number[],
   digest: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Whoever can write to the log, together with a coordinator that was taken over: the parties act on no event that was edited,
- * on no transaction whose events cannot have followed each other, and begin nothing that nobody asked for.
+ * An attacker who can write to the log and controls the coordinator: the parties use no edited event, no transaction
+ * with an impossible order of events, and begin no ceremony that was not requested.
  */
 import t from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
@@ -26,7 +26,7 @@ await stage.settle()
 await stage.service.stopWorker('chain-follower')
 await stage.service.stopWorker('signer')
 
-/** As the lane would build it. */
+/** Same as built by the lane. */
 const transfer = (changed: Partial<UnsignedTransaction>): UnsignedTransaction => ({
   chainId: 1_000_001,
   nonce: 1,
@@ -52,7 +52,7 @@ const ask = (items: readonly SigningItem[], signers: readonly number[] = [1, 2])
 const kinds = (answers: Answers) =>
   [...answers.values()].map((outcome) => outcome.map((each) => (each.ok ? 'signed' : each.refusal.kind)))
 
-/** As whoever can append, by the rules of the hash chain alone. */
+/** Like an attacker who can append, with valid hashes. */
 async function forge(id: string, events: readonly TransactionEvent[], rows: 'with rows' | 'without rows') {
   const { log } = stage.service.kernel
   const forging = { ...transactionAggregate, decide: () => events }
@@ -70,7 +70,7 @@ const stateOf = async (id: string) => {
   return state
 }
 
-/** As the superuser that a stolen `DATABASE_URL` was. */
+/** As the superuser of a stolen `DATABASE_URL`. */
 async function edit(streamId: string, data: object): Promise<void> {
   const { pool } = stage.service
   await pool.query('ALTER TABLE events DISABLE TRIGGER USER')

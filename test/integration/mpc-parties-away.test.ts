@@ -1,6 +1,6 @@
 /**
- * Parties that are away, hang, or keep others from signing: any two of three sign, and with fewer nothing is lost. New shares wait
- * for all of them.
+ * Parties that are away, hang, or prevent others from signing: any two of three sign, and with fewer nothing is lost. A
+ * refresh waits for all of them.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,11 +19,11 @@ import { onChain } from '../support/service-stage.ts'
 
 /** Longer than a lane takes to sign when it can. */
 const WHILE_MS = 1_500
-/** More sessions than a signer runs at once do not meet a party before it is doubted. */
+/** A signer's concurrent sessions: at most this many include a faulty party before it is avoided. */
 const SESSIONS_AT_ONCE = 4
 const stage = await withMpcStage(t, {
   keys: [goldenShares(2, 3), goldenShares(2, 2)],
-  // Longer than an honest party is ever silent, on a busy machine too: only the one that hangs is doubted.
+  // Longer than an honest party is ever silent, even on a busy machine: only the hanging one is suspected.
   env: { MPC_ROUND_TIMEOUT_MS: '10000' },
 })
 const [ofThree, ofTwo] = stage.wallets as [MpcWallet, MpcWallet]
@@ -138,7 +138,7 @@ t.test(
   },
 )
 
-/** Speaks in a way that no party can read, and says of whoever it signs with that he cheated. */
+/** Sends malformed messages, and accuses every co-signer of cheating. */
 function slandering(party: number) {
   const partners = new Map<string, number>()
   return changedChannel(party, ({ message, to, frame }) => {

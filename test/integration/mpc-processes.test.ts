@@ -1,4 +1,4 @@
-/** The processes as they are composed: a request goes through the log, the dispatcher and the signer to the parties and back. */
+/** The processes as composed: a request goes through the log, the dispatcher and the signer to the parties and back. */
 import t, { type Test } from 'tap'
 import { composeApi } from '../../src/compose/api.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
@@ -30,7 +30,7 @@ async function withProcesses(t: Test, env: Record<string, string>) {
     ...env,
   })
   const parties = rememberedParties()
-  // Nobody signs here: these are the rules of keys and their shares.
+  // Nobody signs here: these tests cover keys and their shares.
   const nobody = async () => {
     throw new Unavailable('signer_unavailable', 'nobody signs here')
   }

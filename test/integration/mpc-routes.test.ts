@@ -1,4 +1,4 @@
-/** Mpc wallets and their shares over HTTP: what is asked, what is answered, and every refusal. */
+/** Mpc wallets and their shares over HTTP: requests, responses, and every refusal. */
 import t, { type Test } from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createSharesReads } from '../../src/mpc-keys/read-shares.ts'
@@ -30,7 +30,7 @@ async function withShares(t: Test) {
   return { parts, post, send, get: (url: string) => send({ method: 'GET', url }) }
 }
 
-/** What is under `data`, as loose as JSON is. */
+/** The content of `data`, loosely typed. */
 function dataOf({ body }: Answer): Record<string, unknown> & { readonly wallet_id: string } {
   return body.data as Record<string, unknown> & { readonly wallet_id: string }
 }

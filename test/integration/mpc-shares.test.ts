@@ -1,4 +1,4 @@
-/** New shares in the log: whatever dies and however many try, all parties use the shares of one attempt. */
+/** Share refreshes in the log: with any crashes and concurrent attempts, all parties use the shares of one attempt. */
 import t, { type Test } from 'tap'
 import { type BursarError, ChainRefused, Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'

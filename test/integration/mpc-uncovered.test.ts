@@ -1,6 +1,6 @@
 /**
- * A coordinator that was taken over, with the identity of the real one: it gets signatures of what the log wants, and of
- * nothing else; and of one transfer never two that could both be mined.
+ * A compromised coordinator with the real identity: it only gets signatures that the log contains, and never two of one
+ * transfer that could both be mined.
  */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
@@ -22,7 +22,7 @@ const stage = await withMpcStage(t, { keys: [goldenShares(2, 3), goldenShares(2,
 const puppeteer = await withPuppeteer(t, stage)
 const [wallet, other] = stage.wallets as [MpcWallet, MpcWallet]
 
-/** As the lane would build it. */
+/** Same as built by the lane. */
 const transfer = (changed: Partial<UnsignedTransaction> = {}): UnsignedTransaction => ({
   chainId: 1_000_001,
   nonce: 0,
@@ -48,7 +48,7 @@ const ask = (items: readonly SigningItem[], signers: readonly number[] = [1, 2])
 const kinds = (answers: Answers) =>
   [...answers.values()].map((outcome) => outcome.map((each) => (each.ok ? 'signed' : each.refusal.kind)))
 
-// What is accepted from here on waits for a signature, and the test is the only one that asks for it.
+// From here on accepted requests wait for a signature, and only the test requests it.
 await stage.service.stopWorker('signer')
 const pending = await stage.send(wallet, '1')
 const next = await stage.send(wallet, '2')

@@ -1,4 +1,4 @@
-/** What is done to joint keys without their owners: old shares made anew in time, parties banned; and how parties read of it. */
+/** Automatic tasks for joint keys: scheduled refreshes and bans; and how parties read them. */
 import t, { type Test } from 'tap'
 import { type BursarError, Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'

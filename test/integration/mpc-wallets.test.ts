@@ -1,4 +1,4 @@
-/** Mpc wallets and their keys in the log: one key for a wallet and one wallet for a key, whoever else works and whatever dies. */
+/** Mpc wallets and their keys in the log: one key per wallet and one wallet per key, with concurrency and crashes. */
 import t, { type Test } from 'tap'
 import { type BursarError, Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'

@@ -1,4 +1,4 @@
-/** Collections over HTTP on a real PostgreSQL: what is recorded, what is answered, what is refused. */
+/** Collections over HTTP on a real PostgreSQL: records, responses, refusals. */
 import t from 'tap'
 import {
   collectionSalt,

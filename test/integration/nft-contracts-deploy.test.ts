@@ -1,4 +1,4 @@
-/** A collection's contract stands where it was said to, says what it was told, and belongs to its owner alone. */
+/** A collection's contract has the predicted address, the given configuration, and belongs only to its owner. */
 import t from 'tap'
 import { FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
 import {

@@ -1,4 +1,4 @@
-/** What collections cost: within the limits, as the documentation says, and never more than the formulas allow. */
+/** The gas of collections: within the limits, as documented, and never above the formulas. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
@@ -26,7 +26,7 @@ import { withAnvil } from '../support/anvil.ts'
 import { collectionConfig, digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
 import { GAS_COLUMNS, type GasLife, gasOfBaselines, gasOfCollection } from '../support/nft-gas.ts'
 
-/** What a transaction may cost at most. */
+/** Maximum gas of a transaction. */
 const LIMITS = { deploy: 350_000, mint: 100_000, batch: 52_000 }
 const BOTH = ['ERC721', 'ERC1155'] as const
 
@@ -67,7 +67,7 @@ t.test('every call passes with the gas of its formula, in its dearest case', asy
     await passes(chain.owner, deployCollection(short, collectionSalt('short')), deployGas(short), 'short deployment')
 
     const series = await chain.collection({ standard, kind: 'SERIES', maxSupply: 1_000, transferable: false })
-    // Far-off ids and full words cost the most; each call leaves numbers out.
+    // High ids and full words cost the most; each call leaves gaps.
     for (const [firstId, count] of [
       [1_000_000n, 1],
       [2_000_000n, 2],

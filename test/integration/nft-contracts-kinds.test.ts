@@ -1,4 +1,4 @@
-/** Series count their editions, dynamic tokens change until they are frozen, and what may not move stays. */
+/** Series count their editions, dynamic tokens change until they are frozen, and non-transferable tokens stay. */
 import { id as keccakText } from 'ethers/hash'
 import t from 'tap'
 import { encodeFreeze, encodeMintBatch, encodeSafeBatchTransfer, encodeSetTokenDigest } from '../../src/chain/nft.ts'
@@ -18,7 +18,7 @@ t.test('a series releases in sequence, and an edition number counts what was rel
       }))
       return { to: address, data: encodeMintBatch(standard, BigInt(first), tokens) }
     }
-    // Numbers 3, 6 and 7 belong to mints that failed before they came here.
+    // Numbers 3, 6 and 7 belong to mints that failed before.
     for (const id of [1, 2, 4]) t.ok((await mint(id, chain.alice)).ok)
     t.ok((await mint(5, chain.bob)).ok)
     t.ok((await chain.send(chain.owner, batch(8, 3))).ok)

@@ -1,4 +1,4 @@
-/** Mints: each id once and for ever, a batch whole or not at all, metadata by its digest, never past the limit. */
+/** Mints: each id once permanently, a batch completely or not at all, metadata by its digest, never past the limit. */
 import { sha256 } from 'ethers/crypto'
 import { toUtf8Bytes } from 'ethers/utils'
 import t from 'tap'

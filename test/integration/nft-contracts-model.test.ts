@@ -1,6 +1,6 @@
 /**
- * Hundreds of random calls, right and wrong, against a model in a few lines: the contract accepts what the model accepts, and
- * its logs alone give back who holds what.
+ * Hundreds of random calls, valid and invalid, against a small model: the contract accepts what the model accepts, and
+ * its logs alone give the holders.
  */
 import assert from 'node:assert/strict'
 import { Wallet } from 'ethers/wallet'
@@ -19,7 +19,7 @@ const ZERO = `0x${'00'.repeat(20)}`
 /** The key of anvil's first account, which owns the collections. */
 const OWNER = new Wallet('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 
-/** Who holds how much of an id; an id that is used is in it, though nobody holds any more. */
+/** The holdings of an id; a used id is included even when nobody holds it any more. */
 type Holdings = Map<number, Map<string, bigint>>
 type Model = { readonly used: Set<number>; readonly holdings: Holdings; minted: number }
 type Step = {

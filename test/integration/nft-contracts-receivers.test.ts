@@ -1,4 +1,4 @@
-/** Receivers that are contracts: without a receiver function, refusing, lying, and calling back in the middle of it. */
+/** Receivers that are contracts: without a receiver function, refusing, lying, and calling back. */
 import t from 'tap'
 import {
   encodeErc721Transfer,

@@ -1,4 +1,4 @@
-/** The contracts are what OpenZeppelin's own interfaces, the ERC-165 procedure and the standards' texts say. */
+/** The contracts match OpenZeppelin's interfaces, the ERC-165 procedure and the standards' texts. */
 import type { Interface } from 'ethers/abi'
 import { id as keccakText } from 'ethers/hash'
 import t from 'tap'
@@ -9,7 +9,7 @@ import { compileSolidity, contractIn } from '../support/solidity.ts'
 const compiled = compileSolidity('Standards.sol')
 const STANDARDS = contractIn(compiled, 'Standards')
 
-/** As the texts of the ERCs give them. */
+/** From the texts of the ERCs. */
 const ERC165 = '0x01ffc9a7'
 const ERC721 = '0x80ac58cd'
 const ERC721_METADATA = '0x5b5e139f'
@@ -19,7 +19,7 @@ const ERC2981 = '0x2a55205a'
 const ERC4906 = '0x49064906'
 const ERC5192 = '0xb45a3c0e'
 
-/** What of an interface a contract lacks: by types, indexed fields, returns and mutability, not by names of parameters. */
+/** What a contract lacks of an interface: by types, indexed fields, returns and mutability, not by parameter names. */
 function missing(contract: Interface, standard: string): string[] {
   const has = new Set(signaturesOf(contract))
   return signaturesOf(contractIn(compiled, standard).abi).filter((signature) => !has.has(signature))

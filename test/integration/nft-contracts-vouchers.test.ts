@@ -1,4 +1,6 @@
-/** Vouchers: what ethers signs the contract takes, once, in time, for the right recipient, and not after a revocation. */
+/**
+ * Vouchers: the contract accepts what ethers signs, once, in time, for the right recipient, and not after a revocation.
+ */
 import { verifyTypedData } from 'ethers/hash'
 import { type HDNodeWallet, Wallet } from 'ethers/wallet'
 import t from 'tap'
@@ -9,7 +11,7 @@ import { type Collection, digestOf, type NftChain, strangerOf, withNftChain } fr
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 
 const BOTH = ['ERC721', 'ERC1155'] as const
-/** The key of anvil's first account, known to everybody: it owns the collections here. */
+/** The public key of anvil's first account, which owns the collections here. */
 const OWNER = new Wallet('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const BAD_SIGNATURE = 'InvalidVoucherSignature()'
 const wallets = compileSolidity('SmartWallet.sol')
@@ -216,7 +218,7 @@ t.test('an owner that is a contract signs by ERC-1271, and a recipient that is o
   }
 })
 
-/** Every ECDSA signature has a twin (EIP-2): s mirrored at the order of the curve, the parity turned. */
+/** Every ECDSA signature has a second form (EIP-2): s mirrored at the order of the curve, the parity flipped. */
 function highS(signature: string): string {
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
   const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')

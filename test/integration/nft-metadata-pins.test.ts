@@ -1,4 +1,4 @@
-/** Pinning on a real PostgreSQL, against a server that speaks Kubo's protocol and hashes with IPFS' own importer. */
+/** Pinning on a real PostgreSQL, against a server with Kubo's protocol that hashes with IPFS' own importer. */
 import t, { type Test } from 'tap'
 import { contentOf, contentRows } from '../../src/nft/metadata/content.ts'
 import { createKuboNode } from '../../src/nft/metadata/kubo.ts'

@@ -1,4 +1,4 @@
-/** The processes as they are composed: the API serves metadata and pins it, the dispatcher keeps it on IPFS. */
+/** The processes as composed: the API serves metadata and pins it, the dispatcher keeps it on IPFS. */
 import t, { type Test } from 'tap'
 import { composeApi } from '../../src/compose/api.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
@@ -45,7 +45,7 @@ t.test('the dispatcher pins what was minted while there was no IPFS node, and co
   t.match(await metrics(), /^bursar_ipfs_pins_pending\{process="dispatcher"\} 3$/m)
   kubo.fail(null)
   await eventually(async () => {
-    // What failed is put off for minutes, and a try that was under way is just failing.
+    // A failed pin is postponed for minutes, and one in progress is about to fail.
     await kernel.pool.query('UPDATE nft_pins SET due_at = $1', [NOW])
     return kubo.pinned.size === CONTENT.length
   })

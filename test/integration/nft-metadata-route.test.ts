@@ -1,4 +1,4 @@
-/** Published metadata over HTTP on a real PostgreSQL: the bytes that were hashed, for everybody, cached for ever. */
+/** Published metadata over HTTP on a real PostgreSQL: the bytes that were hashed, public, cached permanently. */
 import { createHash } from 'node:crypto'
 import { base36 } from 'multiformats/bases/base36'
 import { base58btc } from 'multiformats/bases/base58'
@@ -31,7 +31,7 @@ async function withRoute(t: Test, settings = {}) {
   })
   t.after(() => app.close())
   await test.log.append({ changes: [], rows: contentRows(TOWER, NOW) })
-  // Nobody's key: `inject` sends none.
+  // Without a key: `inject` sends none.
   const get = (cid: string, headers = {}, method: 'GET' | 'HEAD' | 'OPTIONS' | 'POST' = 'GET') =>
     app.inject({ method, url: `/v1/nft/metadata/${cid}`, headers })
   return { ...test, app, get }

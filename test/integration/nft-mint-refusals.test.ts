@@ -1,4 +1,4 @@
-/** Mints that are refused, warned of or answered again, on a real PostgreSQL: with the reason, and without a trace. */
+/** Mints that are refused, warned about or replayed, on a real PostgreSQL: with the reason, and without a trace. */
 import t from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'

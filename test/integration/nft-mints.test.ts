@@ -1,4 +1,4 @@
-/** Mints over HTTP on a real PostgreSQL: numbers, fates, and what the log folds to. */
+/** Mints over HTTP on a real PostgreSQL: numbers, outcomes, and the fold of the log. */
 import t from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'

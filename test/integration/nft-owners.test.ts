@@ -1,4 +1,4 @@
-/** Who holds which token, as a real chain says: whoever moved it, and after its blocks left the chain. */
+/** Token holders according to a real chain: after any move, and after a reorg. */
 import t, { type Test } from 'tap'
 import { encodeErc721Transfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
@@ -11,7 +11,7 @@ async function until(t: Test, look: () => Promise<string[]>, expected: string[])
   t.strictSame(await look(), expected)
 }
 
-/** What the log folds to is what the rows say. */
+/** Requires that the fold of the log equals the rows. */
 async function requireReplayed(t: Test, { service }: NftStage): Promise<void> {
   const { rows, differences } = await compareLive(service.pool, ALL_AGGREGATES)
   t.ok(rows.nft_owners)

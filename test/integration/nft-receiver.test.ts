@@ -1,4 +1,4 @@
-/** Who can receive tokens, asked of contracts on a real chain. */
+/** Whether contracts on a real chain can receive tokens. */
 import t, { type Test } from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { createCanReceive, type Delivery } from '../../src/chain/nft-receiver.ts'

@@ -1,4 +1,4 @@
-/** Transfers of tokens from wallets of ours on a real chain: what is accepted comes to pass once, what cannot is refused. */
+/** Transfers of tokens from wallets on a real chain: accepted ones happen once, impossible ones are refused. */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { encodeErc721Transfer } from '../../src/chain/nft.ts'
@@ -10,10 +10,10 @@ import { type NftStage, STRANGER, type StagedCollection, withNftStage } from '..
 import { eventually } from '../support/sandbox-eventually.ts'
 import type { Reply } from '../support/service-api.ts'
 
-/** A contract that takes no tokens. */
+/** A contract that accepts no tokens. */
 const DEAF = FACTORY_ADDRESS
 
-/** `422 field code` of each thing that is wrong. */
+/** `422 field code` of each problem. */
 function refusal({ status, body }: Reply): string[] {
   return (body.errors ?? []).map(({ field, code }) => [status, field, code].filter(Boolean).join(' '))
 }
@@ -23,7 +23,7 @@ type Scene = {
   readonly issuer: LoadWallet
   readonly holder: LoadWallet
   readonly collection: StagedCollection
-  /** What every request here says. */
+  /** The fields of every request here. */
   readonly from: { readonly collection_id: string; readonly from: string }
 }
 
@@ -118,7 +118,7 @@ async function fates(t: Test, { stage, holder, collection, from }: Scene): Promi
   t.not(one.transaction_id, two.transaction_id)
   const cancel = `/v1/wallets/${holder.id}/transactions/${two.transaction_id}/cancel`
   t.equal((await stage.ask({ method: 'POST', path: cancel, key: 'cancel' })).status < 300, true)
-  // Before a block is made: else the transfer may be in it and the cancellation not.
+  // Before a block is made: otherwise the transfer may be in it and the cancellation not.
   await eventually(async () => {
     const { state, hashes } = await stage.read(holder, two.transaction_id)
     return state === 'cancelled' || (state === 'submitted' && hashes.length > 1)

@@ -1,4 +1,4 @@
-/** Vouchers and changes of tokens over HTTP on a real PostgreSQL: what is refused, what comes of it, and what the log folds to. */
+/** Vouchers and token updates over HTTP on a real PostgreSQL: refusals, effects, and the fold of the log. */
 import { verifyTypedData } from 'ethers'
 import t, { type Test } from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'

@@ -1,4 +1,4 @@
-/** The whole story of a transaction, as it is told from a real log: what was decided on what, and what became of it. */
+/** The whole history of a transaction, shown from a real log: decisions, their inputs, and outcomes. */
 import t, { type Test } from 'tap'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { newId } from '../../src/compose/new-id.ts'
@@ -156,7 +156,7 @@ async function labelKey(pool: OperatorStage['pool']): Promise<void> {
   )
 }
 
-/** The follower saw a balance. */
+/** The follower observed a balance. */
 async function observe({ log }: OperatorStage, walletId: string, balance: bigint): Promise<void> {
   const loaded = await log.load(balanceAggregate, walletId)
   const event = {
@@ -172,11 +172,11 @@ async function observe({ log }: OperatorStage, walletId: string, balance: bigint
   }
   const recording = { ...balanceAggregate, decide: () => [event] } as unknown as typeof balanceAggregate
   const observed = change(recording, loaded, undefined as never, { metadata: REQUESTED_BY, now: log.now() })
-  // The row is the wallet's funds for the guard of later requests: only the event is wanted here.
+  // The row would be the wallet's funds for later requests: only the event is needed here.
   await log.append({ changes: observed === null ? [] : [{ ...observed, readModels: { rows: [], holds: [] } }] })
 }
 
-/** One commit takes back the block and tells of the reorg, as the follower's does. */
+/** One commit undoes the block and records the reorg, like the follower's. */
 async function reorg({ log }: OperatorStage, id: string): Promise<void> {
   const loaded = await log.load(transactionAggregate, id)
   const unwound = change(

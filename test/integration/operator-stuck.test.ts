@@ -1,4 +1,4 @@
-/** What the operator is told on a real database: of each kind of trouble that the database shows, made to happen. */
+/** Findings on a real database: each kind of problem that the database shows is created. */
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { Conflict, Unavailable } from '../../src/core/errors.ts'
@@ -10,7 +10,7 @@ import { eventually } from '../support/sandbox-eventually.ts'
 
 const GWEI = 1_000_000_000n
 
-/** What is done to the tables of a healthy service, and taken back after it. */
+/** Changes to the tables of a healthy service, undone afterwards. */
 const TROUBLES: readonly (readonly [what: string, make: string, undo: string, told: string])[] = [
   [
     'a process that fell silent',
@@ -179,7 +179,7 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
   })
 }
 
-/** Does what was done a minute ago. */
+/** Backdates the work by a minute. */
 async function old(stage: OperatorStage, work: () => Promise<unknown>): Promise<void> {
   stage.age = 60_000
   await work()

@@ -1,4 +1,4 @@
-/** Read models are made again while the service reads and writes them. */
+/** Read models are rebuilt while the service reads and writes them. */
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -8,7 +8,7 @@ import { REBUILD_SCHEMA, rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { type SomeLog, withSomeLog } from '../support/some-log.ts'
 
-/** Everything about tables that a rebuild must leave as it was. */
+/** Everything about tables that a rebuild must preserve. */
 const SHAPES = `SELECT c.relname, c.relacl::text, (SELECT string_agg(i.indexrelid::regclass || ' ' || pg_get_indexdef(i.indexrelid), ';' ORDER BY i.indexrelid::regclass::text)
     FROM pg_index i WHERE i.indrelid = c.oid) AS indexes,
     (SELECT string_agg(conname || ' ' || pg_get_constraintdef(k.oid), ';' ORDER BY conname) FROM pg_constraint k WHERE k.conrelid = c.oid) AS constraints,

@@ -1,4 +1,4 @@
-/** Exporting keys over HTTP on a real PostgreSQL: who gets one, what is left of it, and what the log folds to. */
+/** Exporting keys over HTTP on a real PostgreSQL: access, retention, and the fold of the log. */
 import { createHash, hash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { ACME, anotherLog, makeWallet, withWallets } from '../support/wallet-par
 
 const ASYNC = { prefer: 'respond-async' }
 const EXPORTER = { authorization: `Bearer ${KEYS.exporter}` }
-/** As the test signer makes them. */
+/** As created by the test signer. */
 const seedOf = async (tenantId: string) => createHash('sha256').update(tenantId).digest()
 
 type Data = Readonly<Record<string, string>> & { readonly failure: unknown }
@@ -205,7 +205,7 @@ t.test('a recipient that the settings do not name gets no key, though the API as
   const refused = await api.post({ recipient: api.recipient })
   t.strictSame([refused.status, ...told(refused)], [403, '- recipient_not_allowed'])
   const { export_id: id = '' } = dataOf(await api.post({ recipient: trusted }))
-  // As if the API were not ours: the signer goes by its own settings.
+  // As if the API were compromised: the signer uses its own settings.
   await api.signer({ allowedRecipients: [] })(id)
   t.match(dataOf(await api.get(id)), {
     status: 'refused',
@@ -222,7 +222,7 @@ t.test('where no recipient is set exports are off: the API names the setting, an
   t.strictSame([refused.status, ...told(refused)], [403, '- export_not_configured'])
   t.match(refused.body.message, /EXPORT_RECIPIENTS/)
   t.equal((await api.pool.query('SELECT FROM wallet_exports')).rowCount, 0, 'nothing is recorded')
-  // As if the API were not ours: the request gets into the log, and the signer has the same settings.
+  // As if the API were compromised: the request gets into the log, and the signer has the same settings.
   const taken = await withExports(t)
   const { export_id: id = '' } = dataOf(await taken.post({ recipient: taken.recipient }))
   await taken.signer({ allowedRecipients: exportRecipients })(id)

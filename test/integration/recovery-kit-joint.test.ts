@@ -1,4 +1,4 @@
-/** The kit of mpc wallets: a part for each party, which together sign and alone do not, before and after a refresh. */
+/** The kit of mpc wallets: a part for each party, which can sign together and not alone, before and after a refresh. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,20 +42,20 @@ const WALLET: SourceWallet = {
   key: { kind: 'mpc', keyId: 'mpk_1' },
 }
 
-/** What each party's machine has: its own store and the database. */
+/** The sources on each party's machine: its own store and the database. */
 function sources(shares: readonly Uint8Array[], key: JointKey, parties: readonly number[]): KitSources {
   return {
     wallets: async () => [WALLET],
     jointKeys: async () => [key],
     seeds: null,
-    // A copy, as a store reads one: whoever loads a share wipes it.
+    // A copy, as a store returns it: the caller wipes a loaded share.
     parties: parties.map((party) => ({ party, load: async () => shares[party - 1]?.slice() })),
   }
 }
 
 type Holder = { readonly kit: string; readonly file: string }
 
-/** Three holders, each with an identity and a directory of its own, as on three machines. */
+/** Three holders, each with its own identity and directory, as on three machines. */
 async function withHolders(t: Test, shares = SHARES, key = KEY) {
   const directory = await scratch(t)
   const make = async (party: number, of = shares, at = key): Promise<Holder> => {

@@ -1,4 +1,4 @@
-/** The kit of hd wallets: the drill of docs/recovery.md on a real chain, and every way in which a kit is not what it should be. */
+/** The kit of hd wallets: the drill of docs/recovery.md on a real chain, and every way in which a kit can be wrong. */
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const GWEI = 10n ** 9n
 const FEES = ['--max-fee-per-gas', `${3n * GWEI}`, '--max-priority-fee-per-gas', `${GWEI}`]
 
-/** A service with a keystore of its own, and an identity to make kits for. */
+/** A service with its own keystore, and an identity to create kits for. */
 async function withService(t: Test) {
   const parts = await withWallets(t)
   const directory = await scratch(t)

@@ -1,4 +1,4 @@
-/** The operator's commands on the log: what they print, what scripts may trust, and what they leave as it was. */
+/** The operator commands on the log: their output, the exit codes for scripts, and what they do not change. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -172,7 +172,7 @@ t.test(
     const fresh = await withDatabase(t)
     const into = on(fresh.url)
 
-    // As somebody who hands over the file: another content, and every hash and digest made to fit it.
+    // As somebody who hands over the file: changed content, with every hash and digest recomputed to match.
     const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1)
     const streams = lines.filter((line) => line.includes('"stream_id":"transaction-'))
     const victim = JSON.parse(streams[0] ?? '{}').stream_id

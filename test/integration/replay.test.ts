@@ -1,4 +1,4 @@
-/** Law 7: what the log folds to is what the live read models say, whatever happened. */
+/** Law 7: the fold of the log equals the live read models after any sequence of commands. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
@@ -8,7 +8,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
 
-/** The wallet and its balance are put there by the test, and follow from no event. */
+/** The test writes the wallet and its balance directly, without events. */
 const LOGGED = ['transactions', 'wallet_holds', 'idempotency_keys'] as const
 const METADATA = { tenantId: 'acme', actor: 'test' }
 const now = '2026-01-01T00:00:00.000Z'
@@ -23,7 +23,7 @@ function signed(nonce: number, hash: string) {
   }
 }
 
-/** Commands in any order: the decider refuses what does not fit, and that is as well. */
+/** Commands in any order: the decider refuses invalid ones. */
 const command = (nonce: number): fc.Arbitrary<TransactionCommand> => {
   const hash = fc.constantFrom('0xa', '0xbb', '0xccc')
   const block = fc.integer({ min: 1, max: 3 })

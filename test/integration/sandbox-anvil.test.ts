@@ -1,4 +1,4 @@
-/** A sandbox chain: mines at once and by the clock, is finalized soon, and outlives its process. */
+/** A sandbox chain: mines on transactions and by the clock, finalizes quickly, and survives its process. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,10 @@ async function send(url: string, wei: string): Promise<unknown> {
   return callRpc(url, 'eth_sendTransaction', [{ from, to: RECIPIENT, value: wei }])
 }
 
-/** Returns the hash once the payment is in a block: anvil answers before it has made one, even when it makes one for each. */
+/**
+ * Returns the hash once the payment is mined: anvil responds before it has mined a block, even with one block per
+ * transaction.
+ */
 async function pay(url: string, wei: string): Promise<unknown> {
   const hash = await send(url, wei)
   await eventually(() => callRpc(url, 'eth_getTransactionReceipt', [hash]))
@@ -149,7 +152,7 @@ t.test('a block that somebody else makes is settled like one of the driver', asy
   const anvil = await withAnvil(t, { mining: 'call' })
   const driver = mineWhenNeeded(anvil.url)
   t.after(() => driver.stop())
-  // What the driver finds at first is settled, and then the chain rests.
+  // The driver first settles what it finds, then the chain is idle.
   await eventually(async () => Number(await callRpc(anvil.url, 'eth_blockNumber')) >= SETTLING_BLOCKS)
   await callRpc(anvil.url, 'anvil_setAutomine', [true])
   await pay(anvil.url, '0x5')

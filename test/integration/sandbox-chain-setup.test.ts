@@ -1,4 +1,4 @@
-/** A furnished local chain: contracts at addresses that never change, and a faucet that has something to give. */
+/** A prepared local chain: contracts at addresses that never change, and a funded faucet. */
 import { readFileSync } from 'node:fs'
 import { Interface, type InterfaceAbi } from 'ethers/abi'
 import t from 'tap'

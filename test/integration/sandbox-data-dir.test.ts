@@ -1,4 +1,4 @@
-/** The sandbox's directory: held by one living process, emptied only when it is a sandbox's. */
+/** The sandbox's directory: used by one live process, emptied only when it is a sandbox's. */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

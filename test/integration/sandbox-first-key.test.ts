@@ -1,4 +1,4 @@
-/** The start of a sandbox waits for a first key of an mpc wallet, but not for ever. */
+/** The start of a sandbox waits for a first mpc key, with a time limit. */
 import t, { type Test } from 'tap'
 import { awaitFirstKey } from '../../src/sandbox/first-key.ts'
 import { newId, TERMS, withMpcKeys } from '../support/mpc-log-side.ts'

@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL: durable, private, found again, and never in its own way. */
+/** The embedded PostgreSQL: durable, private, reused, and able to restart after any end. */
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** `npm start` with nothing configured, as a user meets it: the built program, its files, its words, its end. */
+/** `npm start` without settings, as a user runs it: the built program, its files, its output, its end. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -31,7 +31,7 @@ const NAMES = [
   'mpc-party-3',
 ]
 
-// With its parties, but with no keys made ahead: they are tested where mpc wallets are.
+// With its parties, but without a pool: pooled keys are tested with mpc wallets.
 const service = await startService({ env: { PORT: '0', MPC_PARTIES: '3', MPC_POOL_SIZE: '0' } })
 t.after(() => service.close())
 const dataDir = join(service.directory, 'data')
@@ -62,7 +62,7 @@ t.test('the state file is private and names addresses, key and every process', a
 
 const OURS = NAMES.filter((name) => name !== 'postgres' && !name.startsWith('anvil'))
 
-/** The database as one of the processes reaches it: what somebody holds who has taken that process. */
+/** The database connection of a process: what an attacker has who took over that process. */
 function connectionOf(name: string): pg.Client {
   const pid = service.state().processes.find((one) => one.name === name)?.pid
   const env = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')

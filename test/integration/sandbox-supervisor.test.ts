@@ -1,4 +1,4 @@
-/** The supervisor, over real processes: what dies comes back, what is stopped ends in order and does not come back. */
+/** The supervisor, with real processes: dead ones are restarted, stopped ones end in order and are not restarted. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ async function scene(t: Test) {
     await rm(directory, { recursive: true, force: true })
   })
 
-  /** A program of its own that runs until it is told to stop, and then takes a while. */
+  /** A program that runs until it is stopped, and then takes a while. */
   async function run(name: string) {
     const script =
       "process.once('SIGTERM', () => setTimeout(() => process.exit(0), 50)); console.log('up'); setInterval(() => 0, 1000)"
@@ -116,7 +116,7 @@ t.test('what is being started while the stop comes does not outlive it', async (
     async start() {
       const child = await run('worker')
       started.push(child.pid)
-      // The second start is still under way when the supervisor is stopped.
+      // The second start is still in progress when the supervisor is stopped.
       if (started.length === 2) await eventually(() => told)
       return { pid: child.pid, exited: child.exited, stop: () => stopChild(child, 'SIGTERM', 60_000) }
     },
@@ -133,12 +133,12 @@ t.test('what is being started while the stop comes does not outlive it', async (
 t.test('a program with a channel learns that its parent was killed', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-supervisor-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
-  // The parent may be gone before this program has begun to listen: it looks as well.
+  // The parent may be gone before this program listens: it checks as well.
   const inner = `const end = () => process.exit(0); process.once('disconnect', end); if (!process.connected) end(); setInterval(() => 0, 1000)`
   const outer = `
     import { startChild } from ${JSON.stringify(new URL('../../src/sandbox/processes.ts', import.meta.url).href)}
     import { writeFileSync } from 'node:fs'
-    // Without setpriv in the path only the channel is left, as on systems that have none.
+    // Without setpriv in the PATH only the channel is left, as on systems that have none.
     process.env.PATH = '/nowhere'
     const child = await startChild({ command: process.execPath, args: ['-e', ${JSON.stringify(inner)}],
       logFile: '${directory}/inner.log', onParentDeath: 'TERM', channel: true })

@@ -1,4 +1,4 @@
-/** The schema on a real PostgreSQL: Prisma's page of it, and databases that were made before it. */
+/** The schema on a real PostgreSQL: Prisma's schema file, and databases created before it. */
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { withDatabase } from '../support/postgres.ts'
 const PRISMA = fileURLToPath(new URL('../../prisma', import.meta.url))
 const MIGRATIONS = join(PRISMA, 'migrations')
 
-/** PostgreSQL's names of what the page calls types. */
+/** PostgreSQL's names of the schema's types. */
 const TYPES: Readonly<Record<string, string>> = {
   String: 'text',
   'String[]': '_text',
@@ -31,7 +31,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'Unsupported("xid8")': 'xid8',
 }
 
-/** `table column type null|not null` for each field of the page. */
+/** `table column type null|not null` for each field of the schema. */
 function columnsOf(page: string): string[] {
   return [...page.matchAll(/^model (\w+) \{\n([\s\S]*?)^\}/gm)].flatMap(([, table, fields = '']) =>
     [...fields.matchAll(/^ {2}(\w+)\s+([A-Za-z]+(?:\("\w+"\))?(?:\[\])?)(\??)/gm)].map(
@@ -50,7 +50,7 @@ t.test('the page of the schema and the migrations tell of the same columns', asy
   t.strictSame(page.toSorted(), rows.map(({ line }) => line).toSorted())
 })
 
-/** The condition of each partial index over a state, from the code that runs the queries. */
+/** The condition of each partial index on a state, from the code that runs the queries. */
 const CONDITIONS: Readonly<Record<string, string>> = {
   mpc_refreshes_open: mpcKeys.OPEN,
   nft_vouchers_unsigned: nft.UNSIGNED,

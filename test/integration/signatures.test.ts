@@ -1,4 +1,6 @@
-/** Signatures over messages and typed data over HTTP on a real PostgreSQL: what is signed, what is refused, what the log folds to. */
+/**
+ * Signatures over messages and typed data over HTTP on a real PostgreSQL: results, refusals, and the fold of the log.
+ */
 import { hashMessage, TypedDataEncoder, verifyMessage, verifyTypedData } from 'ethers'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
@@ -21,7 +23,7 @@ const ASYNC = { prefer: 'respond-async' }
 const STRANGER = { authorization: `Bearer ${KEYS.cold}` }
 const READER = { authorization: `Bearer ${KEYS.reader}` }
 
-/** The mail of EIP-712 on the chain of the wallet, as a wallet would be asked to sign it. */
+/** The example mail of EIP-712 on the chain of the wallet, as a wallet would be asked to sign it. */
 const LETTER = { ...MAIL, domain: { ...MAIL.domain, chainId: TEST_CHAIN }, primaryType: 'Mail' }
 const { EIP712Domain: _, ...TYPES } = MAIL.types
 

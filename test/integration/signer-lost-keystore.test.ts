@@ -1,6 +1,7 @@
 /**
- * A signer that starts without the keystore that made the wallets: on an empty one, or on another installation's. Nothing is
- * signed by another key, no wallet is made that the right keystore does not have, and all of it goes on when that one is back.
+ * A signer that starts without the keystore that created the wallets: with an empty one, or another installation's.
+ * Nothing is signed with another key, no wallet is created that the right keystore does not have, and everything
+ * continues when that one is back.
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +23,7 @@ const [payer, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet
 const keystore = join(String(service.env.DATA_DIR), 'keystore')
 const away = `${keystore}.away`
 
-/** The signer stops, and there is another directory in the place of its keystore when it starts. */
+/** Stops the signer, replaces its keystore directory, and starts it. */
 async function loseKeystore(t: Test, prepare: () => Promise<unknown> = async () => undefined): Promise<void> {
   await service.stopWorker('signer')
   await rename(keystore, away)
@@ -31,7 +32,7 @@ async function loseKeystore(t: Test, prepare: () => Promise<unknown> = async () 
   await prepare()
 }
 
-/** Under a signer that runs. */
+/** While a signer runs. */
 async function putBack(): Promise<void> {
   if (!(await readdir(join(keystore, '..'))).includes('keystore.away')) return
   await rm(keystore, { recursive: true })
@@ -53,7 +54,7 @@ async function request(api: ApiClient, key: string): Promise<string> {
 const addressOf = async (api: ApiClient, id: string): Promise<string | null> =>
   (await api.insist({ path: `/v1/wallets/${id}` })).body.data.address ?? null
 
-/** The next step that `stuck` names when it reports the keystore. */
+/** The next step that `stuck` shows when it reports the keystore. */
 const reported = () =>
   eventually(async () => {
     const { out } = await runCommandLine(composeOperator(service.env), 'stuck --json')

@@ -1,6 +1,6 @@
 /**
- * Somebody who writes to the database against the signer of hd wallets: it takes keys, senders and amounts from the log, verified,
- * and signs nothing else.
+ * An attacker who writes to the database, against the signer of hd wallets: it takes keys, senders and amounts from the
+ * verified log, and signs nothing else.
  */
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
@@ -19,12 +19,12 @@ const { service } = stage
 const { pool } = service
 const [payer, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
 
-/** Why the signer left a transaction alone, as often as it says so. */
+/** Why the signer did not sign a transaction, once per log line. */
 const refusals = (id: string) =>
   service.lines.filter(({ transaction_id, level, reason }) => transaction_id === id && level === 50 && reason)
 const refused = (id: string) => eventually(() => refusals(id).at(-1))
 
-/** As the superuser that a stolen `DATABASE_URL` was. */
+/** As the superuser of a stolen `DATABASE_URL`. */
 async function editEvent(streamId: string, version: number, data: object): Promise<void> {
   await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
   await pool.query('UPDATE events SET data = data || $3 WHERE stream_id = $1 AND stream_version = $2', [
@@ -35,7 +35,7 @@ async function editEvent(streamId: string, version: number, data: object): Promi
   await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
 }
 
-/** A transfer that waits: no signer runs. */
+/** A waiting transfer: no signer runs. */
 async function waiting(wallet: LoadWallet, amount: string): Promise<string> {
   await service.stopWorker('signer')
   return stage.send(wallet, amount)

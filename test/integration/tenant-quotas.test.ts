@@ -1,4 +1,7 @@
-/** Quotas of a tenant over HTTP on a real database: who is refused, with what, and who still gets an answer. */
+/**
+ * Quotas of a tenant over HTTP on a real database: which requests are refused, with which error, and which still
+ * succeed.
+ */
 import t, { type Test } from 'tap'
 import { USAGE_COUNTS } from '../../src/compose/usage-counts.ts'
 import { COUNTED_QUOTAS } from '../../src/core/quotas.ts'
@@ -22,7 +25,7 @@ const THING = {
   summary: 'Create a thing',
   description: 'Creates a thing.',
 }
-/** One of each kind for acme that is not finished, one that is, and some of globex. */
+/** One unfinished item of each kind for acme, one finished, and some of globex. */
 const OPEN_CEREMONIES = `
   INSERT INTO signatures (signature_id, tenant_id, wallet_id, network, environment, chain_id, type, address, digest, signature, created_at, version)
     VALUES ('sig_1', 'acme', 'w', '', '', 1, '', '', '', NULL, now(), 1), ('sig_2', 'acme', 'w', '', '', 1, '', '', '', '0x', now(), 2),
@@ -208,7 +211,7 @@ t.test('a tenant reads what it may have, what it has and what is left', async (t
   t.match(shown('requests_in_flight'), { limit: 1_000, used: null, remaining: null })
 })
 
-/** Asks again while the tenant has no room: counts are as old as a tenth of a second. */
+/** Retries while the tenant has no room: counts are up to a tenth of a second old. */
 async function until(ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     const answer = await ask()

@@ -1,4 +1,7 @@
-/** One tenant's queue does not make another tenant wait: whatever waits, the other's work is next. On every queue back end. */
+/**
+ * One tenant's queue does not delay another tenant: however much waits, the other's work is next. On every queue back
+ * end.
+ */
 import { Wallet } from 'ethers'
 import t, { type Test } from 'tap'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
@@ -23,11 +26,11 @@ import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { hdRequest } from '../support/wallet-parts.ts'
 
-/** Of the joint keys those of two signers are slow: their parties answer only after `release`. */
+/** Keys with two signers are slow: their parties answer only after `release`. */
 const SLOW = { threshold: 2, parties: 3 }
 const QUICK = { threshold: 3, parties: 3 }
 
-/** Parties in memory that make and use real keys, some of them slow. */
+/** In-memory parties that create and use real keys, some of them slow. */
 function slowParties() {
   const keys = new Map<string, { readonly wallet: Wallet; readonly isSlow: boolean }>()
   let held: Promise<void> | null = null
@@ -66,9 +69,9 @@ function slowParties() {
   }
   return {
     coordinator: { signer, ceremonies, settle: () => undefined, close: async () => undefined },
-    /** Answers that are waited for now. */
+    /** Current number of awaited answers. */
     waiting: () => waiting,
-    /** The most that were ever waited for at once. */
+    /** Maximum number of awaited answers. */
     most: () => most,
     hold() {
       held = new Promise((resolve) => {
@@ -140,7 +143,7 @@ function useCases({ log, pool, newId }: Kernel) {
 const times = <T>(count: number, make: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)))
 
-/** The job layer with turns, as the dispatcher has it. */
+/** The job layer with turns, like the dispatcher's. */
 function openTurns(t: Test, where: Where) {
   const jobs = openJobs(t, where)
   const stop = new AbortController()
@@ -160,7 +163,7 @@ type Scene = { readonly queue: QueueName; readonly backlog: number; readonly fai
 
 const HANDLERS = 4
 
-/** How many jobs of acme begin between the moment when globex adds its one and the moment when that begins. */
+/** How many jobs of acme begin between the time when globex adds its job and the time when that begins. */
 async function countAhead(t: Test, where: Where, { queue, backlog, fails = false }: Scene): Promise<number> {
   const { jobs, turns } = openTurns(t, where)
   const begun: string[] = []
@@ -183,7 +186,10 @@ async function countAhead(t: Test, where: Where, { queue, backlog, fails = false
   return begun.indexOf('globex') - addedAfter
 }
 
-/** Runs the same with two backlogs: what another tenant waits for is the same. Each in a test of its own, which ends its workers. */
+/**
+ * Runs the same with two backlogs: another tenant's wait does not change. Each in a separate test, which ends its
+ * workers.
+ */
 async function twice(
   t: Test,
   rule: string,

@@ -1,4 +1,4 @@
-/** Several things that one block does to wallets of ours, through the whole service. */
+/** Several effects of one block on wallets, through the whole service. */
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { RICH } from '../support/followed-chain.ts'
@@ -7,17 +7,17 @@ import { withStage } from '../support/service-stage.ts'
 
 const GWEI = 10n ** 9n
 
-// No look beside the blocks: it could record what `anvil_setBalance` did before a block has it.
+// No reconciliation: it could record the effect of `anvil_setBalance` before a block has it.
 const stage = await withStage(t, { env: { RECONCILE_INTERVAL_MS: '600000' } })
 const { service, rpc, mine, send, until, settle } = stage
 
-/** Somebody's money, before all others of the block: anvil takes the highest tip first. */
+/** A foreign deposit, before all other transactions of the block: anvil takes the highest tip first. */
 async function depositFirst(to: string, value: bigint): Promise<void> {
   const fees = { maxPriorityFeePerGas: toQuantity(50n * GWEI), maxFeePerGas: toQuantity(100n * GWEI) }
   await rpc('eth_sendTransaction', { from: RICH, to, value: toQuantity(value), gas: toQuantity(21_000), ...fees })
 }
 
-/** Each balance that was recorded of a wallet, and what the chain has in the same block. */
+/** Each recorded balance of a wallet, and the chain's in the same block. */
 async function booksOf({ id, address }: LoadWallet): Promise<{ recorded: bigint; onChain: bigint }[]> {
   const { rows } = await service.pool.query<{ balance: string; block: string }>(
     `SELECT data->>'balance' AS balance, data->>'blockNumber' AS block FROM events
@@ -39,7 +39,7 @@ t.test(
     const [paid, other] = [await send(poor, '5'), await send(rich, '3')]
     await until(poor, paid, 'submitted')
     await until(rich, other, 'submitted')
-    // Its money goes after it was sent, and comes again in the block that mines it.
+    // Its funds are removed after it was submitted, and come back in the block that mines it.
     await rpc('anvil_setBalance', poor.address, toQuantity(GWEI))
     await depositFirst(poor.address, 7n * 10n ** 18n)
     await mine()

@@ -1,4 +1,4 @@
-/** Calls of contracts that a lane signs on a real chain: gas, data, reasons, and nodes that lag behind a dependency. */
+/** Contract calls that a lane signs on a real chain: gas, data, reasons, and nodes that lag behind a dependency. */
 import t, { type Test } from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { rpcCall } from '../../src/chain/json-rpc.ts'
@@ -19,7 +19,7 @@ import { deployRegister } from '../support/register.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, testSigner } from '../support/wallet-parts.ts'
 
-/** The lane of a wallet on a chain of its own, drained as a signer process does. */
+/** The lane of a wallet on a separate chain, drained like by a signer process. */
 async function withChain(t: Test, calls: Calls) {
   const { url } = await withAnvil(t, { mining: 'call' })
   const settings = {
@@ -71,7 +71,7 @@ async function withChain(t: Test, calls: Calls) {
     }),
   })
   const rpc = (method: string, ...params: unknown[]) => rpcCall(client, method, params)
-  /** Gives the signed bytes to the chain and mines them. Returns the receipt. */
+  /** Submits the signed bytes to the chain and mines them. Returns the receipt. */
   const send = async (id: string) => {
     const { state } = await calls.log.load(transactionAggregate, id)
     if (state.state !== 'signed') throw new Error(`${id} is ${state.state}`)

@@ -1,4 +1,4 @@
-/** Transfers to contracts that do harm to who sends to them: each ends by itself, and no other transfer waits for it. */
+/** Transfers to contracts that harm their senders: each ends on its own, and no other transfer waits for it. */
 import { randomBytes } from 'node:crypto'
 import { AbiCoder } from 'ethers/abi'
 import t from 'tap'
@@ -18,7 +18,7 @@ import { compileSolidity, contractIn } from '../support/solidity.ts'
 const MOODY = contractIn(compileSolidity('MoodyRecipient.sol'), 'MoodyRecipient')
 const MOODS = { accepts: 0, reverts: 1, loops: 2, drains: 3 } as const
 type Mood = keyof typeof MOODS
-/** Reasons that `jsonb` cannot hold as they are, and what is kept of them. */
+/** Reasons that `jsonb` cannot store, and what is stored instead. */
 const REASONS = [
   ['a NUL', 'no\0thing', 'nothing'],
   ['an emoji at the bound', `${'x'.repeat(511)}😀y`, `${'x'.repeat(511)}😀`],
@@ -38,7 +38,7 @@ async function deploy(mood: Mood, reason = ''): Promise<string> {
   return toChecksumAddress(receipt.contractAddress)
 }
 
-/** Changes its mood in the next block. */
+/** Changes its behaviour in the next block. */
 const turn = (to: string, mood: Mood, reason = '') =>
   rpc('eth_sendTransaction', {
     from: RICH,
@@ -91,12 +91,12 @@ t.test('so it does where it reverts in its block: what others sent there is sett
       cases.push({ id: '', to: await deploy('accepts'), mood, reason, what, message })
     }
   }
-  // No block comes from here on until all are sent.
+  // No block is mined from here on until all are submitted.
   for (const one of cases) one.id = (await open(wallet, { to: one.to, data: '0x' }))[0] ?? ''
   const good = await sent(other, RECIPIENT)
   await until(other, good, 'submitted')
   for (const { id } of cases) await until(wallet, id, 'submitted')
-  // The moods change in a block before theirs, so that the reasons can be read.
+  // The behaviour changes in a block before theirs, so that the reasons can be read.
   await rpc('anvil_dropAllTransactions')
   for (const { to, mood, reason } of cases) await turn(to, mood, reason)
   await mine()

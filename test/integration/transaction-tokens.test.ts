@@ -1,4 +1,6 @@
-/** Transfers of odd tokens through the whole service: what is reported as confirmed happened, what failed holds nothing. */
+/**
+ * Transfers of unusual tokens through the whole service: a confirmed transfer happened, and a failed one holds nothing.
+ */
 import { randomBytes } from 'node:crypto'
 import { AbiCoder } from 'ethers/abi'
 import t from 'tap'
@@ -24,7 +26,7 @@ async function minedCall(to: string | null, data: string): Promise<string> {
   return receipt.contractAddress ?? ''
 }
 
-/** A token of the tenant, which behaves until it is turned. */
+/** A token of the tenant, which is honest until it is switched. */
 async function withToken(decimals = 18) {
   const args = AbiCoder.defaultAbiCoder().encode(['uint8'], [decimals]).slice(2)
   const contract = toChecksumAddress(await minedCall(null, ODD.bytecode + args))
@@ -45,7 +47,7 @@ async function withToken(decimals = 18) {
     turn: (way: keyof typeof WAYS) =>
       rpc('anvil_setStorageAt', contract, toQuantity(0), `0x${uintWord(BigInt(WAYS[way]))}`),
     call: (name: string, ...values: unknown[]) => minedCall(contract, ODD.abi.encodeFunctionData(name, values)),
-    /** A wallet that holds so much of it, as the service has seen. */
+    /** A wallet that holds this amount, as observed by the service. */
     async holder(amount: bigint, shown: string) {
       const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
       await minedCall(contract, ODD.abi.encodeFunctionData('mint', [wallet.address, amount]))
@@ -102,7 +104,7 @@ t.test('a transfer that moved nothing in its block is not confirmed', async (t) 
       { state: 'reverted', status: 'failed', amount_moved: null, failure: { code: 'token_not_moved' } },
       way,
     )
-    // What no log shows is found by the reconciliation.
+    // Changes without a log are found by the reconciliation.
     if (way === 'refuses')
       t.match(await token.held(wallet), { balance: moved, available: moved, pending_out: '0' }, way)
   }

@@ -1,4 +1,4 @@
-/** What waits, however much of it, keeps neither follower nor sweeper from the transfer that can move. */
+/** Any number of waiting transactions does not keep follower or sweeper from a transfer that can proceed. */
 import t from 'tap'
 import { createBlockReads } from '../../src/transactions/block-reads.ts'
 import { createFindUnfinishedLanes } from '../../src/transactions/jobs.ts'
@@ -43,7 +43,7 @@ t.test('the sweeper comes to every lane, and to other tenants at once', async (t
     'the only lane of another tenant',
   )
   const seen = new Set(jobs.map(({ id }) => id))
-  // Each lane has something to sign and something to send.
+  // Each lane has something to sign and something to submit.
   for (let round = 2; round <= 3; round += 1) for (const { id } of await find(SWEPT)) seen.add(id)
   t.equal(seen.size, WAITING + 2, 'three rounds came to all of them')
 })

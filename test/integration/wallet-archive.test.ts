@@ -1,4 +1,4 @@
-/** Archiving on a real PostgreSQL: what keeps a wallet, and that no transfer slips in beside it. */
+/** Archiving on a real PostgreSQL: what prevents it, and that no concurrent transfer is accepted. */
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -25,7 +25,7 @@ async function setBalance(
   )
 }
 
-/** Accepts a transfer as the transfer endpoint does. Returns its id. */
+/** Accepts a transfer like the transfer route. Returns its id. */
 async function transfer(log: EventLog, walletId: string, from: string): Promise<string> {
   const id = newTransactionId()
   const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }

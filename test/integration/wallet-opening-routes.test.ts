@@ -1,4 +1,4 @@
-/** Making wallets and watching addresses over HTTP: the contract's requests as they stand there, and every refusal. */
+/** Creating wallets and watching addresses over HTTP: the contract's exact requests, and every refusal. */
 import t, { type Test } from 'tap'
 import { told } from '../support/http.ts'
 import { CREATE, dataOf, FOREIGN, WATCH, withWalletApi } from '../support/wallet-api.ts'

@@ -1,4 +1,4 @@
-/** Reading and changing wallets over HTTP: lists, archives, other tenants, and a database that is away. */
+/** Reading and changing wallets over HTTP: lists, archives, other tenants, and an unavailable database. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
@@ -190,7 +190,7 @@ t.test('a read that the database breaks off is told as 503 and works again after
   await client.query('LOCK TABLE wallets')
   const reading = get('/v1/wallets')
   const breakOff = async () => {
-    // Outside of the transaction, which would see the same activity again and again.
+    // Outside the transaction, which would always see the same activity.
     const { rowCount } = await parts.pool.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     )

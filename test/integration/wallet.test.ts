@@ -1,4 +1,4 @@
-/** Wallets on a real PostgreSQL: one key for a wallet and one wallet for a key, whoever else works and whatever comes twice. */
+/** Wallets on a real PostgreSQL: one key per wallet and one wallet per key, with concurrency and repeated jobs. */
 import t, { type Test } from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import { Unavailable } from '../../src/core/errors.ts'
@@ -54,7 +54,7 @@ t.test(
     const ids = opened.map(({ id }) => id)
     const signers = [0, 1, 2].map(() => createCreateHdWallet({ log: anotherLog(parts), signer: testSigner() }))
     const outcomes = await Promise.allSettled(signers.flatMap((create) => [...ids, ...ids].map((id) => create(id))))
-    // A signer that lost too many races gives up; its job would come again.
+    // A signer that lost too many races gives up; its job would be retried.
     const lost = outcomes.filter(({ status }) => status === 'rejected').length
     for (const id of ids) await parts.createHdWallet(id)
     t.comment(`${lost} of ${outcomes.length} jobs would have come again`)
@@ -160,7 +160,7 @@ t.test(
     const replays = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const opened = await parts.requestWallet(hdRequest(), { metadata: metadata('k1') })
-        // Whoever is told of a wallet can read it, the one that came second in the same batch too.
+        // A caller that gets a wallet's id can read it, also the second one in the same batch.
         t.match(await parts.reads.read(OWNER, opened.id), { wallet_id: opened.id })
         return opened
       }),

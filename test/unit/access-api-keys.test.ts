@@ -1,4 +1,4 @@
-/** API keys: what may be issued, what a token is, and what the command line takes. */
+/** API keys: what may be issued, the form of a token, and the command line. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { apiKeyAggregate } from '../../src/access/aggregate.ts'

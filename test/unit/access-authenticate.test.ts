@@ -1,4 +1,4 @@
-/** How long a process trusts what it knows of an API key, and what it does not keep. */
+/** How long a process caches an API key, and what it does not cache. */
 import t from 'tap'
 import type { ApiKey } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
@@ -18,7 +18,7 @@ const row: ApiKey = {
   createdAt: new Date(NOW),
 }
 
-/** An authenticator over rows that a test sets, at a time that a test sets; `asked` counts the looks into the database. */
+/** An authenticator over rows and a time that a test sets; `asked` counts the database queries. */
 function authenticatorOver(rows: Map<string, ApiKey>) {
   const world = { nowMs: Date.parse(NOW), asked: 0, answer: () => Promise.resolve() }
   const byDigest = async (digest: string) => {

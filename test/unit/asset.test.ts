@@ -1,4 +1,4 @@
-/** How an asset is named: what wins, what is refused, and what a registration keeps. */
+/** Names of assets: precedence, refusals, and what a registration stores. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { assetAggregate } from '../../src/assets/aggregate.ts'
@@ -30,7 +30,7 @@ function registered(contract: string, symbol: string, decimals = 18): KnownAsset
   return { ...tokenAsset(1, contract, symbol, decimals), name: symbol, source: 'registered' }
 }
 
-/** Resolves among assets that are known at first, and those that a second look finds. */
+/** Resolves among assets known at first, and those that a second read finds. */
 function resolver(first: readonly KnownAsset[] = [], later = first) {
   const books: AssetBooks = {
     open: async (_tenantId, chain, options) => createAssetIndex(chain, options?.fresh ? later : first),

@@ -1,4 +1,4 @@
-/** A proof that was handed out once is believed for ever, and never a changed one. Its files are not to be made anew. */
+/** A proof that was issued stays valid permanently, and a changed one never is. Do not regenerate its files. */
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
@@ -81,7 +81,7 @@ t.test('members in another order are another file, and refused', async (t) => {
   }
 })
 
-/** As PostgreSQL prints `jsonb`: keys by length, then by bytes; a space behind each colon and comma. */
+/** As PostgreSQL prints `jsonb`: keys by length, then by bytes; a space after each colon and comma. */
 function asJsonb(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(asJsonb).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

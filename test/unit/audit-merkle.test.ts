@@ -1,11 +1,13 @@
-/** The tree of RFC 6962: known roots and proofs, and proofs of trees of every shape that nobody else's leaf or root passes. */
+/**
+ * The tree of RFC 6962: known roots and proofs, and proofs of trees of every shape, which no other leaf or root passes.
+ */
 import t from 'tap'
 import { EMPTY_ROOT, leafHash } from '../../src/audit/merkle/hashes.ts'
 import { consistencyRanges, hashOfRange, inclusionRanges, type Node } from '../../src/audit/merkle/ranges.ts'
 import { createTileBuilder, hashInTile, type Tile, tileOf, unfinishedTiles } from '../../src/audit/merkle/tiles.ts'
 import { extendsTree, includes } from '../../src/audit/merkle/verify-proof.ts'
 
-/** Leaves and roots of the test of Certificate Transparency, which every implementation of RFC 6962 gives. */
+/** Leaves and roots of Certificate Transparency's tests, shared by implementations of RFC 6962. */
 const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f']
 const ROOTS = [
   'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
@@ -19,7 +21,7 @@ const ROOTS = [
   '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
 ]
 
-/** A tree that was grown in steps, kept in tiles as a database keeps it. */
+/** A tree grown in steps, stored in tiles like in a database. */
 function growTree(leaves: readonly Uint8Array[], step: number) {
   const tiles = new Map<string, Tile>()
   for (let from = 0; from < leaves.length; from += step) {

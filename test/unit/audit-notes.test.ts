@@ -1,4 +1,4 @@
-/** Signed notes and checkpoints as other programs write and read them, and ids of events. */
+/** Signed notes and checkpoints in the format of other programs, and ids of events. */
 import t from 'tap'
 import { openCheckpoint, signCheckpoint, signRotation } from '../../src/audit/note/checkpoint.ts'
 import { keyHistory } from '../../src/audit/note/key-history.ts'
@@ -6,7 +6,7 @@ import { makeNoteKey, type NoteSigner, parseNoteSigner, parseNoteVerifier } from
 import { openNote, signNote } from '../../src/audit/note/signed-note.ts'
 import { eventIdOf, parseEventId } from '../../src/core/event-ids.ts'
 
-/** Of the documentation of golang.org/x/mod/sumdb/note. */
+/** From the documentation of golang.org/x/mod/sumdb/note. */
 const SECRET = 'PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz'
 const PUBLIC = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'
 const TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"

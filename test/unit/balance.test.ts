@@ -1,4 +1,4 @@
-/** What an observation adds to what is known of a balance, and what an amount is worth. */
+/** What an observation adds to a known balance, and the value of an amount. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -121,7 +121,7 @@ const observations = fc.array(
   { maxLength: 40 },
 )
 
-/** A live run: every command is decided on what the rows and the events of the earlier ones came to. */
+/** A live run: every command is decided on the rows and events of earlier ones. */
 function run(commands: readonly BalanceCommand[]) {
   let loaded: Loaded<typeof balanceDecider.initialState> = { id: 'wal_1', state: {}, version: 0, hash: '' }
   const rows = new Map<unknown, unknown>()
@@ -285,7 +285,7 @@ t.test('no amount and no price is too large or too small for the arithmetic', as
       const digits = places === 0 ? '' : fraction.toString().padStart(18, '0').slice(0, places)
       const value = usdValue(balance, decimals, digits === '' ? `${whole}` : `${whole}.${digits}`)
       const cents = BigInt((value ?? '').replace('.', ''))
-      // cents = balance · price · 100 / 10^decimals, off by half a cent at most: compared without a division.
+      // cents = balance · price · 100 / 10^decimals, within half a cent: compared without a division.
       const exact = 2n * balance * (whole * 10n ** 18n + BigInt(digits.padEnd(18, '0') || '0')) * 100n
       const unit = 10n ** BigInt(decimals + 18)
       const off = 2n * cents * unit - exact

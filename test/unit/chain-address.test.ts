@@ -1,4 +1,4 @@
-/** Addresses at the edge, and the public addresses that the program knows. */
+/** Addresses at the API, and the built-in public addresses. */
 import { getAddress } from 'ethers/address'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** What gas costs: quotes from history, replacements, and an oracle that outlives a silent node. */
+/** Gas fees: quotes from history, replacements, and an oracle that survives a silent node. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -22,7 +22,7 @@ function quoted(history: FeeHistory, policy = POLICY): FeeQuote {
   return result.quote
 }
 
-/** An answer to eth_feeHistory as geth gives it. */
+/** A result of eth_feeHistory in geth's format. */
 function history(baseFees: readonly string[], reward: readonly (readonly string[])[], gasUsedRatio: readonly number[]) {
   return { oldestBlock: '0x1', baseFeePerGas: baseFees, gasUsedRatio, reward }
 }
@@ -105,7 +105,7 @@ t.test('a replacement pays 12.5 % more in both fields and what the network asks 
   fc.assert(property)
 })
 
-/** An oracle over a node that a test can silence; `asked` counts the reads of history. */
+/** An oracle with a node that a test can silence; `asked` counts the reads of history. */
 function oracle(baseFee: () => string | RpcResult, gasPrice = '0x5', policy = POLICY) {
   const node = { now: 0, asked: 0 }
   const answer = ({ method }: RpcRequest): RpcResult => {

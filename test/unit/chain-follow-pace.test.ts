@@ -1,4 +1,4 @@
-/** How many blocks a follower reads at once from a node that is slow. */
+/** How many blocks a follower reads at once from a slow node. */
 import t from 'tap'
 import type { BlockRef } from '../../src/chain/blocks.ts'
 import { createFollower, createPace } from '../../src/chain/follow.ts'
@@ -24,7 +24,7 @@ t.test(
     let cursor: BlockRef = { number: 0, hash: chain.hash(0) }
     const until = async (number: number) => {
       while (cursor.number < number) {
-        // Each failure ends a follower, and the next one begins with the same pace.
+        // Each failure ends a follower, and the next one starts with the same pace.
         const follower = createFollower({ client, storedHashes: () => new Map(), pace })
         const step = await follower.nextStep(cursor).catch(() => null)
         if (step?.type === 'advance') cursor = step.blocks.at(-1) ?? cursor

@@ -1,4 +1,4 @@
-/** The follower against a chain in memory: what a consumer that obeys its steps ends up with is the chain. */
+/** The follower on an in-memory chain: a consumer that follows its steps ends up with the chain's state. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -10,7 +10,7 @@ import { createFakeChain, type FakeChain } from '../support/fake-chain.ts'
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 t.comment(`SEED=${SEED}`)
 
-/** Does what a consumer does: keeps the last hashes, undoes and goes on as it is told. */
+/** A consumer: keeps the last hashes, undoes and continues as instructed. */
 function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
   const kept = new Map<number, string>([[0, chain.hash(0)]])
   const storedHashes = (from: number, to: number) =>
@@ -134,7 +134,7 @@ t.test('a chain that began anew is read from its start, even while it is shorter
 })
 
 t.test('a node that shows another block 0 below the same blocks has not begun anew', async (t) => {
-  // Below what is kept, and all of it: then the chains have their block 0 in common.
+  // Below the kept hashes, and the whole chain: the chains then have block 0 in common.
   for (const { window, cut, to } of [
     { window: 10, cut: 15, to: 40 },
     { window: 1_000, cut: 50, to: 0 },
@@ -145,7 +145,7 @@ t.test('a node that shows another block 0 below the same blocks has not begun an
     await follower.catchUp()
     chain.cut(cut)
     chain.grow(60)
-    // As anvil does, restarted from its state.
+    // Like an anvil restarted from its state.
     chain.answer = ({ method, params: [number] }) =>
       method === 'eth_getBlockByNumber' && number === '0x0'
         ? {
@@ -258,7 +258,7 @@ t.test('whatever a chain does, who obeys the steps ends up with that chain', asy
         if (what === 'step') await follower.step().catch(refuseOnlyTorn)
         if (what === 'turn') await turnDuringStep(chain, follower, by)
       }
-      // A cut chain is ours until something else grows on it, past where we were.
+      // A truncated chain matches ours until other blocks grow on it, past our cursor.
       chain.grow(Math.max(1, follower.cursor().number + 1 - chain.head()))
       await follower.catchUp()
       assert.deepEqual(follower.cursor(), { number: chain.head(), hash: chain.hash(chain.head()) })
@@ -269,7 +269,7 @@ t.test('whatever a chain does, who obeys the steps ends up with that chain', asy
   t.pass(`SEED=${SEED}`)
 })
 
-/** The chain changes in the middle of a step, after `after` requests. */
+/** The chain changes during a step, after `after` requests. */
 async function turnDuringStep(chain: FakeChain, follower: ReturnType<typeof follow>, after: number): Promise<void> {
   const from = chain.requests.length
   chain.onRequest = (_request, count) => {

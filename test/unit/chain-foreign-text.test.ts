@@ -1,4 +1,4 @@
-/** Text of strangers on its way into the log. */
+/** Third-party text on its way into the log. */
 import { AbiCoder } from 'ethers/abi'
 import t from 'tap'
 import { foreignText } from '../../src/chain/foreign-text.ts'

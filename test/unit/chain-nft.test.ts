@@ -1,4 +1,7 @@
-/** Collections at the byte level: addresses by the formulas of their EIPs, calls by the standards' signatures, logs by their fields. */
+/**
+ * Collections at the byte level: addresses by the formulas of their EIPs, calls by the standards' signatures, logs by
+ * their fields.
+ */
 import { readFileSync } from 'node:fs'
 import { AbiCoder, Interface } from 'ethers/abi'
 import { keccak256 } from 'ethers/crypto'
@@ -51,7 +54,7 @@ const CONFIG: CollectionConfig = {
   transferable: true,
 }
 
-/** The signatures of the standards, and of our own calls, written by hand. */
+/** The signatures of the standards, and of the project's own calls, written by hand. */
 const BY_HAND = new Interface([
   'function mint(address to, uint256 tokenId, bytes32 digest)',
   'function mint(address to, uint256 tokenId, uint256 amount, bytes32 digest)',

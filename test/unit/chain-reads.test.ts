@@ -1,4 +1,4 @@
-/** JSON-RPC on the wire, and what is read from contracts through it. */
+/** JSON-RPC encoding, and contract reads with it. */
 import { AbiCoder, Interface } from 'ethers/abi'
 import t from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
@@ -33,7 +33,7 @@ const PRUNED = answered(-32000, 'missing trie node ab')
 const UNKNOWN_CALL = answered(-32602, "missing field 'to'")
 const TOO_LARGE: RpcResult = { ok: false, error: { kind: 'unavailable', reason: 'too_large', message: 'too large' } }
 
-/** Answers each request by a function; a string stands for a value. */
+/** Answers each request with a function; a string stands for a value. */
 function reader(answer: (request: RpcRequest) => string | RpcResult): RpcReader & { asked: RpcRequest[] } {
   const asked: RpcRequest[] = []
   const batch = async (requests: readonly RpcRequest[]): Promise<RpcResult[]> => {
@@ -87,7 +87,7 @@ t.test('call data and Transfer logs of ERC-20 are what the ABI says', async (t) 
   t.equal(parseTransferLog({ topics: [], data: '0x' }), null)
 })
 
-/** What TokenReads.sol returns for one read. @param outcome 0 not tried, 1 failed, 2 answered */
+/** TokenReads.sol's result for one read. @param outcome 0 not tried, 1 failed, 2 answered */
 const told = (outcome: bigint, bytes: bigint, gas: bigint, balance = 0n) =>
   encode(['uint256', 'uint256'], [(outcome << 248n) | (bytes << 64n) | gas, balance]).slice(2)
 

@@ -1,4 +1,4 @@
-/** What nodes and providers say, in their own words, and what it means. */
+/** Error messages of nodes and providers, and their classification. */
 import { AbiCoder, Interface } from 'ethers/abi'
 import t from 'tap'
 import type { RpcFailure, RpcResult } from '../../src/chain/json-rpc.ts'
@@ -21,7 +21,7 @@ function answer(message: string, code = -32000, data?: unknown): RpcFailure {
   return { kind: 'answer', code, message, ...(data === undefined ? {} : { data }) }
 }
 
-/** Outcome, who says so, JSON-RPC code, words. */
+/** Outcome, source, JSON-RPC code, message. */
 const SUBMISSIONS: readonly (readonly [SubmissionOutcome, string, number, string])[] = [
   ['accepted', 'geth', -32000, 'already known'],
   ['accepted', 'erigon', -32000, 'ALREADY_EXISTS: already known'],

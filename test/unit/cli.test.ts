@@ -1,4 +1,4 @@
-/** The frame of `npm run bursar`: words in; text or JSON, one line for what is wrong, and an exit code out. */
+/** The framework of `npm run bursar`: arguments in; text or JSON, one-line errors, and exit codes out. */
 import t from 'tap'
 import { BadInput, type CliCommand, type CliInput } from '../../src/cli/command.ts'
 import { NotFound, Unavailable } from '../../src/core/errors.ts'

@@ -1,4 +1,4 @@
-/** The settings of the database: as whom processes connect, and how well the connection of a party is protected. */
+/** The settings of the database: the users of processes, and the protection of a party's connection. */
 import t from 'tap'
 import { type Environ, loadConfig } from '../../src/config.ts'
 import { PRODUCTION, problemsOf } from '../support/config.ts'

@@ -1,4 +1,4 @@
-/** The configuration: what is read, what is refused and in which words. */
+/** The configuration: what is read, what is refused and with which message. */
 import { join } from 'node:path'
 import t from 'tap'
 import { SETTINGS } from '../../src/config/settings.ts'

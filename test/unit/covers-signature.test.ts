@@ -1,4 +1,4 @@
-/** What the log covers of messages, typed data and vouchers that a share is asked to sign: the recorded ones, and no others. */
+/** Which messages, typed data and vouchers the log covers for a share holder: only the recorded ones. */
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
@@ -31,7 +31,7 @@ const { typedData } = typed.data
 const fold = (...events: readonly SignatureEvent[]) =>
   events.reduce(signatureAggregate.evolve, signatureAggregate.initialState)
 
-/** The rule that is broken; `null` where the request is covered. */
+/** The violated rule; `null` when the request is covered. */
 const ruleOf = (coverage: ReturnType<typeof coversSignature>) => (coverage.covered ? null : coverage.rule)
 const askMessage = (bytes: unknown, address: unknown = message.data.address, ...events: SignatureEvent[]) =>
   ruleOf(

@@ -1,4 +1,4 @@
-/** Whatever a lane has come to and whatever is asked: of a transaction the recorded call is covered, or a transfer of nothing. */
+/** For any state of a lane and any request: only the recorded call, or a transfer of zero, is covered. */
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeTransfer } from '../../src/chain/erc20.ts'
@@ -31,7 +31,7 @@ const INTENT: fc.Arbitrary<Intent> = fc
     data: fc.option(fc.nat(80).chain(hex)),
   })
   .map(({ contract, ...fields }) => ({ ...requested.data, ...fields, asset: { ...requested.data.asset, contract } }))
-/** What a lane may have come to. */
+/** Possible states of a lane. */
 const HISTORIES: readonly (readonly TransactionEvent[])[] = [
   [],
   [signed],
@@ -56,7 +56,7 @@ t.test(
         data: intent.data ?? (token ? encodeTransfer(intent.to, BigInt(intent.amount)) : '0x'),
       }
       const nothing = { to: intent.from, value: 0n, data: '0x' }
-      // Each field is right more often than not, so that some requests are.
+      // Each field is usually right, so that some requests are valid.
       const or = <T>(right: T, wrong: fc.Arbitrary<T>): T => (gen(fc.nat, 9) > 0 ? right : gen(() => wrong))
       const wanted = gen(() => fc.constantFrom(call, nothing))
       const transaction = {

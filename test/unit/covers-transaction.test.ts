@@ -1,4 +1,4 @@
-/** What the log covers of a transaction that a share is asked to sign: the one call, under the one nonce, or its cancellation. */
+/** What the log covers of a transaction for a share holder: the one call, with the one nonce, or its cancellation. */
 import t, { type Test } from 'tap'
 import { encodeTransfer } from '../../src/chain/erc20.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
@@ -24,7 +24,7 @@ const { from, to } = requested.data
 const THIEF = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 const mint = golden('MintRequested')
-/** What may replace `replaced`, which offers 22.5 gwei. */
+/** The maximum replacement of `replaced`, which offers 22.5 gwei. */
 const DEAREST = { maxFeePerGas: 45_000_000_001n, maxPriorityFeePerGas: 45_000_000_001n }
 const CANCELLATION: UnsignedTransaction = { ...TRANSFER, to: from, value: 0n }
 

@@ -1,9 +1,11 @@
-/** The reference of error codes is complete: every code in the sources is in it, or is known to be in no response. */
+/**
+ * The reference of error codes is complete: it has every code in the sources, except those known to be in no response.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { ERROR_CODES } from '../../src/http/error-codes.ts'
 
-/** What throws or builds an error item, up to its code. */
+/** Code that throws or builds an error item, up to its code. */
 const SOURCES = [
   /new (?:Conflict|PermissionDenied|Unavailable|ChainRefused|RequestRefused)\(\s*'([a-z_0-9]+)'/g,
   /new NotFound\(\s*'[a-z_0-9]+',\s*'([a-z_0-9]+)'/g,
@@ -15,11 +17,11 @@ const SOURCES = [
 ]
 const NOT_FOUND = /new NotFound\(\s*'([a-z_0-9]+)'\s*\)/g
 
-/** Parts of which no code reaches a response of the API: commands, workers, signers and what they use. */
+/** Parts whose codes never reach a response of the API: commands, workers, signers and their dependencies. */
 const ELSEWHERE =
   /^(access\/decider|audit\/(anchor|chain|checkpoints|commands|note|tree|verify)|cli|compose|event-log\/(?!group-commit)|follower|generated|jobs|key-rotation|keys|operator|replay|sandbox)/
 
-/** Codes of warnings, of the failure of a transaction or a refresh, and of states that the API turns into other codes. */
+/** Codes of warnings, of failed transactions or refreshes, and of states that the API maps to other codes. */
 const IN_NO_ERROR = new Set([
   'could_not_simulate',
   'execution_reverted',
@@ -35,7 +37,7 @@ const IN_NO_ERROR = new Set([
   'wallet_unfit',
   'kit_refused',
   'validation_failed',
-  // Ids are random: these say that one exists already.
+  // Ids are random: these report that one exists already.
   'collection_exists',
   'export_exists',
   'mint_exists',
@@ -44,9 +46,9 @@ const IN_NO_ERROR = new Set([
   'signature_exists',
   'transfer_exists',
   'wallet_exists',
-  // Of a signer, recorded as the refusal of an export.
+  // From a signer, recorded as the refusal of an export.
   'keystore_wrong',
-  // Of commands.
+  // From commands.
   'signer_required',
 ])
 

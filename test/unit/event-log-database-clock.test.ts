@@ -3,7 +3,7 @@ import { createDatabaseClock, type DatabaseClock } from '../../src/event-log/dat
 
 const HOUR_MS = 3_600_000
 
-/** A machine and a database, whose clocks a test sets. */
+/** A machine and a database with clocks that a test sets. */
 function withClocks(database = 2_000_000) {
   const clocks = { wall: 1_000_000, timer: 500, database, roundTripMs: 0, isAway: false, asked: 0 }
   const pool = {

@@ -23,7 +23,7 @@ t.test('a lease that cannot be renewed ends the task, not the process, and is ta
   await lead(settings, async (_lease, signal) => {
     terms += 1
     if (terms === 2) stop.abort()
-    // A task ends when it can: a rejection that nobody has heard by then would end the process.
+    // A task ends when it can: a rejection unhandled by then would end the process.
     while (!signal.aborted) await pause(5, signal)
     await new Promise((resolve) => setTimeout(resolve, 20))
   })

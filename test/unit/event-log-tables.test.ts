@@ -1,4 +1,4 @@
-/** Every table is known for what it is to the log. */
+/** Every table is declared with its relation to the log. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'

@@ -1,4 +1,4 @@
-/** Where the follower stands after a reorg that reached deeper than its hashes are kept. */
+/** Where the follower continues after a reorg deeper than its kept hashes. */
 import t from 'tap'
 import type { BlockRef } from '../../src/chain/blocks.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
@@ -17,7 +17,7 @@ async function groundAfter(recorded: readonly number[], advanced: readonly numbe
   chain.cut(20)
   chain.grow(30)
   const log = { readStream: async () => events } as unknown as EventLog
-  // Two in a page, so that there are several.
+  // Two per page, so that there are several.
   const recordedBlocks = async (upTo: number) => blocks.filter(({ number }) => number <= upTo).slice(0, 2)
   const ground = await findGround({ log, client: chain.client, chain: CHAIN, recordedBlocks }, ref(highest))
   t.equal(ground.hash, chain.hash(ground.number), 'it is a block that the node shows')

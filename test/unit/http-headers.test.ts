@@ -1,4 +1,4 @@
-/** What headers and cursors ask for, and what limits count, each part against its rule. */
+/** Headers, cursors and limits, each compared with its rule. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { environmentOf } from '../../src/http/caller.ts'

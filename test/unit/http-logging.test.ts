@@ -1,4 +1,4 @@
-/** Logs hold no secrets: what is logged is read back and searched. */
+/** Logs contain no secrets: the output is read and searched. */
 import t from 'tap'
 import { createLogger } from '../../src/logging.ts'
 import { withoutQuotedSecrets } from '../../src/redaction.ts'

@@ -1,4 +1,4 @@
-/** How bodies are read and refusals are worded, each part against its rule. */
+/** Parsing of bodies and texts of refusals, each compared with its rule. */
 import fc from 'fast-check'
 import t from 'tap'
 import { closest } from '../../src/core/closest.ts'
@@ -153,7 +153,7 @@ t.test('a label takes every script and emoji, and no control characters', async 
   }
 })
 
-/** A name for a check that is safe to print. */
+/** A printable name for a check. */
 function codePoints(text: string): string {
   return [...text].map((character) => `U+${character.codePointAt(0)?.toString(16)}`).join(' ')
 }

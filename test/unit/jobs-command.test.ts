@@ -1,4 +1,4 @@
-/** The operator's view of the queues: words in, text or JSON and an exit code out. */
+/** The operator command for queues: arguments in, text or JSON and an exit code out. */
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import { QUEUE_NAMES } from '../../src/declarations.ts'
@@ -20,7 +20,7 @@ const COUNTS = Object.fromEntries(
   QUEUE_NAMES.map((name) => [name, name === 'lane' ? LANE : NONE]),
 ) as unknown as Awaited<ReturnType<Jobs['counts']>>
 
-/** Runs a command line on a queue that holds one failed job in `lane`. */
+/** Runs a command line on a queue with one failed job in `lane`. */
 async function run(line: string, broken?: Error) {
   const out: string[] = []
   const err: string[] = []

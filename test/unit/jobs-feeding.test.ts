@@ -1,4 +1,4 @@
-/** The two ways into the queues, with fakes at their ports only: the dispatcher behind the log, and the sweeper. */
+/** The two sources of jobs, with fakes at their ports only: the dispatcher behind the log, and the sweeper. */
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import { dispatchEvents, type EventBatch } from '../../src/jobs/dispatch.ts'
@@ -11,7 +11,7 @@ type Requested = { readonly type: string; readonly lane: string }
 const lane = (id: string): Job => ({ queue: 'lane', id, data: { lane: id } })
 const routes = ({ type, lane: id }: Requested) => (type === 'TransferRequested' ? [lane(id)] : [])
 
-/** A queue and a log of what was done, in order. `answers` says what each add throws, null for nothing. */
+/** A queue and a log that records calls in order. `answers` are the errors that each add throws, null for none. */
 function scene(answers: (Error | null)[] = []) {
   const story: string[] = []
   const logged: string[] = []
@@ -141,7 +141,7 @@ t.test('a source or a queue that fails is named and tried again in the next roun
   t.equal(logged.length, 2)
 })
 
-/** Lets a sweeper make so many rounds. */
+/** Runs this many rounds of a sweeper. */
 async function rounds(
   count: number,
   settings: Omit<Parameters<typeof sweep>[0], 'signal' | 'intervalMs' | 'onRound'>,

@@ -1,4 +1,4 @@
-/** The rules of the job layer that need no back end: what a job may hold, when it is tried again, how back ends are named. */
+/** The rules of the job layer without a back end: contents of a job, retries, back end URLs. */
 import fc from 'fast-check'
 import t from 'tap'
 import { ValidationFailed } from '../../src/core/errors.ts'

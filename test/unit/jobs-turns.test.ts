@@ -1,4 +1,4 @@
-/** Whose job goes into a queue next, with a fake of the queue at its port. */
+/** Which job is added to a queue next, with a fake of the queue at its port. */
 import fc from 'fast-check'
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
@@ -59,7 +59,7 @@ t.test('whatever waits, nothing is taken twice or lost, and nobody is two turns 
   )
 })
 
-/** A queue that holds what is added until a test takes it away. */
+/** A queue that keeps added jobs until a test takes them. */
 function scene(failing: ReadonlyMap<string, number> = new Map()) {
   const held: Job[] = []
   const looks: boolean[] = []
@@ -93,7 +93,7 @@ function scene(failing: ReadonlyMap<string, number> = new Map()) {
     looks,
     warned,
     countOf,
-    /** Lets the turns go on until something is so: each turn begins by a look or an add. */
+    /** Runs turns until a condition holds: each turn begins with a look or an add. */
     async until(isSo: () => boolean) {
       while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1))
     },

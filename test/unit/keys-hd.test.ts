@@ -24,7 +24,7 @@ import {
 
 const ENTROPY = Buffer.from(Mnemonic.fromPhrase(DEVELOPMENT_WORDS).entropy.slice(2), 'hex')
 
-/** Seeds as a keystore would give them, made from the tenant's name; counts how often it was asked. */
+/** Seeds like a keystore's, derived from the tenant's name; counts the calls. */
 function seedsOf(known: Record<string, Uint8Array>): TenantSeeds & { loads: number; given: Uint8Array[] } {
   const seeds = {
     loads: 0,
@@ -166,7 +166,7 @@ function isWiped(bytes: Uint8Array): boolean {
 
 const uint = (bits: number) => fc.bigInt({ min: 0n, max: (1n << BigInt(bits)) - 1n })
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
-/** A whole key signs for whoever asks. */
+/** A whole key signs for any caller. */
 const intent = { kind: 'transaction', id: 'tx_1' } as const
 
 const hex = (from: fc.Arbitrary<Uint8Array>) => from.map((value) => `0x${Buffer.from(value).toString('hex')}`)

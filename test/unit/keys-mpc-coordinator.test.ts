@@ -1,4 +1,4 @@
-/** What a coordinator makes of answers: who is late, and who is only not waited for. */
+/** How a coordinator handles answers: late parties, and parties that were not awaited. */
 import t from 'tap'
 import type { Channel } from '../../src/keys/mpc/channel/open-channel.ts'
 import { createCoordinator } from '../../src/keys/mpc/coordinator.ts'
@@ -9,7 +9,7 @@ import { type Begin, encodeOutcome, KIND } from '../../src/keys/mpc/protocol.ts'
 const BEGIN: Begin = { ceremony: 'generate', keyId: 'key_1', threshold: 2, parties: [1, 2] }
 const RESULT = { ok: true, result: Buffer.from('done') } as const
 
-/** A channel to parties 1 and 2, of which only the first one answers, and at once. */
+/** A channel to parties 1 and 2, of which only the first one answers, immediately. */
 function withOneThatAnswers() {
   let hear: (from: string, frame: Uint8Array) => void = () => undefined
   const channel: Channel = {

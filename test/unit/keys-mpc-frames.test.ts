@@ -1,4 +1,4 @@
-/** Frames come out whole, whatever pieces they arrive in, and what is no frame ends the reading. */
+/** Frames are delivered whole for any chunks, and malformed ones end the reading. */
 import fc from 'fast-check'
 import t from 'tap'
 import {

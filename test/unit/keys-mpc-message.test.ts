@@ -1,4 +1,4 @@
-/** Envelopes: one message has one encoding, and a changed bit never makes it the same message, nor ends the process. */
+/** Envelopes: one message has one encoding, and a changed bit never gives the same message or ends the process. */
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeMessage, type Message, readMessage } from '../../src/keys/mpc/message.ts'
@@ -82,7 +82,7 @@ t.test('a flipped bit anywhere before the payload is refused, by the envelope or
       reasons.push(read.refused)
     } else {
       inbox.receive(read)
-      // A message of a session that is unknown is held for a moment: it is refused when that has passed.
+      // A message of an unknown session is kept briefly: it is refused afterwards.
       clock = 60_000
       inbox.open({ session: 'f'.repeat(32), kind: 2, rounds: [] })
     }

@@ -1,4 +1,4 @@
-/** The table at which parties meet: a round waits for all who speak in it, and for nobody who is gone. */
+/** The exchange of messages between parties: a round waits for all its senders, except those that are gone. */
 import t from 'tap'
 import { encodeMessage, readMessage } from '../../src/keys/mpc/message.ts'
 import { partyName } from '../../src/keys/mpc/party-names.ts'
@@ -7,10 +7,10 @@ import { createRoundTables } from '../../src/keys/mpc/round-table.ts'
 
 const SESSION = '00112233445566778899aabbccddeeff'
 const ME = 3
-/** Long enough for what a test does; whoever is missed only then, was waited for in vain. */
+/** Long enough for a test's actions; a party missing only then was awaited unnecessarily. */
 const ROUND_MS = 2_000
 
-/** Party 3, to which 1 and 2 speak in each of two rounds. @param parties those that are connected */
+/** Party 3, to which 1 and 2 send in each of two rounds. @param parties connected ones */
 function sitDown(parties = [1, 2]) {
   const connected = new Set(parties.map(partyName))
   const tables = createRoundTables({

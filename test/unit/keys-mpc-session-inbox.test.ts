@@ -1,4 +1,4 @@
-/** The guard before ceremonies lets every message through once, in its turn, and tells why it refuses the others. */
+/** The inbox accepts every message once, in order, and reports why it refuses others. */
 import fc from 'fast-check'
 import t from 'tap'
 import type { Message } from '../../src/keys/mpc/message.ts'

@@ -1,4 +1,4 @@
-/** Sealed secrets: they open for whom they were sealed, and for nothing that differs by a single bit. */
+/** Sealed secrets: they open only for their owner, and not if a single bit differs. */
 import { createDecipheriv, randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
@@ -55,7 +55,7 @@ t.test('an envelope cut short, padded, or of another version is refused as damag
     { ...envelope, version: 2 },
     { ...envelope, note: '' },
     { ...envelope, nonce: envelope.nonce.slice(4) },
-    // A tag of four bytes is one that GCM allows and that an attacker can guess.
+    // GCM would accept a tag of four bytes, which an attacker can guess.
     { ...envelope, tag: Buffer.from(envelope.tag, 'base64').subarray(0, 4).toString('base64') },
     { ...envelope, ciphertext: '' },
     { ...envelope, tag: undefined },
@@ -141,7 +141,7 @@ t.test('a key shows itself neither in JSON nor when it is inspected', (t) => {
   t.end()
 })
 
-/** Every plaintext that is decrypted from here on. */
+/** Every plaintext decrypted from here on. */
 function decrypted(t: Test): Uint8Array[] {
   const made: Uint8Array[] = []
   const prototype = Object.getPrototypeOf(createDecipheriv('aes-256-gcm', randomBytes(32), randomBytes(12)))

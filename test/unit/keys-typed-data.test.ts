@@ -1,4 +1,4 @@
-/** Signatures over typed data: the example of EIP-712 itself, and what another library makes of ours. */
+/** Signatures over typed data: the example of EIP-712 itself, and verification by another library. */
 import { createHash } from 'node:crypto'
 import { id, verifyMessage, verifyTypedData, Wallet } from 'ethers'
 import fc from 'fast-check'
@@ -44,7 +44,7 @@ const MAIL_SIGNATURE =
 const COW = Buffer.from(id('cow').slice(2), 'hex')
 
 const load = async (tenantId: string) => createHash('sha256').update(tenantId).digest()
-/** A whole key signs for whoever asks. */
+/** A whole key signs for any caller. */
 const intent = { kind: 'voucher', id: 'mint_1' } as const
 const signer = createHdSigner({ seeds: { load, loadOrCreate: load } })
 

@@ -1,4 +1,4 @@
-/** The operator's command for mpc: a certificate for a file, a fingerprint for people, and an exit code. */
+/** The operator command for mpc: a certificate for a file, a fingerprint for people, and an exit code. */
 import { X509Certificate } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import t, { type Test } from 'tap'

@@ -1,4 +1,4 @@
-/** What may be done to a joint key and when it is refused, and the rows and the jobs that follow. */
+/** The commands of a joint key and their refusals, and the resulting rows and jobs. */
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -15,7 +15,7 @@ import type { KnownMpcKey, MpcKeyState } from '../../src/mpc-keys/state.ts'
 const NOW = '2026-11-21T12:00:00.000Z'
 const LATER = '2026-11-21T12:05:00.000Z'
 
-/** The event as it was recorded. */
+/** The event as recorded. */
 function golden<Evt extends MpcKeyEvent>(type: Evt['type'], changes: Partial<Evt['data']> = {}): Evt {
   const file = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
   const event = upcast<Evt>(mpcKeyAggregate.schemas, type, file.schema_version, file.data)
@@ -192,7 +192,7 @@ t.test('a party that as many accuse as sign together is banned, and a refresh li
   given(generated, assigned, requested, refreshed).when(accuse).expect(t)
 })
 
-/** Commands with small ids, so that they meet each other. */
+/** Commands with small ids, so that they interact. */
 const anyCommand: fc.Arbitrary<MpcKeyCommand> = fc.oneof(
   fc.constant<MpcKeyCommand>(assign),
   fc.nat(3).map((n): MpcKeyCommand => ({ ...request, refreshId: `rfr_${n}` })),

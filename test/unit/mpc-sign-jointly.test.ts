@@ -1,4 +1,6 @@
-/** Whose word counts at the coordinator: parties that accuse others neither have them banned nor keep them from signing. */
+/**
+ * Accusations at the coordinator: parties that accuse others can neither get them banned nor keep them from signing.
+ */
 
 import t from 'tap'
 import { eip191Digest } from '../../src/keys/eip191.ts'
@@ -27,7 +29,7 @@ const refusal = (kind: Refusal['kind'], party: number | null): ItemOutcome => ({
   refusal: { kind, party, reason: 'why' },
 })
 
-/** Party 1 answers what the test says; the others sign with each other, and give up what it gives up. */
+/** Party 1 answers as the test specifies; the others sign with each other, and give up items that it gives up. */
 function jointly(lie: (other: number) => ItemOutcome, more: Partial<SignJointlyPorts> = {}) {
   const asked: string[] = []
   const accused: Accused[] = []

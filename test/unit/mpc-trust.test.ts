@@ -1,4 +1,4 @@
-/** What a process of mpc says of certificates when it starts. */
+/** What an mpc process reports about certificates when it starts. */
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

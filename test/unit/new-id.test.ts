@@ -1,4 +1,4 @@
-/** Ids: their form, their order, and that none comes twice. */
+/** Ids: their format, order and uniqueness. */
 import t from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
 import { idPattern, idTime } from '../../src/core/ids.ts'

@@ -1,4 +1,4 @@
-/** What metadata is published as: one text for equal metadata, and the CID that IPFS gives that text. */
+/** Published metadata: one text for equal metadata, and its IPFS CID. */
 import fc from 'fast-check'
 import { importBytes } from 'ipfs-unixfs-importer'
 import t from 'tap'
@@ -19,7 +19,7 @@ const LIGHTHOUSE = {
 
 t.test('content of one block has the CID that others computed for it', async (t) => {
   const vectors: [Uint8Array, string][] = [
-    // `echo hello | ipfs add --cid-version 1`, as kubo's test/sharness/t0114-gateway-subdomains/README.md notes it.
+    // `echo hello | ipfs add --cid-version 1`, from kubo's test/sharness/t0114-gateway-subdomains/README.md.
     [Buffer.from('hello\n'), 'bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
     // js-ipfs' test/core/files.spec.js: `ipfs.files.add(Buffer.from([0, 1, 2]), { cidVersion: 1 })`.
     [Uint8Array.of(0, 1, 2), 'zb2rhiNedvrkpYhcrgtpmhKk5UPzcgizgSXaQLYXNY745BmYP'],
@@ -29,7 +29,7 @@ t.test('content of one block has the CID that others computed for it', async (t)
   for (const [bytes, cid] of vectors) t.equal(cidOf(bytes), canonicalCid(cid))
 })
 
-/** What the IPFS project's own importer, with the settings of `ipfs add --cid-version=1`, calls the bytes. */
+/** The CID by the IPFS project's own importer, with the settings of `ipfs add --cid-version=1`. */
 async function imported(bytes: Uint8Array): Promise<string> {
   const blockstore = { put: async (cid: unknown) => cid } as unknown as Parameters<typeof importBytes>[1]
   const { cid } = await importBytes(bytes, blockstore, { cidVersion: 1, rawLeaves: true })

@@ -1,4 +1,4 @@
-/** Metadata of tokens and collections in requests: what is taken, and how every failing field is told. */
+/** Metadata of tokens and collections in requests: accepted values, and the error of every failing field. */
 import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
 import t from 'tap'
@@ -24,7 +24,7 @@ const body = closedObject({
 })
 const validate = createValidatorCompiler()({ schema: body, method: 'POST', url: '/', httpPart: 'body' })
 
-/** `field code` of everything that is wrong with a request. */
+/** `field code` of all problems of a request. */
 function wrongWith(request: object): string[] {
   const verdict = validate(request) as true | { error: unknown }
   if (verdict === true) return []

@@ -1,4 +1,4 @@
-/** Who holds which token: what moves add, and what a reorg takes back. */
+/** Token holders: the effects of moves, and of reorgs. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -45,7 +45,7 @@ const fold = (...events: OwnershipEvent[]) => events.reduce(evolve, NOBODY)
 function holdings({ pages }: OwnershipState): Holding[] {
   return [...pages.values()].flatMap((page) => [...page.values()])
 }
-/** `token owner amount` of whoever holds something. */
+/** `token owner amount` of each holder. */
 function held(state: OwnershipState): string[] {
   return holdings(state)
     .filter(({ amount }) => amount !== 0n)
@@ -175,7 +175,7 @@ t.test('moves are read from the logs of both standards, block by block, and of f
         CONTRACT,
         [
           block(1, move('1', null, ALICE)),
-          // What a batch moves none of changes nothing.
+          // A batch with zero units changes nothing.
           block(3, move('2', ALICE, BOB, '9'), move('4', BOB, null, '8')),
         ],
       ],

@@ -1,4 +1,4 @@
-/** What a transfer of tokens may ask for, which calls it becomes, and what its transactions make of it. */
+/** Token transfers: valid requests, their calls, and their status from their transactions. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../../src/chain/nft.ts'

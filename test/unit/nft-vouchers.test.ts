@@ -1,4 +1,4 @@
-/** Vouchers and changes of tokens: what may be asked of them, whatever has become of what was asked before. */
+/** Vouchers and token updates: allowed requests in every state. */
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
@@ -28,7 +28,7 @@ function golden<Evt>(type: string): Evt {
 const fold = (events: readonly MintEvent[]) =>
   events.reduce<MintState>(mintAggregate.evolve, mintAggregate.initialState)
 
-/** A lazy mint whose voucher names somebody, or nobody. */
+/** A lazy mint whose voucher has a recipient or none. */
 function lazy(recipient: string | null, more: readonly MintEvent[] = [golden('VoucherSigned')]): MintState {
   const { type, data } = golden<Extract<MintEvent, { type: 'MintRecorded' }>>('MintRecorded')
   const [token] = data.tokens

@@ -1,4 +1,4 @@
-/** The rules of collections and mints: what is refused, how tokens are spread over transactions, what a reader is told. */
+/** The rules of collections and mints: refusals, distribution over transactions, and views. */
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'

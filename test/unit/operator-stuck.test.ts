@@ -1,4 +1,4 @@
-/** Every kind of finding: what makes it, what it says to do, and what does not make it. */
+/** Every kind of finding: its cause, its advice, and what does not cause it. */
 import t from 'tap'
 import { FINDING_KINDS, findingJson } from '../../src/operator/finding.ts'
 import { isOutage } from '../../src/operator/stuck/judge.ts'

@@ -1,4 +1,4 @@
-// Holds what stands beside the code to the code: the dependency page, the production shape, the scripts, the lock.
+// Checks the files beside the code against the code: the dependency page, the production setup, the scripts, the lock.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

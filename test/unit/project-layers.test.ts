@@ -1,5 +1,5 @@
-// Holds the layers: the project keeps to them, and each rule of .dependency-cruiser.mjs is seen to fire. A rule that
-// matches nothing any more, because a folder was renamed, fails here as well.
+// Checks the layers: the project follows them, and each rule of .dependency-cruiser.mjs is seen to fire. A rule that
+// matches nothing, because a folder was renamed, fails here too.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, readdirSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ function sources(folder: string): string[] {
     .map((path) => `${folder}/${path}`)
 }
 
-/** Some module that really stands in the folder, as the planted file would write it. */
+/** An existing module of the folder, as the planted file would import it. */
 function moduleIn(folder: string, from: string): string {
   const found = sources(folder)[0]
   if (found === undefined) throw new Error(`${folder} holds no module: the rules speak of a folder that is gone`)

@@ -1,4 +1,4 @@
-/** The page for operators says what is true: its commands exist, and so do the findings and settings that it names. */
+/** The operations page is correct: its commands, findings and settings exist. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { composeOperator } from '../../src/compose/operator.ts'

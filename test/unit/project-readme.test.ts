@@ -1,4 +1,4 @@
-/** The README and the page of settings are true: the settings are those of the schema, commands and files exist. */
+/** The README and the settings page are correct: the settings are those of the schema, commands and files exist. */
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { SETTINGS } from '../../src/config/settings.ts'

@@ -1,10 +1,10 @@
-/** When a tenant's room is counted, and that what one API process lets through never passes the limit. */
+/** When a tenant's use is counted, and that one API process never exceeds the limit. */
 import fc from 'fast-check'
 import t from 'tap'
 import { createByteRates } from '../../src/http/byte-rates.ts'
 import { type Admission, createAllowances } from '../../src/quotas/allowances.ts'
 
-/** A database that says what was recorded when it is asked, and answers when it is let. */
+/** A database that counts when it is queried, and responds when the test lets it. */
 function withStore(recorded = 0) {
   const store = { recorded, counts: 0, nowMs: 0, held: [] as (() => void)[], hold: false }
   const allowances = createAllowances({
@@ -80,7 +80,7 @@ t.test(
             const { store, admit } = withStore()
             store.hold = true
             const open: ((recorded: boolean) => void)[] = []
-            /** Committed, and the handler is not done yet. */
+            /** Committed, while the handler is still running. */
             const committed: ((recorded: boolean) => void)[] = []
             for (const step of steps) {
               if (step === 'ask')

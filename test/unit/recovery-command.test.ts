@@ -1,4 +1,4 @@
-/** The recovery command line: words in, what is meant out; whatever cannot be meant is refused before anything is opened. */
+/** The recovery command line: arguments in, parsed requests out; invalid ones are refused before anything is opened. */
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createIdentity } from '../../src/recovery/age.ts'

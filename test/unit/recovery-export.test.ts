@@ -1,4 +1,4 @@
-/** When a wallet's key may leave, what is recorded of it, and what age takes and tells. */
+/** When a wallet's key may be exported, what is recorded, and the files of age. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { allows } from '../../src/core/scopes.ts'
@@ -102,7 +102,7 @@ t.test('a recipient is taken by its shape, its checksum and a trial', async (t) 
   await requireRecipient(recipient, 'recipient')
   const swapped = `${recipient.slice(0, -2)}${recipient.at(-1)}${recipient.at(-2)}`
   const mistyped = swapped === recipient ? `${recipient.slice(0, -1)}${recipient.endsWith('q') ? 'p' : 'q'}` : swapped
-  // Encodes the point 0, with which any secret agrees on zeros.
+  // Encodes the point 0, for which any secret gives zeros as agreement.
   const zero = 'age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq5cu47z'
   for (const bad of ['', 'age1', recipient.toUpperCase(), mistyped, zero, 'age1pq1qqqq', 'ssh-ed25519 AAAA']) {
     const refused: unknown = await requireRecipient(bad, 'recipient').catch((thrown: unknown) => thrown)

@@ -1,10 +1,10 @@
-/** The start of a sandbox waits until its faucets can pay, but not for ever. */
+/** The start of a sandbox waits until its faucets are funded, with a time limit. */
 import type { Pool } from 'pg'
 import t from 'tap'
 import { awaitFaucetFunds } from '../../src/sandbox/first-funds.ts'
 import { printedBy } from '../support/printed-by.ts'
 
-/** Answers each question in turn, the last one for ever; an error is a database that is away. */
+/** Answers each query in turn, the last one repeatedly; an error is an unavailable database. */
 function poolThatSees(...counts: readonly (number | Error)[]) {
   let asked = 0
   const query = async () => {

@@ -1,4 +1,4 @@
-/** What of typed data is signed: the same digest as other libraries make, and nothing that they read differently. */
+/** Signed typed data: the same digest as other libraries, and nothing that they interpret differently. */
 import { TypedDataEncoder } from 'ethers'
 import fc from 'fast-check'
 import t from 'tap'
@@ -13,7 +13,7 @@ const read = (sent: object, chainId = 1) =>
   readTypedData({ primaryTypes: {}, ...MAIL, ...sent } as SentTypedData, chainId)
 const digestOf = (typedData: SignedTypedData) => `0x${Buffer.from(eip712Digest(typedData)).toString('hex')}`
 
-/** `field code` of all that is wrong; empty where the data is signed. */
+/** `field code` of all problems; empty when the data is signed. */
 function refused(sent: object, chainId?: number): string[] {
   try {
     read(sent, chainId)

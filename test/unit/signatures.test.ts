@@ -1,4 +1,4 @@
-/** Which step of a signature may follow which, what is signed of a message, and that no signature is believed unseen. */
+/** The transitions of a signature, the signed bytes of a message, and that every signature is verified. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { SigningKey, Wallet } from 'ethers'
 import fc from 'fast-check'
@@ -198,7 +198,7 @@ function logOf(...events: readonly SignatureEvent[]) {
 }
 
 const key = { kind: 'mpc', keyId: 'k1' } as const
-/** The wallet that a wish names. */
+/** The wallet of a request. */
 const walletOf =
   ({ data }: SignatureRequested = message) =>
   async (): Promise<SigningWallet> => ({ ...data, type: 'mpc', key })

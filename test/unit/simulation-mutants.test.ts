@@ -1,4 +1,4 @@
-/** The simulation can fail: it catches each law that is broken on purpose, and each defect that it once found. */
+/** The simulation can fail: it detects each deliberately broken law, and each defect that it found. */
 import t from 'tap'
 import { FOUND, HONEST, MUTANTS, type Mutant } from '../simulation/mutants.ts'
 import { LawBroken, simulate } from '../simulation/world.ts'

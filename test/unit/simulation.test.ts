@@ -1,6 +1,6 @@
 /**
- * Lane, submitter, follower and dispatcher over thousands of seeded schedules: whatever dies, lies, lags or is undone, each
- * accepted transfer is on chain once or ended with a reason, and the log tells all of it.
+ * Lane, submitter, follower and dispatcher over thousands of seeded schedules with crashes, false answers, lags and
+ * reorgs: each accepted transfer is on chain once or ended with a reason, and the log records all of it.
  */
 import t from 'tap'
 import { simulate } from '../simulation/world.ts'

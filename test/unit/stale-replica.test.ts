@@ -1,4 +1,4 @@
-/** The stale node of the fault tests tells what a real one would tell: a lie that no node tells proves nothing. */
+/** The stale node of the fault tests answers like a real one: a false answer that no node gives proves nothing. */
 import t from 'tap'
 import type { Message, RpcCall } from '../support/node-fates.ts'
 import { askStale } from '../support/stale-replica.ts'
@@ -8,7 +8,7 @@ const BLOCKS = new Map([
   ['0xnew', '0x63'],
 ])
 
-/** A node at block 100 that says what it was asked. */
+/** A node at block 100 that returns its request. */
 async function forward(calls: readonly RpcCall[]): Promise<Message[]> {
   return calls.map(({ id, method, params }) => {
     if (method === 'eth_blockNumber') return { jsonrpc: '2.0', id, result: '0x64' }

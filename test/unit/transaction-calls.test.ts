@@ -1,4 +1,4 @@
-/** Transactions that call contracts: what they become, what they call, what they wait for, and whom they wake. */
+/** Transactions that call contracts: their intent, call and dependencies, and the lanes they wake. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { nativeAsset } from '../../src/core/assets.ts'

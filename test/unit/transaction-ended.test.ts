@@ -1,4 +1,7 @@
-/** What of a transaction may be forgotten beside the log: nothing that may still be mined, signed again, or taken out of its block. */
+/**
+ * What can be deleted about a transaction outside the log: nothing that may still be mined, signed again, or removed
+ * from its block.
+ */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { hasEndedForGood } from '../../src/transactions/ended-for-good.ts'

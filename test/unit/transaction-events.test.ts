@@ -1,4 +1,4 @@
-/** Events are for ever: what was written once is read in each of its versions, and means what it meant. */
+/** Events are permanent: everything ever written is read in each of its versions, with the same meaning. */
 import t from 'tap'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'

@@ -1,4 +1,4 @@
-/** A nonce that nobody has is taken by what waits, or by a transfer of nothing: a lane never waits for ever. */
+/** A nonce without a transaction is taken by a waiting one, or by a transfer of zero: a lane never waits forever. */
 import t from 'tap'
 import type { Commit } from '../../src/event-log/commit.ts'
 import type { Lease } from '../../src/event-log/leases.ts'

@@ -1,4 +1,4 @@
-/** What is left alone in a lane, and for how long; what an estimate says of calls that were asked together. */
+/** What is set aside in a lane, and for how long; and estimates of calls requested together. */
 import t from 'tap'
 import type { RpcReader, RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
 import { createEstimateGas, type GasRequest } from '../../src/transactions/estimate-gas.ts'

@@ -1,4 +1,4 @@
-/** What a lane takes from a signer: bytes of its own address, whatever key the signer has. */
+/** What a lane accepts from a signer: only bytes of its own address, whatever key the signer has. */
 import t from 'tap'
 import { signUnder } from '../../src/transactions/sign-batch.ts'
 

@@ -1,4 +1,4 @@
-/** What becomes of wishes when outcomes are reported, and what a wallet can pay for them. */
+/** Cancel and speed-up requests when outcomes are reported, and what a wallet can pay for them. */
 import t from 'tap'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'

@@ -1,4 +1,4 @@
-/** Which step of a transaction may follow which, what it holds back, and that its recorded events are read for ever. */
+/** The transitions of a transaction, its holds, and that its recorded events stay readable. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'

@@ -1,4 +1,4 @@
-/** The recorded events of wallets, which are read for ever, and the indexes of a tenant's seed. */
+/** The recorded events of wallets, which stay readable, and the indexes of a tenant's seed. */
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
@@ -39,7 +39,7 @@ t.test('of any series of allotments and skips each index is used once, and none 
         : ({ type: 'Skip', address: OWN, now: NOW } as const)
       const made = change(keyIndexesAggregate, loaded, command, context)
       indexes.push(loaded.state.next)
-      // As the next signer finds it: from the head of the stream alone.
+      // As the next signer loads it: from the head of the stream only.
       loaded = keyIndexesAt('acme', { version: made?.after.version ?? -1, hash: made?.after.hash ?? '' })
       if (made?.after.state.next !== loaded.state.next) return false
     }

@@ -1,4 +1,4 @@
-/** Among how many parties the key of a wallet is divided. */
+/** The number of parties and signers of a wallet's key. */
 import t from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import type { KeyedType, MpcTerms } from '../../src/wallets/events.ts'

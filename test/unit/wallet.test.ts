@@ -1,4 +1,4 @@
-/** What may be done to a wallet and when it is refused, and the row and the jobs that follow. */
+/** The commands of a wallet and their refusals, and the resulting row and jobs. */
 import t, { type Test } from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'

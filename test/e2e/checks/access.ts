@@ -1,4 +1,4 @@
-/** Who may see and do what: keys, scopes, environments and tenants. Refusals tell nothing that a stranger must not know. */
+/** Access control: keys, scopes, environments and tenants. Refusals reveal nothing to unauthorized callers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type Client, type E2eReply, told } from '../../support/e2e-client.ts'
@@ -26,7 +26,7 @@ export async function checkAccess(t: Test, sandbox: Sandbox): Promise<void> {
   await t.test('a key speaks for its environment alone', (t) => environments(t, sandbox, wallet.path, transaction))
 }
 
-/** Every route that names a wallet or a transaction, as calls on the given paths. */
+/** Every route that names a wallet or a transaction, as calls with the given paths. */
 function calls(client: Client, wallet: string, transaction: string): Readonly<Record<string, () => Promise<E2eReply>>> {
   const transfer = { to: newAddress(), amount: '0.1', asset: 'ETH' }
   return {
@@ -53,7 +53,7 @@ async function keys(t: Test, { state, clientOf, keys }: Sandbox): Promise<void> 
   const revoked = await issue()
   t.equal((await clientOf(revoked.api_key).get('/v1/wallets')).status, 200)
   await keys('revoke', String(revoked.key_id))
-  // The API may go on with what it knew for a second.
+  // The API may use its cache for a second.
   await sleep(Math.max(1_100, Date.parse(String(expiring.expires_at)) - Date.now() + 1))
   const good = state.api_key
   const bad = [
@@ -85,7 +85,7 @@ async function keys(t: Test, { state, clientOf, keys }: Sandbox): Promise<void> 
   t.equal((await clientOf().post('/v1/wallets/create', '{"broken')).status, 401, 'before the body is looked at')
 }
 
-/** The operator's command takes its time on a busy machine: a key that has expired before it is made is refused. */
+/** The operator command may be slow on a busy machine: an expiry that has passed by then is refused. */
 async function issueExpiring(
   issue: (...more: string[]) => Promise<Record<string, string>>,
   lifeMs: number,

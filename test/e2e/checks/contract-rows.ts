@@ -1,4 +1,4 @@
-/** The wallet and transfer rows of the contract, with the bodies that it shows and nothing else. */
+/** The wallet and transfer rows of the contract, with exactly its request bodies. */
 import type { Test } from 'tap'
 import { NATIVE_SYMBOL, NETWORKS, type Network } from '../../../src/core/networks.ts'
 import { told } from '../../support/e2e-client.ts'

@@ -1,4 +1,4 @@
-/** Many at once: what is accepted is never more than what is there, and everybody else is told why not. */
+/** Concurrent requests: never more is accepted than is available, and all others get the reason. */
 import type { Test } from 'tap'
 import { told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, type Transaction } from '../../support/e2e-sandbox.ts'

@@ -1,4 +1,4 @@
-/** Bytes that no well-meaning client sends: bodies, headers and paths that are broken, huge, poisoned or ambiguous. */
+/** Requests of hostile clients: bodies, headers and paths that are malformed, huge, poisoned or ambiguous. */
 import type { Test } from 'tap'
 import { type Client, sendBytes, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
@@ -105,7 +105,10 @@ async function headers(t: Test, { client, state }: Sandbox): Promise<void> {
   for (const [what, bytes, expected] of cases) t.match(await sendBytes(state.base_url, bytes), expected, what)
 }
 
-/** Nothing comes of them: what they name does not exist, and that is found out after the body was read and judged. */
+/**
+ * They have no effect: they name resources that do not exist, which is only found after the body was parsed and
+ * validated.
+ */
 async function largest(t: Test, client: Client): Promise<void> {
   const attributes = Array(100).fill({ trait_type: 'Background', value: 'x'.repeat(45) })
   const metadata = { name: 'n'.repeat(256), description: 'd'.repeat(1_500), image: 'ipfs://cid', attributes }

@@ -1,7 +1,7 @@
 /**
- * Every route that takes an `Idempotency-Key`, by one table: a refused request leaves its key free; of two requests at the same
- * instant one has the effect; the same request again gets the same resource; another request under the key is refused; each tenant
- * has its own keys.
+ * Every route with an `Idempotency-Key`, in one table: a refused request leaves its key free; of two concurrent
+ * requests one has the effect; the same request again gets the same resource; another request with the key is refused;
+ * each tenant has its own keys.
  */
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
@@ -10,7 +10,7 @@ import type { Sandbox } from '../../support/e2e-sandbox.ts'
 import { type Call, idempotentCalls, type RouteCase } from '../../support/idempotent-calls.ts'
 
 const WAIT = { prefer: 'wait=60' }
-/** Routes that answer at once, and the faucet, which always waits. */
+/** Routes that respond immediately, and the faucet, which always waits. */
 const NO_PREFERENCE = /\/(watch|assets|faucet|cancel|speed-up)$/
 
 export async function checkIdempotentRoutes(t: Test, sandbox: Sandbox): Promise<void> {
@@ -63,7 +63,7 @@ async function checkRoute(
   t.strictSame([reused.status, ...told(reused)], [422, '- idempotency_key_reused'], 'another request under the key')
 }
 
-/** As the document has them: `POST /v1/wallets/create`. */
+/** As in the document: `POST /v1/wallets/create`. */
 async function routesWithKeys({ client }: Sandbox): Promise<string[]> {
   const { paths } = JSON.parse((await client.get('/openapi.json')).text) as {
     readonly paths: Readonly<

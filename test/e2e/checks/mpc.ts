@@ -1,10 +1,12 @@
-/** An mpc wallet by the contract's own request: three parties beside the service, and one of them killed while it is used. */
+/**
+ * An mpc wallet created by the contract's own request: three parties, one of which is killed while the wallet is used.
+ */
 import { verifyMessage } from 'ethers'
 import type { Test } from 'tap'
 import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
 
 const MESSAGE = 'any two of the three'
-/** A key takes the parties ten seconds, on a busy machine longer. */
+/** Creating a key takes the parties ten seconds, longer on a busy machine. */
 const AS_LONG_AS_MAY_BE = { prefer: 'wait=60' }
 
 export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {

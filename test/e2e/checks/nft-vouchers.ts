@@ -1,4 +1,4 @@
-/** Lazy mints and changing metadata, on the chains of the sandbox: what the answers say is what the contract says. */
+/** Lazy mints and metadata updates, on the chains of the sandbox: responses match the contract's state. */
 import { verifyTypedData } from 'ethers'
 import type { Test } from 'tap'
 import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'

@@ -143,7 +143,7 @@ async function crowd(t: Test, { rpc }: Sandbox, client: Client): Promise<void> {
   t.equal(BigInt(left as string), 0n, 'the contract counted as many')
 }
 
-/** Runs the page's shell blocks one after the other, as somebody who pastes them. */
+/** Runs the page's shell blocks one after the other, as a reader would. */
 async function page(t: Test, { state }: Sandbox): Promise<void> {
   const text = readFileSync(new URL('../../../docs/nft.md', import.meta.url), 'utf8')
   const script = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block).join('\n')

@@ -1,4 +1,4 @@
-/** A request that comes again: the same answer for ever, and one effect, however many come at once. */
+/** Repeated requests: always the same response, and one effect, however many arrive at once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
@@ -37,7 +37,7 @@ async function replays(t: Test, client: Client, wallet: Wallet): Promise<void> {
     t.match([first.status, first.headers['idempotency-replayed']], [/^20[012]$/, undefined], path)
     const again = await client.post(path, Object.fromEntries(Object.entries(body).reverse()), key)
     t.equal(again.body.data[id], first.body.data[id], `${path}, whatever the order of the members`)
-    // An asset that was known already made nothing, so there is nothing to replay.
+    // An asset that was already registered opened nothing, so there is nothing to replay.
     if (path === '/v1/assets') continue
     t.strictSame([again.status, again.headers['idempotency-replayed']], [first.status, 'true'])
     const other = await client.post(path, { ...body, ...change }, key)

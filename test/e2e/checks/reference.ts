@@ -1,4 +1,4 @@
-/** The reference says what the service does: its document is valid, its examples fit, and every route stands in it. */
+/** The API reference matches the service: its document is valid, its examples fit, and it contains every route. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
@@ -58,7 +58,7 @@ async function examples(t: Test, document: Node): Promise<void> {
   t.ok(checked > 100, `${checked} examples`)
 }
 
-/** Every schema that has an example beside it, or examples in it. */
+/** Every schema with an example beside it, or examples in it. */
 function pairs(part: unknown, place: string): [string, object, unknown][] {
   if (typeof part !== 'object' || part === null) return []
   const node = part as Node
@@ -70,7 +70,7 @@ function pairs(part: unknown, place: string): [string, object, unknown][] {
   return [...own, ...Object.entries(node).flatMap(([name, inner]) => pairs(inner, `${place}/${name}`))]
 }
 
-/** What the try-it form sends at first. */
+/** The initial requests of the try-it form. */
 async function requests(t: Test, client: Client, paths: Readonly<Record<string, Node>>): Promise<void> {
   for (const path of ['/v1/wallets/create', '/v1/wallets/watch', '/v1/sandbox/faucet', '/v1/nft/collections/create']) {
     const { requestBody } = (paths[path]?.post ?? {}) as {

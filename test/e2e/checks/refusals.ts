@@ -1,4 +1,4 @@
-/** Every refusal that the API promises, as a table. Whatever is refused leaves nothing behind. */
+/** Every documented refusal, as a table. A refused request leaves no trace. */
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, type Wallet } from '../../support/e2e-sandbox.ts'
@@ -7,7 +7,7 @@ type Case = readonly [what: string, fields: object, expected: string | readonly 
 
 const DECIMAL = 'digits, no sign, no exponent, no leading zeros'
 
-/** Fields of a transfer, each wrong in its way. */
+/** Fields of a transfer, each invalid in a different way. */
 const TRANSFERS: readonly Case[] = [
   ...['1e5', '-1', '01', '.5', '1.', '', ' 1', '+1', '1,5', '0x1', 'NaN', 'Infinity', '١', '1\n'].map(
     (amount): Case => [`amount ${printable(amount)}`, { amount }, 'amount invalid_amount', DECIMAL],
@@ -69,7 +69,7 @@ const TRANSFERS: readonly Case[] = [
   ],
 ]
 
-/** Labels that could be mistaken for others, or break what shows them. */
+/** Labels that could pass for others, or break their display. */
 const BAD_LABELS = [
   'a\u0000b',
   'a\tb',
@@ -146,7 +146,7 @@ export async function checkRefusals(t: Test, sandbox: Sandbox): Promise<void> {
   })
 }
 
-/** Some of these would break the report of the test too. */
+/** Some of these would break the test report too. */
 function printable(text: string): string {
   return JSON.stringify(text).replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)
 }
@@ -203,7 +203,7 @@ async function others(t: Test, client: Client, wallet: Wallet): Promise<void> {
   }
 }
 
-/** What the log and the read models hold of the tenant. What the chain does to its balance is not of its making. */
+/** The tenant's records in log and read models. Balance changes from the chain are not the tenant's. */
 async function recorded({ query }: Sandbox): Promise<Record<string, unknown> | undefined> {
   const [row] = await query(
     `SELECT (SELECT count(*) FROM events WHERE metadata->>'tenantId' LIKE 'refused%' AND type NOT LIKE 'Balance%') AS events,

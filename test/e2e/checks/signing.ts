@@ -1,4 +1,7 @@
-/** Signatures over messages and typed data by the running service: ethers verifies them, and what must not be is refused. */
+/**
+ * Signatures over messages and typed data by the running service: ethers verifies them, and invalid requests are
+ * refused.
+ */
 import { verifyMessage, verifyTypedData } from 'ethers'
 import type { Test } from 'tap'
 import { told } from '../../support/e2e-client.ts'

@@ -1,4 +1,4 @@
-/** Transfers beyond the contract's rows: previews, notes, waiting, lists, and changing one's mind while it is on its way. */
+/** Transfers beyond the contract's rows: previews, notes, waiting, lists, and changes while pending. */
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer, type Transaction, type Wallet } from '../../support/e2e-sandbox.ts'
@@ -108,7 +108,7 @@ async function preferences(t: Test, client: Client, wallet: Wallet): Promise<voi
 
 async function list(t: Test, client: Client, wallet: Wallet): Promise<void> {
   const read = async (query: string) => (await client.get(`${wallet.path}/transactions?${query}`)).body.data
-  // A block that is being recorded has its time already, and is not yet read.
+  // A block that is being recorded has its time already, and is not readable yet.
   const all = await eventually(async () => {
     const { transactions } = (await read('limit=100')) as { transactions: Transaction[] }
     return transactions.every(({ status }) => status !== 'pending') && transactions

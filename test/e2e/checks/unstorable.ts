@@ -1,6 +1,6 @@
 /**
- * Text that PostgreSQL cannot store, and text that is no text, in every place where a request has one: each path parameter,
- * each query parameter, each text of each body and each header, of every operation in the reference. No answer may be 5xx.
+ * Text that PostgreSQL cannot store, and invalid Unicode, at every place of a request: each path parameter, query
+ * parameter, text of a body and header, of every operation in the reference. No response may be 5xx.
  */
 import type { Test } from 'tap'
 import type { E2eReply } from '../../support/e2e-client.ts'
@@ -19,15 +19,15 @@ type Try = {
   readonly headers?: Record<string, string>
 }
 
-/** As they stand in a URL: NUL, half a surrogate pair, bytes that are no UTF-8, an overlong NUL, broken percent-encoding. */
+/** As in a URL: NUL, an unpaired surrogate, bytes that are not UTF-8, an overlong NUL, broken percent-encoding. */
 const IN_URLS = ['%00', '%ed%a0%80', '%ff', '%c0%80', '%zz', '%F0%9F%8F%A6']
-/** As they stand in a JSON text, in the place of a value. */
+/** As in a JSON text, in place of a value. */
 const IN_BODIES = ['"a\\u0000b"', '"\\udfff\\ud800"', '1e999', '{"\\u0000":1}']
 const HEADERS = ['idempotency-key', 'prefer', 'traceparent', 'x-request-id', 'x-forwarded-for', 'if-none-match']
 const IN_HEADERS = ['\xff\xfe', '%00']
-/** Of all that changes something these do it at no cost, and record who asked, by which request, under which key. */
+/** Of all operations with effects, these cost nothing and record the caller, the request and the key. */
 const RECORDS_HEADERS = ['/v1/wallets/{wallet_id}', '/v1/wallets/{wallet_id}/sign/message']
-/** These tell of the service's health, whatever they are asked. */
+/** These report the health of the service, whatever the request. */
 const LEFT_OUT = ['/readyz', '/metrics', '/healthz']
 
 export async function checkUnstorable(t: Test, sandbox: Sandbox): Promise<void> {
@@ -88,7 +88,7 @@ function triesOf(method: string, template: string, operation: Operation, ids: Re
   ]
 }
 
-/** By itself, behind what could be meant, and inside the id of an event, which may hold almost anything. */
+/** Alone, after a valid value, and inside an event id, which may contain almost anything. */
 function shapes(text: string, meant: string): string[] {
   return [text, `${meant}${text}`, `evt_wallet-${text}.1`]
 }
@@ -109,7 +109,7 @@ function unknown(name: string): string {
   return `${prefixes[name] ?? 'x'}_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11`
 }
 
-/** The example, each time with another of its values spoilt. */
+/** Copies of the example, each with another value made invalid. */
 function spoilt(example: unknown): string[] {
   const mark = '@spoilt@'
   const replaced = (value: unknown): unknown[] => {

@@ -1,4 +1,4 @@
-/** Wallets beyond the contract's rows: lists that hold still, changes, archiving and its refusals, balances in time. */
+/** Wallets beyond the contract's rows: stable lists, updates, archiving and its refusals, balances over time. */
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'

@@ -1,7 +1,7 @@
 /**
- * Makes the golden log: `node --import tsx test/golden/log/make.ts`. Run it after new events were added at the end of
- * test/support/golden-history.ts, and at no other time: what the log had before must stay, and so must what followed from it. It
- * writes nothing otherwise. `--anew` takes that word back, and with it the promise that older logs are read as they were.
+ * Generates the golden log: `node --import tsx test/golden/log/make.ts`. Run it only after adding new events at the end
+ * of test/support/golden-history.ts: the existing log and its results must not change, otherwise it writes nothing.
+ * `--anew` overrides this check, and with it the guarantee that older logs are read unchanged.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
