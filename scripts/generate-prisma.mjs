@@ -47,7 +47,7 @@ export function readStamp(path) {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return undefined // Never built, or swept away: both mean "build".
+    return undefined // Never built, or deleted: build in both cases.
   }
 }
 

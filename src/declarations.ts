@@ -52,7 +52,7 @@ type ReadModelIn<D> = D extends { readonly tables: infer T }
   : never
 
 export type IdKind = KeyIn<Declared, 'ids'>
-/** Makes ids. It is passed in, so that tests can choose the ids. */
+/** Creates ids. It is passed in, so that tests can choose the ids. */
 export type NewId = (kind: IdKind) => string
 export type Scope = Declared extends infer D ? (D extends { readonly scopes: readonly (infer S)[] } ? S : never) : never
 export type Table = KeyIn<Declared, 'tables'>
@@ -70,7 +70,7 @@ export const SCOPES = ALL.flatMap(({ scopes = [] }) => scopes) as readonly Scope
 /** Every table of `prisma/schema.prisma`. */
 export const TABLES = merged(ALL.map(({ tables }) => tables)) as Readonly<Record<Table, TableDeclaration>>
 
-/** How the rows of each read model follow from streams. */
+/** How the rows of each read model are derived from streams. */
 export const READ_MODELS = Object.fromEntries(
   Object.entries(TABLES).flatMap(([name, table]) => ('follows' in table ? [[name, table.follows]] : [])),
 ) as Readonly<Record<ReadModel, ReadModelKind>>
@@ -84,7 +84,7 @@ export function isReadModel(name: string): name is ReadModel {
 /** Every category of streams. */
 export const STREAMS: Readonly<Record<string, StreamDeclaration>> = merged(ALL.map(({ streams }) => streams))
 
-/** Every queue with its limits. The queue back end makes a queue on first use. */
+/** Every queue with its limits. The queue back end creates a queue on first use. */
 export const QUEUE_LIMITS = merged(
   ALL.map(({ queues = {} }) =>
     Object.fromEntries(

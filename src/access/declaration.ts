@@ -1,4 +1,4 @@
-/** What access control states about itself: API keys. */
+/** The declaration of access control: API keys. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import type { Declaration, EventWriters } from '../core/declaration.ts'
 import type { ApiKeyEvent } from './events.ts'

@@ -1,4 +1,4 @@
-/** What assets state about themselves: the tokens that tenants register. */
+/** The declaration of assets: the tokens that tenants register. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import type { Declaration, EventWriters } from '../core/declaration.ts'
 import type { AssetEvent } from './events.ts'

@@ -1,8 +1,8 @@
-/** What the audit states about itself: the tree over the log and its signed checkpoints. */
+/** The declaration of the audit: the tree over the log and its signed checkpoints. */
 import { readBy } from '../core/database-roles.ts'
 import type { Declaration } from '../core/declaration.ts'
 
-// The operator takes checkpoints by hand with the key of the auditor, and replaces one when that key is replaced.
+// The operator can take checkpoints manually with the auditor's key; replacing that key replaces a checkpoint.
 const WRITTEN = { auditor: 'SELECT, INSERT, UPDATE', operator: 'SELECT, INSERT, UPDATE' }
 
 export const audit = {

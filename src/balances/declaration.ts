@@ -1,4 +1,4 @@
-/** What balances state about themselves: what wallets hold, prices, and tokens that could not be read. */
+/** The declaration of balances: recorded balances, prices, and tokens that could not be read. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, LANE_LIMITS } from '../core/declaration.ts'
 import type { BalanceEvent } from './events.ts'

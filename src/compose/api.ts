@@ -26,7 +26,7 @@ import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
 import { type TransactionParts, transactionParts } from './transaction-parts.ts'
 
-/** What an installation adds to the API. */
+/** Additions of an installation to the API. */
 export type ApiAdditions = { readonly routes: readonly Routes[]; readonly fundIssuer: FundIssuer }
 export type AddToApi = (kernel: Kernel, transactions: TransactionParts) => ApiAdditions
 

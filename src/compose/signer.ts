@@ -40,7 +40,10 @@ const WALLETS_AT_ONCE = 8
 const VOUCHERS_AT_ONCE = 8
 const SIGNATURES_AT_ONCE = 8
 const EXPORTS_AT_ONCE = 2
-/** What parties do together: more than one tenant may have at once (`QUEUE_LIMITS`), so that there is room for another. */
+/**
+ * Concurrent ceremonies of the parties: more than one tenant may have at once (`QUEUE_LIMITS`), so that others have
+ * room.
+ */
 const MPC_KEYS_AT_ONCE = 6
 const MPC_SIGNATURES_AT_ONCE = 12
 

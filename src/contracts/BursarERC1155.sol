@@ -7,9 +7,9 @@ import {ERC1155Burnable} from "@openzeppelin/contracts/token/ERC1155/extensions/
 import {CollectionArgs, Traits} from "./nft/CollectionConfig.sol";
 import {Vouchers} from "./nft/Vouchers.sol";
 
-/// @title A collection of ERC-1155 tokens. Used through clones that BursarFactory makes.
-/// @notice An id is minted once, in an amount that can only shrink afterwards. A mint does not ask the receiver
-/// (`onERC1155Received`), so that its gas is known and nobody can break a batch.
+/// @title A collection of ERC-1155 tokens. Used through clones that BursarFactory creates.
+/// @notice An id is minted once, in an amount that can only decrease afterwards. A mint does not call the receiver
+/// (`onERC1155Received`), so that its gas is known and no receiver can break a batch.
 contract BursarERC1155 is Vouchers, ERC1155Burnable {
     constructor() ERC1155("") {}
 
@@ -19,7 +19,7 @@ contract BursarERC1155 is Vouchers, ERC1155Burnable {
         _mintToken(traits, to, tokenId, amount, digest);
     }
 
-    /// @notice Mints ids from `firstId` on, one to each recipient: all of them or none.
+    /// @notice Mints ids from `firstId` on, one to each recipient: all or none.
     function mintBatch(
         uint256 firstId,
         address[] calldata recipients,
@@ -72,7 +72,7 @@ contract BursarERC1155 is Vouchers, ERC1155Burnable {
         }
     }
 
-    /// @dev ERC-1155 has its own event for a URI that changed.
+    /// @dev ERC-1155 has its own event for a changed URI.
     function _metadataUpdated(uint256 tokenId) internal override {
         super._metadataUpdated(tokenId);
         emit URI(_tokenURI(tokenId), tokenId);

@@ -7,8 +7,9 @@ import {ERC721Burnable} from "@openzeppelin/contracts/token/ERC721/extensions/ER
 import {CollectionArgs, Traits} from "./nft/CollectionConfig.sol";
 import {Vouchers} from "./nft/Vouchers.sol";
 
-/// @title A collection of ERC-721 tokens. Used through clones that BursarFactory makes.
-/// @notice A mint does not ask the receiver (`onERC721Received`), so that its gas is known and nobody can break a batch.
+/// @title A collection of ERC-721 tokens. Used through clones that BursarFactory creates.
+/// @notice A mint does not call the receiver (`onERC721Received`), so that its gas is known and no receiver can break a
+/// batch.
 contract BursarERC721 is Vouchers, ERC721Burnable {
     constructor() ERC721("", "") {}
 
@@ -18,7 +19,7 @@ contract BursarERC721 is Vouchers, ERC721Burnable {
         _mintOne(traits, to, tokenId, digest);
     }
 
-    /// @notice Mints ids from `firstId` on, one to each recipient: all of them or none.
+    /// @notice Mints ids from `firstId` on, one to each recipient: all or none.
     function mintBatch(uint256 firstId, address[] calldata recipients, bytes32[] calldata digests) external onlyOwner {
         uint256 count = recipients.length;
         if (count == 0 || count != digests.length) revert InvalidBatchLength(count, count, digests.length);
@@ -55,7 +56,7 @@ contract BursarERC721 is Vouchers, ERC721Burnable {
         if (to == address(0)) revert ERC721InvalidReceiver(to);
         _requireDigest(digest);
         _use(tokenId, digest);
-        // An id that was never used has no holder, so nothing but the zero address can be its previous one.
+        // An unused id has no holder, so its previous holder can only be the zero address.
         super._update(to, tokenId, address(0));
         if (!traits.transferable()) emit Locked(tokenId);
     }

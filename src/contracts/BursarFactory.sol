@@ -12,9 +12,9 @@ enum TokenStandard {
     ERC1155
 }
 
-/// @title Makes collections: clones (EIP-1167) with their config behind the code, at addresses known beforehand.
-/// @notice Nobody owns it, nothing in it can change, and it holds nothing. An address follows from the caller, its salt and
-/// the whole config but the owner, so no one else can take it and no retry can make a second collection.
+/// @title Creates collections: clones (EIP-1167) with their config appended to the code, at predictable addresses.
+/// @notice It has no owner, is immutable, and holds no funds. An address is derived from the caller, its salt and the
+/// whole config except the owner, so nobody else can take it and a retry cannot create a second collection.
 contract BursarFactory {
     address public immutable erc721;
     address public immutable erc1155;
@@ -40,7 +40,7 @@ contract BursarFactory {
         emit CollectionDeployed(collection, config.owner, msg.sender, standard, salt);
     }
 
-    /// @notice Where `deploy` by this caller puts the collection.
+    /// @notice The address at which `deploy` by this caller creates the collection.
     function predict(address deployer, TokenStandard standard, bytes32 salt, CollectionConfig calldata config)
         external
         view

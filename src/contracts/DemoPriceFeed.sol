@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 
-/// @title A price feed for local chains, read like Chainlink's AggregatorV3Interface. Its owner says what the price is.
-/// @notice Nobody reports here by the hour, so the newest answer counts as given just now: it is never stale.
+/// @title A price feed for local chains with Chainlink's AggregatorV3Interface. Its owner sets the price.
+/// @notice Nobody reports here hourly, so the newest answer always counts as current and is never stale.
 contract DemoPriceFeed is Ownable {
     uint256 public constant version = 1;
     uint8 public immutable decimals;

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 
-/// @title An ERC-20 token for local chains: play money that its owner mints.
+/// @title An ERC-20 token for local chains, minted by its owner for tests.
 contract DemoToken is ERC20, Ownable {
     uint8 private immutable _decimals;
 

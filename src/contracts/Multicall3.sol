@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @title Many reads in one call, with the interface of the Multicall3 that public chains have at a well-known address.
-/// @notice For local chains. Only what Bursar reads with is here.
+/// @title Many reads in one call, with the interface of the Multicall3 at a well-known address of public chains.
+/// @notice For local chains. Contains only the functions that Bursar uses.
 contract Multicall3 {
     struct Call3 {
         address target;
@@ -17,7 +17,7 @@ contract Multicall3 {
 
     error CallFailed(uint256 index, bytes reason);
 
-    /// @notice Makes every call in turn; one that may fail is reported, any other failure undoes all.
+    /// @notice Makes every call in turn; one that may fail is reported, any other failure reverts all.
     function aggregate3(Call3[] calldata calls) external payable returns (Result[] memory results) {
         results = new Result[](calls.length);
         for (uint256 i = 0; i < calls.length; i++) {

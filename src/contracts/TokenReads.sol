@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Reads balances of tokens that nobody vouches for. Never deployed: it is the data of an `eth_call` without `to`, so that
-/// it runs as a constructor, and what it returns is the answer.
+/// Reads balances of untrusted tokens. Never deployed: it is the data of an `eth_call` without `to`, so that it runs as
+/// a constructor, and its return data is the result.
 ///
-/// Each `balanceOf` gets a fixed amount of gas, writes nothing (STATICCALL: a token cannot move another one to forge a
-/// balance of it within the call), and of its answer 32 bytes are copied, however long it is.
+/// Each `balanceOf` gets a fixed amount of gas and cannot write (STATICCALL: a token cannot move another one to forge
+/// its balance within the call), and 32 bytes of its return data are copied, however long they are.
 ///
-/// Behind the code stand, packed: for each read the token (20 bytes) and the owner (20 bytes), then the gas of one read
-/// (32 bytes) and the number of reads (32 bytes). Returned are two words for each read: the outcome in the highest byte
-/// (0 not tried for want of gas, 1 failed, 2 answered), the size of the answer in bits 64 to 127, the gas used in bits 0
-/// to 63; and the first word of the answer. The first byte is below 0xef, which no deployed code may begin with (EIP-3541).
+/// The input follows the code, packed: for each read the token (20 bytes) and the owner (20 bytes), then the gas of one
+/// read (32 bytes) and the number of reads (32 bytes). The result has two words for each read: the outcome in the
+/// highest byte (0 not tried for lack of gas, 1 failed, 2 answered), the size of the return data in bits 64 to 127, the
+/// gas used in bits 0 to 63; and the first word of the return data. The first byte is below 0xef, which deployed code
+/// may not start with (EIP-3541).
 contract TokenReads {
     constructor() {
         assembly {
@@ -18,7 +19,8 @@ contract TokenReads {
             let each := mload(0)
             let count := mload(32)
             let reads := sub(sub(codesize(), 64), mul(count, 40))
-            // Beyond what is forwarded (EIP-150), gas for returning 64 bytes a read at 200 gas a byte, and for the loop.
+            // In addition to the forwarded gas (EIP-150): gas for returning 64 bytes per read at 200 gas a byte, and
+            // for the loop.
             let needed := add(add(div(mul(each, 64), 63), mul(count, 13500)), 50000)
             let output := 128
             for { let i := 0 } lt(i, count) { i := add(i, 1) } {

@@ -1,17 +1,17 @@
 /**
- * What a capability states about itself as data: its ids, scopes, tables, streams and queues. The log, the queues, the database
- * roles and the API read it from the list in `src/declarations.ts`. Behaviour stands in `capability.ts`.
+ * The type of a capability's declaration as data: its ids, scopes, tables, streams and queues. The log, the queues, the
+ * database roles and the API read it from the list in `src/declarations.ts`. Behaviour is in `capability.ts`.
  */
 import type { DatabaseRole, TableGrants } from './database-roles.ts'
 
 /**
- * How rows of a read model follow from streams. `stream`: each row from one stream. `first`: several streams can request the same
- * row, and its content is the same whichever came first. `sum`: changes of all streams added up. `key`: the request of a client,
+ * How rows of a read model are derived from streams. `stream`: each row from one stream. `first`: several streams can
+ * write the same row with the same content. `sum`: the changes of all streams added up. `key`: the request of a client,
  * which can have opened several streams.
  */
 export type ReadModelKind = 'stream' | 'first' | 'sum' | 'key'
 
-/** A table either follows from the log and can be rebuilt from it, or `beside` says what it is instead. */
+/** A table either is derived from the log and can be rebuilt from it, or `beside` says what it is instead. */
 export type TableDeclaration =
   | { readonly follows: ReadModelKind; readonly grants: TableGrants }
   | { readonly beside: string; readonly grants: TableGrants }

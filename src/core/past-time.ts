@@ -15,5 +15,5 @@ export function readPastTime(text: string, now: number): Date {
     const message = `at is in the future (it is ${toInstant(now)} now): give an earlier time, or leave it out.`
     throw ValidationFailed.field('at', 'time_in_future', message)
   }
-  return new Date(Math.max(0, time)) // Nothing was recorded before 1970, and the database knows no year 0.
+  return new Date(Math.max(0, time)) // Nothing was recorded before 1970, and the database has no year 0.
 }

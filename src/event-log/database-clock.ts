@@ -54,7 +54,7 @@ export function createDatabaseClock(
   function read(): Promise<void> {
     drift = wallClock() - timer()
     reading ??= ask()
-      .catch(() => undefined) // The database is away: who needs it will say so, and the last reading holds.
+      .catch(() => undefined) // The database is unavailable: its users report it, and the last reading stays in force.
       .finally(() => {
         reading = null
       })

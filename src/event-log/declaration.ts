@@ -1,4 +1,4 @@
-/** What the log states about itself: the tables beside `events` that it needs to append, to read and to lead. */
+/** The declaration of the log: the tables beside `events` that it needs to append, to read and to lead. */
 import { DATABASE_ROLES, READERS, readBy } from '../core/database-roles.ts'
 import type { Declaration } from '../core/declaration.ts'
 
@@ -15,7 +15,7 @@ export const eventLog = {
     },
     heartbeats: {
       beside: 'which processes run',
-      // Signers and parties read there whether one of them still runs before they rotate a key.
+      // Signers and parties check there that none of them is running before they rotate a key.
       grants: readBy(['api', 'dispatcher', 'operator', 'signer', 'party']),
     },
     leases: { beside: 'which process may act alone now', grants: readBy(['operator']) },

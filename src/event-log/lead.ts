@@ -52,7 +52,7 @@ async function hold(
   } finally {
     stop.abort()
     await renewing
-    await lease.release({ force: true }).catch(() => undefined) // The database is away: the lease expires by itself.
+    await lease.release({ force: true }).catch(() => undefined) // The database is unavailable: the lease will expire.
   }
 }
 
@@ -66,5 +66,5 @@ async function keepRenewing(lease: Lease, pauseMs: number, signal: AbortSignal):
 /** Waits, or returns early when the signal aborts. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   if (milliseconds <= 0) return
-  await delay(milliseconds, undefined, { signal }).catch(() => undefined) // The abort is the wanted end of the wait.
+  await delay(milliseconds, undefined, { signal }).catch(() => undefined) // An abort ends the wait.
 }

@@ -80,7 +80,7 @@ export async function* readStreams(reader: Client, filter: StreamFilter): AsyncG
   )
   const fetch = () => {
     const fetched = reader.query<StreamEvent>(`FETCH ${BATCH_SIZE} FROM log_by_stream`)
-    fetched.catch(() => undefined) // It is awaited below, perhaps after the batch before it took long.
+    fetched.catch(() => undefined) // Awaited below, possibly much later.
     return fetched
   }
   // Fetches one batch ahead: the database works while this process does.

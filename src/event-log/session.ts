@@ -32,7 +32,7 @@ export async function withSessions<T>(
     }
     return await task(...sessions)
   } finally {
-    await Promise.all(sessions.map((session) => session.end().catch(() => undefined))) // It may be broken already.
+    await Promise.all(sessions.map((session) => session.end().catch(() => undefined))) // It may already be broken.
   }
 }
 

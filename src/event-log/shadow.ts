@@ -82,7 +82,7 @@ function createChunks(
     underWay = writer.query(`INSERT INTO ${target} SELECT * FROM json_populate_recordset(NULL::${target}, $1::json)`, [
       `[${rows.join(',')}]`,
     ])
-    underWay.catch(() => undefined) // Told to whoever sends next, or flushes.
+    underWay.catch(() => undefined) // Thrown at the next send or flush.
   }
 
   async function put(table: string, row: Readonly<Record<string, unknown>>): Promise<void> {

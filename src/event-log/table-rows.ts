@@ -1,6 +1,6 @@
 /**
- * The rows of all tables, as Prisma generates them from prisma/schema.prisma: a misspelt or missing column does not compile.
- * Types alone.
+ * The rows of all tables, as Prisma generates them from prisma/schema.prisma: a misspelt or missing column does not
+ * compile. Only types.
  */
 import type { Table as DeclaredTable, ReadModel } from '../declarations.ts'
 import type { Prisma } from '../generated/prisma/client.ts'
@@ -25,7 +25,7 @@ type WrittenScalar<Value> = Value extends bigint
     : Value extends readonly string[]
       ? readonly string[]
       : Value
-/** What a column of JSON contains is known to its capability alone. */
+/** Only the capability knows the content of a JSON column. */
 type Read<Value> = Prisma.JsonValue extends Value ? unknown : ReadScalar<Value>
 type Written<Value> = Prisma.JsonValue extends Value ? unknown : WrittenScalar<Value>
 
@@ -34,9 +34,9 @@ type Columns<Table extends TableName> = {
 }
 
 /**
- * A whole row as `pg` reads it: numbers of 64 bits and amounts are decimal digits in strings.
+ * A whole row as `pg` reads it: 64-bit numbers and amounts are decimal digits in strings.
  *
- * @template Known what the code knows of some columns beyond the schema: the words of a state, the shape of JSON
+ * @template Known more precise types of some columns than in the schema: state names, the form of JSON
  */
 export type Row<
   Table extends TableName,

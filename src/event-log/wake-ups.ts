@@ -42,7 +42,7 @@ export function createWakeUps(pool: Pool, connectionString: string): WakeUps {
     const again = () => {
       if (client !== listener) return
       client = null
-      listener.end().catch(() => undefined) // The connection is gone already: there is nothing left to end.
+      listener.end().catch(() => undefined) // The connection is already closed.
       if (!closed) {
         reconnectTimer = setTimeout(() => {
           reconnectTimer = null
@@ -62,7 +62,7 @@ export function createWakeUps(pool: Pool, connectionString: string): WakeUps {
   function announce(): void {
     announceTimer ??= setTimeout(() => {
       announceTimer = null
-      pool.query(`SELECT pg_notify('${CHANNEL}', '')`).catch(() => undefined) // Lost hints cost a poll interval, no more.
+      pool.query(`SELECT pg_notify('${CHANNEL}', '')`).catch(() => undefined) // A lost hint only costs a poll interval.
     }, COALESCE_MS)
   }
 

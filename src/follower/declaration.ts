@@ -1,4 +1,4 @@
-/** What the chain follower states about itself: how far each chain was read. */
+/** The declaration of the chain follower: its cursor on each chain. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import type { Declaration, EventWriters } from '../core/declaration.ts'
 import type { ChainEvent } from './events.ts'

@@ -1,6 +1,6 @@
 /**
- * What a schema states for the API document alone: its name, and the shapes of its body. Invariant: neither changes what is
- * validated or how a response is serialised, because both are annotations that only the document reads.
+ * Parts of a schema for the API document only: its name, and the shapes of its body. Invariant: neither changes
+ * validation or serialisation, because both are annotations that only the document reads.
  */
 import type { TSchema } from '@sinclair/typebox'
 
@@ -15,7 +15,7 @@ export type Shapes = {
   readonly by: string
   /** The value that counts when the field is omitted. */
   readonly byDefault: string
-  /** Fields that every shape has stand in none of them. */
+  /** Without the fields that every shape has. */
   readonly shapes: readonly {
     readonly name: string
     readonly description: string

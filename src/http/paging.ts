@@ -123,7 +123,7 @@ function parseKey(content: string): RowKey {
     const isKey = Array.isArray(key) && key.every((part) => typeof part === 'string' && !part.includes('\0'))
     return isKey ? (key as RowKey) : []
   } catch {
-    return [] // Not JSON, so no cursor of ours: the caller of this refuses it.
+    return [] // Not JSON, so not a valid cursor: the caller refuses it.
   }
 }
 

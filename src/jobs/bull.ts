@@ -127,7 +127,7 @@ async function readyOrGone<T extends { waitUntilReady(): Promise<void>; close():
     await made.waitUntilReady()
     return made
   } catch (error) {
-    await made.close().catch(() => undefined) // It never was connected: what counts is why.
+    await made.close().catch(() => undefined) // It was never connected: the original error matters.
     throw error
   }
 }

@@ -70,7 +70,7 @@ export function createJobs(settings: JobsSettings): Jobs {
 
     unstick: createUnstick(bull, queues, retries),
     async ping() {
-      await queues.on('lane', (queue) => queue.isPaused()) // The cheapest question that must be answered.
+      await queues.on('lane', (queue) => queue.isPaused()) // The cheapest call that needs an answer.
     },
 
     async close() {

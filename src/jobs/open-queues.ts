@@ -49,7 +49,7 @@ async function withDeadline<T>(call: Promise<T>, deadlineMs: number): Promise<T>
   const late = delay(deadlineMs, undefined, { signal: done.signal }).then(() => {
     throw new Error(`no answer within ${deadlineMs} ms`)
   })
-  late.catch(() => undefined) // Ends by the abort below when the call was in time.
+  late.catch(() => undefined) // Aborted below when the call was in time.
   try {
     return await Promise.race([call, late])
   } catch (cause) {

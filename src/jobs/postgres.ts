@@ -119,7 +119,7 @@ async function migrateIfAllowed(databaseUrl: string): Promise<void> {
 
 async function withClient<T>(databaseUrl: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  client.on('error', () => undefined) // The running statement fails with the same error.
   await client.connect()
   try {
     return await use(client)

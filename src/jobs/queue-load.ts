@@ -34,7 +34,7 @@ export function createQueueLoads(queues: Pick<OpenQueues, 'on'>): QueueLoads {
         return tally(states, tenants)
       }),
     note(name, added) {
-      if (QUEUE_LIMITS[name].atOnce === null) return // Nobody looks at whose these are, as a rule.
+      if (QUEUE_LIMITS[name].atOnce === null) return // Tenants of these jobs are usually not counted.
       for (const { id = '', data } of added) known.get(name)?.set(id, tenantOf(data))
     },
   }

@@ -73,7 +73,7 @@ function end(client: Redis | Cluster): void {
   client.disconnect()
   if (!isLost) return
   client.once('ready', () => client.disconnect())
-  client.connect().catch(() => undefined) // That it fails is what it is for.
+  client.connect().catch(() => undefined) // Expected to fail.
 }
 
 /** BullMQ copies a client for each waiting worker, and cannot end the copy while Redis is down. */

@@ -136,5 +136,5 @@ async function keepPuttingIn(settings: TakeTurnsSettings, line: Line): Promise<v
       },
     )
   }
-  line.isTended = false // In the same moment in which nothing waits here any more: who comes next begins anew.
+  line.isTended = false // In the same turn in which the line became empty: the next job starts it again.
 }

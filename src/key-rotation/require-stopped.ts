@@ -35,7 +35,7 @@ export async function rotateAlone<T>(
     await requireStopped(client, processes)
     return await work(() => requireStopped(client, processes))
   } finally {
-    client.release(true) // The lock goes with the connection.
+    client.release(true) // Releases the lock.
   }
 }
 

@@ -1,4 +1,4 @@
-/** What keys state about themselves: secrets that the database stores sealed. */
+/** The declaration of keys: secrets that the database stores sealed. */
 import type { Declaration } from '../core/declaration.ts'
 
 export const keys = {

@@ -101,7 +101,7 @@ async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promis
     return result
   } catch (error) {
     failure = error as Error
-    await client.query('ROLLBACK').catch(() => undefined) // The connection may be what failed.
+    await client.query('ROLLBACK').catch(() => undefined) // The connection may have failed.
     throw error
   } finally {
     client.release(failure)

@@ -61,7 +61,7 @@ async function takeKey(
   for (;;) {
     const found = await findPooled(pool, terms, [...busy, ...passedOver])
     if (found === null) break
-    if (busy.has(found)) continue // Taken for another wallet while this one was looking.
+    if (busy.has(found)) continue // Taken for another wallet during the query.
     busy.add(found)
     return found
   }

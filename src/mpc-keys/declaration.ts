@@ -1,4 +1,4 @@
-/** What mpc keys state about themselves: keys whose shares the parties hold. */
+/** The declaration of mpc keys: keys whose shares the parties hold. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, MPC_LIMITS } from '../core/declaration.ts'
 import type { MpcKeyEvent } from './events.ts'
@@ -26,6 +26,6 @@ export const mpcKeys = {
       } satisfies EventWriters<MpcKeyEvent>,
     },
   },
-  // A refresh uses the processor of every party for seconds: more at once only makes each of them slower.
+  // A refresh uses every party's CPU for seconds: more at once only slows each of them down.
   queues: { shares: { limits: { ...MPC_LIMITS, atOnce: 2 } } },
 } as const satisfies Declaration

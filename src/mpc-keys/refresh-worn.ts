@@ -32,7 +32,7 @@ export function createRefreshWorn({ log, newId, onRequested }: RefreshWornPorts)
       await log.execute(mpcKeyAggregate, keyId, command, { metadata })
       onRequested(keyId)
     } catch (error) {
-      if (!(error instanceof Conflict)) throw error // Somebody asked meanwhile: it is under way.
+      if (!(error instanceof Conflict)) throw error // Already requested meanwhile.
     }
   }
 }

@@ -39,7 +39,7 @@ export function createScheduleRefreshes(ports: ScheduleRefreshesPorts): Schedule
         await log.execute(mpcKeyAggregate, keyId, command, { metadata })
         requested += 1
       } catch (error) {
-        if (!(error instanceof Conflict)) throw error // Somebody asked meanwhile: it is under way.
+        if (!(error instanceof Conflict)) throw error // Already requested meanwhile.
       }
     }
     return requested

@@ -1,4 +1,4 @@
-/** What NFTs state about themselves: collections, mints, updates of tokens, transfers and owners. */
+/** The declaration of NFTs: collections, mints, token updates, transfers and owners. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS } from '../core/declaration.ts'
 import type { CollectionEvent } from './collections/events.ts'

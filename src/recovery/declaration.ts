@@ -1,4 +1,4 @@
-/** What recovery states about itself: exports of keys. */
+/** The declaration of recovery: exports of keys. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, QUICK_LIMITS } from '../core/declaration.ts'
 import type { ExportEvent } from './events.ts'
@@ -11,7 +11,7 @@ export const recovery = {
     wallet_exports: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
     wallet_export_files: {
       beside: 'sealed keys, kept for an hour; no event contains them',
-      // The API returns the sealed key to the client. The dispatcher deletes it in time and cannot read it.
+      // The API returns the sealed key to the client. The dispatcher deletes it when it expires and cannot read it.
       grants: { api: 'SELECT', dispatcher: 'SELECT (expires_at), DELETE' },
     },
   },

@@ -51,7 +51,7 @@ export function createSealExport(ports: SealExportPorts): SealExport {
     try {
       await log.append({ changes: decided([ended]), rows })
     } catch (error) {
-      if (error instanceof StreamConflict) return // Another signer was first: its file is the one.
+      if (error instanceof StreamConflict) return // Another signer was first: its file is kept.
       throw error
     }
     const after = ended?.after.state

@@ -82,7 +82,7 @@ async function writeFile(path: string, fill: (write: Write) => Promise<ExportFoo
     await rename(part, path)
     return footer
   } catch (error) {
-    await file.close().catch(() => undefined) // It may be closed already.
+    await file.close().catch(() => undefined) // It may already be closed.
     await rm(part, { force: true })
     throw error
   }

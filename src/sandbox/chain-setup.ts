@@ -76,7 +76,7 @@ async function setFirstPrice(url: string, to: string, price: bigint): Promise<vo
   const call = { to, data: feed.encodeFunctionData('latestRoundData') }
   const hasPrice = await callRpc(url, 'eth_call', [call, 'latest']).then(
     () => true,
-    () => false, // A feed that was never told a price reverts.
+    () => false, // A feed without a price reverts.
   )
   if (!hasPrice) await send(url, { to, data: feed.encodeFunctionData('setAnswer', [price]) })
 }

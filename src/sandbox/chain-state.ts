@@ -67,6 +67,6 @@ async function isWhole(file: string): Promise<boolean> {
     JSON.parse(await readFile(file, 'utf8'))
     return true
   } catch {
-    return false // Missing or cut off: either way there is no state in it.
+    return false // Missing or truncated: there is no state in both cases.
   }
 }

@@ -52,7 +52,7 @@ async function drive(url: string, betweenBlocks: () => Promise<void>, signal: Ab
       }
       await betweenBlocks()
     } catch {
-      head = null // The node is away. It comes back behind, or in the middle of something.
+      head = null // The node is unavailable; it may return in an earlier state.
     }
     await sleep(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
   }

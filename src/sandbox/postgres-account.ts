@@ -61,7 +61,7 @@ async function readableNative(binaries: PostgresBinaries): Promise<string> {
 }
 
 async function readableHome(directory: string): Promise<string> {
-  await chmod(directory, 0o711) // Nobody may pass through; what lies in it keeps its own mode.
+  await chmod(directory, 0o711) // Nobody may traverse it; its contents keep their own modes.
   if (nobodyCan('-x', directory)) return directory
   const outside = `/var/tmp/bursar-${createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 16)}`
   await mkdir(outside, { recursive: true, mode: 0o711 })

@@ -40,7 +40,7 @@ async function linkLibraries(root: string): Promise<void> {
     if (await lstat(link).catch(() => undefined)) continue
     await mkdir(dirname(link), { recursive: true })
     await symlink(relative(dirname(link), join(root, source)), link).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error // Another process made it in the meantime.
+      if (error.code !== 'EEXIST') throw error // Another process created it meanwhile.
     })
   }
 }

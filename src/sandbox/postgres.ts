@@ -185,7 +185,7 @@ async function becomesReady(child: Child, data: string): Promise<boolean> {
 
 async function createDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  client.on('error', () => undefined) // The running statement fails with the same error.
   await client.connect()
   try {
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE])

@@ -139,7 +139,7 @@ export function birthOf(pid: number): string | undefined {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
     return fields[0] === 'Z' ? undefined : `${boot} ${fields[19]}`
   } catch {
-    return undefined // It ended between the two looks.
+    return undefined // It exited between the two checks.
   }
 }
 
@@ -149,9 +149,9 @@ export function commandLine(pid: number): string | undefined {
   if (process.platform === 'linux') {
     try {
       const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
-      return text === '' ? undefined : text // A zombie has no command line: it is gone.
+      return text === '' ? undefined : text // A zombie has no command line: it has exited.
     } catch {
-      return undefined // It ended between the two looks.
+      return undefined // It exited between the two checks.
     }
   }
   const text = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim()

@@ -1,4 +1,4 @@
-/** What signatures state about themselves: signed messages and typed data. */
+/** The declaration of signatures: signed messages and typed data. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS } from '../core/declaration.ts'
 import type { SignatureEvent } from './events.ts'

@@ -1,4 +1,4 @@
-/** What transactions state about themselves: everything that wallets send to a chain. */
+/** The declaration of transactions: everything that wallets send to a chain. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, LANE_LIMITS, MPC_LIMITS } from '../core/declaration.ts'
 import type { TransactionEvent } from './events.ts'

@@ -64,7 +64,7 @@ export function createDrainLane(ports: DrainLanePorts): DrainLane {
   const setAside = createSetAside(() => performance.now())
   return async (lane) => {
     const lease = await leases.acquire(`sign-${laneName(lane)}`)
-    if (lease === null) return // Another signer holds the lane, and has now been told that there is more to do.
+    if (lease === null) return // Another signer holds the lane, and has been notified of more work.
     const unjudged: Unjudged[] = []
     const work: Work = { ...ports, lane, lease, setAside, unjudged }
     try {

@@ -153,7 +153,7 @@ export function createFindUnfinishedLanes(
       jobs.push(...own)
       reached.set(row.tenant_id, laneName(lane))
     }
-    if (rows.length < limit) reached.clear() // It came to all of them.
+    if (rows.length < limit) reached.clear() // All lanes were found.
     return jobs
   }
 }

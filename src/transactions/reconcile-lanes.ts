@@ -60,7 +60,7 @@ export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes
     async reconcile(lane) {
       const recovered: Recovered[] = []
       const compare = ports.compareWith({
-        onHeld: () => undefined, // It is in the outcome.
+        onHeld: () => undefined, // The outcome contains it.
         onRecovered: (_lane, transactionId, { nonce, hash }) => recovered.push({ transactionId, nonce, hash }),
       })
       const lease = await take(ports.leases, lane)

@@ -39,7 +39,7 @@ export type SubmitLane = (lane: Lane) => Promise<void>
 export function createSubmitLane(ports: SubmitLanePorts): SubmitLane {
   return async (lane) => {
     const lease = await ports.leases.acquire(`submit-${laneName(lane)}`)
-    if (lease === null) return // Another submitter is at it, and has now been told that there is more to do.
+    if (lease === null) return // Another submitter holds the lane, and has been notified of more work.
     try {
       do {
         let afterNonce: number | null = -1

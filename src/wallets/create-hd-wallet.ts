@@ -32,7 +32,7 @@ export function createCreateHdWallet(ports: CreateHdWalletPorts): CreateHdWallet
     const { metadata } = await loadRequest(ports.log, walletId)
     const { tenantId } = metadata
     const before = queues.get(tenantId) ?? Promise.resolve()
-    const mine = before.catch(() => undefined).then(() => allot(ports, walletId)) // Another wallet's failure is its own job's.
+    const mine = before.catch(() => undefined).then(() => allot(ports, walletId)) // The failure of another wallet belongs to its own job.
     queues.set(tenantId, mine)
     try {
       await mine

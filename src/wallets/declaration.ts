@@ -1,4 +1,4 @@
-/** What wallets state about themselves. */
+/** The declaration of wallets. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS } from '../core/declaration.ts'
 import type { WalletEvent } from './events.ts'

@@ -69,7 +69,7 @@ const STEPS = [
 
 /** The node goes silent, requests arrive and are tried, the clock is set, and the node answers again. */
 async function setInSilence(stage: PointsStage, node: NodeProxy, victim: Victim, aheadMs: number): Promise<void> {
-  await actNamed('a transfer').play(stage) // So that everything that is remembered for a while is remembered from before.
+  await actNamed('a transfer').play(stage) // Fills the caches before the test.
   node.decide = () => ({ type: 'refuse' })
   const sent = Promise.all(stage.wallets.map((wallet) => stage.send(wallet, 'native')))
   await sleep(SILENCE_MS)

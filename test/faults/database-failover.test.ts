@@ -34,7 +34,7 @@ const random = createRandom(seed)
 const servers = await withServerPair(t)
 const stage = await withStage(t, { databaseUrl: servers.url, env: { AUDIT_CHECKPOINT_INTERVAL_MS: '1000' } })
 const { service } = stage
-service.pool.on('error', () => undefined) // The test's own connections break as well.
+service.pool.on('error', () => undefined) // The test's own connections break too.
 const wallets = await service.makeWallets(WALLETS)
 const answers: Answered[] = []
 

@@ -18,7 +18,7 @@ t.after(proxy.close)
 const stage: Stage = await withStage(t, { databaseUrl: behind(databaseUrl, proxy.port) })
 const { service, settle } = stage
 const { api } = service
-service.pool.on('error', () => undefined) // The test's own connections break as well.
+service.pool.on('error', () => undefined) // The test's own connections break too.
 const wallets = await service.makeWallets(6)
 const answers: Answered[] = []
 

@@ -79,7 +79,7 @@ t.test('PostgreSQL goes away in the middle of transfers: 503, then all goes on b
   const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
   const service = await withLocalService(t, { databaseUrl: postgres.url, chainUrl: url, chainId: CHAIN_ID })
   const { api } = service
-  service.pool.on('error', () => undefined) // The test's own connections break as well.
+  service.pool.on('error', () => undefined) // The test's own connections break too.
   const wallets = await service.makeWallets(4)
   const [first] = wallets as [LoadWallet]
   const sending = sendTransfers(api, plan(wallets, 80))

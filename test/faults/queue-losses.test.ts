@@ -110,7 +110,7 @@ async function emptied(t: Test, databaseUrl: string, { env, empty }: Place): Pro
 
 async function restarted(t: Test, databaseUrl: string, { env, restart }: Place): Promise<void> {
   const shop = await openShop(t, databaseUrl, { env })
-  shop.service.pool.on('error', () => undefined) // The test's own connections break as well.
+  shop.service.pool.on('error', () => undefined) // The test's own connections break too.
   const answers = await sendWhile(shop, seed, 0, restart)
   await settle(shop)
   await mustBeWhole(t, shop, answers)

@@ -234,7 +234,7 @@ async function raiseBaseFee(world: World, network: Network): Promise<void> {
 /** Directly at the server, not through the proxy. */
 async function query({ service }: World, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: service.state().database_url, query_timeout: 5_000 })
-  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  client.on('error', () => undefined) // The running statement fails with the same error.
   await client.connect()
   await client.query(statement).finally(() => client.end())
 }

@@ -224,7 +224,7 @@ t.test('the rows of an append cannot give a wallet another key, owner or address
 })
 
 t.test('the path of a session does not decide what an append means', async (t) => {
-  await applyDatabaseRoles(database.pool) // What holds of a whole database does not come with its template.
+  await applyDatabaseRoles(database.pool) // Settings of a whole database are not copied from the template.
   const api = await loginAs(t, database, 'api')
   t.notOk(await allows(api, (as) => as.query('CREATE TEMP TABLE role_rights (role text)')))
   const operator = await loginAs(t, database, 'operator')

@@ -178,7 +178,7 @@ t.test(
   'PostgreSQL: a rotation that dies leaves the old key, and a seed made meanwhile waits and is refused',
   async (t) => {
     const { pool } = await withDatabase(t)
-    pool.on('connect', (client) => client.on('error', () => undefined)) // As the pool of a process has it.
+    pool.on('connect', (client) => client.on('error', () => undefined)) // As in the pool of a process.
     const keystore = createPostgresKeystore(pool)
     const [from, to] = [kekOf(makeKekText()), kekOf(makeKekText())]
     const seeds = await openTenantSeeds({ keystore, kek: from })

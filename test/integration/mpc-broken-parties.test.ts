@@ -179,7 +179,7 @@ t.test("another wallet's share in the place of a party's own is not used, and th
   })
   const causes = refusedSignatures()
     .slice(before)
-    .filter(({ kind }) => kind !== 'given_up') // The other one of the session, which may be heard by now.
+    .filter(({ kind }) => kind !== 'given_up') // The other party of the session, which may have answered by now.
   t.match(causes, [{ party: 1, kind: 'share_missing' }])
   await parties.stop(1)
   await copyFile(`${own}.kept`, own)

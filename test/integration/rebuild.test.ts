@@ -53,7 +53,7 @@ t.test('a client that repeats a request after a rebuild is told what the first o
 
 t.test('transfers go on and readers see no gap while all read models are rebuilt again and again', async (t: Test) => {
   const some = await withSomeLog(t)
-  await some.pool.query('CREATE ROLE rebuild_reader').catch(() => undefined) // Roles are the server's: an earlier test run may have left it.
+  await some.pool.query('CREATE ROLE rebuild_reader').catch(() => undefined) // Roles belong to the server: an earlier test run may have left it.
   await some.pool.query('GRANT SELECT ON transactions TO rebuild_reader WITH GRANT OPTION')
   await some.transfer(200)
   let running = true

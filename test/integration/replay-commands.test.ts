@@ -228,7 +228,7 @@ t.test(
 t.test("the operator's user suffices for what reads, and not for what writes tables anew", async (t: Test) => {
   const some = await withSomeLog(t)
   await some.transfer(3)
-  await applyDatabaseRoles(some.pool) // What holds of a whole database does not come with its template.
+  await applyDatabaseRoles(some.pool) // Settings of a whole database are not copied from the template.
   const DATABASE_URL = (await roleUrls(t, some.url))('operator')
   const env = { DATABASE_URL, SANDBOX: 'true', DATA_DIR: t.testdir() }
   const commands = composeBursar(env)

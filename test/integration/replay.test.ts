@@ -92,7 +92,7 @@ t.test('the replayed log equals the live read models after any sequence of comma
           await log.execute(transactionAggregate, id, each, { metadata: METADATA })
           applied += 1
         } catch (error) {
-          if (!(error instanceof Error && 'code' in error)) throw error // A refusal of the decider is an answer.
+          if (!(error instanceof Error && 'code' in error)) throw error // The decider may refuse a command.
         }
       }
     }),

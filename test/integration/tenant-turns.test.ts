@@ -260,7 +260,7 @@ async function signaturesInTurn(t: Test, place: JobPlace): Promise<void> {
 
 await inEveryPlace(t, async (t, place) => {
   await jobsInTurn(t, place)
-  if (place.name === 'Redis Cluster') return // What the processes do is the same there.
+  if (place.name === 'Redis Cluster') return // The processes do the same there.
   await walletsInTurn(t, place)
   await signaturesInTurn(t, place)
 })

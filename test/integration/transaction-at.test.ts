@@ -76,7 +76,7 @@ t.test('before it was asked for there is none; a time to come and a time that is
 t.test('a list tells what there was by then, as it was then, page by page', async (t: Test) => {
   const { id: first, log, readsAt } = await withStory(t)
   let second = newTransactionId()
-  while (second < first) second = newTransactionId() // Within one millisecond they come in any order.
+  while (second < first) second = newTransactionId() // Within one millisecond their order is undefined.
   const opened = change(
     transactionAggregate,
     { id: second, state: transactionAggregate.initialState, version: 0, hash: '' },

@@ -67,7 +67,7 @@ export async function withAudit(t: Test): Promise<AuditStage> {
         await client.query("SET session_replication_role = 'replica'")
         for (const statement of statements) await client.query(statement)
       } finally {
-        client.release(true) // The setting goes with the connection.
+        client.release(true) // Resets the setting.
       }
     },
     transfers: (count, tenantId = 'acme') => appendTransfers(log, count, tenantId),

@@ -21,12 +21,12 @@ export async function loginAs(
 /** A user for each role, by its connection URL. */
 export async function roleUrls(t: Test, url: string): Promise<(role: DatabaseRole) => string> {
   const pool = new pg.Pool({ connectionString: url, max: 1 })
-  pool.on('error', () => undefined) // A test that kills connections must not end by it.
+  pool.on('error', () => undefined) // A test may kill connections.
   const users = new Map<DatabaseRole, Awaited<ReturnType<typeof makeUser>>>()
   for (const role of DATABASE_ROLES) users.set(role, await makeUser(pool, url, [role]))
   t.after(async () => {
     const names = Array.from(users.values(), ({ user }) => user)
-    await pool.query(`DROP ROLE ${names.join(', ')}`).catch(() => undefined) // The test may have taken the server away.
+    await pool.query(`DROP ROLE ${names.join(', ')}`).catch(() => undefined) // The test may have stopped the server.
     await pool.end()
   })
   return (role) => users.get(role)?.connectionString ?? url

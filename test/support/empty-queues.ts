@@ -8,7 +8,7 @@ const TRIES = 20
 
 export async function emptyQueues(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, query_timeout: 5_000 })
-  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  client.on('error', () => undefined) // The running statement fails with the same error.
   await client.connect()
   try {
     for (let tries = 1; ; tries += 1) {

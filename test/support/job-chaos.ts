@@ -34,7 +34,7 @@ export function createJobChaos(random: Random): JobChaos {
       again.push(
         sleep(AGAIN_AFTER_MS * random.next()).then(async () => {
           counts.again += 1
-          await handler(data, context).catch(() => undefined) // The queue would try it again: here it was the second time.
+          await handler(data, context).catch(() => undefined) // The queue would retry it: this was the second delivery.
         }),
       )
       await handler(data, context)

@@ -53,7 +53,7 @@ async function look(places: ChainPlaces): Promise<Unsettled> {
     connectionTimeoutMillis: 3_000,
     query_timeout: 10_000,
   })
-  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  client.on('error', () => undefined) // The running statement fails with the same error.
   await client.connect()
   try {
     // Chains first: what is final while a chain was up to date stays final.

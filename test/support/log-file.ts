@@ -56,7 +56,7 @@ export async function modelsOf(pool: Pool): Promise<Models> {
     }
     return models
   } finally {
-    client.release(true) // Its time zone is not that of others.
+    client.release(true) // Its time zone differs.
   }
 }
 

@@ -44,7 +44,7 @@ export async function planParties(
   for (const number of numbers) addresses.push(`${number}=127.0.0.1:${await freePort()}`)
   return {
     env: {
-      SANDBOX: 'true', // So that each process makes its own certificate known to the others.
+      SANDBOX: 'true', // Each process publishes its own certificate.
       MPC_PARTIES: String(count),
       MPC_POOL_SIZE: '0',
       MPC_PARTY_ADDRESSES: addresses.join(','),

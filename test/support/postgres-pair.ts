@@ -103,7 +103,7 @@ async function killWhole({ url, pid, exited }: Server): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')
   for (const one of [pid, ...rows.map((row) => row.pid)]) kill(one)
   await exited
-  await client.end().catch(() => undefined) // Its server is gone.
+  await client.end().catch(() => undefined) // Its server has exited.
 }
 
 function kill(pid: number): void {
@@ -121,7 +121,7 @@ async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined) // The statement that was running fails with the same error.
+  client.on('error', () => undefined) // The running statement fails with the same error.
   await client.connect()
   return client
 }

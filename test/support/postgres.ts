@@ -42,7 +42,7 @@ export async function withDatabase(
   await administer(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   const url = withName(serverUrl, name)
   const pool = new pg.Pool({ connectionString: url, max: 10, ...settings })
-  pool.on('error', () => undefined) // A test that kills connections must not end by it.
+  pool.on('error', () => undefined) // A test may kill connections.
   t.after(async () => {
     await pool.end()
     await administer(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`)
@@ -59,7 +59,7 @@ async function startOwnServer(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-test-'))
   // Test data need not survive a power failure; everything else is as in production.
   const postgres = await startPostgres({ directory, settings: { fsync: 'off', shared_buffers: '32MB' } })
-  postgres.unref() // The test process ends when its tests have; this server is then taken away below.
+  postgres.unref() // Does not keep the test process alive; the server is removed below.
   tap.after(async () => {
     await postgres.stop()
     await rm(directory, { recursive: true, force: true })

@@ -35,7 +35,7 @@ export async function deployRegister(url: string): Promise<Register> {
     },
     async close() {
       const data = abi.encodeFunctionData('close')
-      const dear = '0x174876e800' // 100 gwei: nothing of a test offers more.
+      const dear = '0x174876e800' // 100 gwei: no test offers more.
       await rpc('eth_sendTransaction', {
         from: owner,
         to: address,

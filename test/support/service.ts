@@ -192,7 +192,7 @@ function isOurs(pid: number, dataDir: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`DATA_DIR=${dataDir}`)
   } catch {
-    return false // It ended between the two looks.
+    return false // It exited between the two checks.
   }
 }
 

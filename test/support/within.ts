@@ -11,7 +11,7 @@ export async function within<T>(what: string, promise: Promise<T>): Promise<T> {
     () => {
       throw new Error(`not in ${HANGS_AFTER_MS / 1_000} s: ${what}`)
     },
-    () => new Promise<never>(() => undefined), // It came true first: nobody listens any more.
+    () => new Promise<never>(() => undefined), // It completed first: the result is not used.
   )
   try {
     return await Promise.race([promise, late])

@@ -153,7 +153,7 @@ t.test('a forgotten key is asked for at once, even when an older answer is still
     new Promise<void>((resolve) => {
       answer = resolve
     })
-  const older = authenticator.verify(token) // Has read the row before it is revoked.
+  const older = authenticator.verify(token) // Reads the row before the revocation.
   rows.set(digestOf(token), revokedRow)
   authenticator.forget('key_1')
   world.answer = () => Promise.resolve()

@@ -67,7 +67,7 @@ export function decodeProof(text: string): Proof | null {
     const proof = JSON.parse(text) as Proof
     return hasShape(proof) && encodeProof(proof) === text ? proof : null
   } catch {
-    return null // No JSON, or values that no event has: no proof, and the caller says so.
+    return null // Not JSON, or values that no event can hold: the caller reports a malformed proof.
   }
 }
 

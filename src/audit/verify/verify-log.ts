@@ -41,7 +41,7 @@ export function createVerifyLog(settings: {
       connectionString: settings.connectionString,
       application_name: 'bursar-audit-verify',
     })
-    client.on('error', () => undefined) // The statement that was running fails with the same error.
+    client.on('error', () => undefined) // The running statement fails with the same error.
     await client.connect()
     try {
       // It is idle while threads compute; it only reads, and delays nobody.

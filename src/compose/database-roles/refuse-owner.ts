@@ -25,7 +25,7 @@ export async function refuseOwner(ports: Ports, signal: AbortSignal, refuse: (er
 
 async function judgeLater(ports: Ports, signal: AbortSignal, refuse: (error: ConfigError) => void): Promise<void> {
   while (!signal.aborted) {
-    await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined) // The process ends: so does this.
+    await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined) // The process is stopping.
     const verdict = signal.aborted ? null : await judge(ports)
     if (verdict === 'unknown') continue
     if (verdict !== null) refuse(verdict)

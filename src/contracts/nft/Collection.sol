@@ -10,21 +10,22 @@ import {ContentURI} from "./ContentURI.sol";
 import {IERC5192} from "./IERC5192.sol";
 import {IERC7572} from "./IERC7572.sol";
 
-/// @title What collections of either standard have in common: who may mint, what a token says, how many there may be.
-/// @notice Invariant: a token id is used at most once, whether by a mint, a voucher or a revocation, burnt or not.
+/// @title The common part of collections of both standards: minting rights, metadata and supply.
+/// @notice Invariant: a token id is used at most once, by a mint, a voucher or a revocation, burnt or not.
 abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
     using Checkpoints for Checkpoints.Trace208;
 
-    /// @notice The only one that initializes a clone, in the transaction that makes it.
+    /// @notice The only address that may initialize a clone, in the transaction that creates it.
     address public immutable factory;
 
-    /// In the place of a digest: the id was given up before it was minted.
+    /// Instead of a digest: the id was revoked before it was minted.
     bytes32 internal constant REVOKED = bytes32(uint256(1));
     /// ERC-165 identifier of https://eips.ethereum.org/EIPS/eip-4906
     bytes4 private constant ERC4906_ID = 0x49064906;
     uint256 private constant BPS = 10_000;
 
-    // These two share the slot of the owner, which a mint reads anyway. Without a limit and a sequence nothing is counted.
+    // These two share the slot of the owner, which a mint reads anyway. Without a limit and a sequence nothing is
+    // counted.
     uint48 private _minted;
     uint48 private _lastInSeries;
 
@@ -35,7 +36,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
     }
 
     mapping(uint256 id => Token) private _tokens;
-    /// How far ids are ahead of edition numbers, from an id on: ids that were left out have no edition.
+    /// The difference between ids and edition numbers, from an id on: skipped ids have no edition.
     Checkpoints.Trace208 private _skipped;
 
     error OnlyFactory(address caller);
@@ -54,15 +55,15 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
 
     /// @dev ERC-4906.
     event MetadataUpdate(uint256 _tokenId);
-    /// @dev The marketplaces' word for metadata that never changes again.
+    /// @dev The marketplaces' event for metadata that is permanently frozen.
     event PermanentURI(string _value, uint256 indexed _id);
 
-    /// @dev The implementation belongs to the factory, which never mints: nobody can use it but through a clone.
+    /// @dev The implementation belongs to the factory, which never mints: it can only be used through a clone.
     constructor() Ownable(msg.sender) {
         factory = msg.sender;
     }
 
-    /// @notice Called by the factory once, right after the clone was made.
+    /// @notice Called once by the factory, right after it created the clone.
     function initialize(address initialOwner) external {
         if (msg.sender != factory) revert OnlyFactory(msg.sender);
         if (initialOwner == address(0)) revert OwnableInvalidOwner(initialOwner);
@@ -70,7 +71,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
         if (CollectionArgs.contractDigest() != 0) emit ContractURIUpdated();
     }
 
-    /// @notice Gives a token of a DYNAMIC collection other metadata.
+    /// @notice Changes the metadata of a token of a DYNAMIC collection.
     function setTokenDigest(uint256 tokenId, bytes32 digest) external onlyOwner {
         _requireChangeable(tokenId);
         _requireDigest(digest);
@@ -78,7 +79,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
         _metadataUpdated(tokenId);
     }
 
-    /// @notice Ends changes of a token's metadata, for ever.
+    /// @notice Permanently freezes a token's metadata.
     function freeze(uint256 tokenId) external onlyOwner {
         _requireChangeable(tokenId);
         _tokens[tokenId].frozen = true;
@@ -92,25 +93,25 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
         return CollectionArgs.traits().kind() != CollectionKind.DYNAMIC || _tokens[tokenId].frozen;
     }
 
-    /// @notice SHA-256 of the token's metadata, also of a burnt one.
+    /// @notice SHA-256 of the token's metadata, also for a burnt token.
     function tokenDigest(uint256 tokenId) public view returns (bytes32 digest) {
         digest = _tokens[tokenId].digest;
         if (uint256(digest) <= uint256(REVOKED)) revert TokenNotMinted(tokenId);
     }
 
-    /// @notice Edition n of N of a SERIES: the n-th that was released, of at most N; N is 0 for an open series.
+    /// @notice Edition n of N of a SERIES: the n-th released token, of at most N; N is 0 for an open series.
     function edition(uint256 tokenId) external view returns (uint256 number, uint256 size) {
         if (!CollectionArgs.traits().isSeries()) revert NotASeries();
         tokenDigest(tokenId);
         return (tokenId - _skipped.upperLookup(uint48(tokenId)), CollectionArgs.traits().maxSupply());
     }
 
-    /// @notice How many ids may be minted; 0 for no limit.
+    /// @notice The maximum number of ids; 0 for no limit.
     function maxSupply() external view returns (uint256) {
         return CollectionArgs.traits().maxSupply();
     }
 
-    /// @notice How many more ids may be minted. A burnt token makes no room.
+    /// @notice How many more ids may be minted. Burning a token does not increase it.
     function remainingSupply() external view returns (uint256) {
         uint256 max = CollectionArgs.traits().maxSupply();
         return max == 0 ? type(uint256).max : max - _minted;
@@ -142,13 +143,13 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
         return (traits.royaltyRecipient(), (salePrice * traits.royaltyBps()) / BPS);
     }
 
-    /// @dev Counts ids from `firstId` on where there is a limit, and refuses what the collection has no room for.
+    /// @dev Counts ids from `firstId` on if there is a limit, and reverts when the supply is exceeded.
     function _release(Traits traits, uint256 firstId, uint256 count) internal {
         bool series = traits.isSeries();
         uint256 max = traits.maxSupply();
         if (max == 0 && !series) return;
         uint256 minted;
-        // Nobody can pay for 2 ** 48 mints.
+        // 2 ** 48 mints are not affordable.
         unchecked {
             minted = _minted + count;
             _minted = uint48(minted);
@@ -164,7 +165,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
         if (firstId != last + 1) _skipped.push(uint48(firstId), uint208(firstId - 1 - minted));
     }
 
-    /// @dev The one place where an id becomes used; a mint gives its digest, a revocation `REVOKED`.
+    /// @dev The only function that marks an id as used; a mint passes its digest, a revocation `REVOKED`.
     function _use(uint256 tokenId, bytes32 digest) internal {
         Token storage token = _tokens[tokenId];
         bytes32 known = token.digest;
@@ -183,7 +184,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
         emit MetadataUpdate(tokenId);
     }
 
-    /// @dev Reverts unless the id was minted; where the standard knows who holds it, unless it still exists.
+    /// @dev Reverts unless the id was minted; for a standard with a known holder, unless it still exists.
     function _requireMinted(uint256 tokenId) internal view virtual {
         tokenDigest(tokenId);
     }

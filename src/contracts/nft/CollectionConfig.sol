@@ -4,34 +4,34 @@ pragma solidity 0.8.37;
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {Bytes} from "@openzeppelin/contracts/utils/Bytes.sol";
 
-/// @notice STANDARD: metadata never changes. SERIES: and tokens are released in sequence, each with its edition number.
-/// DYNAMIC: the owner may change a token's metadata until it freezes that token.
+/// @notice STANDARD: immutable metadata. SERIES: immutable, and tokens are released in sequence with edition numbers.
+/// DYNAMIC: the owner may change a token's metadata until it is frozen.
 enum CollectionKind {
     STANDARD,
     SERIES,
     DYNAMIC
 }
 
-/// @notice What a collection is, said once. All but the owner is for ever.
+/// @notice The configuration of a collection. Only the owner can change later.
 struct CollectionConfig {
     string name;
     string symbol;
-    /// Put before a CID to make a URI; empty for `ipfs://`.
+    /// Prefix of a CID in a URI; empty for `ipfs://`.
     string baseURI;
     /// SHA-256 of the collection's metadata; zero for none.
     bytes32 contractDigest;
     address owner;
     address royaltyRecipient;
-    /// Hundredths of a percent of a sale, at most 5,000.
+    /// Basis points of a sale (hundredths of a percent), at most 5,000.
     uint16 royaltyBps;
-    /// How many token ids may ever be minted; 0 for no limit.
+    /// Maximum number of token ids; 0 for no limit.
     uint48 maxSupply;
     bool transferable;
     CollectionKind kind;
 }
 
-/// @notice The numbers of a config in one word: royalty recipient (20 bytes), royalty bps (2), kind (1), transferable (1),
-/// max supply (6), length of the name (1), length of the symbol (1).
+/// @notice The numbers of a config in one word: royalty recipient (20 bytes), royalty bps (2), kind (1), transferable
+/// (1), max supply (6), length of the name (1), length of the symbol (1).
 type Traits is uint256;
 
 using {royaltyRecipient, royaltyBps, kind, isSeries, transferable, maxSupply, nameLength, symbolLength} for Traits global;
@@ -68,12 +68,13 @@ function symbolLength(Traits traits) pure returns (uint8) {
     return uint8(Traits.unwrap(traits));
 }
 
-/// @title A collection's config as bytes behind its clone's code: 200 gas a byte once, where storage costs 22,100 gas a word.
+/// @title A collection's config as bytes after its clone's code: 200 gas a byte once, instead of 22,100 gas a word for
+/// storage.
 /// @dev Layout: contract digest (32 bytes), traits (32 bytes), name, symbol, base URI.
 library CollectionArgs {
     uint16 private constant MAX_ROYALTY_BPS = 5_000;
     uint256 private constant NAME_START = 64;
-    /// Where the traits stand in the code of a clone: behind the 45 bytes of EIP-1167 and the contract digest.
+    /// The offset of the traits in the code of a clone: after the 45 bytes of EIP-1167 and the contract digest.
     uint256 private constant TRAITS_OFFSET = 0x2d + 0x20;
 
     error TextTooLong(string text);
@@ -100,7 +101,7 @@ library CollectionArgs {
         );
     }
 
-    /// @dev Read straight from the code, without the texts: every mint asks for it.
+    /// @dev Read directly from the code, without the texts: every mint needs it.
     function traits() internal view returns (Traits) {
         uint256 word;
         assembly ("memory-safe") {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @title URIs of content that is known by its hash: the CID of one raw block, as `ipfs add --cid-version=1` names it.
+/// @title URIs of content with a known hash: the CID of one raw block, as computed by `ipfs add --cid-version=1`.
 library ContentURI {
     /// CID version 1, codec raw, hash function SHA-256, 32 bytes of hash: https://github.com/multiformats/cid
     uint256 private constant PREFIX = 0x01551220;
-    /// RFC 4648 in lower case without padding, which the leading `b` announces.
+    /// RFC 4648 in lower case without padding, indicated by the leading `b`.
     bytes32 private constant ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
     /// `b` and 58 digits of 5 bits for 36 bytes.
     uint256 private constant CID_LENGTH = 59;
 
-    /// @param base put before the CID; `ipfs://` when empty
+    /// @param base prefix of the CID; `ipfs://` when empty
     function uri(string memory base, bytes32 digest) internal pure returns (string memory) {
         return string.concat(bytes(base).length == 0 ? "ipfs://" : base, cid(digest));
     }

@@ -6,21 +6,21 @@ import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/Signa
 import {Collection} from "./Collection.sol";
 import {CollectionArgs, Traits} from "./CollectionConfig.sol";
 
-/// @notice The owner's word that one token may be minted.
+/// @notice The owner's signed permission to mint one token.
 struct Voucher {
     uint256 tokenId;
-    /// Who gets the token; zero for whoever redeems.
+    /// The recipient of the token; zero for whoever redeems.
     address recipient;
     /// Units of the token; 1 for ERC-721.
     uint256 amount;
     bytes32 digest;
-    /// The last second at which it can be redeemed; 0 for no end.
+    /// The last second at which it can be redeemed; 0 if it never expires.
     uint256 validUntil;
 }
 
-/// @title Lazy minting: the owner signs (EIP-712), somebody else pays for the mint.
-/// @notice A voucher holds for one collection on one chain, since both are in the signed domain, and only as long as its
-/// signer is the owner. It redeems once, since its token id is used by it.
+/// @title Lazy minting: the owner signs (EIP-712), another account pays for the mint.
+/// @notice A voucher is valid for one collection on one chain, since both are in the signed domain, and only while its
+/// signer is the owner. It can be redeemed once, since redeeming uses its token id.
 abstract contract Vouchers is EIP712, Collection {
     bytes32 private constant VOUCHER_TYPEHASH =
         keccak256("Voucher(uint256 tokenId,address recipient,uint256 amount,bytes32 digest,uint256 validUntil)");
@@ -33,9 +33,9 @@ abstract contract Vouchers is EIP712, Collection {
 
     constructor() EIP712("Bursar", "1") {}
 
-    /// @notice Mints what the voucher says. A voucher that names its recipient may be brought by anyone, who pays the gas;
-    /// the token goes to that recipient. Any other mints to its caller, or to where the owner says.
-    /// @param signature of an account that owns the collection, or what its ERC-1271 contract accepts
+    /// @notice Mints the voucher's token. A voucher with a recipient may be redeemed by anyone, who pays the gas; the
+    /// token goes to that recipient. Any other mints to its caller, or to an address that the owner chooses.
+    /// @param signature of an account that owns the collection, or one that its ERC-1271 contract accepts
     function redeem(Voucher calldata voucher, bytes calldata signature, address to) external {
         address issuer = owner();
         bool allowed = voucher.recipient == address(0)
@@ -51,13 +51,13 @@ abstract contract Vouchers is EIP712, Collection {
         _mintToken(traits, to, voucher.tokenId, voucher.amount, voucher.digest);
     }
 
-    /// @notice Ends every voucher of this token id: it can never be minted.
+    /// @notice Revokes every voucher of this token id: it can never be minted.
     function revoke(uint256 tokenId) external onlyOwner {
         _use(tokenId, REVOKED);
         emit VoucherRevoked(tokenId);
     }
 
-    /// @notice What the owner signs.
+    /// @notice The digest that the owner signs.
     function voucherHash(Voucher calldata voucher) public view returns (bytes32) {
         return _hashTypedDataV4(
             keccak256(
@@ -73,6 +73,6 @@ abstract contract Vouchers is EIP712, Collection {
         );
     }
 
-    /// @dev Uses the id and mints without asking the receiver.
+    /// @dev Uses the id and mints without calling the receiver.
     function _mintToken(Traits traits, address to, uint256 tokenId, uint256 amount, bytes32 digest) internal virtual;
 }

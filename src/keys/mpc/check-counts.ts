@@ -83,10 +83,10 @@ export async function openCheckCounts(
       .catch(() => undefined)
       .then(() => replaceFile(join(directory, name), `${upTo}\n`))
       .catch((error: unknown) => {
-        count.reserved = 0 // Whoever counts next writes again.
+        count.reserved = 0 // The next count writes again.
         throw notCounted(error)
       })
-    count.kept.catch(() => undefined) // Told to those who await it; there may be nobody.
+    count.kept.catch(() => undefined) // Rejections go to those who await it, if any.
   }
 
   return {

@@ -274,7 +274,7 @@ function fromJson(payload: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8'))
   } catch {
-    return undefined // What is no JSON is no message of ours either: the caller refuses both alike.
+    return undefined // Text that is not JSON is not a message: the caller refuses both.
   }
 }
 

@@ -127,7 +127,7 @@ export function watchOver(
     onCheated(place, party) {
       const key = keys[place]
       if (!key) return []
-      bans.add(key, party).catch(() => undefined) // Met again by `unkept`.
+      bans.add(key, party).catch(() => undefined) // Retried by `unkept`.
       return keys.flatMap((each, index) => (each?.keyId === key.keyId ? [index] : []))
     },
     unkept() {

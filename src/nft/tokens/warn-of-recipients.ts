@@ -37,7 +37,7 @@ async function ask(
       .filter((_, index) => !taken[index])
       .map(({ n }) => warning(minting_type === 'BATCH' ? `items[${n}].` : ''))
   } catch (error) {
-    if (error instanceof BursarError) return [] // The mint is recorded: that nobody could be asked is no reason to refuse it.
+    if (error instanceof BursarError) return [] // The mint is recorded: a failed check is no reason to refuse it.
     throw error
   }
 }

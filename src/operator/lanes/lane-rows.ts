@@ -42,7 +42,7 @@ export type LaneFilter = {
   readonly limit: number
 }
 
-/** What is refused for want of funds is counted apart. */
+/** Transactions without sufficient funds are counted separately. */
 const UNSENT = sqlList(UNSENT_STATES.filter((state) => state !== 'awaiting_funds'))
 /**
  * Waits for a transaction that is in no block, or failed in one that is not final: same as `lane_waiting` in lanes.ts.

@@ -1,4 +1,4 @@
-/** What the sandbox adds to the API: the faucet, and its funds for issuer wallets. */
+/** The sandbox's additions to the API: the faucet, and its funds for issuer wallets. */
 import type { ApiAdditions } from '../../compose/api.ts'
 import type { Kernel } from '../../compose/kernel.ts'
 import type { TransactionParts } from '../../compose/transaction-parts.ts'

@@ -1,4 +1,4 @@
-/** Collections and mints: the contract's requests as they are written, on the chains of the sandbox. */
+/** Collections and mints: the contract's exact requests, on the chains of the sandbox. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'

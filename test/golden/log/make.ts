@@ -47,7 +47,7 @@ async function project(exportLines: readonly string[]): Promise<Models> {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-golden-'))
   const postgres = await startPostgres({ directory, settings: { fsync: 'off' } })
   const pool = new pg.Pool({ connectionString: postgres.url })
-  pool.on('error', () => undefined) // The server goes while the last connection is closing.
+  pool.on('error', () => undefined) // The server stops while the last connection is closing.
   try {
     await migrate(pool, MIGRATIONS)
     await imported(pool, exportLines)

@@ -6,7 +6,7 @@ import {ERC1155} from "@openzeppelin/contracts/token/ERC1155/ERC1155.sol";
 import {ERC721} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
 import {ERC721URIStorage} from "@openzeppelin/contracts/token/ERC721/extensions/ERC721URIStorage.sol";
 
-/// The least that OpenZeppelin's ERC-721 can do: no metadata of its own for a token.
+/// OpenZeppelin's minimal ERC-721: tokens have no metadata of their own.
 contract PlainERC721 is ERC721, Ownable {
     constructor() ERC721("Example Collection", "EXC") Ownable(msg.sender) {}
 

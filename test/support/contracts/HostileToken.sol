@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// An ERC-20 token that behaves until it is told to do harm to whoever reads it.
+/// An ERC-20 token that is honest until it is switched to harm its readers.
 contract HostileToken {
     uint8 public constant HONEST = 0;
     uint8 public constant LOOPS = 1;
@@ -34,7 +34,7 @@ contract HostileToken {
         _decimals = decimals_;
     }
 
-    /// Gives each of `count` addresses from `first` on `amount`, in one transaction.
+    /// Gives `amount` to each of `count` addresses from `first` on, in one transaction.
     function mint(address first, uint256 count, uint256 amount) external {
         for (uint160 i = 0; i < count; i++) {
             address to = address(uint160(first) + i);
@@ -45,7 +45,7 @@ contract HostileToken {
 
     function balanceOf(address owner) external returns (uint256) {
         if (_reads == FORGES) {
-            // Within the call, the next address has what this contract holds of the victim token.
+            // Within the call, the next address gets this contract's balance of the victim token.
             (bool moved,) = _victim.call(abi.encodeWithSignature("transfer(address,uint256)", address(uint160(owner) + 1), 1000));
             require(moved);
         }
@@ -75,7 +75,7 @@ contract HostileToken {
             }
         }
         while (how == LOOPS) {
-            // Only a warm slot is read: gas runs out slowly.
+            // Only reads a warm slot, so that gas runs out slowly.
             how = _victim == address(1) ? HONEST : how;
         }
     }

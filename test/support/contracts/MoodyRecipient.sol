@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Takes the native currency until it is told to do harm to whoever sends it.
+/// Accepts the native currency until it is switched to harm its senders.
 contract MoodyRecipient {
     uint8 public constant ACCEPTS = 0;
     uint8 public constant REVERTS = 1;
@@ -29,7 +29,7 @@ contract MoodyRecipient {
         if (_mood == REVERTS) revert(_reason);
         if (_mood == LOOPS) this.burn();
         if (_mood == DRAINS) {
-            // All but a little of the gas is gone when it reverts.
+            // Almost all of the gas is used when it reverts.
             try this.burn{gas: gasleft() - 60_000}() {} catch { revert(_reason); }
         }
     }

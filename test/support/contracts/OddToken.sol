@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// A token whose transfers are odd in one way at a time: storage slot 0 says which.
+/// A token with one unusual transfer behaviour at a time, selected by storage slot 0.
 contract OddToken {
     uint256 public constant HONEST = 0;
     uint256 public constant REFUSES = 1;
@@ -39,7 +39,7 @@ contract OddToken {
         emit Transfer(address(0), to, amount);
     }
 
-    /// Tells of deposits that never were.
+    /// Logs deposits that never happened.
     function announce(address to, uint256 amount) external {
         emit Transfer(address(0), to, amount);
     }

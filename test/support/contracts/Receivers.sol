@@ -6,10 +6,10 @@ import {ERC1155Holder} from "@openzeppelin/contracts/token/ERC1155/utils/ERC1155
 import {IERC721} from "@openzeppelin/contracts/token/ERC721/IERC721.sol";
 import {ERC721Holder} from "@openzeppelin/contracts/token/ERC721/utils/ERC721Holder.sol";
 
-/// Takes nothing safely.
+/// Accepts no safe transfers.
 contract NoReceiver {}
 
-/// OpenZeppelin's own receivers, and a way to spend what they hold.
+/// OpenZeppelin's own receivers, with a function to spend what they hold.
 contract GoodReceiver is ERC721Holder, ERC1155Holder {
     function run(address target, bytes calldata data) external {
         (bool ok,) = target.call(data);
@@ -53,7 +53,7 @@ contract WrongReceiver {
     }
 }
 
-/// While it receives, sends what it got on, and then tries to take it from the sender a second time.
+/// When it receives a token, it forwards it and then tries to take it from the sender again.
 contract ReenteringReceiver {
     address private immutable _accomplice;
     bool public tookTwice;

@@ -4,8 +4,7 @@ pragma solidity 0.8.37;
 import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 
-/// An account that is a contract: its key's signatures are its own (ERC-1271), and its key calls through it. It receives
-/// nothing safely.
+/// A contract account: its key signs for it (ERC-1271) and calls through it. It accepts no safe transfers.
 contract SmartWallet is IERC1271 {
     address private immutable _key;
 

@@ -13,7 +13,7 @@ import {IERC721Metadata} from "@openzeppelin/contracts/interfaces/IERC721Metadat
 import {IERC1155Errors, IERC721Errors} from "@openzeppelin/contracts/interfaces/draft-IERC6093.sol";
 import {ERC165Checker} from "@openzeppelin/contracts/utils/introspection/ERC165Checker.sol";
 
-/// What OpenZeppelin says the standards are.
+/// The standards according to OpenZeppelin.
 contract Standards {
     function interfaceIds() external pure returns (bytes4[6] memory) {
         return [
@@ -26,7 +26,7 @@ contract Standards {
         ];
     }
 
-    /// The whole procedure of ERC-165, with its refusal of 0xffffffff.
+    /// The whole procedure of ERC-165, including its refusal of 0xffffffff.
     function supported(address account, bytes4[] calldata ids) external view returns (bool[] memory) {
         return ERC165Checker.getSupportedInterfaces(account, ids);
     }
