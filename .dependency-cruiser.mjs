@@ -1,16 +1,16 @@
-// Who may import whom. Type imports count: a layer that knows the types of another knows the layer.
+// Which module may import which. Type imports count, since they are dependencies between layers too.
 // test/unit/project-layers.test.ts plants one violation of each rule and sees it reported.
 
-/** The parts that speak to the outside; they know the core and nothing of each other. */
+/** The parts with external interfaces; they import the core and not each other. */
 const KERNEL = 'event-log|chain|keys|jobs'
-/** What capabilities state about themselves as data: everybody may read it, but for the core and deciders. */
+/** The declarations of capabilities as data: every module may import them, except the core and deciders. */
 const DECLARATIONS = '^src/declarations\\.ts$'
-/** What is neither kernel nor capability. Every other folder of src/ is a capability. */
+/** Folders that are neither kernel nor capability. Every other folder of src/ is a capability. */
 const GROUND = 'cli|core|compose|config|contracts|generated|http|sandbox'
 const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
-/** The composition roots: they join what may not know each other. */
+/** The composition roots: they connect modules that may not import each other. */
 const ROOTS = '^src/(compose|sandbox)/|^src/main\\.ts$|^workers/|^test/'
-/** A route and what it takes and gives. */
+/** Routes and the schemas of their requests and responses. */
 const ROUTES = '(^|[/-])(routes|schemas)\\.ts$'
 /** Programs outside of workers/. */
 const ENTRIES = '^src/(main|sandbox/(start|api))\\.ts$'
@@ -30,7 +30,7 @@ export default {
       name: 'kernel-imports-core-alone',
       comment: 'The log, the chain, the keys and the jobs can each be replaced without touching the others.',
       severity: 'error',
-      // The types of rows come from the schema of the tables.
+      // Row types are generated from the schema of the tables.
       from: { path: `^src/(${KERNEL})/`, pathNot: '^src/event-log/table-rows\\.ts$' },
       to: { path: '^(src|workers)/', pathNot: ['^src/core/', '^src/$1/', DECLARATIONS] },
     },

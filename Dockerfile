@@ -1,9 +1,9 @@
-# One image for the API and every worker; the command says which. Only what run time needs is in it.
+# One image for the API and every worker; the command selects the process. It contains only what run time needs.
 FROM node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY stubs ./stubs
-# No package's install script is needed, and ours wants the sources, which change more often than the packages.
+# No package needs its install script, and the project's own needs the sources, which change more often than the packages.
 RUN npm ci --ignore-scripts
 COPY scripts ./scripts
 COPY prisma ./prisma
@@ -11,7 +11,7 @@ COPY src ./src
 COPY workers ./workers
 COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
 RUN npm run build && node scripts/trim-packages.mjs
-# What only builds, or only makes the sandbox, stays behind; so do the query compilers of other databases.
+# Without packages for the build or the sandbox only, and without the query compilers of other databases.
 RUN npm pkg delete dependencies.prisma dependencies.@prisma/dev dependencies.@prisma/studio-core dependencies.mysql2 dependencies.postgres \
       dependencies.typescript dependencies.esbuild dependencies.@types/node dependencies.@types/pg \
       dependencies.embedded-postgres dependencies.@foundry-rs/anvil dependencies.@scalar/fastify-api-reference \
@@ -30,11 +30,11 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-# A volume mounted here takes over owner and mode: other users of the host cannot read the sealed seeds and shares.
+# A volume mounted here inherits owner and mode: other users of the host cannot read the sealed seeds and shares.
 RUN install -d -o node -g node -m 0700 /keystore /mpc-party /audit
 USER node
 EXPOSE 3000
-# The API serves /healthz on PORT, a worker on METRICS_PORT. Node asks: the image has no curl.
+# The API serves /healthz on PORT, a worker on METRICS_PORT. Uses Node, since the image has no curl.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.METRICS_PORT ?? process.env.PORT ?? 3000) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
 # Node is the first process: every entry point handles SIGTERM itself. `--init` (compose: `init: true`) reaps children.

@@ -6,6 +6,6 @@ const url = process.env.DATABASE_URL
 export default defineConfig({
   schema: 'prisma/schema.prisma',
   migrations: { path: 'prisma/migrations' },
-  // `prisma generate` needs no database, so none is demanded here; `prisma migrate status` does.
+  // `prisma generate` needs no database, so none is required here; `prisma migrate status` needs one.
   ...(url === undefined ? {} : { datasource: { url } }),
 })

@@ -1,1 +1,1 @@
-// Prisma's command line names this package when it starts, and uses it in commands that Bursar does not need.
+// Prisma's command line loads this package when it starts, and uses it only in commands that Bursar does not need.

@@ -1,5 +1,5 @@
-// Stands in for tap's TypeScript plugin, which would compile the tests with ts-node: tsx loads them instead. tap asks
-// for these options when it starts.
+// Replaces tap's TypeScript plugin, which would compile the tests with ts-node: tsx loads them instead. tap reads these
+// options when it starts.
 export const config = {
   typecheck: { type: 'boolean', default: false },
   tsconfig: { type: 'string' },

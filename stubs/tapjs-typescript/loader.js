@@ -1,1 +1,1 @@
-// tap passes this to each test process, where the plugin would compile: nothing is to be done.
+// tap passes this to each test process, in place of the plugin's compiler: it does nothing.
