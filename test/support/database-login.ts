@@ -14,6 +14,7 @@ export async function loginAs(
   const { user, connectionString } = await makeUser(pool, url, roles)
   t.after(() => pool.query(`DROP ROLE ${user}`))
   const own = new pg.Pool({ connectionString, max: 2 })
+  own.on('error', () => undefined) // `end` does not wait for the server, which ends what is left with the database.
   t.after(() => own.end())
   return own
 }
