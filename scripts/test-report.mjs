@@ -1,11 +1,12 @@
-// Summarizes a long log: the slowest files, the failed assertions with their reasons, and `N passed, N failed`. Fails
-// when tap did not finish, when a test failed, and when none ran.
+// Summarizes a long log: the slowest files with their processor time (where TEST_TIMES recorded it), the failed
+// assertions with their reasons, and `N passed, N failed`. Fails when tap did not finish, when a test failed, and when
+// none ran.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Parser } from 'tap-parser'
 
-const SLOWEST = 20
+const SLOWEST = 10
 
 /**
  * @param {string} log output of `tap run` in a pipe
@@ -53,11 +54,33 @@ function text(value) {
   return typeof value === 'string' ? value.trimEnd() : JSON.stringify(value)
 }
 
-/** @param {string} log */
-function print(log) {
-  const slowest = testFiles(log).toSorted((a, b) => b.ms - a.ms)
+/**
+ * @param {{ name: string, ms: number }[]} files
+ * @param {string} times lines that test/support/typescript.mjs wrote: a file, and its seconds of processor time
+ * @returns {string[]} the slowest first, and a line for all
+ */
+export function slowest(files, times) {
+  const cpu = new Map(times.split('\n').map((line) => /** @type {[string, string]} */ (line.split(' '))))
+  /** @param {number} ms @param {number | string | undefined} seconds @param {string} name */
+  const line = (ms, seconds, name) =>
+    `${(ms / 1000).toFixed(0).padStart(6)} s ${(seconds === undefined ? '?' : Number(seconds).toFixed(0)).padStart(6)} s  ${name}`
+  const total = files.reduce((sum, { ms }) => sum + ms, 0)
+  const totalCpu = [...cpu.values()].reduce((sum, seconds = '0') => sum + Number(seconds), 0)
+  const first = files.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST)
+  return [
+    '    wall      cpu',
+    ...first.map(({ name, ms }) => line(ms, cpu.get(name), name)),
+    line(total, totalCpu, `all ${files.length} files`),
+  ]
+}
+
+/**
+ * @param {string} log
+ * @param {string} times
+ */
+function print(log, times) {
   console.log('\n== slowest files')
-  for (const { name, ms } of slowest.slice(0, SLOWEST)) console.log(`${(ms / 1000).toFixed(0).padStart(5)} s  ${name}`)
+  for (const line of slowest(testFiles(log), times)) console.log(line)
   const failed = failures(log)
   if (failed.length > 0) console.log('\n== failures')
   for (const { name, diagnosis } of failed) console.log(`\nnot ok: ${name}\n${diagnosis.replace(/^/gm, '    ')}`)
@@ -65,7 +88,7 @@ function print(log) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const log = readFileSync(process.argv[2] ?? 0, 'utf8')
-  print(log)
+  print(log, process.argv[3] === undefined ? '' : readFileSync(process.argv[3], 'utf8'))
   const counts = tapCounts(log)
   if (counts === undefined) console.error('\ntap printed no counts: the tests did not run to their end')
   else {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { failures, tapCounts, testFiles } from '../../scripts/test-report.mjs'
+import { failures, slowest, tapCounts, testFiles } from '../../scripts/test-report.mjs'
 
 const LOG = `TAP version 14
 1..2
@@ -42,6 +42,15 @@ t.test('each file has its time', (t) => {
   t.strictSame(testFiles(LOG), [
     { name: 'test/unit/a.test.ts', ok: false, ms: 105.3 },
     { name: 'test/unit/b.test.ts', ok: true, ms: 2000.5 },
+  ])
+  t.end()
+})
+
+t.test('the slowest file stands first, with the processor time that it recorded; the last line counts all', (t) => {
+  t.strictSame(slowest(testFiles(LOG), 'test/unit/b.test.ts 1.25\n').slice(1), [
+    '     2 s      1 s  test/unit/b.test.ts',
+    '     0 s      ? s  test/unit/a.test.ts',
+    '     2 s      1 s  all 2 files',
   ])
   t.end()
 })
