@@ -3,7 +3,7 @@
 // refuses the lock as incomplete. Download addresses are dropped: the reader's own registry is the one to ask.
 //
 //   node scripts/complete-lockfile.mjs           repair (run it after every change of dependencies)
-//   node scripts/complete-lockfile.mjs --check   only tell; exit 1 when something is to repair
+//   node scripts/complete-lockfile.mjs --check   only report; exit 1 when a repair is needed
 
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

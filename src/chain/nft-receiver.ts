@@ -14,7 +14,7 @@ import { classifyCallFailure } from './rpc-errors.ts'
 /** `onERC721Received(address,address,uint256,bytes)` and `onERC1155Received(address,address,uint256,uint256,bytes)`. */
 const SELECTOR: Readonly<Record<TokenStandard, string>> = { ERC721: '0x150b7a02', ERC1155: '0xf23a6e61' }
 
-/** Gas limit of the simulated call; a receiver that needs more is treated as refusing. */
+/** Gas limit of the simulated call. A transfer would not pay for more. */
 const ASKING_GAS = 500_000n
 
 /** A transfer about which the receiver is asked. */

@@ -1,6 +1,6 @@
 /**
- * The database roles of Bursar: one for each kind of process, and one for the operator's commands. PostgreSQL knows them as group
- * roles `bursar_<name>` that cannot log in. The users of processes are members of them.
+ * The database roles of Bursar: one for each kind of process, and one for the operator commands. In PostgreSQL they are
+ * group roles `bursar_<name>` without login; the users of processes are members of them.
  */
 
 export const DATABASE_ROLES = [
@@ -22,7 +22,9 @@ export function groupRole(role: DatabaseRole): string {
   return `bursar_${role}`
 }
 
-/** Privileges as GRANT takes them. Read models have privileges on whole tables only: a rebuild does not keep those on columns. */
+/**
+ * Privileges in the syntax of GRANT. Read models have table privileges only: a rebuild does not copy column privileges.
+ */
 export type TableGrants = Readonly<Partial<Record<DatabaseRole, string>>>
 
 /** The roles that read every read model: for clients, for the operator, and to compare read models with the log. */

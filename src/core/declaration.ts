@@ -19,7 +19,9 @@ export type TableDeclaration =
 export type StreamDeclaration = {
   /** Each event type of the stream, and the processes that append it. The database refuses every other append. */
   readonly events: Readonly<Record<string, readonly DatabaseRole[]>>
-  /** Tables whose rows follow from the events: a process that appends one of the events writes their rows with it. */
+  /**
+   * Tables whose rows are derived from the events: a process that appends one of the events writes their rows with it.
+   */
   readonly rows: readonly string[]
   /** The scope that a key needs to read the data of these events; `*` where no route shows the same facts. */
   readonly readScope: string
@@ -34,7 +36,10 @@ export type QueueLimits = {
    * what workers finish before the queue is read again, so that they always have work.
    */
   readonly window: number
-  /** Jobs of one tenant that wait for a worker or run; `null` where a job takes milliseconds and the window is bound enough. */
+  /**
+   * Jobs of one tenant that wait for a worker or are running; `null` when a job takes milliseconds and the window is
+   * limit enough.
+   */
   readonly atOnce: number | null
   /** Jobs of one tenant that wait for their next attempt. */
   readonly failing: number

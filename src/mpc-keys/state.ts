@@ -30,7 +30,7 @@ export type KnownMpcKey = {
   readonly epoch: number
   /** The attempt that prepared the shares of this epoch; `null` for epoch 0. */
   readonly attemptId: string | null
-  /** When the shares that count were made. */
+  /** When the shares in force were created. */
   readonly refreshedAt: string
   /** Ascending. */
   readonly banned: readonly number[]

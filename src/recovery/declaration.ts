@@ -27,6 +27,6 @@ export const recovery = {
       } satisfies EventWriters<ExportEvent>,
     },
   },
-  // The key of a wallet waits to be sealed for its owner.
+  // A wallet's key must be sealed for its owner.
   queues: { export: { limits: QUICK_LIMITS } },
 } as const satisfies Declaration

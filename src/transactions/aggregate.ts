@@ -42,8 +42,8 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     TransactionCancelled: first,
     NonceConsumedExternally: first,
   },
-  // A transaction may be part of another resource (a mint, a collection), which ranks lower and so takes the key. Later
-  // keys belong to cancel and speed-up requests: the first event of such a request identifies it.
+  // A transaction may be part of another resource (a mint, a collection), whose lower rank takes the key. Later keys
+  // belong to cancel and speed-up requests: the first event of such a request identifies it.
   opens: (_event, { id, version }) => ({ id: version === 1 ? id : `${id}:${version}`, rank: version }),
   project,
 }

@@ -26,7 +26,8 @@ export const transactions = {
     transaction: {
       rows: ['transactions', 'wallet_holds'],
       readScope: 'transactions:read',
-      // Anyone who has signed bytes can send them, even after their owner has cancelled the transaction: reading is not enough.
+      // Anyone who has signed bytes can submit them, even after their owner has cancelled the transaction: read scopes
+      // are not enough.
       readScopeOf: { TransactionSigned: 'transactions:write', TransactionReplaced: 'transactions:write' },
       events: {
         TransferRequested: ['api'],
@@ -47,7 +48,8 @@ export const transactions = {
         TransactionConfirmed: ['follower'],
         TransactionReverted: ['follower'],
         NonceConsumedExternally: ['follower'],
-        // A lane gives up what it cannot sign; the follower gives up a nonce that others use again and again.
+        // A lane fails what it cannot sign; the follower fails a transaction whose nonces foreign transactions keep
+        // using.
         TransactionFailed: ['signer', 'follower'],
         // A submitter cancels a transaction that can no longer be valid when it is mined.
         CancellationRequested: ['api', 'submitter'],

@@ -31,6 +31,6 @@ export const wallets = {
       events: { KeyIndexAllotted: ['signer'], KeyIndexSkipped: ['signer'] } satisfies EventWriters<KeyIndexesEvent>,
     },
   },
-  // A wallet waits for its address. Making an mpc key uses the processor of every party for seconds.
+  // A wallet waits for its address. Creating an mpc key uses every party's CPU for seconds.
   queues: { wallet: { limits: QUICK_LIMITS, mpcLimits: { ...MPC_LIMITS, atOnce: 3 } } },
 } as const satisfies Declaration

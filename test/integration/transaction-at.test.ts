@@ -1,4 +1,4 @@
-/** Transactions as they were at a time that has passed. */
+/** Transactions as of a past time. */
 import t, { type Test } from 'tap'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'
 import { decided } from '../../src/event-log/log.ts'

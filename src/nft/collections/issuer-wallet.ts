@@ -13,7 +13,7 @@ import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from '../../wallets/wait-
 
 export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
 
-/** Gives an issuer wallet what it pays gas from, where money is free. `null` elsewhere. */
+/** Funds an issuer wallet for gas, on local chains. `null` elsewhere. */
 export type FundIssuer = ((issuer: Issuer) => Promise<void>) | null
 
 export type IssuerWalletPorts = {
