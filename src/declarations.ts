@@ -16,7 +16,7 @@ import type {
 import { eventLog } from './event-log/declaration.ts'
 import { follower } from './follower/declaration.ts'
 import { keys } from './keys/declaration.ts'
-import { mpcKeys } from './mpc-keys/declaration.ts'
+import { mpcKeys } from './mpc-wallets/declaration.ts'
 import { nft } from './nft/declaration.ts'
 import { recovery } from './recovery/declaration.ts'
 import { signatures } from './signatures/declaration.ts'

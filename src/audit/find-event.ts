@@ -1,10 +1,10 @@
 /** Finds an event for a reader. An event of another tenant or environment counts as nonexistent. */
 import type { Pool } from 'pg'
 import { parseEventId } from '../core/event-ids.ts'
-import type { Checkpoint } from '../event-log/subscription.ts'
+import type { SubscriptionPosition } from '../event-log/subscription.ts'
 import type { Reader } from './readers.ts'
 
-export type FoundEvent = { readonly place: Checkpoint; readonly streamId: string; readonly type: string }
+export type FoundEvent = { readonly place: SubscriptionPosition; readonly streamId: string; readonly type: string }
 
 /** @returns undefined when the reader has no such event */
 export type FindEvent = (reader: Reader, eventId: string) => Promise<FoundEvent | undefined>

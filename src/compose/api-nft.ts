@@ -1,9 +1,9 @@
 /** The routes of collections, mints, transfers and wallets' tokens, and their dependencies. */
 import { createCanReceive } from '../chain/nft-receiver.ts'
 import type { Routes } from '../http/request.ts'
-import { createCreateCollection } from '../nft/collections/create-collection.ts'
 import { createIssuerWallet, type FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { createCollectionReads } from '../nft/collections/read-collections.ts'
+import { createRequestCollection } from '../nft/collections/request-collection.ts'
 import { collectionRoutes } from '../nft/collections/routes.ts'
 import { createOwnersOf } from '../nft/ownership/owners-of.ts'
 import { readWalletTokens } from '../nft/ownership/read-wallet-tokens.ts'
@@ -44,7 +44,7 @@ export function composeNftRoutes(
     chainIdOf: (key) => chains.get(key).settings.chainId,
     fund: fundIssuer,
   })
-  const createCollection = createCreateCollection({
+  const requestCollection = createRequestCollection({
     ...ports,
     pool,
     issuerWallet,
@@ -66,7 +66,7 @@ export function composeNftRoutes(
     nodeOf: (chainId) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
   })
   return [
-    collectionRoutes({ createCollection, reads: collections, untilMined }),
+    collectionRoutes({ requestCollection, reads: collections, untilMined }),
     mintRoutes({
       mintTokens,
       reads: mints,

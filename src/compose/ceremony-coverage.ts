@@ -5,8 +5,8 @@
 
 import { notCovered } from '../keys/coverage.ts'
 import type { CoversCeremony } from '../keys/mpc/party-ceremonies.ts'
-import { mpcKeyAggregate } from '../mpc-keys/aggregate.ts'
-import { coversGeneration, coversRefresh } from '../mpc-keys/covers.ts'
+import { mpcKeyAggregate } from '../mpc-wallets/aggregate.ts'
+import { coversGeneration, coversRefresh } from '../mpc-wallets/covers.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
 import { REQUESTED } from '../wallets/sql.ts'

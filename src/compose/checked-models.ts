@@ -3,7 +3,7 @@ import { apiKeyAggregate } from '../access/aggregate.ts'
 import { assetAggregate } from '../assets/aggregate.ts'
 import type { CheckedModel } from '../audit/verify/compare-rows.ts'
 import type { AnyAggregate } from '../event-log/fold.ts'
-import { mpcKeyAggregate } from '../mpc-keys/aggregate.ts'
+import { mpcKeyAggregate } from '../mpc-wallets/aggregate.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 
 const MODELS = [

@@ -10,7 +10,7 @@ import { type Kek, parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import { type Identity, openIdentity } from '../keys/mpc/identity.ts'
 import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
-import type { MpcCommandIo } from '../mpc-keys/mpc-command.ts'
+import type { MpcCommandIo } from '../mpc-wallets/mpc-command.ts'
 import { type OpenedKeystore, openKeystore } from './open-keystore.ts'
 
 type PartyKeys = { readonly directory: string; readonly key: string | null }

@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { lead } from '../event-log/lead.ts'
 import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
-import { type CreateMpcWallet, createCreateMpcWallet } from '../mpc-keys/create-mpc-wallet.ts'
-import { createGenerateKey } from '../mpc-keys/generate-key.ts'
-import { keepPool } from '../mpc-keys/keep-pool.ts'
-import { createRecordAccusation, type RecordAccusation } from '../mpc-keys/record-accusation.ts'
-import { createRefreshShares } from '../mpc-keys/refresh-shares.ts'
-import { createRefreshWorn } from '../mpc-keys/refresh-worn.ts'
+import { createGenerateKey } from '../mpc-wallets/generate-key.ts'
+import { keepPool } from '../mpc-wallets/keep-pool.ts'
+import { createMakeMpcWallet, type MakeMpcWallet } from '../mpc-wallets/make-mpc-wallet.ts'
+import { createRecordAccusation, type RecordAccusation } from '../mpc-wallets/record-accusation.ts'
+import { createRefreshShares } from '../mpc-wallets/refresh-shares.ts'
+import { createRefreshWorn } from '../mpc-wallets/refresh-worn.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
@@ -20,7 +20,7 @@ export type JointKeyPorts = {
   readonly settle: (keyId: string) => void
 }
 
-export type MpcKeys = Work & { readonly createMpcWallet: CreateMpcWallet }
+export type MpcKeys = Work & { readonly makeMpcWallet: MakeMpcWallet }
 
 /** @param signal aborts when the process is stopping */
 export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPorts, signal: AbortSignal): MpcKeys {
@@ -46,7 +46,7 @@ export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPor
   })
   const keeping = keepKeysAhead(kernel, generateKey, signal)
   return {
-    createMpcWallet: createCreateMpcWallet({ log, pool, newId, generateKey }),
+    makeMpcWallet: createMakeMpcWallet({ log, pool, newId, generateKey }),
     // An unfinished key for the pool is no loss: the shutdown does not wait for slow parties.
     drain: async () =>
       void (await Promise.race([

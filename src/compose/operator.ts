@@ -2,7 +2,7 @@
 import { findUnobservedWallets } from '../balances/jobs.ts'
 import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'
-import { findOpenRefreshes } from '../mpc-keys/jobs.ts'
+import { findOpenRefreshes } from '../mpc-wallets/jobs.ts'
 import { findUnsignedVouchers } from '../nft/tokens/jobs.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'

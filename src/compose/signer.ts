@@ -19,7 +19,7 @@ import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
-import { createCreateHdWallet } from '../wallets/create-hd-wallet.ts'
+import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
@@ -68,8 +68,8 @@ export async function startSigner(
   const signVoucher = createSignVoucher({ log, signer, walletOf })
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
-    hd: createCreateHdWallet({ log, signer: hd }),
-    mpc: mpcKeys?.createMpcWallet ?? null,
+    hd: createMakeHdWallet({ log, signer: hd }),
+    mpc: mpcKeys?.makeMpcWallet ?? null,
   })
   const signRecorded = createSignRecorded({ log, signer, walletOf })
   const handlers = {

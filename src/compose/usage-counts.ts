@@ -1,6 +1,6 @@
 /** What counts towards each quota, from all capabilities. */
 import { REGISTERED_OF_TENANT } from '../assets/sql.ts'
-import { OPEN_OF_TENANT } from '../mpc-keys/sql.ts'
+import { OPEN_OF_TENANT } from '../mpc-wallets/sql.ts'
 import * as nft from '../nft/sql.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
 import * as exports from '../recovery/sql.ts'

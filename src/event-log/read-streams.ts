@@ -7,7 +7,7 @@
 import type { Client } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import { EVENT_COLUMNS, type EventRow } from './rows.ts'
-import type { Checkpoint } from './subscription.ts'
+import type { SubscriptionPosition } from './subscription.ts'
 
 /** Events in one fetch: a few megabytes. */
 const BATCH_SIZE = 2_000
@@ -19,7 +19,7 @@ export type StreamEvent = EventRow & {
 
 export type StreamFilter = {
   /** Up to and including this place in the reading order. */
-  readonly upTo?: Checkpoint
+  readonly upTo?: SubscriptionPosition
   readonly streamId?: string
   /** Only streams that grew since this snapshot. */
   readonly since?: string

@@ -12,9 +12,9 @@ import { pause } from './lead.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** A place in the reading order. */
-export type Checkpoint = { readonly transactionId: bigint; readonly position: bigint }
+export type SubscriptionPosition = { readonly transactionId: bigint; readonly position: bigint }
 
-export const LOG_START: Checkpoint = { transactionId: 0n, position: 0n }
+export const LOG_START: SubscriptionPosition = { transactionId: 0n, position: 0n }
 
 /** An event without its payload: type, stream and place. A reader that needs all of it loads the stream. */
 export type Notice = {
@@ -27,7 +27,7 @@ export type Notice = {
 
 export type Batch = {
   readonly events: readonly Notice[]
-  readonly checkpoint: Checkpoint
+  readonly checkpoint: SubscriptionPosition
   readonly commit: () => Promise<void>
 }
 
@@ -44,10 +44,10 @@ const MIN_INTERVAL_MS = 50
  */
 export async function readAfter(
   pool: Pool,
-  after: Checkpoint,
+  after: SubscriptionPosition,
   limit: number,
   dataOf: readonly string[] = [],
-): Promise<{ events: Notice[]; checkpoint: Checkpoint }> {
+): Promise<{ events: Notice[]; checkpoint: SubscriptionPosition }> {
   const { rows } = await pool.query<NoticeRow>({
     name: 'read_log',
     text: `SELECT position, transaction_id::text, stream_id, type, metadata->>'tenantId' AS tenant_id,
@@ -73,7 +73,7 @@ type NoticeRow = {
 }
 
 /** The checkpoint of a named subscription. */
-export async function loadCheckpoint(pool: Pool, name: string): Promise<Checkpoint> {
+export async function loadCheckpoint(pool: Pool, name: string): Promise<SubscriptionPosition> {
   const { rows } = await pool.query<{ transaction_id: string; position: string }>(
     'SELECT transaction_id::text, position FROM checkpoints WHERE name = $1',
     [name],
@@ -91,7 +91,7 @@ export async function loadCheckpoint(pool: Pool, name: string): Promise<Checkpoi
 export async function saveCheckpoint(
   pool: Pool,
   name: string,
-  checkpoint: Checkpoint,
+  checkpoint: SubscriptionPosition,
   epoch: string | null = null,
 ): Promise<void> {
   await pool.query({
@@ -105,7 +105,7 @@ export async function saveCheckpoint(
   })
 }
 
-type Place = { readonly checkpoint: Checkpoint; readonly epoch: string }
+type Place = { readonly checkpoint: SubscriptionPosition; readonly epoch: string }
 
 async function loadPlace(pool: Pool, name: string): Promise<Place> {
   const epoch = await readEpoch(pool)

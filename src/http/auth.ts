@@ -17,11 +17,11 @@ const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i
 export type Gate = { readonly authenticator: Authenticator; readonly rateLimit: RateLimit }
 
 /** Undefined lets the request pass. */
-type Verdict = BursarError | undefined
+type Refusal = BursarError | undefined
 
 /** The `onRequest` hook of one route. Cached keys pass without a promise. */
 export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): onRequestHookHandler {
-  function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Verdict {
+  function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Refusal {
     const limited = rateLimit.admit(caller.keyId, reply)
     if (limited !== null) return limited
     request.authenticated = caller
@@ -30,7 +30,7 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
     return new ScopeMissing(scope)
   }
 
-  function refuse(code: AuthenticationFailed['code'], request: FastifyRequest, reply: FastifyReply): Verdict {
+  function refuse(code: AuthenticationFailed['code'], request: FastifyRequest, reply: FastifyReply): Refusal {
     const limited = rateLimit.admitFailure(request.ip)
     if (limited !== null) return limited
     const error = code === 'api_key_invalid' ? ', error="invalid_token"' : ''
@@ -38,12 +38,12 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
     return new AuthenticationFailed(code)
   }
 
-  async function verify(token: string, request: FastifyRequest, reply: FastifyReply): Promise<Verdict> {
+  async function verify(token: string, request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {
     const caller = await authenticator.verify(token)
     return caller === null ? refuse('api_key_invalid', request, reply) : admit(caller, request, reply)
   }
 
-  function judge(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
+  function judge(request: FastifyRequest, reply: FastifyReply): Refusal | Promise<Refusal> {
     const { authorization } = request.headers
     const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
     const known = token === undefined ? undefined : authenticator.recall(token)

@@ -26,8 +26,8 @@ const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z')
 const LAST_INSTANT_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** Fastify's result type: passed, passed with a replaced value, or refused. */
-type Verdict = true | { readonly value: object } | { readonly error: Error }
-type Validate = (value: unknown) => Verdict
+type Validated = true | { readonly value: object } | { readonly error: Error }
+type Validate = (value: unknown) => Validated
 
 /** One compiler per application, with its cache of validators. */
 export function createValidatorCompiler(): FastifySchemaCompiler<AnySchema> {
@@ -87,7 +87,7 @@ function bodyValidator(validate: ValidateFunction, compileExplaining: () => Vali
 }
 
 /** A missing body is treated as an empty object if no field is required, so that defaults are filled in. */
-function withoutBody(validate: ValidateFunction): Verdict {
+function withoutBody(validate: ValidateFunction): Validated {
   const value = {}
   if (validate(value)) return { value }
   return {

@@ -1,10 +1,10 @@
 /** Mpc wallets and their shares over HTTP: requests, responses, and every refusal. */
 import t, { type Test } from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import { createSharesReads } from '../../src/mpc-keys/read-shares.ts'
-import { createRecordAccusation } from '../../src/mpc-keys/record-accusation.ts'
-import { shareRoutes } from '../../src/mpc-keys/routes.ts'
-import { createUntilRefreshed } from '../../src/mpc-keys/wait-for-refresh.ts'
+import { createSharesReads } from '../../src/mpc-wallets/read-shares.ts'
+import { createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
+import { shareRoutes } from '../../src/mpc-wallets/routes.ts'
+import { createUntilRefreshed } from '../../src/mpc-wallets/wait-for-refresh.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
@@ -42,7 +42,7 @@ t.test("the contract's create request makes an mpc wallet, which shows how its k
   t.equal(accepted.status, 202)
   const { wallet_id: id } = dataOf(accepted)
   t.match(dataOf(accepted), { address: null, type: 'mpc', status: 'requested', mpc: TERMS, public_key: null })
-  await parts.createMpcWallet(id)
+  await parts.makeMpcWallet(id)
   const wallet = dataOf(await get(`/v1/wallets/${id}`))
   t.match(wallet, { address: /^0x/, type: 'mpc', status: 'active', mpc: TERMS, public_key: /^0x0[23]/ })
 

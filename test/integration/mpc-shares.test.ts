@@ -2,9 +2,9 @@
 import t, { type Test } from 'tap'
 import { type BursarError, ChainRefused, Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
-import { mpcKeyAggregate } from '../../src/mpc-keys/aggregate.ts'
-import { findOpenRefreshes } from '../../src/mpc-keys/jobs.ts'
-import { createRecordAccusation } from '../../src/mpc-keys/record-accusation.ts'
+import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
+import { findOpenRefreshes } from '../../src/mpc-wallets/jobs.ts'
+import { createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { differences, jointKey, type MpcParts, makeMpcWallet, signerOn, withMpcKeys } from '../support/mpc-log-side.ts'
 import { ACME, anotherLog } from '../support/wallet-parts.ts'
 

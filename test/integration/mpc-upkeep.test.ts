@@ -3,11 +3,11 @@ import t, { type Test } from 'tap'
 import { type BursarError, Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
-import { mpcKeyAggregate } from '../../src/mpc-keys/aggregate.ts'
-import { createJointKeysOf } from '../../src/mpc-keys/joint-keys.ts'
-import { type Accusation, createRecordAccusation } from '../../src/mpc-keys/record-accusation.ts'
-import { createRefreshWorn } from '../../src/mpc-keys/refresh-worn.ts'
-import { createScheduleRefreshes } from '../../src/mpc-keys/schedule-refreshes.ts'
+import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
+import { createJointKeysOf } from '../../src/mpc-wallets/joint-keys.ts'
+import { type Accusation, createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
+import { createRefreshWorn } from '../../src/mpc-wallets/refresh-worn.ts'
+import { createScheduleRefreshes } from '../../src/mpc-wallets/schedule-refreshes.ts'
 import {
   ALL_ALIVE,
   beatAs,

@@ -2,8 +2,8 @@
 import t, { type Test } from 'tap'
 import { type BursarError, Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
-import { mpcKeyAggregate } from '../../src/mpc-keys/aggregate.ts'
-import { keepPool } from '../../src/mpc-keys/keep-pool.ts'
+import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
+import { keepPool } from '../../src/mpc-wallets/keep-pool.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { createMakeKey } from '../../src/wallets/make-key.ts'
 import {
@@ -44,7 +44,7 @@ t.test('a wallet takes the oldest key of the pool that fits, and has one made wh
   t.equal(first.keyId, 'mpk_a')
   const other = { threshold: 2, parties: 2 }
   const id = await requestMpc(parts, other)
-  await parts.createMpcWallet(id)
+  await parts.makeMpcWallet(id)
   t.equal(parts.parties.begun.length, 3, 'the key of the pool does not fit')
 
   const owners = new Map((await keysOf(parts)).map(({ key_id, wallet_id }) => [key_id, wallet_id]))
@@ -67,17 +67,17 @@ t.test('a wallet takes the oldest key of the pool that fits, and has one made wh
 t.test('a wallet that has its key, or is none of type mpc, is left as it is', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const { walletId } = await makeMpcWallet(parts)
-  await parts.createMpcWallet(walletId)
+  await parts.makeMpcWallet(walletId)
   const hd = await parts.requestWallet(hdRequest(), { metadata: ACME })
-  await parts.createMpcWallet(hd.id)
+  await parts.makeMpcWallet(hd.id)
   t.equal((await keysOf(parts)).length, 1)
   t.match(await parts.findWallet(OWNER, hd.id), { address: null })
-  await t.rejects(parts.createMpcWallet('wal_nobody'), { code: 'wallet_not_found', retryable: false })
+  await t.rejects(parts.makeMpcWallet('wal_nobody'), { code: 'wallet_not_found', retryable: false })
 })
 
 t.test('the job of a wallet goes the way of its type, and waits where no keys of it are made', async (t: Test) => {
   const parts = await withMpcKeys(t)
-  const { log, createHdWallet: hd, createMpcWallet: mpc } = parts
+  const { log, makeHdWallet: hd, makeMpcWallet: mpc } = parts
   const ids = [await requestMpc(parts), (await parts.requestWallet(hdRequest(), { metadata: ACME })).id]
   await t.rejects(createMakeKey(log, { hd, mpc: null })(ids[0] ?? ''), { code: 'signer_unavailable', retryable: true })
   for (const id of [...ids, ...ids]) await createMakeKey(log, { hd, mpc })(id)
@@ -93,10 +93,10 @@ t.test(
     const ids = await Promise.all(Array.from({ length: 12 }, () => requestMpc(parts)))
     const signers = [0, 1, 2].map(() => signerOn(anotherLog(parts), parts.pool, parts.parties))
     const outcomes = await Promise.allSettled(
-      signers.flatMap(({ createMpcWallet }) => [...ids, ...ids].map((id) => createMpcWallet(id))),
+      signers.flatMap(({ makeMpcWallet }) => [...ids, ...ids].map((id) => makeMpcWallet(id))),
     )
     const lost = outcomes.filter(({ status }) => status === 'rejected').length
-    for (const id of ids) await parts.createMpcWallet(id)
+    for (const id of ids) await parts.makeMpcWallet(id)
 
     const keys = await keysOf(parts)
     const given = keys.filter(({ wallet_id }) => wallet_id !== null)
@@ -133,13 +133,13 @@ function dying(log: EventLog, nth: number, when: 'before' | 'after'): EventLog {
 
 t.test('whenever a signer dies while it makes a wallet, one wallet with one key results', async (t: Test) => {
   const parts = await withMpcKeys(t)
-  const { pool, log, parties, createMpcWallet } = parts
+  const { pool, log, parties, makeMpcWallet } = parts
   for (const nth of [1, 2]) {
     for (const when of ['before', 'after'] as const) {
       const id = await requestMpc(parts)
       const dead = signerOn(dying(log, nth, when), pool, parties)
-      t.equal(await codeOf(dead.createMpcWallet(id)), 'database_unavailable', `append ${nth}, ${when}`)
-      await createMpcWallet(id)
+      t.equal(await codeOf(dead.makeMpcWallet(id)), 'database_unavailable', `append ${nth}, ${when}`)
+      await makeMpcWallet(id)
       t.match(await parts.findWallet(OWNER, id), { key: { kind: 'mpc' } })
     }
   }
@@ -148,9 +148,9 @@ t.test('whenever a signer dies while it makes a wallet, one wallet with one key 
     parties.onStep = (step) => {
       if (step.party === party) throw new Unavailable('mpc_ceremony_failed', 'a party died')
     }
-    t.equal(await codeOf(createMpcWallet(id)), 'mpc_ceremony_failed')
+    t.equal(await codeOf(makeMpcWallet(id)), 'mpc_ceremony_failed')
     parties.onStep = () => undefined
-    await createMpcWallet(id)
+    await makeMpcWallet(id)
     t.match(await parts.findWallet(OWNER, id), { key: { kind: 'mpc' } }, `party ${party}`)
   }
   const wallets = (await keysOf(parts)).map(({ wallet_id }) => wallet_id)

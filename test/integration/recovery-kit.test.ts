@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/config.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { createCreateHdWallet } from '../../src/wallets/create-hd-wallet.ts'
+import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { findAge } from '../support/age.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { makeIdentity, OFFLINE, type Ran, recoveryOf, runRecovery, scratch } from '../support/recovery.ts'
@@ -26,12 +26,12 @@ async function withService(t: Test) {
   const directory = await scratch(t)
   const env = { DATABASE_URL: parts.url, DATA_DIR: join(directory, 'data') }
   const seeds = await openTenantSeeds(await openKeystore({ config: loadConfig(env), pool: parts.pool }))
-  const createHdWallet = createCreateHdWallet({ log: parts.log, signer: createHdSigner({ seeds }) })
+  const makeHdWallet = createMakeHdWallet({ log: parts.log, signer: createHdSigner({ seeds }) })
   const identity = await makeIdentity(directory, 'identity.txt')
   const kit = join(directory, 'kit')
   const sources = recoveryOf(env)
   const wallet = async (tenantId = 'acme') => {
-    const id = await makeWallet({ ...parts, createHdWallet }, {}, { ...ACME, tenantId })
+    const id = await makeWallet({ ...parts, makeHdWallet }, {}, { ...ACME, tenantId })
     const { rows } = await parts.pool.query<{ address: string }>('SELECT address FROM wallets WHERE wallet_id = $1', [
       id,
     ])

@@ -198,7 +198,7 @@ t.test('while nobody signs the wish is pending, and nothing of it is lost', asyn
   const path = `/v1/wallets/${walletId}`
   const early = await post(`${path}/sign/message`, { message: 'a' }, ASYNC)
   t.strictSame([early.status, ...told(early)], [409, '- wallet_not_ready'])
-  await parts.createHdWallet(walletId)
+  await parts.makeHdWallet(walletId)
   const pending = await post(`${path}/sign/message`, { message: 'a' }, { prefer: 'wait=1' })
   t.strictSame([pending.status, pending.headers['preference-applied']], [202, 'wait=1'])
   t.match(dataOf(pending), { status: 'pending', digest: hashMessage('a'), signature: null, r: null, s: null, v: null })

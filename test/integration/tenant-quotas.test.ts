@@ -110,7 +110,7 @@ t.test(
     t.strictSame(told(await watch(2)), ['- quota_watched_addresses'])
 
     const wallet = dataOf(await create(api, 'one')).wallet_id
-    await parts.createHdWallet(wallet)
+    await parts.makeHdWallet(wallet)
     t.equal((await api.remove(`/v1/wallets/${wallet}`)).status, 200)
     t.strictSame(told(await create(api, 'two')), ['- quota_wallets'])
   },
@@ -133,7 +133,7 @@ t.test('a wallet whose key is not made holds a ceremony until it is', async (t) 
   const refused = await create(api, 'second')
   t.strictSame(told(refused), ['- quota_ceremonies'])
   t.equal(refused.headers['retry-after'], '1')
-  await parts.createHdWallet(first)
+  await parts.makeHdWallet(first)
   t.equal((await until(() => create(api, 'second'))).status, 202)
 })
 
@@ -147,7 +147,7 @@ t.test('a request that waits is in flight until it is answered', async (t) => {
   t.match(refused.headers, { 'ratelimit-limit': '1', 'ratelimit-remaining': '0', 'retry-after': '1' })
   const foreign = await api.get('/v1/wallets', undefined, { authorization: `Bearer ${KEYS.cold}` })
   t.equal(foreign.status, 200)
-  await parts.createHdWallet(wallet)
+  await parts.makeHdWallet(wallet)
   t.equal((await waiting).status, 201)
   t.equal((await api.get(`/v1/wallets/${wallet}`)).status, 200)
   t.equal((await api.get('/v1/wallets', undefined, { cursor: 'x' })).status, 200, 'each answer gives its place back')

@@ -43,7 +43,7 @@ t.test('who does not want to wait for the address gets 202, and reads it later',
   const { wallet_id } = dataOf(answer)
   t.match(dataOf(answer), { address: null, status: 'requested' })
   t.match(dataOf(await get(`/v1/wallets/${wallet_id}`)), { address: null, status: 'requested' })
-  await parts.createHdWallet(wallet_id)
+  await parts.makeHdWallet(wallet_id)
   t.match(dataOf(await get(`/v1/wallets/${wallet_id}`)), { address: /^0x/, status: 'active' })
 })
 

@@ -4,10 +4,10 @@ import type { BursarError } from '../../src/core/errors.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
-import { createCreateHdWallet } from '../../src/wallets/create-hd-wallet.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
 import { findRequestedWallets } from '../../src/wallets/jobs.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
+import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import {
   ACME,
@@ -52,11 +52,11 @@ t.test(
       Array.from({ length: 40 }, () => parts.requestWallet(hdRequest(), { metadata: ACME })),
     )
     const ids = opened.map(({ id }) => id)
-    const signers = [0, 1, 2].map(() => createCreateHdWallet({ log: anotherLog(parts), signer: testSigner() }))
+    const signers = [0, 1, 2].map(() => createMakeHdWallet({ log: anotherLog(parts), signer: testSigner() }))
     const outcomes = await Promise.allSettled(signers.flatMap((create) => [...ids, ...ids].map((id) => create(id))))
     // A signer that lost too many races gives up; its job would be retried.
     const lost = outcomes.filter(({ status }) => status === 'rejected').length
-    for (const id of ids) await parts.createHdWallet(id)
+    for (const id of ids) await parts.makeHdWallet(id)
     t.comment(`${lost} of ${outcomes.length} jobs would have come again`)
 
     const { rows } = await parts.pool.query<{ address: string; index: number }>(
@@ -106,9 +106,9 @@ t.test(
     })
     for (const [index, when] of (['before', 'after'] as const).entries()) {
       const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
-      const create = createCreateHdWallet({ log: dying(when), signer: testSigner() })
+      const create = createMakeHdWallet({ log: dying(when), signer: testSigner() })
       await t.rejects(create(id), { code: 'database_unavailable' })
-      await parts.createHdWallet(id)
+      await parts.makeHdWallet(id)
       t.match(await parts.findWallet(OWNER, id), { key: { index } })
     }
     t.strictSame(await indexesOf(parts), [0, 1])
@@ -266,7 +266,7 @@ t.test('a wallet without its address is not remembered as one', async (t: Test) 
   await beat(parts)
   const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
   t.match(await parts.findWallet(OWNER, id), { address: null })
-  await parts.createHdWallet(id)
+  await parts.makeHdWallet(id)
   t.match(await parts.findWallet(OWNER, id), { address: /^0x/ })
 })
 
@@ -276,7 +276,7 @@ t.test('who waits for an address is told as soon as it is there, or that it is n
   const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
   t.equal(await parts.waitForWallet(id, 50), null)
   const waiting = Promise.all([parts.waitForWallet(id, 60_000), parts.waitForWallet(id, 60_000)])
-  await createCreateHdWallet({ log: anotherLog(parts), signer: testSigner() })(id)
+  await createMakeHdWallet({ log: anotherLog(parts), signer: testSigner() })(id)
   const { address } = await parts.findWallet(OWNER, id)
   t.match(await waiting, [{ address }, { address }])
 })
@@ -289,5 +289,5 @@ t.test('a requested wallet whose job was lost is found again, once it is old eno
   t.strictSame(await findRequestedWallets(parts.pool, new Date(Date.now() + 1_000), 10), [
     { queue: 'wallet', id, data: { wallet_id: id } },
   ])
-  await t.rejects(parts.createHdWallet('wal_nobody'), { code: 'wallet_not_found', retryable: false })
+  await t.rejects(parts.makeHdWallet('wal_nobody'), { code: 'wallet_not_found', retryable: false })
 })

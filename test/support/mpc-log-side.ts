@@ -14,11 +14,11 @@ import type { Difference } from '../../src/event-log/compare-shadow.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import type { Ceremonies, JointKey } from '../../src/keys/mpc/ceremonies.ts'
-import { createCreateMpcWallet } from '../../src/mpc-keys/create-mpc-wallet.ts'
-import { createGenerateKey } from '../../src/mpc-keys/generate-key.ts'
-import { createJointKeysOf } from '../../src/mpc-keys/joint-keys.ts'
-import { createRefreshShares } from '../../src/mpc-keys/refresh-shares.ts'
-import { createRequestRefresh } from '../../src/mpc-keys/request-refresh.ts'
+import { createGenerateKey } from '../../src/mpc-wallets/generate-key.ts'
+import { createJointKeysOf } from '../../src/mpc-wallets/joint-keys.ts'
+import { createMakeMpcWallet } from '../../src/mpc-wallets/make-mpc-wallet.ts'
+import { createRefreshShares } from '../../src/mpc-wallets/refresh-shares.ts'
+import { createRequestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
 import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { ACME, hdRequest, type WalletParts, withWallets } from './wallet-parts.ts'
 
@@ -93,7 +93,7 @@ export function signerOn(log: EventLog, pool: Pool, ceremonies: Ceremonies, cloc
   return {
     generateKey,
     givenUp,
-    createMpcWallet: createCreateMpcWallet({ log, pool, newId, generateKey }),
+    makeMpcWallet: createMakeMpcWallet({ log, pool, newId, generateKey }),
     refreshShares: createRefreshShares({
       log,
       ceremonies,
@@ -138,7 +138,7 @@ export async function requestMpc(parts: WalletParts, mpc: typeof TERMS | null = 
 /** An mpc wallet with its key. */
 export async function makeMpcWallet(parts: MpcParts): Promise<WalletFacts & { readonly keyId: string }> {
   const id = await requestMpc(parts)
-  await parts.createMpcWallet(id)
+  await parts.makeMpcWallet(id)
   const facts = await parts.findWallet({ tenantId: 'acme', environment: 'mainnet' }, id)
   if (facts.key?.kind !== 'mpc') throw new Error(`${id} has no joint key`)
   return { ...facts, keyId: facts.key.keyId }

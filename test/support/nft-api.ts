@@ -7,9 +7,9 @@ import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { composeTokenRoutes } from '../../src/compose/api-nft-tokens.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
-import { createCreateCollection } from '../../src/nft/collections/create-collection.ts'
 import { createIssuerWallet } from '../../src/nft/collections/issuer-wallet.ts'
 import { createCollectionReads } from '../../src/nft/collections/read-collections.ts'
+import { createRequestCollection } from '../../src/nft/collections/request-collection.ts'
 import { collectionRoutes } from '../../src/nft/collections/routes.ts'
 import { createOwnersOf } from '../../src/nft/ownership/owners-of.ts'
 import { createAllot } from '../../src/nft/tokens/allot.ts'
@@ -91,7 +91,7 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
     chainIdOf,
     fund: ({ walletId, network }) => calls.fund(walletId, network, issuerFunds),
   })
-  const createCollection = createCreateCollection({
+  const requestCollection = createRequestCollection({
     ...ports,
     accept,
     newId,
@@ -119,7 +119,7 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   const mints = createMintReads(pool)
   const ownersOf = createOwnersOf(pool)
   const routes = [
-    collectionRoutes({ createCollection, reads: collections, untilMined }),
+    collectionRoutes({ requestCollection, reads: collections, untilMined }),
     mintRoutes({
       mintTokens,
       reads: mints,

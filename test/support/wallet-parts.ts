@@ -17,9 +17,9 @@ import { createSignVoucher } from '../../src/nft/tokens/sign-voucher.ts'
 import { signatureJobs } from '../../src/signatures/jobs.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { createArchiveWallet } from '../../src/wallets/archive-wallet.ts'
-import { createCreateHdWallet } from '../../src/wallets/create-hd-wallet.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { walletJobs } from '../../src/wallets/jobs.ts'
+import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { createWalletReads } from '../../src/wallets/read-wallets.ts'
 import { createRequestWallet, type WalletRequest } from '../../src/wallets/request-wallet.ts'
 import { createRestoreWallet } from '../../src/wallets/restore-wallet.ts'
@@ -71,7 +71,7 @@ export async function withWallets(t: Test) {
     }),
     restoreWallet: createRestoreWallet({ log, pool }),
     waitForWallet: createWaitForWallet({ pool, wakeUps }),
-    createHdWallet: createCreateHdWallet({ log, signer: testSigner() }),
+    makeHdWallet: createMakeHdWallet({ log, signer: testSigner() }),
     chainIdOf,
   }
 }
@@ -124,13 +124,13 @@ export async function makeWallet(
 ): Promise<string> {
   await beat(parts)
   const { id } = await parts.requestWallet(hdRequest(overrides), { metadata })
-  await parts.createHdWallet(id)
+  await parts.makeHdWallet(id)
   return id
 }
 
 /** Follows the log, creates keys and signs, like dispatcher and signer together, until the test ends. */
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
-  const { pool, log, wakeUps, createHdWallet } = parts
+  const { pool, log, wakeUps, makeHdWallet } = parts
   const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
   const signVoucher = createSignVoucher({ log, signer: testSigner(), walletOf })
   const signRecorded = createSignRecorded({ log, signer: testSigner(), walletOf })
@@ -141,7 +141,7 @@ export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
       for (const { data } of batch.events.flatMap(voucherJobs)) await signVoucher(data.mint_id ?? '')
       for (const { data } of batch.events.flatMap(signatureJobs)) await signRecorded(data.signature_id ?? '')
       for (const { queue, data } of batch.events.flatMap(walletJobs)) {
-        if (queue === 'wallet') await createHdWallet(data.wallet_id ?? '')
+        if (queue === 'wallet') await makeHdWallet(data.wallet_id ?? '')
       }
       await batch.commit()
     }

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { composeIdentityOf } from '../../src/compose/mpc-identity.ts'
 import { Unavailable } from '../../src/core/errors.ts'
-import { type MpcCommandIo, mpcCommand } from '../../src/mpc-keys/mpc-command.ts'
+import { type MpcCommandIo, mpcCommand } from '../../src/mpc-wallets/mpc-command.ts'
 
 const KEY = Buffer.alloc(32, 7).toString('base64')
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64')

@@ -4,12 +4,12 @@
  */
 import { hash as digest } from 'node:crypto'
 import { canonicalText } from '../../event-log/canonical-text.ts'
-import type { Checkpoint } from '../../event-log/subscription.ts'
+import type { SubscriptionPosition } from '../../event-log/subscription.ts'
 import type { LogRow, Queryable } from './log-rows.ts'
 
 /** An event that differs from what was recorded. */
 export type BadEvent = {
-  readonly place: Checkpoint
+  readonly place: SubscriptionPosition
   readonly streamId: string
   readonly streamVersion: number
   /** What is wrong with it, completing a sentence that starts with the event. */

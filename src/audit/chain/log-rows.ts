@@ -1,10 +1,10 @@
 /** Reads the log in its reading order as text, without parsing the columns. */
 import type { ClientBase, Pool } from 'pg'
-import type { Checkpoint } from '../../event-log/subscription.ts'
+import type { SubscriptionPosition } from '../../event-log/subscription.ts'
 
 /** One event as stored in the table. */
 export type LogRow = {
-  readonly place: Checkpoint
+  readonly place: SubscriptionPosition
   readonly streamId: string
   readonly streamVersion: number
   readonly type: string
@@ -38,7 +38,7 @@ const COLUMNS = `transaction_id::text, position::text, stream_id, stream_version
  */
 export async function readLogRows(
   database: Queryable,
-  after: Checkpoint,
+  after: SubscriptionPosition,
   limit: number,
   share: Share = ALL_STREAMS,
 ): Promise<LogRow[]> {

@@ -8,7 +8,7 @@ import { notesIn } from '../checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
 import { keyHistory } from '../note/key-history.ts'
 import type { CheckedModel } from '../verify/compare-rows.ts'
-import type { Verdict } from '../verify/judge.ts'
+import type { LogVerdict } from '../verify/judge.ts'
 import { knownCheckpoints } from '../verify/known-checkpoints.ts'
 import { createVerifyLog, DEFAULT_THREADS } from '../verify/verify-log.ts'
 
@@ -104,7 +104,7 @@ async function textOf(path: string, mayBeMissing: boolean): Promise<string> {
   })
 }
 
-function tell({ events, root, checkpoints, finding, rows }: Verdict, io: CliIo, seconds: number): 0 | 1 {
+function tell({ events, root, checkpoints, finding, rows }: LogVerdict, io: CliIo, seconds: number): 0 | 1 {
   const rate = Math.round(events / Math.max(seconds, 0.001))
   const value = {
     ok: finding === null,
@@ -135,6 +135,6 @@ function tell({ events, root, checkpoints, finding, rows }: Verdict, io: CliIo, 
   return finding === null ? 0 : 1
 }
 
-function lines({ differences }: Verdict['rows']): string {
+function lines({ differences }: LogVerdict['rows']): string {
   return differences.map(({ message }) => message).join('\n')
 }

@@ -2,7 +2,7 @@
  * Extends the tree by new events. Each new event is checked against the hash chain of its stream before it becomes a
  * leaf, and the last existing leaves against the log, so that a truncated or replaced tail is detected.
  */
-import type { Checkpoint } from '../../event-log/subscription.ts'
+import type { SubscriptionPosition } from '../../event-log/subscription.ts'
 import { createChainCheck } from '../chain/chain-check.ts'
 import { type LogRow, type Queryable, readLogRows } from '../chain/log-rows.ts'
 import { createTileBuilder, TILE_WIDTH, type Tile, unfinishedTiles } from '../merkle/tiles.ts'
@@ -78,6 +78,6 @@ export function createGrowTree(database: Queryable): GrowTree {
 /** A tile of leaves that begins in these rows records the place of its first leaf; an existing one keeps its record. */
 function withFirst(tile: Tile, sizeBefore: number, rows: readonly LogRow[]): WrittenTile {
   if (tile.level > 0) return { ...tile, first: null }
-  const place: Checkpoint | undefined = rows[tile.index * TILE_WIDTH - sizeBefore]?.place
+  const place: SubscriptionPosition | undefined = rows[tile.index * TILE_WIDTH - sizeBefore]?.place
   return { ...tile, first: place ?? null }
 }

@@ -1,23 +1,23 @@
 /** The tree in the database: its tiles and its size. Only a writer that knows the current size can extend it. */
 import type { Pool } from 'pg'
-import type { Checkpoint } from '../../event-log/subscription.ts'
+import type { SubscriptionPosition } from '../../event-log/subscription.ts'
 import type { Queryable } from '../chain/log-rows.ts'
 import { decodeTile, encodeTile, type Tile, type TilePlace } from '../merkle/tiles.ts'
 
 /** The number of leaves, and the place of the last one in the log. */
-export type TreeState = { readonly size: number; readonly last: Checkpoint }
+export type TreeState = { readonly size: number; readonly last: SubscriptionPosition }
 
 /** A new or grown tile; one of level 0 records the place of its first leaf in the log. */
-export type WrittenTile = Tile & { readonly first: Checkpoint | null }
+export type WrittenTile = Tile & { readonly first: SubscriptionPosition | null }
 
 export type TileStore = {
   readonly state: () => Promise<TreeState>
   /** Tiles in the order of `places`; a missing tile is empty. */
   readonly tiles: (places: readonly TilePlace[]) => Promise<Tile[]>
   /** The place in the log of the first leaf of a tile of level 0. */
-  readonly firstOf: (index: number) => Promise<Checkpoint | null>
+  readonly firstOf: (index: number) => Promise<SubscriptionPosition | null>
   /** The tile of level 0 that must contain the leaf of an event, by the event's place; `null` before the first one. */
-  readonly tileAt: (place: Checkpoint) => Promise<Tile | null>
+  readonly tileAt: (place: SubscriptionPosition) => Promise<Tile | null>
   /**
    * Writes tiles and the resulting state. @returns false when the tree has another size meanwhile: nothing is written
    */
@@ -92,6 +92,6 @@ export function createTileStore(database: Queryable): TileStore {
 type PlaceRow = { readonly transaction_id: string; readonly position: string }
 type StateRow = PlaceRow & { readonly size: string }
 
-function placeOf({ transaction_id, position }: PlaceRow): Checkpoint {
+function placeOf({ transaction_id, position }: PlaceRow): SubscriptionPosition {
   return { transactionId: BigInt(transaction_id), position: BigInt(position) }
 }

@@ -25,7 +25,7 @@ export type Finding = {
   readonly streamVersion: number | null
 }
 
-export type Verdict = {
+export type LogVerdict = {
   /** Number of events in the log. */
   readonly events: number
   readonly root: Buffer
@@ -41,14 +41,14 @@ const NOWHERE = { position: null, streamId: null, streamVersion: null } as const
 
 const NO_ROWS: ComparedRows = { rows: 0, differences: [] }
 
-export function judge(evidence: Evidence): Verdict {
+export function judge(evidence: Evidence): LogVerdict {
   const { tree, checkpoints } = evidence
   const good = checkpoints.filter(({ size, root }) => tree.roots.get(size)?.equals(root) === true)
   return { events: tree.size, root: tree.root, checkpoints: good.length, finding: findingOf(evidence), rows: NO_ROWS }
 }
 
 /** Adds the result of the row comparison to the verdict on a log: an intact log does not excuse a wrong row. */
-export function judgeRows(verdict: Verdict, rows: ComparedRows): Verdict {
+export function judgeRows(verdict: LogVerdict, rows: ComparedRows): LogVerdict {
   const [first] = rows.differences
   if (first === undefined) return { ...verdict, rows }
   return { ...verdict, rows, finding: { kind: 'row_differs', message: first.message, ...NOWHERE } }

@@ -1,11 +1,11 @@
 /**
  * Compares the leaves of the log with those of the stored tree, and determines what happened at the first difference.
  */
-import type { Checkpoint } from '../../event-log/subscription.ts'
+import type { SubscriptionPosition } from '../../event-log/subscription.ts'
 import { TILE_WIDTH } from '../merkle/tiles.ts'
 
 export type LogLeaf = {
-  readonly place: Checkpoint
+  readonly place: SubscriptionPosition
   readonly streamId: string
   readonly streamVersion: number
   readonly hash: string

@@ -10,7 +10,7 @@ import { checkChains } from './chain-shares.ts'
 import { checkShare } from './check-share.ts'
 import { type CheckedModel, compareRows } from './compare-rows.ts'
 import type { KnownCheckpoint } from './evidence.ts'
-import { judge, judgeRows, type Verdict } from './judge.ts'
+import { judge, judgeRows, type LogVerdict } from './judge.ts'
 import { verifyTree } from './verify-tree.ts'
 
 /** More threads gain nothing: the database needs CPU too. */
@@ -21,7 +21,7 @@ const SMALL_LOG = 50_000
 export type VerifyLog = (
   checkpoints: (database: Pick<pg.ClientBase, 'query'>) => Promise<readonly KnownCheckpoint[]>,
   watch?: { readonly onStart: (estimate: number) => void; readonly onProgress: (events: number) => void },
-) => Promise<Verdict>
+) => Promise<LogVerdict>
 
 /**
  * @param settings.threads that compute hashes, in addition to the one for the tree; `null` to choose by the size of the
@@ -33,7 +33,7 @@ export function createVerifyLog(settings: {
   /** Read models that are compared with the log if the log itself is intact. */
   readonly models: readonly CheckedModel[]
 }): VerifyLog {
-  const withRows = async (client: pg.Client, verdict: Verdict): Promise<Verdict> =>
+  const withRows = async (client: pg.Client, verdict: LogVerdict): Promise<LogVerdict> =>
     verdict.finding === null ? judgeRows(verdict, await compareRows(client, settings.models)) : verdict
 
   return async (checkpointsOf, watch) => {

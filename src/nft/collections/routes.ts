@@ -9,13 +9,13 @@ import type { Routes } from '../../http/request.ts'
 import { closedObject } from '../../http/schemas.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
-import type { CollectionRequest, CreateCollection } from './create-collection.ts'
 import type { CollectionReads, CollectionRow } from './read-collections.ts'
+import type { CollectionRequest, RequestCollection } from './request-collection.ts'
 import { collectionPageSchema, collectionParams, collectionSchema, createBody, listQuery } from './schemas.ts'
 import { collectionStatus, toCollectionView } from './view.ts'
 
 export type CollectionRoutePorts = {
-  readonly createCollection: CreateCollection
+  readonly requestCollection: RequestCollection
   readonly reads: CollectionReads
   readonly untilMined: TransactionReads['untilMined']
 }
@@ -58,7 +58,7 @@ const detail = {
   response: { 200: successOf(collectionSchema, 'The collection.') },
 }
 
-export function collectionRoutes({ createCollection, reads, untilMined }: CollectionRoutePorts): Routes {
+export function collectionRoutes({ requestCollection, reads, untilMined }: CollectionRoutePorts): Routes {
   return (app) => {
     app.post(
       '/v1/nft/collections/create',
@@ -79,7 +79,7 @@ export function collectionRoutes({ createCollection, reads, untilMined }: Collec
       (request, reply) => {
         const owner = ownerOf(request)
         return replyAccepted(request, reply, {
-          accept: (metadata) => createCollection(toRequest(request.body), metadata, owner.environment),
+          accept: (metadata) => requestCollection(toRequest(request.body), metadata, owner.environment),
           async answer({ id }, waitMs) {
             let row = await reads.read(owner, id)
             const limitMs = waitMs ?? MINED_WAIT_MS

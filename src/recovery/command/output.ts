@@ -4,7 +4,7 @@ import { HD_PART, partyPart } from '../kit/format.ts'
 import type { OpenedKit } from '../kit/open-kits.ts'
 import type { Sweep, SweepRequest } from '../kit/sign-sweep.ts'
 import type { RestoredSeeds } from '../kit/sources.ts'
-import type { Verdict } from '../kit/verify-kit.ts'
+import type { KitVerdict } from '../kit/verify-kit.ts'
 
 export function json(value: unknown): string {
   return `${JSON.stringify(value)}\n`
@@ -55,7 +55,7 @@ export function backedUpAsText(made: BackedUp): string {
   )
 }
 
-export function verdictsAsJson({ problems }: OpenedKit, verdicts: readonly Verdict[]) {
+export function verdictsAsJson({ problems }: OpenedKit, verdicts: readonly KitVerdict[]) {
   return {
     ok: verdicts.length > 0 && verdicts.every(({ ok }) => ok),
     wallets: verdicts.map(({ wallet, ok, heldBy, note }) => {
@@ -66,7 +66,7 @@ export function verdictsAsJson({ problems }: OpenedKit, verdicts: readonly Verdi
   }
 }
 
-export function verdictsAsText({ problems }: OpenedKit, verdicts: readonly Verdict[]): string {
+export function verdictsAsText({ problems }: OpenedKit, verdicts: readonly KitVerdict[]): string {
   const failed = verdicts.filter(({ ok }) => !ok).length
   const rows = verdicts.map(({ wallet, ok, heldBy, note }) => [
     wallet.address,

@@ -13,7 +13,7 @@ import { type KitKey, keyOfWallet } from './kit-keys.ts'
 import { KitRefused } from './kit-refused.ts'
 import type { OpenedKit } from './open-kits.ts'
 
-export type Verdict = {
+export type KitVerdict = {
   readonly wallet: KitWallet
   readonly ok: boolean
   readonly heldBy: readonly string[]
@@ -27,7 +27,7 @@ const NONCE_BYTES = 16
  * @param current the current wallets of the service; `null` to judge the kit by its own manifest only
  * @returns a verdict for each wallet of the manifest, and for each other wallet of the service
  */
-export function verifyKit(kit: OpenedKit, current: readonly KitWallet[] | null): readonly Verdict[] {
+export function verifyKit(kit: OpenedKit, current: readonly KitWallet[] | null): readonly KitVerdict[] {
   const listed = new Map(kit.wallets.map((wallet) => [wallet.wallet_id, wallet]))
   const known = new Map((current ?? []).map((wallet) => [wallet.wallet_id, wallet]))
   return [...new Map([...listed, ...known]).values()].map((wallet) => {

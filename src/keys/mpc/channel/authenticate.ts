@@ -15,7 +15,7 @@ export type Refused = {
   /** The path of the certificate that was expected, or is missing. */
   readonly file?: string
 }
-export type Verdict = Authenticated | Refused
+export type PeerVerdict = Authenticated | Refused
 
 /**
  * Checks the other side. Sends nothing and reads nothing.
@@ -26,7 +26,7 @@ export async function authenticate(
   socket: TLSSocket,
   trustDir: string,
   expects: (name: string) => boolean,
-): Promise<Verdict> {
+): Promise<PeerVerdict> {
   if (socket.alpnProtocol !== PROTOCOL) return { refused: 'another_protocol' }
   const shown = socket.getPeerX509Certificate()
   if (shown === undefined) return { refused: 'no_certificate' }

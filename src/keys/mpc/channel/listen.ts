@@ -2,7 +2,7 @@
  * Accepts connections of peers. An unknown peer is disconnected before any data is sent, and logged with the reason.
  */
 import { createServer, type TLSSocket } from 'node:tls'
-import type { Authenticated, Verdict } from './authenticate.ts'
+import type { Authenticated, PeerVerdict } from './authenticate.ts'
 import { type ChannelLog, reasonOf } from './log.ts'
 import type { Served } from './roster.ts'
 import type { TlsOptions } from './tls-options.ts'
@@ -15,7 +15,7 @@ type ListenOptions = {
   readonly address: { readonly host: string; readonly port: number }
   readonly tls: TlsOptions
   readonly log: ChannelLog
-  readonly judge: (socket: TLSSocket) => Promise<Verdict>
+  readonly judge: (socket: TLSSocket) => Promise<PeerVerdict>
   readonly serve: (socket: TLSSocket, peer: Authenticated) => Promise<Served>
 }
 

@@ -4,7 +4,7 @@ import { type Declaration, type EventWriters, MPC_LIMITS } from '../core/declara
 import type { MpcKeyEvent } from './events.ts'
 
 export const mpcKeys = {
-  name: 'mpc-keys',
+  name: 'mpc-wallets',
   ids: { mpcKey: 'mpk', refresh: 'rfr' },
   scopes: ['recovery:read', 'recovery:write'],
   tables: {

@@ -19,7 +19,7 @@ import type { GenerateKey } from './generate-key.ts'
 /** Other signers may take a key first; after this many conflicts the job is retried later. */
 const MAX_TRIES = 10
 
-export type CreateMpcWalletPorts = {
+export type MakeMpcWalletPorts = {
   readonly log: EventLog
   readonly pool: Pool
   readonly newId: NewId
@@ -27,9 +27,9 @@ export type CreateMpcWalletPorts = {
 }
 
 /** @throws NotFound for an unknown wallet; Unavailable when the parties cannot create a key now: the job is retried */
-export type CreateMpcWallet = (walletId: string) => Promise<void>
+export type MakeMpcWallet = (walletId: string) => Promise<void>
 
-export function createCreateMpcWallet(ports: CreateMpcWalletPorts): CreateMpcWallet {
+export function createMakeMpcWallet(ports: MakeMpcWalletPorts): MakeMpcWallet {
   /** Keys that this process is assigning: two of its wallets never try the same one. */
   const busy = new Set<string>()
 
@@ -53,7 +53,7 @@ export function createCreateMpcWallet(ports: CreateMpcWalletPorts): CreateMpcWal
 
 /** A key from the pool, or a new one; it is marked as busy. */
 async function takeKey(
-  { pool, newId, generateKey }: CreateMpcWalletPorts,
+  { pool, newId, generateKey }: MakeMpcWalletPorts,
   terms: MpcTerms,
   busy: Set<string>,
   passedOver: ReadonlySet<string>,

@@ -16,12 +16,12 @@ import { loadRequest } from './load-request.ts'
 /** Other signers may take an index first; after this many conflicts the job is retried later. */
 const MAX_TRIES = 20
 
-export type CreateHdWalletPorts = { readonly log: EventLog; readonly signer: KeyMaker }
+export type MakeHdWalletPorts = { readonly log: EventLog; readonly signer: KeyMaker }
 
 /** @throws NotFound for an unknown wallet; Unavailable when the keystore does not answer: the job is retried */
-export type CreateHdWallet = (walletId: string) => Promise<void>
+export type MakeHdWallet = (walletId: string) => Promise<void>
 
-export function createCreateHdWallet(ports: CreateHdWalletPorts): CreateHdWallet {
+export function createMakeHdWallet(ports: MakeHdWalletPorts): MakeHdWallet {
   /**
    * The last assignment of each tenant in this process: those of one tenant run one after the other instead of
    * conflicting in the log.
@@ -42,7 +42,7 @@ export function createCreateHdWallet(ports: CreateHdWalletPorts): CreateHdWallet
   }
 }
 
-async function allot(ports: CreateHdWalletPorts, walletId: string): Promise<void> {
+async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     if (await tryAllot(ports, walletId)) return
   }
@@ -50,7 +50,7 @@ async function allot(ports: CreateHdWalletPorts, walletId: string): Promise<void
 }
 
 /** True when the wallet has its key, from this call or before; false when the index went to another wallet. */
-async function tryAllot({ log, signer }: CreateHdWalletPorts, walletId: string): Promise<boolean> {
+async function tryAllot({ log, signer }: MakeHdWalletPorts, walletId: string): Promise<boolean> {
   const { wallet, metadata } = await loadRequest(log, walletId)
   if (wallet.state.status !== 'requested' || wallet.state.type !== 'hd') return true
   const { tenantId } = metadata

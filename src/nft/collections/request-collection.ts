@@ -39,7 +39,7 @@ export type CollectionRequest = {
   readonly transferable: boolean
 }
 
-export type CreateCollectionPorts = DeploymentPorts & {
+export type RequestCollectionPorts = DeploymentPorts & {
   readonly accept: Accept
   readonly issuerWallet: IssuerWallet
   readonly pinMetadata: PinMetadata
@@ -52,13 +52,13 @@ export type CreateCollectionPorts = DeploymentPorts & {
  *   PermissionDenied for the wallet, Conflict `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, ChainRefused,
  *   Unavailable
  */
-export type CreateCollection = (
+export type RequestCollection = (
   request: CollectionRequest,
   metadata: Metadata,
   environment: Environment,
 ) => Promise<Accepted>
 
-export function createCreateCollection(ports: CreateCollectionPorts): CreateCollection {
+export function createRequestCollection(ports: RequestCollectionPorts): RequestCollection {
   const inTurn = createInTurn()
   return (request, metadata, environment) =>
     ports.accept(metadata, async (append) => {
@@ -78,7 +78,7 @@ export function createCreateCollection(ports: CreateCollectionPorts): CreateColl
 }
 
 async function findOwner(
-  ports: CreateCollectionPorts,
+  ports: RequestCollectionPorts,
   { walletId, network }: CollectionRequest,
   owner: Owner,
   metadata: Metadata,
@@ -106,7 +106,7 @@ function documentOf({ name, symbol, description, image, externalUrl }: Collectio
 type Wanted = CollectionRequest & { readonly document: PublishedCollection; readonly content: Content }
 
 async function recordCollection(
-  ports: CreateCollectionPorts,
+  ports: RequestCollectionPorts,
   wanted: Wanted,
   { owner, sender, metadata }: { readonly owner: Owner; readonly sender: Sender; readonly metadata: Metadata },
   append: AppendPrepared,
