@@ -70,6 +70,11 @@ export const SCOPES = ALL.flatMap(({ scopes = [] }) => scopes) as readonly Scope
 /** Every table of `prisma/schema.prisma`. */
 export const TABLES = merged(ALL.map(({ tables }) => tables)) as Readonly<Record<Table, TableDeclaration>>
 
+/** The folder that owns each table: SQL elsewhere uses what `sql.ts` of that folder exports. */
+export const TABLE_OWNERS = merged(
+  ALL.map(({ name, tables = {} }) => Object.fromEntries(Object.keys(tables).map((table) => [table, name]))),
+) as Readonly<Record<Table, string>>
+
 /** How the rows of each read model are derived from streams. */
 export const READ_MODELS = Object.fromEntries(
   Object.entries(TABLES).flatMap(([name, table]) => ('follows' in table ? [[name, table.follows]] : [])),

@@ -8,7 +8,7 @@ import type { Metadata } from '../core/messages.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { UNMINED } from '../transactions/sql.ts'
+import { TRANSACTIONS, UNMINED } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain } from './asset-index.ts'
@@ -90,10 +90,10 @@ async function record(log: EventLog, tenantId: string, assetId: string, metadata
 
 /** Each branch uses its own partial index. */
 const PENDING = `
-  SELECT transaction_id FROM transactions WHERE tenant_id = $1 AND asset_id = $2
+  SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2
      AND state IN ${UNMINED}
   UNION ALL
-  SELECT transaction_id FROM transactions WHERE tenant_id = $1 AND asset_id = $2 AND state = 'mined'
+  SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2 AND state = 'mined'
   LIMIT ${MAX_NAMED}`
 
 async function requireNothingPending(pool: Pool, tenantId: string, assetId: string): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { upcast } from '../event-log/aggregate.ts'
+import { HOLDS } from '../transactions/sql.ts'
 import { balanceAggregate } from './aggregate.ts'
 import type { BalanceEvent } from './events.ts'
 import { MAX_PRICE_AGE_MS } from './prices.ts'
@@ -49,7 +50,7 @@ export async function findRecorded(
     text: `SELECT b.balance, b.block_number, b.updated_at, h.held, p.usd, u.since AS unread_since, u.quarantined_at
              FROM unnest($2::text[], $3::text[], $6::text[]) WITH ORDINALITY AS wanted(asset_id, price_symbol, contract, n)
              LEFT JOIN balances b ON b.wallet_id = $1 AND b.asset_id = wanted.asset_id
-             LEFT JOIN wallet_holds h ON h.wallet_id = $1 AND h.asset_id = wanted.asset_id
+             LEFT JOIN ${HOLDS} h ON h.wallet_id = $1 AND h.asset_id = wanted.asset_id
              LEFT JOIN prices p ON p.chain_id = $4 AND p.symbol = wanted.price_symbol AND p.updated_at > $5
              LEFT JOIN unread_tokens u ON u.chain_id = $4 AND u.contract = wanted.contract
             ORDER BY wanted.n`,

@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
+import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
 import type { BalanceChainOf } from './chain.ts'
 import { decideReadings } from './decide-readings.ts'
@@ -54,7 +55,7 @@ type ObservableRow = { readonly tenant_id: string; readonly chain_id: number; re
 async function findObservable(pool: Pool, walletId: string): Promise<ObservableRow | null> {
   const { rows } = await pool.query<ObservableRow>({
     name: 'observable_wallet',
-    text: 'SELECT tenant_id, chain_id, address FROM wallets WHERE wallet_id = $1 AND address IS NOT NULL',
+    text: `SELECT tenant_id, chain_id, address FROM ${WALLETS} AS wallets WHERE wallet_id = $1 AND address IS NOT NULL`,
     values: [walletId],
   })
   return rows[0] ?? null

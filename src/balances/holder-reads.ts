@@ -1,5 +1,6 @@
 /** Finds the wallets affected by blocks, in the read models. */
 import type { Pool } from 'pg'
+import { WALLETS } from '../wallets/sql.ts'
 import { assetOf, type BalanceChain, chainPrefix, nativeOf, type RegisteredToken, tokenOf } from './chain.ts'
 import type { Holding } from './read-holdings.ts'
 import type { Touched } from './touched.ts'
@@ -31,7 +32,7 @@ async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly To
     name: 'touched_wallets',
     text: `SELECT w.wallet_id, w.tenant_id, w.address, touched.contract, a.asset_id, a.contract_address, a.symbol, a.decimals
              FROM unnest($2::text[], $3::text[]) AS touched(address, contract)
-             JOIN wallets w ON w.chain_id = $1 AND lower(w.address) = touched.address
+             JOIN ${WALLETS} w ON w.chain_id = $1 AND lower(w.address) = touched.address
              LEFT JOIN assets a ON a.chain_id = $1 AND lower(a.contract_address) = touched.contract AND a.tenant_id = w.tenant_id
                   AND a.removed_at IS NULL
             WHERE touched.contract IS NULL OR touched.contract = ANY ($4) OR a.asset_id IS NOT NULL`,
@@ -61,7 +62,7 @@ async function findSuspect(
     name: 'suspect_balances',
     text: `SELECT w.wallet_id, w.tenant_id, w.address, b.asset_id, b.block_number, b.block_hash, a.contract_address, a.symbol, a.decimals
              FROM balances b
-             JOIN wallets w ON w.wallet_id = b.wallet_id AND w.address IS NOT NULL
+             JOIN ${WALLETS} w ON w.wallet_id = b.wallet_id AND w.address IS NOT NULL
              LEFT JOIN assets a ON a.tenant_id = b.tenant_id AND a.asset_id = b.asset_id AND a.removed_at IS NULL
             WHERE split_part(b.asset_id, '/', 1) = $1 AND b.block_number BETWEEN $2 AND $3 AND b.block_hash <> ALL ($4)`,
     values: [chainPrefix(chain.chainId), lowest, highest, hashes],

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { ID_PREFIXES } from '../declarations.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
+import { WALLETS } from '../wallets/sql.ts'
 import type { BalanceChainOf } from './chain.ts'
 import type { ObserveWallet } from './first-observation.ts'
 import type { ReadForRecord } from './read-holdings.ts'
@@ -51,7 +52,7 @@ export async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit
     name: 'unobserved_wallets',
     text: `SELECT wallet_id FROM (SELECT w.wallet_id,
                row_number() OVER (PARTITION BY w.tenant_id ORDER BY w.wallet_id) AS turn
-             FROM wallets w
+             FROM ${WALLETS} w
             WHERE w.wallet_id > $1 AND w.address IS NOT NULL AND w.created_at < $2
               AND NOT EXISTS (SELECT FROM balances b WHERE b.wallet_id = w.wallet_id)) AS waiting
             ORDER BY turn, wallet_id LIMIT $3`,

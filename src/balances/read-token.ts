@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
+import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
 import type { BalanceChain } from './chain.ts'
 import { decideReadings } from './decide-readings.ts'
@@ -75,7 +76,7 @@ async function nextHolders(pool: Pool, chain: BalanceChain, { contract, tenantId
   const known = `tenant_id IN (SELECT tenant_id FROM assets
                    WHERE chain_id = $1 AND lower(contract_address) = lower($3) AND removed_at IS NULL)`
   const { rows } = await pool.query<WalletRow>(
-    `SELECT wallet_id, tenant_id, address FROM wallets
+    `SELECT wallet_id, tenant_id, address FROM ${WALLETS} AS wallets
       WHERE chain_id = $1 AND address IS NOT NULL AND wallet_id > $2
         AND ($4::text IS NULL OR tenant_id = $4) AND ${configured ? '$3::text IS NOT NULL' : known}
       ORDER BY wallet_id LIMIT ${WALLETS_PER_PAGE}`,

@@ -11,6 +11,7 @@
  */
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
+import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
 import { type BalanceChain, type BalanceChainOf, nativeOf } from './chain.ts'
 import { decideReadings } from './decide-readings.ts'
@@ -116,7 +117,7 @@ function holdingOf(wallet: WalletRow, asset: Holding['asset']): Holding {
 async function nextPage(pool: Pool, chainId: number, after: string): Promise<WalletRow[]> {
   const { rows } = await pool.query<WalletRow>({
     name: 'wallets_to_reconcile',
-    text: `SELECT wallet_id, tenant_id, address FROM wallets
+    text: `SELECT wallet_id, tenant_id, address FROM ${WALLETS} AS wallets
             WHERE chain_id = $1 AND address IS NOT NULL AND wallet_id > $2
             ORDER BY wallet_id LIMIT ${WALLETS_PER_PAGE}`,
     values: [chainId, after],

@@ -3,6 +3,7 @@
  * so that every balance is read regardless of other tenants.
  */
 import type { Pool } from 'pg'
+import { WALLETS } from '../wallets/sql.ts'
 import { assetOf, type BalanceChain, chainPrefix, type RegisteredToken } from './chain.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { Holding } from './read-holdings.ts'
@@ -69,7 +70,7 @@ const NOT_ORPHANED = { orphaned: null } as const
 
 async function somewhere(pool: Pool, chainId: number, tenantId: string): Promise<Place> {
   const { rows } = await pool.query<{ wallet_id: string }>(
-    'SELECT wallet_id FROM wallets WHERE tenant_id = $1 AND chain_id = $2 AND address IS NOT NULL ORDER BY random() LIMIT 1',
+    `SELECT wallet_id FROM ${WALLETS} AS wallets WHERE tenant_id = $1 AND chain_id = $2 AND address IS NOT NULL ORDER BY random() LIMIT 1`,
     [tenantId, chainId],
   )
   const wallet = rows[0]?.wallet_id ?? ''
@@ -85,7 +86,7 @@ async function takeHeld(pool: Pool, chain: BalanceChain, tenantId: string, place
       name: 'tokens_held',
       text: `SELECT b.wallet_id, b.tenant_id, w.address, b.asset_id, a.contract_address, a.symbol, a.decimals
                FROM balances b
-               JOIN wallets w ON w.wallet_id = b.wallet_id AND w.address IS NOT NULL
+               JOIN ${WALLETS} w ON w.wallet_id = b.wallet_id AND w.address IS NOT NULL
                LEFT JOIN assets a ON a.tenant_id = b.tenant_id AND a.asset_id = b.asset_id AND a.removed_at IS NULL
               WHERE b.tenant_id = $1 AND split_part(b.asset_id, '/', 1) = $2 AND b.balance <> 0
                 AND b.asset_id LIKE '%/erc20:%' AND (b.wallet_id, b.asset_id) > ($3, $4)
@@ -106,7 +107,7 @@ async function takeWallets(pool: Pool, chainId: number, tenantId: string, place:
   const rows = await fromPlace(Math.max(1, Math.floor(SWEPT_PER_TENANT / tokens)), async (limit, wrapped) => {
     const page = await pool.query<WalletRow>({
       name: 'wallets_to_sweep',
-      text: `SELECT wallet_id, tenant_id, address FROM wallets
+      text: `SELECT wallet_id, tenant_id, address FROM ${WALLETS} AS wallets
               WHERE tenant_id = $1 AND chain_id = $2 AND address IS NOT NULL AND wallet_id > $3
               ORDER BY wallet_id LIMIT $4`,
       values: [tenantId, chainId, wrapped ? '' : place.wallet, limit],

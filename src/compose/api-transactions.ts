@@ -8,6 +8,7 @@ import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
 import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
+import { TRANSACTIONS } from '../transactions/sql.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
 import type { BalanceReads } from './api-balances.ts'
@@ -31,7 +32,7 @@ export function composeTransactionRoutes(
     async hasSentTo(walletId, to) {
       const { rowCount } = await pool.query({
         name: 'has_sent_to',
-        text: 'SELECT FROM transactions WHERE wallet_id = $1 AND to_address = $2 LIMIT 1',
+        text: `SELECT FROM ${TRANSACTIONS} AS transactions WHERE wallet_id = $1 AND to_address = $2 LIMIT 1`,
         values: [walletId, to],
       })
       return rowCount === 1

@@ -7,9 +7,10 @@ import { notCovered } from '../keys/coverage.ts'
 import type { CoversCeremony } from '../keys/mpc/party-ceremonies.ts'
 import { mpcKeyAggregate } from '../mpc-wallets/aggregate.ts'
 import { coversGeneration, coversRefresh } from '../mpc-wallets/covers.ts'
+import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
-import { REQUESTED } from '../wallets/sql.ts'
+import { REQUESTED, WALLETS } from '../wallets/sql.ts'
 import type { Kernel } from './kernel.ts'
 
 /** How long a created key counts as recent, ms. */
@@ -33,7 +34,7 @@ export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Ke
   async function waiting(): Promise<readonly MpcTerms[]> {
     const { rows } = await pool.query<{ wallet_id: string }>({
       name: 'waiting_mpc_wallets',
-      text: `SELECT wallet_id FROM wallets WHERE ${REQUESTED} AND type = 'mpc' ORDER BY wallet_id LIMIT ${MOST_WAITING}`,
+      text: `SELECT wallet_id FROM ${WALLETS} AS wallets WHERE ${REQUESTED} AND type = 'mpc' ORDER BY wallet_id LIMIT ${MOST_WAITING}`,
     })
     const ids = rows.map(({ wallet_id }) => wallet_id)
     const wallets = ids.length === 0 ? [] : await log.loadChecked(walletAggregate, ids)
@@ -45,7 +46,7 @@ export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Ke
   async function pooled({ threshold, parties }: MpcTerms): Promise<number> {
     const { rows } = await pool.query<{ n: string }>({
       name: 'pooled_mpc_keys',
-      text: 'SELECT count(*) AS n FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2',
+      text: `SELECT count(*) AS n FROM ${MPC_KEYS} AS mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2`,
       values: [threshold, parties],
     })
     return Number(rows[0]?.n ?? 0)

@@ -9,6 +9,7 @@ import type { EventLog } from '../event-log/log.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { Lane } from '../transactions/lanes.ts'
+import { TRANSACTIONS } from '../transactions/sql.ts'
 import { newestAttempt } from '../transactions/state.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -44,7 +45,7 @@ async function highestInLog(
 ): Promise<number> {
   const { rows } = await pool.query<{ transaction_id: string }>({
     name: 'highest_nonce',
-    text: `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce IS NOT NULL
+    text: `SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND from_address = $2 AND nonce IS NOT NULL
             ORDER BY nonce DESC LIMIT 1`,
     values: [lane.chainId, lane.address],
   })

@@ -3,7 +3,9 @@
  * transactions.
  */
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
-import { UNMINED } from '../transactions/sql.ts'
+import { CURSORS } from '../follower/sql.ts'
+import { MPC_KEYS } from '../mpc-wallets/sql.ts'
+import { TRANSACTIONS, UNMINED } from '../transactions/sql.ts'
 import type { Kernel } from './kernel.ts'
 
 export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
@@ -19,7 +21,7 @@ export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
     ['network', 'state'],
     async () => {
       const { rows } = await pool.query<{ network: string; state: string; n: string }>(
-        `SELECT network, state, count(*) AS n FROM transactions
+        `SELECT network, state, count(*) AS n FROM ${TRANSACTIONS} AS transactions
         WHERE state IN ${UNMINED} GROUP BY 1, 2`,
       )
       return rows.map(({ network, state, n }) => ({ labels: { network, state }, value: Number(n) }))
@@ -27,18 +29,20 @@ export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
   )
   metrics.addGauge('bursar_chain_lag_blocks', 'Blocks of a chain that are not walked yet.', ['chain_id'], async () => {
     const { rows } = await pool.query<{ chain_id: number; lag: string }>(
-      'SELECT chain_id, greatest(head - number, 0) AS lag FROM chain_cursors',
+      `SELECT chain_id, greatest(head - number, 0) AS lag FROM ${CURSORS} AS chain_cursors`,
     )
     return rows.map(({ chain_id, lag }) => ({ labels: { chain_id: String(chain_id) }, value: Number(lag) }))
   })
   metrics.addGauge('bursar_mpc_banned_keys', 'Keys with which a party may not sign, by party.', ['party'], async () => {
     const { rows } = await pool.query<{ party: string; n: string }>(
-      `SELECT party, count(*) AS n FROM mpc_keys, jsonb_array_elements_text(banned) AS party WHERE banned <> '[]' GROUP BY 1`,
+      `SELECT party, count(*) AS n FROM ${MPC_KEYS} AS mpc_keys, jsonb_array_elements_text(banned) AS party WHERE banned <> '[]' GROUP BY 1`,
     )
     return rows.map(({ party, n }) => ({ labels: { party }, value: Number(n) }))
   })
   metrics.addGauge('bursar_mpc_pool_keys', 'Keys of mpc wallets that are made ahead.', [], async () => {
-    const { rows } = await pool.query<{ n: string }>('SELECT count(*) AS n FROM mpc_keys WHERE wallet_id IS NULL')
+    const { rows } = await pool.query<{ n: string }>(
+      `SELECT count(*) AS n FROM ${MPC_KEYS} AS mpc_keys WHERE wallet_id IS NULL`,
+    )
     return rows.map(({ n }) => ({ labels: {}, value: Number(n) }))
   })
   metrics.addGauge(

@@ -2,24 +2,22 @@
 import type { Pool } from 'pg'
 import { mpcQueue, type QueueName } from '../declarations.ts'
 import type { Job } from '../jobs/queues.ts'
-
-const OF_LANE = `SELECT lane.name AS id, w.tenant_id, w.type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL
-  (SELECT tenant_id, type FROM wallets WHERE chain_id = split_part(lane.name, '-', 1)::int
-      AND lower(address) = lower(split_part(lane.name, '-', 2)) AND type <> 'watch' LIMIT 1) AS w`
-const OF_WALLET = 'SELECT wallet_id AS id, tenant_id, type FROM wallets WHERE wallet_id = ANY ($1)'
+import { OWNERS_OF_KEYS } from '../mpc-wallets/sql.ts'
+import { OWNERS_OF_VOUCHERS } from '../nft/sql.ts'
+import { OWNERS_OF_EXPORTS } from '../recovery/sql.ts'
+import { OWNERS_OF_SIGNATURES } from '../signatures/sql.ts'
+import { OWNERS_OF_LANES, OWNERS_OF_WALLETS } from '../wallets/sql.ts'
 
 /** The tenant and the kind of wallet of each job, by its id. */
 const OWNERS: Readonly<Partial<Record<QueueName, string>>> = {
-  lane: OF_LANE,
-  submit: OF_LANE,
-  wallet: OF_WALLET,
-  observe: OF_WALLET,
-  voucher: `SELECT v.mint_id AS id, w.tenant_id, w.type FROM nft_vouchers v JOIN wallets w USING (wallet_id)
-    WHERE v.mint_id = ANY ($1)`,
-  signature: `SELECT s.signature_id AS id, w.tenant_id, w.type FROM signatures s JOIN wallets w USING (wallet_id)
-    WHERE s.signature_id = ANY ($1)`,
-  shares: 'SELECT key_id AS id, tenant_id, NULL AS type FROM mpc_keys WHERE key_id = ANY ($1)',
-  export: 'SELECT export_id AS id, tenant_id, NULL AS type FROM wallet_exports WHERE export_id = ANY ($1)',
+  lane: OWNERS_OF_LANES,
+  submit: OWNERS_OF_LANES,
+  wallet: OWNERS_OF_WALLETS,
+  observe: OWNERS_OF_WALLETS,
+  voucher: OWNERS_OF_VOUCHERS,
+  signature: OWNERS_OF_SIGNATURES,
+  shares: OWNERS_OF_KEYS,
+  export: OWNERS_OF_EXPORTS,
 }
 
 type Owner = { readonly tenantId: string; readonly isMpc: boolean }
@@ -70,7 +68,7 @@ export function createPlaceJobs(pool: Pool): (jobs: readonly Job[]) => Promise<r
       await Promise.all(
         queues.map(async (queue) => {
           const ids = jobs.filter((job) => job.queue === queue).map(({ id }) => id)
-          const known = OWNERS[queue] === OF_LANE ? await lookUpLanes(queue, ids) : await lookUp(queue, ids)
+          const known = OWNERS[queue] === OWNERS_OF_LANES ? await lookUpLanes(queue, ids) : await lookUp(queue, ids)
           return [queue, known] as const
         }),
       ),

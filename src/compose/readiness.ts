@@ -1,5 +1,7 @@
 /** The dependencies of the API, checked for `/readyz`. */
 import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
+import { CHECKPOINTS } from '../event-log/sql.ts'
+import { CURSORS } from '../follower/sql.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { DISPATCHER } from './dispatcher.ts'
@@ -45,7 +47,7 @@ export function readinessChecks({ pool, jobs, chains }: Kernel, limits = LIMITS)
 
 async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {
   const { rows } = await pool.query<{ age_ms: string }>(
-    'SELECT extract(epoch FROM clock_timestamp() - updated_at) * 1000 AS age_ms FROM chain_cursors WHERE chain_id = $1',
+    `SELECT extract(epoch FROM clock_timestamp() - updated_at) * 1000 AS age_ms FROM ${CURSORS} AS chain_cursors WHERE chain_id = $1`,
     [chainId],
   )
   const [row] = rows
@@ -62,7 +64,7 @@ function createCheckDispatch(pool: Kernel['pool'], maxLagMs: number): () => Prom
   let heldAt = Number.NEGATIVE_INFINITY
   return async () => {
     const { rows } = await pool.query<{ lag_ms: number; held_ms: number }>(
-      `WITH checkpoint AS (SELECT transaction_id, position FROM checkpoints WHERE name = $1
+      `WITH checkpoint AS (SELECT transaction_id, position FROM ${CHECKPOINTS} AS checkpoints WHERE name = $1
                             UNION ALL SELECT '0'::xid8, 0 ORDER BY transaction_id DESC LIMIT 1),
             unread AS (SELECT e.recorded_at, e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()) AS readable
                          FROM checkpoint c CROSS JOIN LATERAL (

@@ -10,6 +10,7 @@ import { isMissing } from '../keys/private-files.ts'
 import { finishReplacing } from '../keys/replace-files.ts'
 import { openTenantSeeds, restoreSeed, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
+import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { type BackUp, createBackUp } from '../recovery/kit/back-up.ts'
 import type { KitWallet } from '../recovery/kit/format.ts'
 import { createListWallets, describeWallet } from '../recovery/kit/list-wallets.ts'
@@ -47,7 +48,7 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
 }
 
 async function listJointKeys({ pool, log }: Kernel): Promise<readonly JointKey[]> {
-  const { rows } = await pool.query<{ key_id: string }>('SELECT key_id FROM mpc_keys ORDER BY key_id')
+  const { rows } = await pool.query<{ key_id: string }>(`SELECT key_id FROM ${MPC_KEYS} AS mpc_keys ORDER BY key_id`)
   return [...(await createJointKeysOf(log)(rows.map(({ key_id }) => key_id))).values()]
 }
 

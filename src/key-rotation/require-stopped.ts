@@ -4,6 +4,7 @@
  */
 import type { Pool, PoolClient } from 'pg'
 import { Conflict } from '../core/errors.ts'
+import { HEARTBEATS } from '../event-log/sql.ts'
 import { FRESH_SECONDS } from '../wallets/signer-presence.ts'
 
 /** Any number that is not used elsewhere in the database. */
@@ -41,7 +42,7 @@ export async function rotateAlone<T>(
 
 async function requireStopped(client: PoolClient, processes: string): Promise<void> {
   const { rows } = await client.query<{ instance: string; seconds: string }>(
-    `SELECT instance, round(extract(epoch FROM clock_timestamp() - beat_at)) AS seconds FROM heartbeats
+    `SELECT instance, round(extract(epoch FROM clock_timestamp() - beat_at)) AS seconds FROM ${HEARTBEATS} AS heartbeats
       WHERE process = $1 AND beat_at > clock_timestamp() - interval '${FRESH_SECONDS} seconds' ORDER BY beat_at DESC`,
     [processes],
   )

@@ -6,8 +6,9 @@ import type { Pool } from 'pg'
 import type { NewId } from '../declarations.ts'
 import { pause } from '../event-log/lead.ts'
 import { backoffMs, type RetryPolicy } from '../jobs/backoff.ts'
+import { TRANSACTIONS } from '../transactions/sql.ts'
 import type { MpcTerms } from '../wallets/events.ts'
-import { REQUESTED } from '../wallets/sql.ts'
+import { REQUESTED, WALLETS } from '../wallets/sql.ts'
 import type { GenerateKey } from './generate-key.ts'
 import { OPEN } from './sql.ts'
 
@@ -49,9 +50,9 @@ async function wantsKey({ pool, terms, size }: KeepPoolPorts): Promise<boolean> 
   const { rows } = await pool.query<{ wanted: boolean }>({
     name: 'wants_mpc_key',
     text: `SELECT (SELECT count(*) FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) < $3
-                  AND NOT EXISTS (SELECT FROM transactions t JOIN wallets w ON w.wallet_id = t.wallet_id
+                  AND NOT EXISTS (SELECT FROM ${TRANSACTIONS} t JOIN ${WALLETS} w ON w.wallet_id = t.wallet_id
                                    WHERE t.state = 'requested' AND w.type = 'mpc' AND t.created_at > ${LATELY})
-                  AND NOT EXISTS (SELECT FROM wallets WHERE ${REQUESTED} AND type = 'mpc' AND created_at > ${LATELY})
+                  AND NOT EXISTS (SELECT FROM ${WALLETS} AS wallets WHERE ${REQUESTED} AND type = 'mpc' AND created_at > ${LATELY})
                   AND NOT EXISTS (SELECT FROM mpc_refreshes WHERE ${OPEN} AND requested_at > ${LATELY}) AS wanted`,
     values: [terms.threshold, terms.parties, size],
   })

@@ -6,3 +6,9 @@ export const OPEN = `status = '${'pending' satisfies Refresh['status']}'`
 
 /** How many refreshes of the tenant `$1` are unfinished. */
 export const OPEN_OF_TENANT = `SELECT count(*) FROM mpc_refreshes r JOIN mpc_keys k USING (key_id) WHERE r.${OPEN} AND k.tenant_id = $1`
+
+/** What other folders may read of each key: it stands behind FROM or JOIN, and is planned as the table itself. */
+export const MPC_KEYS = '(SELECT key_id, wallet_id, tenant_id, threshold, parties, banned FROM mpc_keys)'
+
+/** The owner of each key of `$1`. */
+export const OWNERS_OF_KEYS = 'SELECT key_id AS id, tenant_id, NULL AS type FROM mpc_keys WHERE key_id = ANY ($1)'

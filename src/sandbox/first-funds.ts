@@ -1,6 +1,8 @@
 /** Waits until the service has observed the faucets' funds, so that the first faucet request succeeds. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { BALANCES } from '../balances/sql.ts'
+import { WALLETS } from '../wallets/sql.ts'
 import { FAUCET_TENANT } from './faucet/faucet-wallet.ts'
 
 const LOOK_MS = 50
@@ -22,7 +24,7 @@ export async function awaitFaucetFunds(pool: Pool, faucets: number, timeoutMs = 
 
 async function countSeen(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ seen: number }>(
-    `SELECT count(*)::int AS seen FROM balances b JOIN wallets w USING (wallet_id) WHERE w.tenant_id = $1 AND b.balance > 0`,
+    `SELECT count(*)::int AS seen FROM ${BALANCES} b JOIN ${WALLETS} w USING (wallet_id) WHERE w.tenant_id = $1 AND b.balance > 0`,
     [FAUCET_TENANT],
   )
   return rows[0]?.seen ?? 0

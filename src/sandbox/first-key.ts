@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type { MpcConfig } from '../config/mpc.ts'
+import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { step } from './steps.ts'
 
 const LOOK_MS = 250
@@ -31,7 +32,7 @@ async function untilKeyAhead(
   const deadline = Date.now() + timeoutMs
   while (Date.now() < deadline) {
     const { rows } = await pool.query<{ ahead: boolean }>(
-      'SELECT EXISTS (SELECT FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) AS ahead',
+      `SELECT EXISTS (SELECT FROM ${MPC_KEYS} AS mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) AS ahead`,
       [threshold, parties],
     )
     if (rows[0]?.ahead === true) return

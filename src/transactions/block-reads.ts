@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { BlockRef } from '../chain/blocks.ts'
+import { WALLETS } from '../wallets/sql.ts'
 import { unchangedFor } from './lanes.ts'
 import { IN_FLIGHT } from './sql.ts'
 
@@ -72,7 +73,7 @@ export function createBlockReads(pool: Pool): BlockReads {
     async ownSenders(chainId, addresses) {
       const { rows } = await pool.query<OwnSender>({
         name: 'own_senders',
-        text: `SELECT address, bool_or(type <> 'watch') AS signs FROM wallets
+        text: `SELECT address, bool_or(type <> 'watch') AS signs FROM ${WALLETS} AS wallets
                 WHERE chain_id = $1 AND lower(address) = ANY ($2::text[]) GROUP BY address`,
         values: [chainId, addresses],
       })

@@ -3,6 +3,7 @@
  * order and of concurrency.
  */
 import type { Pool } from 'pg'
+import { WALLETS } from '../wallets/sql.ts'
 import { IN_FLIGHT, UNMINED, UNSENT } from './sql.ts'
 
 export type Lane = { readonly chainId: number; readonly address: string }
@@ -141,7 +142,7 @@ export function createLaneReads(pool: Pool): LaneReads {
     async spare({ chainId, address }) {
       const { rows } = await pool.query<{ spare: string }>({
         name: 'lane_spare',
-        text: `SELECT b.balance - coalesce(h.held, 0) AS spare FROM wallets w
+        text: `SELECT b.balance - coalesce(h.held, 0) AS spare FROM ${WALLETS} w
                  JOIN balances b ON b.wallet_id = w.wallet_id AND b.asset_id LIKE '%/slip44:%'
                  LEFT JOIN wallet_holds h ON h.wallet_id = b.wallet_id AND h.asset_id = b.asset_id
                 WHERE w.chain_id = $1 AND lower(w.address) = lower($2) AND w.type <> 'watch'`,

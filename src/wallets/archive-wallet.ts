@@ -11,6 +11,7 @@ import { formatAmount } from '../core/money.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { TRANSACTIONS } from '../transactions/sql.ts'
 import { walletAggregate } from './aggregate.ts'
 import { pendingTransactions, type Remainder } from './decider.ts'
 import type { WalletFacts } from './wallet-facts.ts'
@@ -78,7 +79,7 @@ async function tryArchive(
 async function countPending(pool: Pool, walletId: string): Promise<number> {
   const { rows } = await pool.query<{ pending: number }>({
     name: 'pending_of_wallet',
-    text: `SELECT count(*)::integer AS pending FROM transactions WHERE wallet_id = $1 AND status = 'pending'`,
+    text: `SELECT count(*)::integer AS pending FROM ${TRANSACTIONS} AS transactions WHERE wallet_id = $1 AND status = 'pending'`,
     values: [walletId],
   })
   return rows[0]?.pending ?? 0

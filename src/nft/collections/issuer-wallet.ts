@@ -9,6 +9,7 @@ import type { Metadata } from '../../core/messages.ts'
 import type { ChainKey, Network } from '../../core/networks.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { RequestWallet } from '../../wallets/request-wallet.ts'
+import { WALLETS } from '../../wallets/sql.ts'
 import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from '../../wallets/wait-for-wallet.ts'
 
 export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
@@ -93,7 +94,7 @@ async function find(
 ): Promise<{ readonly walletId: string; readonly address: string | null } | null> {
   const { rows } = await pool.query<{ wallet_id: string; address: string | null }>({
     name: 'issuer_wallet',
-    text: `SELECT wallet_id, address FROM wallets
+    text: `SELECT wallet_id, address FROM ${WALLETS} AS wallets
             WHERE tenant_id = $1 AND external_id = $2 AND network = $3 AND environment = $4`,
     values: [owner.tenantId, externalIdOf(owner, network), network, owner.environment],
   })

@@ -16,6 +16,7 @@ import { ChainRefused } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { Owner, PreparedTransaction, PreparePorts, Sender } from '../../transactions/prepare-transaction.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { FAILED_IN_SQL } from '../outcome.ts'
 
 export type DeploymentPorts = PreparePorts & {
@@ -74,7 +75,7 @@ export async function prepareDeployment(
 async function findFactoryDeployment({ pool }: DeploymentPorts, chainId: number): Promise<string | null> {
   const { rows } = await pool.query<{ transaction_id: string }>({
     name: 'factory_deployment',
-    text: `SELECT x.transaction_id FROM transactions x
+    text: `SELECT x.transaction_id FROM ${TRANSACTIONS} x
             WHERE x.chain_id = $1 AND x.type = 'NFT_DEPLOY' AND x.to_address = '${DEPLOYMENT_PROXY}' AND NOT ${FAILED_IN_SQL}
             ORDER BY x.transaction_id LIMIT 1`,
     values: [chainId],

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Environment, Network } from '../../core/networks.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { TransactionFate } from '../outcome.ts'
 import type { CollectionType, PublishedCollection, Standard } from './events.ts'
 
@@ -56,7 +57,7 @@ export type CollectionReads = {
 }
 
 const SELECT = `SELECT c.*, x.state, x.succeeded, x.hash, x.failure
-                  FROM nft_collections c JOIN transactions x ON x.transaction_id = c.transaction_id`
+                  FROM nft_collections c JOIN ${TRANSACTIONS} x ON x.transaction_id = c.transaction_id`
 
 export function createCollectionReads(pool: Pool): CollectionReads {
   return {

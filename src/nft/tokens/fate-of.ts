@@ -1,5 +1,6 @@
 /** The outcome of one transaction, as of the newest processed block. */
 import type { Pool } from 'pg'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { type Outcome, outcomeOf, type TransactionFate } from '../outcome.ts'
 
 /** @throws Error for an unknown transaction: one named by an event always exists */
@@ -9,7 +10,7 @@ export function createFateOf(pool: Pool): FateOf {
   return async (transactionId) => {
     const { rows } = await pool.query<TransactionFate>({
       name: 'fate_of_transaction',
-      text: 'SELECT state, succeeded FROM transactions WHERE transaction_id = $1',
+      text: `SELECT state, succeeded FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $1`,
       values: [transactionId],
     })
     const [row] = rows

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Notice } from '../../event-log/subscription.ts'
 import type { Job } from '../../jobs/queues.ts'
+import { WALLETS } from '../../wallets/sql.ts'
 import { UNSIGNED } from '../sql.ts'
 
 /** A voucher waits for its signature. */
@@ -25,7 +26,7 @@ export async function findUnsignedVouchers(pool: Pool, quietBefore: Date, limit:
     name: 'unsigned_vouchers',
     text: `SELECT mint_id FROM (SELECT v.mint_id, v.created_at,
                row_number() OVER (PARTITION BY w.tenant_id ORDER BY v.created_at) AS turn
-             FROM nft_vouchers v LEFT JOIN wallets w USING (wallet_id)
+             FROM nft_vouchers v LEFT JOIN ${WALLETS} w USING (wallet_id)
             WHERE v.${UNSIGNED} AND v.created_at < $1) AS waiting
             ORDER BY turn, created_at LIMIT $2`,
     values: [quietBefore, limit],

@@ -1,5 +1,6 @@
 /** Reads the updates of a token since its mint. */
 import type { Pool } from 'pg'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { UpdateRow } from './update-view.ts'
 
 /** The newest hundred, in order of acceptance. A freeze that has not failed is always the last one. */
@@ -9,7 +10,7 @@ export async function readUpdates(pool: Pool, collectionId: string, tokenId: str
     text: `SELECT u.cid, u.transaction_id, x.state, x.succeeded, x.hash, x.failure
              FROM (SELECT cid, transaction_id, sequence FROM nft_token_updates
                     WHERE collection_id = $1 AND token_id = $2 ORDER BY sequence DESC LIMIT 100) u
-             JOIN transactions x ON x.transaction_id = u.transaction_id ORDER BY u.sequence`,
+             JOIN ${TRANSACTIONS} x ON x.transaction_id = u.transaction_id ORDER BY u.sequence`,
     values: [collectionId, tokenId],
   })
   return rows

@@ -1,6 +1,7 @@
 /** Rows of tokens with everything a view needs: mint, collection, and the outcome of the transaction. */
 import type { Pool } from 'pg'
 import type { Environment } from '../../core/networks.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { CollectionType } from '../collections/events.ts'
 import { doneInSql, FAILED_IN_SQL } from '../outcome.ts'
 import type { MintingType } from './mint-events.ts'
@@ -53,13 +54,13 @@ export const TOKEN_COLUMNS = `m.tenant_id, c.environment, t.token_id, t.collecti
   r.state AS revocation_state, r.succeeded AS revocation_succeeded, r.hash AS revocation_hash, h.owner AS holder`
 export const TOKEN_TABLES = `nft_tokens t JOIN nft_mints m ON m.mint_id = t.mint_id
   JOIN nft_collections c ON c.collection_id = t.collection_id
-  LEFT JOIN transactions x ON x.transaction_id = t.transaction_id
+  LEFT JOIN ${TRANSACTIONS} x ON x.transaction_id = t.transaction_id
   LEFT JOIN nft_vouchers v ON v.mint_id = t.mint_id
-  LEFT JOIN transactions r ON r.transaction_id = v.revocation_id
+  LEFT JOIN ${TRANSACTIONS} r ON r.transaction_id = v.revocation_id
   LEFT JOIN LATERAL (SELECT n.owner FROM nft_owners n
      WHERE v.mint_id IS NOT NULL AND n.chain_id = c.chain_id AND n.contract = c.contract_address AND n.token_id = t.token_id
        AND n.amount > 0 ORDER BY n.amount DESC, n.owner LIMIT 1) h ON true
-  LEFT JOIN LATERAL (SELECT p.cid FROM nft_token_updates p JOIN transactions y ON y.transaction_id = p.transaction_id
+  LEFT JOIN LATERAL (SELECT p.cid FROM nft_token_updates p JOIN ${TRANSACTIONS} y ON y.transaction_id = p.transaction_id
      WHERE c.collection_type = 'DYNAMIC' AND p.collection_id = t.collection_id AND p.token_id = t.token_id
        AND p.cid IS NOT NULL AND ${doneInSql('y')} ORDER BY p.sequence DESC LIMIT 1) u ON true`
 
@@ -74,9 +75,9 @@ export const TOKEN_TABLES = `nft_tokens t JOIN nft_mints m ON m.mint_id = t.mint
 export async function countTokens(pool: Pool, collectionId: string, tokenId: string | null): Promise<number> {
   const { rows } = await pool.query<{ count: string }>({
     name: 'count_tokens',
-    text: `SELECT count(*) FROM nft_tokens t LEFT JOIN transactions x ON x.transaction_id = t.transaction_id
+    text: `SELECT count(*) FROM nft_tokens t LEFT JOIN ${TRANSACTIONS} x ON x.transaction_id = t.transaction_id
              LEFT JOIN nft_vouchers v ON v.mint_id = t.mint_id
-             LEFT JOIN transactions r ON r.transaction_id = v.revocation_id
+             LEFT JOIN ${TRANSACTIONS} r ON r.transaction_id = v.revocation_id
             WHERE t.collection_id = $1 AND ($2::bigint IS NULL OR t.token_id < $2)
               AND NOT CASE WHEN v.mint_id IS NULL THEN ${FAILED_IN_SQL} ELSE ${doneInSql('r')} END`,
     values: [collectionId, tokenId],

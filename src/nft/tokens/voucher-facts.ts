@@ -1,5 +1,6 @@
 /** What the chain has done to a voucher, as of the newest processed block. */
 import type { Pool } from 'pg'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { outcomeOf } from '../outcome.ts'
 import type { VoucherFacts } from './voucher-decider.ts'
 
@@ -15,8 +16,8 @@ export function createFactsOf(pool: Pool): FactsOf {
                     EXISTS (SELECT FROM nft_owners n WHERE n.chain_id = v.chain_id AND n.contract = v.contract
                               AND n.token_id = t.token_id AND n.amount > 0) AS held
                FROM nft_vouchers v JOIN nft_tokens t ON t.mint_id = v.mint_id
-               LEFT JOIN transactions x ON x.transaction_id = t.transaction_id
-               LEFT JOIN transactions r ON r.transaction_id = v.revocation_id
+               LEFT JOIN ${TRANSACTIONS} x ON x.transaction_id = t.transaction_id
+               LEFT JOIN ${TRANSACTIONS} r ON r.transaction_id = v.revocation_id
               WHERE v.mint_id = $1`,
       values: [mintId],
     })

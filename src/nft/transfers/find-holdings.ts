@@ -1,6 +1,6 @@
 /** A sender's holdings of tokens and its pending transfers of them, in one query, so that both are consistent. */
 import type { Pool } from 'pg'
-import { UNMINED } from '../../transactions/sql.ts'
+import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
 
 /** Of one token, in units. */
 export type HeldToken = {
@@ -46,7 +46,7 @@ export async function findHoldings(pool: Pool, query: HoldingsQuery): Promise<He
   const { rows } = await pool.query<Row>({
     name: 'held_tokens',
     text: `WITH under_way AS MATERIALIZED
-             (SELECT i.token_id, i.amount, i.transfer_id FROM transactions t JOIN nft_transfer_items i USING (transaction_id)
+             (SELECT i.token_id, i.amount, i.transfer_id FROM ${TRANSACTIONS} t JOIN nft_transfer_items i USING (transaction_id)
                WHERE t.chain_id = $2 AND t.from_address = $4 AND t.type = 'NFT_TRANSFER' AND i.collection_id = $1 AND ${UNDER_WAY})
            SELECT wanted.token_id, coalesce(own.amount, 0) AS owned, leaving.amount AS leaving, leaving.transfer_id AS leaving_by,
                   coalesce(before.transfers, 0) AS transfers, minting.transaction_id AS minting_by, minting.amount AS minting,
@@ -59,7 +59,7 @@ export async function findHoldings(pool: Pool, query: HoldingsQuery): Promise<He
              LEFT JOIN LATERAL (SELECT i.sequence AS transfers FROM nft_transfer_items i
                                  WHERE i.collection_id = $1 AND i.token_id = wanted.token_id AND i.from_address = $4
                                  ORDER BY i.sequence DESC LIMIT 1) AS before ON true
-             LEFT JOIN LATERAL (SELECT k.transaction_id, k.amount FROM nft_tokens k JOIN transactions t USING (transaction_id)
+             LEFT JOIN LATERAL (SELECT k.transaction_id, k.amount FROM nft_tokens k JOIN ${TRANSACTIONS} t USING (transaction_id)
                                  WHERE k.collection_id = $1 AND k.recipient = $4 AND ${UNDER_WAY}
                                    AND k.token_id = CASE WHEN wanted.token_id < 2::numeric ^ 63 THEN wanted.token_id::bigint END
                                ) AS minting ON true

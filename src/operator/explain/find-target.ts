@@ -4,6 +4,8 @@ import { BadInput } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
 import { idPattern } from '../../core/ids.ts'
 import { ID_PREFIXES, type IdKind } from '../../declarations.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
+import { WALLETS } from '../../wallets/sql.ts'
 
 export type Listed = { readonly id: string; readonly type: string; readonly state: string; readonly createdAt: string }
 
@@ -19,7 +21,11 @@ const MAX_LISTED = 50
 const THINGS: Readonly<
   Partial<Record<IdKind, { readonly noun: string; readonly exists: string; readonly where: string }>>
 > = {
-  wallet: { noun: 'wallet', exists: 'SELECT FROM wallets WHERE wallet_id = $1', where: 't.wallet_id = $1' },
+  wallet: {
+    noun: 'wallet',
+    exists: `SELECT FROM ${WALLETS} AS wallets WHERE wallet_id = $1`,
+    where: 't.wallet_id = $1',
+  },
   collection: {
     noun: 'collection',
     exists: 'SELECT FROM nft_collections WHERE collection_id = $1',
@@ -41,7 +47,9 @@ const THINGS: Readonly<
 export async function findTarget(pool: Pool, text: string): Promise<Target> {
   if (HASH.test(text)) return findByHash(pool, text.toLowerCase())
   if (new RegExp(idPattern(ID_PREFIXES.transaction)).test(text)) {
-    const { rowCount } = await pool.query('SELECT FROM transactions WHERE transaction_id = $1', [text])
+    const { rowCount } = await pool.query(`SELECT FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $1`, [
+      text,
+    ])
     if (rowCount === 0) throw new NotFound('transaction', 'transaction_not_found', `There is no transaction ${text}.`)
     return { kind: 'transaction', id: text, hash: null }
   }
@@ -61,7 +69,7 @@ function prefixesOf(): Record<string, string> {
 /** Every version ever signed is found by its hash, including replaced ones. */
 async function findByHash(pool: Pool, hash: string): Promise<Target> {
   const { rows } = await pool.query<{ transaction_id: string }>(
-    'SELECT transaction_id FROM transactions WHERE hashes @> to_jsonb(ARRAY[$1::text]) LIMIT 1',
+    `SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE hashes @> to_jsonb(ARRAY[$1::text]) LIMIT 1`,
     [hash],
   )
   const [row] = rows
@@ -74,7 +82,7 @@ async function listOf(pool: Pool, id: string, thing: { noun: string; exists: str
   const { rowCount } = await pool.query(thing.exists, [id])
   if (rowCount === 0) throw new NotFound(thing.noun, undefined, `There is no ${thing.noun} ${id}.`)
   const { rows } = await pool.query<{ id: string; type: string; state: string; at: Date }>(
-    `SELECT t.transaction_id AS id, t.type, t.state, t.created_at AS at FROM transactions t WHERE ${thing.where}
+    `SELECT t.transaction_id AS id, t.type, t.state, t.created_at AS at FROM ${TRANSACTIONS} t WHERE ${thing.where}
       ORDER BY t.transaction_id DESC LIMIT ${MAX_LISTED}`,
     [id],
   )

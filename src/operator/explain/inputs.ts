@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
 import { holdsOf, transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/events.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { TransactionState } from '../../transactions/state.ts'
 
 export type FundsThen = {
@@ -66,7 +67,7 @@ async function heldThen(
   { walletId, transactionId, position, at }: Moment,
 ): Promise<Map<string, bigint> | null> {
   const { rows: open } = await pool.query<{ id: string }>(
-    `SELECT transaction_id AS id FROM transactions
+    `SELECT transaction_id AS id FROM ${TRANSACTIONS} AS transactions
       WHERE wallet_id = $1 AND transaction_id <> $2 AND created_at <= $3 AND updated_at >= $4 LIMIT ${MAX_OPEN + 1}`,
     [walletId, transactionId, new Date(at.getTime() + CLOCKS_MS), new Date(at.getTime() - CLOCKS_MS)],
   )

@@ -9,8 +9,10 @@ import type { RecordedEvent } from '../../core/messages.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/events.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 import type { WalletKey, WalletType } from '../../wallets/events.ts'
+import { WALLETS } from '../../wallets/sql.ts'
 import { type FundsThen, readFunds } from './inputs.ts'
 
 export type OtherTransaction = { readonly id: string; readonly type: string; readonly state: string }
@@ -64,7 +66,7 @@ export async function readStory({ pool, log }: StoryPorts, id: string): Promise<
 
 async function readWallet(pool: Pool, walletId: string): Promise<StoryFacts['wallet']> {
   const { rows } = await pool.query<{ label: string; type: WalletType; key: WalletKey | null }>(
-    'SELECT label, type, key_ref AS key FROM wallets WHERE wallet_id = $1',
+    `SELECT label, type, key_ref AS key FROM ${WALLETS} AS wallets WHERE wallet_id = $1`,
     [walletId],
   )
   return rows[0] ?? null
@@ -90,7 +92,7 @@ async function readReorgs(pool: Pool, id: string): Promise<Map<bigint, ReorgOfCh
     `SELECT e.position, (r.data->>'depth')::integer AS depth, (r.data->'from'->>'number')::double precision AS from_block,
             (r.data->'ancestor'->>'number')::double precision AS ancestor
        FROM events e JOIN events r ON r.transaction_id = e.transaction_id AND r.type = 'ReorgDetected'
-        AND r.stream_id = (SELECT 'chain-' || network || '-' || environment FROM transactions WHERE transaction_id = $2)
+        AND r.stream_id = (SELECT 'chain-' || network || '-' || environment FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $2)
       WHERE e.stream_id = $1 AND e.type = 'TransactionReorged'`,
     [`transaction-${id}`, id],
   )
@@ -108,8 +110,8 @@ async function readOthers(
   dependsOn: string | null,
 ): Promise<Pick<StoryFacts, 'dependsOn' | 'dependents'>> {
   const { rows } = await pool.query<OtherTransaction>(
-    `SELECT transaction_id AS id, type, state FROM transactions WHERE transaction_id = $2
-      UNION (SELECT transaction_id, type, state FROM transactions WHERE depends_on = $1 ORDER BY transaction_id LIMIT ${MAX_DEPENDENTS})`,
+    `SELECT transaction_id AS id, type, state FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $2
+      UNION (SELECT transaction_id, type, state FROM ${TRANSACTIONS} AS transactions WHERE depends_on = $1 ORDER BY transaction_id LIMIT ${MAX_DEPENDENTS})`,
     [id, dependsOn],
   )
   return {

@@ -1,9 +1,11 @@
 /** Every lane with its waiting transactions and lease holder, in one query. Read only. */
 import type { Pool } from 'pg'
 import { sqlList } from '../../core/sql-list.ts'
+import { LEASES } from '../../event-log/sql.ts'
 import type { Lane } from '../../transactions/lanes.ts'
-import { IN_FLIGHT, UNMINED } from '../../transactions/sql.ts'
+import { IN_FLIGHT, TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
 import { UNSENT_STATES } from '../../transactions/state.ts'
+import { WALLETS } from '../../wallets/sql.ts'
 
 /** A lease; ages by the clock of the database. */
 export type LeaseNow = { readonly holder: string; readonly expiresInMs: number; readonly fence: string }
@@ -70,12 +72,12 @@ WITH work AS (
          min(t.updated_at) FILTER (WHERE t.state IN ${UNSENT}) AS unsent_since,
          min(t.transaction_id) FILTER (WHERE t.attention IS NOT NULL) AS wish_id,
          min(t.updated_at) FILTER (WHERE t.attention IS NOT NULL) AS wish_since
-    FROM transactions t LEFT JOIN transactions d ON d.transaction_id = t.depends_on
+    FROM ${TRANSACTIONS} t LEFT JOIN ${TRANSACTIONS} d ON d.transaction_id = t.depends_on
    WHERE t.state IN ${UNMINED} AND ($1::integer IS NULL OR (t.chain_id = $1 AND lower(t.from_address) = lower($2)))
    GROUP BY t.chain_id, t.from_address),
 named AS (
   SELECT chain_id, address FROM work
-   UNION SELECT chain_id, address FROM wallets
+   UNION SELECT chain_id, address FROM ${WALLETS} AS wallets
           WHERE ($3 OR $1::integer IS NOT NULL) AND address IS NOT NULL AND type <> 'watch'
             AND ($1::integer IS NULL OR (chain_id = $1 AND lower(address) = lower($2))))
 SELECT n.chain_id, n.address, w.waiting, w.dependent, w.unsent, w.submitted, w.awaiting_funds, w.wishes,
@@ -85,15 +87,15 @@ SELECT n.chain_id, n.address, w.waiting, w.dependent, w.unsent, w.submitted, w.a
        highest.nonce AS highest, owner.wallet, ${lease('s')}, ${lease('b')}
   FROM named n
   LEFT JOIN work w USING (chain_id, address)
-  LEFT JOIN LATERAL (SELECT transaction_id, nonce, updated_at FROM transactions
+  LEFT JOIN LATERAL (SELECT transaction_id, nonce, updated_at FROM ${TRANSACTIONS} AS transactions
      WHERE chain_id = n.chain_id AND from_address = n.address AND state IN ${IN_FLIGHT} ORDER BY nonce LIMIT 1) AS head ON true
-  LEFT JOIN LATERAL (SELECT nonce FROM transactions
+  LEFT JOIN LATERAL (SELECT nonce FROM ${TRANSACTIONS} AS transactions
      WHERE chain_id = n.chain_id AND from_address = n.address AND nonce IS NOT NULL ORDER BY nonce DESC LIMIT 1) AS highest ON true
   LEFT JOIN LATERAL (SELECT jsonb_build_object('id', wallet_id, 'label', label, 'type', type, 'tenantId', tenant_id) AS wallet
-      FROM wallets WHERE chain_id = n.chain_id AND lower(address) = lower(n.address) AND type <> 'watch'
+      FROM ${WALLETS} AS wallets WHERE chain_id = n.chain_id AND lower(address) = lower(n.address) AND type <> 'watch'
      ORDER BY status = 'archived', wallet_id LIMIT 1) AS owner ON true
-  LEFT JOIN leases s ON s.name = 'sign-' || n.chain_id || '-' || n.address
-  LEFT JOIN leases b ON b.name = 'submit-' || n.chain_id || '-' || n.address
+  LEFT JOIN ${LEASES} s ON s.name = 'sign-' || n.chain_id || '-' || n.address
+  LEFT JOIN ${LEASES} b ON b.name = 'submit-' || n.chain_id || '-' || n.address
  ORDER BY w.waiting_since NULLS LAST, n.chain_id, n.address LIMIT $4`
 
 type Row = Readonly<
@@ -161,7 +163,7 @@ export async function readGaps(
   const { rows } = await pool.query<{ gaps: string[] }>({
     name: 'operator_gaps',
     text: `SELECT array(SELECT nonce FROM generate_series(l.low, least(l.high, l.low + 10000)) AS nonce
-                         WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.chain_id = l.chain_id AND t.from_address = l.address
+                         WHERE NOT EXISTS (SELECT FROM ${TRANSACTIONS} t WHERE t.chain_id = l.chain_id AND t.from_address = l.address
                                               AND t.nonce = nonce.nonce) ORDER BY nonce LIMIT 10) AS gaps
              FROM unnest($1::integer[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS l(chain_id, address, low, high, n)
             ORDER BY l.n`,

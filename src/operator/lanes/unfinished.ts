@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { Lane } from '../../transactions/lanes.ts'
-import { UNMINED } from '../../transactions/sql.ts'
+import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
 import { newestAttempt } from '../../transactions/state.ts'
 
 /** For a lane shown in full; the counts cover the rest. */
@@ -34,7 +34,7 @@ export async function readUnfinished(
     name: 'operator_unfinished',
     text: `SELECT transaction_id AS id, state, depends_on,
                   extract(epoch FROM clock_timestamp() - updated_at)::double precision * 1000 AS for_ms
-             FROM transactions WHERE chain_id = $1 AND from_address = $2
+             FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND from_address = $2
               AND state IN ${UNMINED}
             ORDER BY nonce NULLS LAST, transaction_id LIMIT ${MAX_SHOWN}`,
     values: [chainId, address],

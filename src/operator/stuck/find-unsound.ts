@@ -1,6 +1,7 @@
 /** Waiting transactions that no signer signs because their records are inconsistent. Read only. */
 import type { Pool } from 'pg'
 import type { CheckRecorded } from '../../transactions/check-recorded.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 
 export type Unsound = { readonly id: string; readonly reason: string }
 
@@ -14,7 +15,7 @@ export function createFindUnsound(pool: Pool, check: CheckRecorded): FindUnsound
   return async () => {
     const { rows } = await pool.query<{ id: string }>({
       name: 'operator_waiting',
-      text: `SELECT transaction_id AS id FROM transactions WHERE state = 'requested' ORDER BY transaction_id LIMIT ${MAX_LOOKED_AT}`,
+      text: `SELECT transaction_id AS id FROM ${TRANSACTIONS} AS transactions WHERE state = 'requested' ORDER BY transaction_id LIMIT ${MAX_LOOKED_AT}`,
     })
     const checked = await check(rows.map(({ id }) => id))
     return checked.flatMap(({ loaded, problem }) => (problem === null ? [] : [{ id: loaded.id, reason: problem }]))

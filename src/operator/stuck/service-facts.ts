@@ -4,7 +4,9 @@
  */
 import type { Pool } from 'pg'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
+import { CHECKPOINTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
 import type { Job } from '../../jobs/queues.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
 
 export type ProcessNow = {
   readonly process: string
@@ -109,7 +111,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
   ] = await Promise.all([
     readProcesses(pool),
     rows<LeaderNow>(
-      `SELECT name, holder, -${age('expires_at')} AS "expiresInMs" FROM leases
+      `SELECT name, holder, -${age('expires_at')} AS "expiresInMs" FROM ${LEASES} AS leases
         WHERE holder IS NOT NULL AND name !~ '^(sign|submit)-' ORDER BY name`,
     ),
     rows<SubscriptionNow>(LAGS),
@@ -145,7 +147,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
 }
 
 export async function readProcesses(pool: Pool): Promise<ProcessNow[]> {
-  const text = `SELECT process, instance, ${age('beat_at')} AS "silentMs", problem FROM heartbeats ORDER BY process, instance`
+  const text = `SELECT process, instance, ${age('beat_at')} AS "silentMs", problem FROM ${HEARTBEATS} AS heartbeats ORDER BY process, instance`
   return (await pool.query<ProcessNow>(text)).rows
 }
 
@@ -166,7 +168,7 @@ const TOKENS = `
  * that transaction.
  */
 const LAGS = `
-  SELECT c.name, coalesce(${age('e.recorded_at')}, 0) AS "lagMs" FROM checkpoints c
+  SELECT c.name, coalesce(${age('e.recorded_at')}, 0) AS "lagMs" FROM ${CHECKPOINTS} c
     LEFT JOIN LATERAL (SELECT recorded_at FROM events WHERE (transaction_id, position) > (c.transaction_id, c.position)
                           AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
                         ORDER BY transaction_id, position LIMIT 1) AS e ON true
@@ -188,7 +190,7 @@ async function readUnsettled({ pool, confirmations }: ServiceFactsPorts): Promis
     `SELECT t.chain_id AS "chainId", count(*) AS count, min(t.transaction_id) AS id, max(${age('t.updated_at')}) AS ms
        FROM unnest($1::integer[], $2::integer[]) AS chain(id, confirmations)
        JOIN chain_cursors c ON c.chain_id = chain.id
-       JOIN transactions t ON t.chain_id = c.chain_id AND t.state = 'mined' AND t.block_number <= c.number - chain.confirmations + 1
+       JOIN ${TRANSACTIONS} t ON t.chain_id = c.chain_id AND t.state = 'mined' AND t.block_number <= c.number - chain.confirmations + 1
       GROUP BY t.chain_id`,
     [[...confirmations.keys()], [...confirmations.values()]],
   )

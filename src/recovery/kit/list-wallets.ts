@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import { hdPath } from '../../keys/hd-path.ts'
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
+import { WALLETS } from '../../wallets/sql.ts'
 import type { KitWallet } from './format.ts'
 import { KitRefused } from './kit-refused.ts'
 import type { KitSources, SourceWallet } from './sources.ts'
@@ -14,7 +15,7 @@ export function createListWallets(pool: Pool): KitSources['wallets'] {
     const { rows } = await pool.query<SourceWallet>(
       `SELECT wallet_id AS "walletId", tenant_id AS "tenantId", network, environment, chain_id AS "chainId", address, label,
               status, key_ref AS key
-         FROM wallets
+         FROM ${WALLETS} AS wallets
         WHERE address IS NOT NULL AND key_ref IS NOT NULL AND ($1::text IS NULL OR tenant_id = $1)
         ORDER BY wallet_id`,
       [tenantId],

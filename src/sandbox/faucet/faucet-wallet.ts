@@ -12,6 +12,7 @@ import type { EventLog } from '../../event-log/log.ts'
 import type { WakeUps } from '../../event-log/wake-ups.ts'
 import { createRequestWallet } from '../../wallets/request-wallet.ts'
 import { createHasSigner } from '../../wallets/signer-presence.ts'
+import { WALLETS } from '../../wallets/sql.ts'
 import { createWaitForWallet } from '../../wallets/wait-for-wallet.ts'
 
 export const FAUCET_TENANT = SANDBOX_TENANT
@@ -25,7 +26,7 @@ function externalIdOf(network: Network): string {
 export async function findFaucetWallet(pool: Pool, network: Network): Promise<{ walletId: string; address: string }> {
   const { rows } = await pool.query<{ wallet_id: string; address: string }>({
     name: 'faucet_wallet',
-    text: 'SELECT wallet_id, address FROM wallets WHERE tenant_id = $1 AND external_id = $2 AND address IS NOT NULL',
+    text: `SELECT wallet_id, address FROM ${WALLETS} AS wallets WHERE tenant_id = $1 AND external_id = $2 AND address IS NOT NULL`,
     values: [FAUCET_TENANT, externalIdOf(network)],
   })
   const [row] = rows

@@ -1,5 +1,6 @@
 /** Funds issuer wallets on local chains from the faucet, like any other wallet. */
 
+import { BALANCES } from '../../balances/sql.ts'
 import type { Kernel } from '../../compose/kernel.ts'
 import type { TransactionParts } from '../../compose/transaction-parts.ts'
 import { nativeAsset } from '../../core/assets.ts'
@@ -26,7 +27,7 @@ export function createFundIssuer(
   async function findFunded(accounts: readonly string[]): Promise<Map<string, true>> {
     const { rows } = await pool.query<{ account: string }>({
       name: 'funded_accounts',
-      text: `SELECT concat_ws(' ', wallet_id, asset_id) AS account FROM balances
+      text: `SELECT concat_ws(' ', wallet_id, asset_id) AS account FROM ${BALANCES} AS balances
               WHERE concat_ws(' ', wallet_id, asset_id) = ANY ($1) AND wallet_id = ANY ($2) AND balance >= $3`,
       values: [accounts, accounts.map((account) => account.split(' ')[0]), ENOUGH_WEI.toString()],
     })
