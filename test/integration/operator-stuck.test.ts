@@ -148,10 +148,10 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
     t.match(JSON.parse((await run('queues --json')).out), {
       backend: 'PostgreSQL',
       queues: [
+        { queue: 'wallet', waiting: 1, oldest: { id: 'wal_7', state: 'waiting' } },
+        { queue: 'mpc-wallet' },
         { queue: 'lane', oldest: null },
         { queue: 'mpc-lane' },
-        { queue: 'submit' },
-        { queue: 'wallet', waiting: 1, oldest: { id: 'wal_7', state: 'waiting' } },
       ],
     })
   })
