@@ -1,6 +1,8 @@
 /** Finds a token that a tenant had registered and removed. */
+
 import type { Pool } from 'pg'
 import { tokenAsset } from '../core/assets.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
 
 export type RemovedAsset = { readonly asset: KnownAsset /** ISO 8601. */; readonly removedAt: string }
@@ -8,12 +10,7 @@ export type RemovedAsset = { readonly asset: KnownAsset /** ISO 8601. */; readon
 /** @param contract EIP-55 */
 export type FindRemoved = (tenantId: string, chain: AssetChain, contract: string) => Promise<RemovedAsset | null>
 
-type RemovedRow = {
-  readonly symbol: string
-  readonly name: string
-  readonly decimals: number
-  readonly removed_at: Date
-}
+type RemovedRow = Pick<Row<'assets', { readonly removed_at: Date }>, 'symbol' | 'name' | 'decimals' | 'removed_at'>
 
 export function createFindRemoved(pool: Pool): FindRemoved {
   return async (tenantId, { chainId }, contract) => {

@@ -2,9 +2,11 @@
  * Reads exports for the wallet's owner, and lets a request wait for one. A file can be read until it expires, even if
  * it is not deleted yet.
  */
+
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { WalletOwner } from '../wallets/find-wallet.ts'
@@ -71,16 +73,10 @@ export function createExportReads({ pool, wakeUps, clock }: ExportReadPorts): Ex
   }
 }
 
-type ExportRow = {
-  readonly status: ExportStatus
-  readonly recipient: string
-  readonly sha256: string | null
-  readonly refusal: ExportRefusal | null
-  readonly requested_at: Date
-  readonly exported_at: Date | null
-  readonly expires_at: Date | null
-  readonly ciphertext: string | null
-}
+type ExportRow = Pick<
+  Row<'wallet_exports', { readonly status: ExportStatus; readonly refusal: ExportRefusal | null }>,
+  'status' | 'recipient' | 'sha256' | 'refusal' | 'requested_at' | 'exported_at' | 'expires_at'
+> & { readonly ciphertext: Row<'wallet_export_files'>['ciphertext'] | null }
 
 function toView(walletId: string, exportId: string, row: ExportRow): ExportView {
   return {

@@ -1,4 +1,5 @@
 /** A signature in the form of the API. */
+import type { Row } from '../event-log/table-rows.ts'
 import type { SignatureType } from './events.ts'
 
 export const STATUSES = ['pending', 'signed'] as const
@@ -19,17 +20,10 @@ export type SignatureView = {
   readonly signed_at: string | null
 }
 
-export type SignatureRow = {
-  readonly signature_id: string
-  readonly tenant_id: string
-  readonly wallet_id: string
-  readonly address: string
-  readonly type: SignatureType
-  readonly digest: string
-  readonly signature: string | null
-  readonly created_at: Date
-  readonly signed_at: Date | null
-}
+export type SignatureRow = Pick<
+  Row<'signatures', { readonly type: SignatureType }>,
+  'signature_id' | 'tenant_id' | 'wallet_id' | 'address' | 'type' | 'digest' | 'signature' | 'created_at' | 'signed_at'
+>
 
 export function toView(row: SignatureRow): SignatureView {
   const { signature_id, wallet_id, address, type, digest, signature, created_at, signed_at } = row

@@ -2,11 +2,13 @@
  * The immutable facts of a wallet that has an address: looked up by id on hot paths, and cached. Concurrent misses are
  * one query.
  */
+
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import type { Environment, Network } from '../core/networks.ts'
 import { BrokenChain } from '../event-log/chain-check.ts'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { walletAggregate } from './aggregate.ts'
 import type { WalletKey, WalletType } from './events.ts'
 
@@ -82,16 +84,18 @@ function rememberFacts(read: (ids: readonly string[]) => Promise<Found>): Wallet
     })
 }
 
-type FactsRow = {
-  readonly wallet_id: string
-  readonly tenant_id: string
-  readonly type: WalletType
-  readonly network: Network
-  readonly environment: Environment
-  readonly chain_id: number
-  readonly address: string | null
-  readonly key_ref: WalletKey | null
-}
+type FactsRow = Pick<
+  Row<
+    'wallets',
+    {
+      readonly type: WalletType
+      readonly network: Network
+      readonly environment: Environment
+      readonly key_ref: WalletKey | null
+    }
+  >,
+  'wallet_id' | 'tenant_id' | 'type' | 'network' | 'environment' | 'chain_id' | 'address' | 'key_ref'
+>
 
 async function loadFacts(log: Pick<EventLog, 'loadChecked'>, ids: readonly string[]): Promise<Found> {
   const found = new Map<string, WalletFacts | Error>()

@@ -1,39 +1,33 @@
 /** Reads collections for their owner, with the outcome of their transaction. */
+
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Environment, Network } from '../../core/networks.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { TransactionFate } from '../outcome.ts'
 import type { CollectionType, PublishedCollection, Standard } from './events.ts'
 
 /** A row of `nft_collections` with the outcome of its transaction. */
-export type CollectionRow = TransactionFate & {
-  readonly collection_id: string
-  readonly tenant_id: string
-  readonly wallet_id: string
-  readonly network: Network
-  readonly environment: Environment
-  readonly chain_id: number
-  readonly standard: Standard
-  readonly collection_type: CollectionType
-  readonly name: string
-  readonly symbol: string
-  readonly metadata: PublishedCollection
-  readonly cid: string
-  readonly base_uri: string
-  readonly royalty_bps: number
-  readonly royalty_recipient: string | null
-  /** `bigint` as text. */
-  readonly max_supply: string | null
-  readonly transferable: boolean
-  readonly owner_address: string
-  readonly contract_address: string
-  readonly transaction_id: string
-  readonly created_at: Date
-  readonly hash: string | null
-  readonly failure: { readonly code: string; readonly message: string } | null
-}
+export type CollectionRow = TransactionFate &
+  Omit<
+    Row<
+      'nft_collections',
+      {
+        readonly network: Network
+        readonly environment: Environment
+        readonly standard: Standard
+        readonly collection_type: CollectionType
+        readonly metadata: PublishedCollection
+      }
+    >,
+    'version'
+  > &
+  Pick<
+    Row<'transactions', { readonly failure: { readonly code: string; readonly message: string } | null }>,
+    'hash' | 'failure'
+  >
 
 /** Omitted fields match everything. */
 export type CollectionFilter = {

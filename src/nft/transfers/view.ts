@@ -1,5 +1,7 @@
 /** A token transfer in the form of the API: its status is derived from its transactions. */
+
 import type { Environment } from '../../core/networks.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { type Outcome, outcomeOf, type TransactionFate } from '../outcome.ts'
 import type { TransferType, TransferWarning } from './events.ts'
 
@@ -35,30 +37,26 @@ export type NftTransferView = {
 }
 
 /** A row of `nft_transfers`, with its collection's contract. */
-export type TransferRow = {
-  readonly transfer_id: string
-  readonly tenant_id: string
-  readonly collection_id: string
-  readonly contract_address: string
-  readonly wallet_id: string
-  readonly network: string
-  readonly environment: Environment
-  readonly from_address: string
-  readonly transfer_type: TransferType
-  readonly warnings: readonly TransferWarning[]
-  readonly estimated_completion_at: Date
-  readonly created_at: Date
-}
+export type TransferRow = Omit<
+  Row<
+    'nft_transfers',
+    {
+      readonly environment: Environment
+      readonly transfer_type: TransferType
+      readonly warnings: readonly TransferWarning[]
+    }
+  >,
+  'version'
+> &
+  Pick<Row<'nft_collections'>, 'contract_address'>
 
 /** A row of `nft_transfer_items` with the outcome of its transaction. */
-export type TransferItemRow = TransactionFate & {
-  readonly token_id: string
-  readonly to_address: string
-  readonly amount: string
-  readonly transaction_id: string
-  readonly hash: string | null
-  readonly failure: { readonly code: string; readonly message: string } | null
-}
+export type TransferItemRow = TransactionFate &
+  Pick<Row<'nft_transfer_items'>, 'token_id' | 'to_address' | 'amount' | 'transaction_id'> &
+  Pick<
+    Row<'transactions', { readonly failure: { readonly code: string; readonly message: string } | null }>,
+    'hash' | 'failure'
+  >
 
 /** @param items in the order of the request; at least one */
 export function toTransferView(transfer: TransferRow, items: readonly TransferItemRow[]): NftTransferView {
