@@ -3,17 +3,13 @@
  * them again after a concurrent write to the same stream, and answers a repeated request with the result of the first
  * one.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type { Metadata } from '../core/messages.ts'
 import { appendOnce } from './append-once.ts'
-import { type Commit, StreamConflict } from './commit.ts'
+import type { Commit } from './commit.ts'
 import { createFindReplay } from './find-replay.ts'
 import type { EventLog } from './log.ts'
-
-/** Bound on retries: a request that loses the race to another process each time fails after this many. */
-const MAX_TRIES = 50
-const LONGEST_PAUSE_MS = 40
+import { repeatOnConflict } from './repeat-on-conflict.ts'
 
 /** The prepared changes of a request. */
 export type Prepared<Made> = {
@@ -56,7 +52,7 @@ export type Accept = <Made>(
 
 export function createAccept({ log, pool }: { readonly log: Pick<EventLog, 'append'>; readonly pool: Pool }): Accept {
   const findReplay = createFindReplay(pool)
-  return async (metadata, attempt, { replayFirst = false, isConflict = isStreamConflict } = {}) => {
+  return async (metadata, attempt, { replayFirst = false, isConflict } = {}) => {
     const replay = async () => {
       const id = await findReplay(metadata)
       return id === null ? null : { id, replayed: true as const, made: null }
@@ -68,7 +64,7 @@ export function createAccept({ log, pool }: { readonly log: Pick<EventLog, 'appe
     }
     const before = replayFirst ? await replay() : null
     if (before !== null) return before
-    for (let tries = 1; ; tries += 1) {
+    return repeatOnConflict(async () => {
       try {
         appends = 0
         const accepted = await attempt(append)
@@ -78,10 +74,9 @@ export function createAccept({ log, pool }: { readonly log: Pick<EventLog, 'appe
         // A request that is refused now may repeat one that was accepted.
         const earlier = await replay()
         if (earlier !== null) return earlier
-        if (!isConflict(error) || tries >= MAX_TRIES) throw error
-        await sleep(Math.random() * LONGEST_PAUSE_MS)
+        throw error
       }
-    }
+    }, isConflict)
   }
 }
 
@@ -94,8 +89,4 @@ async function appendPrepared<Made>(
     throw explain(refusal)
   })
   return opened.replayed ? { id: opened.id, replayed: true, made: null } : { id, replayed: false, made }
-}
-
-function isStreamConflict(error: unknown): boolean {
-  return error instanceof StreamConflict
 }

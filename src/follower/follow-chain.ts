@@ -11,10 +11,10 @@ import type { RpcReader } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { type Change, change, type ReadModelRow } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
-import { StreamConflict } from '../event-log/commit.ts'
 import { pause } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { chainAggregate, loadChain } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
@@ -156,17 +156,6 @@ async function settleAll({ log, settle, onSetAside }: FollowPorts, lease: Lease,
       return appendApart(log, changes, { guards: { fence: lease }, onSetAside })
     })
     if (settled === 0) return
-  }
-}
-
-/** A submitter may write the same streams at the same time: the effects of the blocks are then decided again. */
-async function repeatOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!(error instanceof StreamConflict)) throw error
-    }
   }
 }
 

@@ -6,9 +6,9 @@ import type { RpcClient } from '../chain/rpc-client.ts'
 import type { Submission } from '../chain/rpc-errors.ts'
 import { Unavailable } from '../core/errors.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
-import { StreamConflict } from '../event-log/commit.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
@@ -89,6 +89,7 @@ async function submitNext(
   return Math.max(...unsent.map(({ attempt }) => attempt.nonce))
 }
 
+type Answered = Unsent & { readonly outcome: TransactionCommand }
 type Sent = Unsent & { readonly outcome: TransactionCommand | 'unanswered' | 'wait' }
 
 /**
@@ -161,29 +162,25 @@ function interpret(
 }
 
 async function record({ log }: SubmitLanePorts, lane: Lane, lease: Lease, outcomes: readonly Sent[]): Promise<void> {
-  let pending = outcomes.flatMap(({ loaded, outcome }) =>
-    typeof outcome === 'string' ? [] : [{ loaded, command: outcome }],
-  )
-  for (;;) {
-    const changes = decided(
-      pending.map(({ loaded, command }) =>
-        change(transactionAggregate, loaded, command, {
-          metadata: workerMetadata(loaded.state, 'submitter', laneName(lane)),
-          now: log.now(),
-        }),
-      ),
-    )
-    if (changes.length === 0) return
-    try {
-      return await log.append({ changes, guards: { fence: lease } })
-    } catch (error) {
-      if (!(error instanceof StreamConflict)) throw error
-    }
+  const recorded = outcomes.filter((sent): sent is Answered => typeof sent.outcome !== 'string')
+  let current = recorded.map(({ loaded }) => loaded)
+  let tries = 0
+  await repeatOnConflict(async () => {
     // The follower saw some of them in a block before the node's response arrived: decide again on the current state.
-    const again = await log.loadMany(
-      transactionAggregate,
-      pending.map(({ loaded }) => loaded.id),
+    if (tries > 0)
+      current = await log.loadMany(
+        transactionAggregate,
+        current.map(({ id }) => id),
+      )
+    tries += 1
+    const changes = decided(
+      recorded.flatMap(({ outcome }, index) => {
+        const loaded = current[index]
+        if (loaded === undefined) return []
+        const metadata = workerMetadata(loaded.state, 'submitter', laneName(lane))
+        return [change(transactionAggregate, loaded, outcome, { metadata, now: log.now() })]
+      }),
     )
-    pending = pending.map(({ command }, index) => ({ command, loaded: again[index] as Loaded<TransactionState> }))
-  }
+    if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+  })
 }

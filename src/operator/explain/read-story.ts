@@ -93,7 +93,7 @@ async function readReorgs(pool: Pool, id: string): Promise<Map<bigint, ReorgOfCh
             (r.data->'ancestor'->>'number')::double precision AS ancestor
        FROM events e JOIN events r ON r.transaction_id = e.transaction_id AND r.type = 'ReorgDetected'
         AND r.stream_id = (SELECT 'chain-' || network || '-' || environment FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $2)
-      WHERE e.stream_id = $1 AND e.type = 'TransactionReorged'`,
+      WHERE e.stream_id = $1 AND e.type IN ('TransactionReorged', 'SettlementRevoked')`,
     [`transaction-${id}`, id],
   )
   return new Map(

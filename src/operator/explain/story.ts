@@ -1,6 +1,6 @@
 /** A transaction's history in time order, step by step, each fact with its source. Pure. */
 import type { RecordedEvent } from '../../core/messages.ts'
-import type { TransactionEvent } from '../../transactions/events.ts'
+import { isOpening, type TransactionEvent } from '../../transactions/events.ts'
 import { duration } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 import { tellEvent } from './tell-event.ts'
@@ -27,7 +27,7 @@ export function tellStory(facts: StoryFacts): StoryStep[] {
       waited: afterMs === null ? null : `${duration(afterMs)}${WAITED[event.type] ?? ''}`,
       event: event.type,
       who: whoDid(event, facts.keyLabels),
-      ...(index === 0 ? tellOpening(event, facts) : tellEvent(event, facts, index)),
+      ...(isOpening(event) ? tellOpening(event, facts) : tellEvent(event, facts, index)),
     }
   })
 }

@@ -1,7 +1,8 @@
 /** Describes each event after the first. Pure. */
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
-import type { Fees, Inclusion, ReplacementPurpose, TransactionEvent } from '../../transactions/events.ts'
+import { assertNever } from '../../core/never.ts'
+import type { Fees, Inclusion, OpeningEvent, ReplacementPurpose, TransactionEvent } from '../../transactions/events.ts'
 import type { WalletKey } from '../../wallets/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
@@ -16,8 +17,11 @@ const PURPOSES: Readonly<Record<ReplacementPurpose, string>> = {
 
 const FOUND_AGAIN = ' at an earlier time: the database had forgotten it, and the chain had it'
 
+/** Every event that can follow the first. */
+type LaterEvent = RecordedEvent<Exclude<TransactionEvent, OpeningEvent>>
+
 /** @param index of the event in the history */
-export function tellEvent(event: RecordedEvent<TransactionEvent>, facts: StoryFacts, index: number): Told {
+export function tellEvent(event: LaterEvent, facts: StoryFacts, index: number): Told {
   switch (event.type) {
     case 'TransactionSigned': {
       const { nonce, hash, fees, quote, recovered } = event.data
@@ -54,17 +58,16 @@ export function tellEvent(event: RecordedEvent<TransactionEvent>, facts: StoryFa
     case 'TransactionMined':
       return tellMined(event.data, facts, index)
     case 'TransactionReorged': {
-      const reorg = facts.reorgs.get(event.position)
       return {
         text: `its block ${event.data.blockNumber} left the chain. The same bytes are sent again`,
-        details: [
-          recorded('block', event.data.blockHash),
-          ...(reorg === undefined
-            ? []
-            : [
-                derived('reorg', `${reorg.depth} blocks, from block ${reorg.fromBlock} back to ${reorg.ancestorBlock}`),
-              ]),
-        ],
+        details: [recorded('block', event.data.blockHash), ...reorgOf(event, facts)],
+      }
+    }
+    case 'SettlementRevoked': {
+      const { outcome, blockNumber, blockHash, confirmations } = event.data
+      return {
+        text: `its block ${blockNumber} left the chain, ${confirmations} blocks deep, after it had been reported as ${outcome}: that no longer holds`,
+        details: [recorded('block', blockHash), ...reorgOf(event, facts)],
       }
     }
     default:
@@ -72,7 +75,27 @@ export function tellEvent(event: RecordedEvent<TransactionEvent>, facts: StoryFa
   }
 }
 
-function tellEnd(event: RecordedEvent<TransactionEvent>): Told {
+type RecordedOf<Type extends TransactionEvent['type']> = RecordedEvent<
+  Extract<TransactionEvent, { readonly type: Type }>
+>
+type EndEvent = RecordedOf<
+  | 'TransactionConfirmed'
+  | 'TransactionReverted'
+  | 'TransactionFailed'
+  | 'CancellationRequested'
+  | 'SpeedUpRequested'
+  | 'TransactionCancelled'
+  | 'NonceConsumedExternally'
+>
+
+/** The reorg of the chain that took the block. */
+function reorgOf({ position }: LaterEvent, { reorgs }: StoryFacts): Detail[] {
+  const reorg = reorgs.get(position)
+  if (reorg === undefined) return []
+  return [derived('reorg', `${reorg.depth} blocks, from block ${reorg.fromBlock} back to ${reorg.ancestorBlock}`)]
+}
+
+function tellEnd(event: EndEvent): Told {
   const told = (text: string, ...details: Detail[]): Told => ({ text, details })
   switch (event.type) {
     case 'TransactionConfirmed':
@@ -112,7 +135,7 @@ function tellEnd(event: RecordedEvent<TransactionEvent>): Told {
         recorded('proven at', `block ${event.data.finalizedBlock}, which is final`),
       )
     default:
-      return told(event.type)
+      return assertNever(event)
   }
 }
 

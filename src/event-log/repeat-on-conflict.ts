@@ -1,0 +1,32 @@
+/** The one bound and the one pause of everything that decides again after a concurrent write to the same stream. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StreamConflict } from './commit.ts'
+
+/** An attempt that loses the race to another process each time fails after this many. */
+const MAX_TRIES = 50
+const LONGEST_PAUSE_MS = 40
+
+/**
+ * Repeats an attempt after a conflict, with a short random pause.
+ *
+ * @param attempt decides on the current state, and appends
+ * @param isConflict whether to repeat after this error; by default after StreamConflict
+ * @throws any other error of the attempt; after 50 attempts the conflict itself
+ */
+export async function repeatOnConflict<T>(
+  attempt: () => Promise<T>,
+  isConflict: (error: unknown) => boolean = isStreamConflict,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isConflict(error) || tries >= MAX_TRIES) throw error
+      await sleep(Math.random() * LONGEST_PAUSE_MS)
+    }
+  }
+}
+
+function isStreamConflict(error: unknown): boolean {
+  return error instanceof StreamConflict
+}

@@ -1,0 +1,28 @@
+/** The sentence and the details that `explain` prints for an event. */
+import t from 'tap'
+import type { StoryFacts } from '../../src/operator/explain/read-story.ts'
+import { tellEvent } from '../../src/operator/explain/tell-event.ts'
+
+t.test('a revoked outcome is printed with the outcome, the depth of the block and the reorg', (t) => {
+  const event = {
+    type: 'SettlementRevoked',
+    data: {
+      outcome: 'confirmed',
+      hash: '0x1',
+      blockNumber: 99,
+      blockHash: '0xb',
+      confirmations: 3,
+      revokedAt: '2026-01-01T00:00:00.000Z',
+    },
+    position: 7n,
+  } as unknown as Parameters<typeof tellEvent>[0]
+  const facts = { reorgs: new Map([[7n, { depth: 3, fromBlock: 101, ancestorBlock: 98 }]]) } as unknown as StoryFacts
+  t.strictSame(tellEvent(event, facts, 1), {
+    text: 'its block 99 left the chain, 3 blocks deep, after it had been reported as confirmed: that no longer holds',
+    details: [
+      { name: 'block', value: '0xb', source: 'recorded' },
+      { name: 'reorg', value: '3 blocks, from block 101 back to 98', source: 'derived' },
+    ],
+  })
+  t.end()
+})
