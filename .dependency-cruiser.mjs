@@ -5,6 +5,8 @@
 const KERNEL = 'event-log|chain|keys|jobs'
 /** The declarations of capabilities as data: every module may import them, except the core and deciders. */
 const DECLARATIONS = '^src/declarations\\.ts$'
+/** The type of what a capability exports, and the declarations. */
+const CAPABILITY_TYPES = '^src/(declarations|capability)\\.ts$'
 /** Folders that are neither kernel nor capability. Every other folder of src/ is a capability. */
 const GROUND = 'cli|core|compose|config|contracts|generated|http|sandbox'
 const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
@@ -41,7 +43,7 @@ export default {
       from: { path: CAPABILITY, pathNot: '^src/(transactions|wallets)/' },
       to: {
         path: '^src/',
-        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, '^src/$1/', DECLARATIONS],
+        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, '^src/$1/', CAPABILITY_TYPES],
       },
     },
     {
@@ -51,7 +53,7 @@ export default {
       from: { path: '^src/(transactions|wallets)/' },
       to: {
         path: '^src/',
-        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, DECLARATIONS],
+        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, CAPABILITY_TYPES],
       },
     },
     {
@@ -73,7 +75,7 @@ export default {
       name: 'http-is-for-routes',
       comment: 'Use cases do not know that HTTP asked, nor what its bodies look like.',
       severity: 'error',
-      from: { pathNot: ['^src/http/', ROUTES, ROOTS, '^scripts/'] },
+      from: { pathNot: ['^src/http/', ROUTES, ROOTS, '^src/capability\\.ts$', '^scripts/'] },
       to: { path: ['^src/http/', '^src/[^/]+/schemas\\.ts$', HTTP_PACKAGES] },
     },
     {

@@ -1,8 +1,10 @@
-/** Jobs of the queue `observe`: which events cause them, what they do, and which wallets are queued again. */
+/** The work of balances: wallets that wait for their first balance, and tokens that a tenant registered. */
 import type { Pool } from 'pg'
 import { ID_PREFIXES } from '../declarations.ts'
-import type { Notice } from '../event-log/subscription.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
+import type { Occurrence, Work } from '../jobs/work.ts'
+import type { WalletEvent } from '../wallets/events.ts'
+import { WALLETS_THEMSELVES } from '../wallets/jobs.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import type { BalanceChainOf } from './chain.ts'
 import type { ObserveWallet } from './first-observation.ts'
@@ -12,15 +14,30 @@ import type { ReadToken } from './read-token.ts'
 /** The reconciliation, which checks every wallet, finds older ones. */
 const LOOK_BACK_MS = 24 * 60 * 60 * 1_000
 
-/** Events of which `balanceJobs` needs the data. */
-export const BALANCE_JOB_DATA = ['AssetRegistered'] as const
+/** Events after which a wallet has an address and no balance. */
+const ADDRESSED: ReadonlySet<string> = new Set<WalletEvent['type']>(['WalletCreated', 'WatchStarted'])
 
-/** A tenant registered a token: its wallets may already hold some, which no new event would show. */
-export function balanceJobs({ type, data, tenantId }: Omit<Notice, 'streamId'>): readonly Job[] {
-  if (type !== 'AssetRegistered') return []
+export const balanceWork: Work = {
+  name: 'balances',
+  queue: 'observe',
+  dataOf: ['AssetRegistered'],
+  jobsOf(event) {
+    if (ADDRESSED.has(event.type)) return [walletJob(event.streamId.slice('wallet-'.length))]
+    return event.type === 'AssetRegistered' ? [tokenJob(event)] : []
+  },
+  findQuiet: findUnobservedWallets,
+  owners: WALLETS_THEMSELVES,
+}
+
+function walletJob(walletId: string): Job {
+  return { queue: 'observe', id: walletId, data: { wallet_id: walletId } }
+}
+
+/** A tenant registered a token: its wallets can hold some already, and blocks of the past are not read again. */
+function tokenJob({ data, tenantId }: Occurrence): Job {
   const { chainId, contractAddress } = data as { readonly chainId: number; readonly contractAddress: string }
   const ids = { chain_id: String(chainId), tenant_id: tenantId, contract: contractAddress }
-  return [{ queue: 'observe', id: `${tenantId}-${chainId}-${contractAddress}`, data: ids }]
+  return { queue: 'observe', id: `${tenantId}-${chainId}-${contractAddress}`, data: ids }
 }
 
 export type ObserveJobPorts = {
@@ -47,7 +64,7 @@ export function createObserveJob({ observeWallet, readToken, readForRecord, chai
  *
  * @param quietBefore wallets created later still have their own job
  */
-export async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
+async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
   const { rows } = await pool.query<{ wallet_id: string }>({
     name: 'unobserved_wallets',
     text: `SELECT wallet_id FROM (SELECT w.wallet_id,
@@ -58,7 +75,7 @@ export async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit
             ORDER BY turn, wallet_id LIMIT $3`,
     values: [lowestIdSince(quietBefore.getTime() - LOOK_BACK_MS), quietBefore, limit],
   })
-  return rows.map(({ wallet_id }) => ({ queue: 'observe', id: wallet_id, data: { wallet_id } }))
+  return rows.map((row) => walletJob(row.wallet_id))
 }
 
 /**

@@ -7,18 +7,18 @@ import { createRegisterAsset } from '../assets/register-asset.ts'
 import { createRemoveAsset } from '../assets/remove-asset.ts'
 import { assetRoutes } from '../assets/routes.ts'
 import { balanceRoutes } from '../balances/routes.ts'
+import type { RouteNeeds } from '../capability.ts'
 import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
 import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
-import { composeAuditRoutes } from './api-audit.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeRecoveryRoutes } from './api-recovery.ts'
-import { composeSignatureRoutes } from './api-signatures.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
+import { CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { composeMetadata } from './nft-metadata.ts'
 import { addOperatorGauges } from './operator-gauges.ts'
@@ -51,10 +51,9 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...composeWalletRoutes(kernel, parts),
     balanceRoutes({ readBalance: balances.readBalance }),
     ...composeTransactionRoutes(kernel, parts, transactions, balances),
-    composeSignatureRoutes(kernel, parts),
+    ...(await capabilityRoutes({ ...kernel, ...parts })),
     composeAssetRoutes(kernel, parts),
     composeRecoveryRoutes(kernel, parts),
-    composeAuditRoutes(kernel),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),
@@ -72,6 +71,12 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     authenticator: createAuthenticator({ keys: createApiKeyRows(pool), clock }),
     readiness: createReadiness(readinessChecks(kernel), clock),
   })
+}
+
+/** Routes of capabilities that need no other one. */
+async function capabilityRoutes(needs: RouteNeeds): Promise<Routes[]> {
+  const builds = await Promise.all(CAPABILITIES.flatMap(({ routes }) => routes?.() ?? []))
+  return builds.map((build) => build(needs))
 }
 
 function composeAssetRoutes({ chains, chainOf, pool, log }: Kernel, { accept, books }: ApiParts): Routes {

@@ -21,7 +21,6 @@ import { lead } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { createWalkedBlocks } from '../follower/cursor.ts'
 import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
-import { observeOwnership, unwindOwnership } from '../nft/ownership/observe-blocks.ts'
 import { createBlockReads } from '../transactions/block-reads.ts'
 import { pruneForeignNonces } from '../transactions/foreign-nonces.ts'
 import {
@@ -31,6 +30,7 @@ import {
   unwindTransactions,
 } from '../transactions/observe-blocks.ts'
 import { createResolveNonces, type ResolveNonces, type ResolveNoncesPorts } from '../transactions/resolve-nonces.ts'
+import { CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { createReorgReport } from './reorg-report.ts'
 import type { Work } from './run-process.ts'
@@ -194,10 +194,7 @@ function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balanc
       }),
       unwind: (ancestorNumber) => balanceObserver.unwind({ chain, ancestorNumber, now: log.now() }),
     },
-    {
-      observe: async (blocks) => ({ changes: await observeOwnership({ pool, log }, chainId, blocks) }),
-      unwind: (ancestor) => unwindOwnership({ pool, log }, chainId, ancestor),
-    },
+    ...CAPABILITIES.flatMap(({ observe }) => observe?.({ pool, log }, chainId) ?? []),
   ]
   return {
     observers,

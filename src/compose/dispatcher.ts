@@ -2,7 +2,6 @@
  * The dispatcher process: turns events into jobs, finds work without a job, schedules refreshes of old shares, deletes
  * expired exports, and keeps metadata pinned on IPFS. One leads at a time.
  */
-import { BALANCE_JOB_DATA, balanceJobs, findUnobservedWallets } from '../balances/jobs.ts'
 import { repeat } from '../balances/repeat.ts'
 import { lead } from '../event-log/lead.ts'
 import { subscribe } from '../event-log/subscription.ts'
@@ -10,13 +9,10 @@ import { dispatchEvents } from '../jobs/dispatch.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
-import { findOpenRefreshes, mpcKeyJobs } from '../mpc-wallets/jobs.ts'
 import { createScheduleRefreshes } from '../mpc-wallets/schedule-refreshes.ts'
-import { findUnsignedVouchers, voucherJobs } from '../nft/tokens/jobs.ts'
-import { deleteExpiredFiles, exportJobs, findWaitingExports } from '../recovery/jobs.ts'
-import { findPendingSignatures, signatureJobs } from '../signatures/jobs.ts'
+import { deleteExpiredFiles } from '../recovery/jobs.ts'
 import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
-import { findRequestedWallets, walletJobs } from '../wallets/jobs.ts'
+import { WORK } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { composeRepin } from './nft-metadata.ts'
 import { createPlaceJobs } from './place-jobs.ts'
@@ -24,6 +20,9 @@ import type { Work } from './run-process.ts'
 
 /** The subscription's name identifies its checkpoint: it must never change. */
 export const DISPATCHER = 'dispatcher'
+
+/** Event types whose data the dispatcher reads. */
+const DATA_OF = WORK.flatMap(({ dataOf = [] }) => dataOf)
 
 export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, leases, logger } = kernel
@@ -54,18 +53,10 @@ function composeTurns({ pool, jobs, logger, metrics }: Kernel, signal: AbortSign
 }
 
 function dispatch({ pool, wakeUps, logger }: Kernel, jobs: Pick<Jobs, 'add'>, signal: AbortSignal): Promise<void> {
-  const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: BALANCE_JOB_DATA })
+  const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: DATA_OF })
   return dispatchEvents({
     subscription: withLanes(events, createLanesOf(pool)),
-    routes: (event) => [
-      ...transactionJobs(event),
-      ...walletJobs(event),
-      ...voucherJobs(event),
-      ...mpcKeyJobs(event),
-      ...signatureJobs(event),
-      ...exportJobs(event),
-      ...balanceJobs(event),
-    ],
+    routes: (event) => [...transactionJobs(event), ...WORK.flatMap((work) => work.jobsOf(event))],
     jobs,
     signal,
     log: logger,
@@ -86,12 +77,10 @@ function sweepUnfinished(
         name: 'lanes',
         find: createFindUnfinishedLanes(pool, { quietMs: sweepIntervalMs, sentMs: rebroadcastAfterMs }),
       },
-      { name: 'wallets', find: (limit) => findRequestedWallets(pool, quietBefore(), limit) },
-      { name: 'shares', find: (limit) => findOpenRefreshes(pool, quietBefore(), limit) },
-      { name: 'vouchers', find: (limit) => findUnsignedVouchers(pool, quietBefore(), limit) },
-      { name: 'signatures', find: (limit) => findPendingSignatures(pool, quietBefore(), limit) },
-      { name: 'exports', find: (limit) => findWaitingExports(pool, quietBefore(), limit) },
-      { name: 'balances', find: (limit) => findUnobservedWallets(pool, quietBefore(), limit) },
+      ...WORK.map(({ name, findQuiet }) => ({
+        name,
+        find: (limit: number) => findQuiet(pool, quietBefore(), limit),
+      })),
     ],
     jobs,
     intervalMs: sweepIntervalMs,

@@ -1,20 +1,15 @@
 /** The read-only operator commands: what is stuck, lanes, queues, the history of a transaction. */
-import { findUnobservedWallets } from '../balances/jobs.ts'
 import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'
-import { findOpenRefreshes } from '../mpc-wallets/jobs.ts'
-import { findUnsignedVouchers } from '../nft/tokens/jobs.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
 import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
 import { createFindUnsound } from '../operator/stuck/find-unsound.ts'
-import { findWaitingExports } from '../recovery/jobs.ts'
-import { findPendingSignatures } from '../signatures/jobs.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
-import { findRequestedWallets } from '../wallets/jobs.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
+import { WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
@@ -58,14 +53,10 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
     clock,
     queueBackend: config.redisUrl === null ? 'PostgreSQL' : 'Redis',
     chains: operatorChains(kernel),
-    sources: [
-      { name: 'wallets', find: (before, limit) => findRequestedWallets(pool, before, limit) },
-      { name: 'shares', find: (before, limit) => findOpenRefreshes(pool, before, limit) },
-      { name: 'vouchers', find: (before, limit) => findUnsignedVouchers(pool, before, limit) },
-      { name: 'signatures', find: (before, limit) => findPendingSignatures(pool, before, limit) },
-      { name: 'exports', find: (before, limit) => findWaitingExports(pool, before, limit) },
-      { name: 'balances', find: (before, limit) => findUnobservedWallets(pool, before, limit) },
-    ],
+    sources: WORK.map(({ name, findQuiet }) => ({
+      name,
+      find: (before: Date, limit: number) => findQuiet(pool, before, limit),
+    })),
     findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf)),
     hasIpfs: config.ipfs !== null,
     parties,

@@ -2,22 +2,21 @@
 import type { Pool } from 'pg'
 import { mpcQueue, type QueueName } from '../declarations.ts'
 import type { Job } from '../jobs/queues.ts'
-import { OWNERS_OF_KEYS } from '../mpc-wallets/sql.ts'
-import { OWNERS_OF_VOUCHERS } from '../nft/sql.ts'
-import { OWNERS_OF_EXPORTS } from '../recovery/sql.ts'
-import { OWNERS_OF_SIGNATURES } from '../signatures/sql.ts'
-import { OWNERS_OF_LANES, OWNERS_OF_WALLETS } from '../wallets/sql.ts'
+import type { Work } from '../jobs/work.ts'
+import { OWNERS_OF_LANES, WALLETS } from '../wallets/sql.ts'
+import { WORK } from './capabilities.ts'
 
-/** The tenant and the kind of wallet of each job, by its id. */
+/** The tenant of each job by its id, and the type of the wallet whose key it uses. */
+function ownersOf({ owners }: Pick<Work, 'owners'>): string {
+  return 'wallets' in owners
+    ? `SELECT owned.id, w.tenant_id, w.type FROM (${owners.wallets}) AS owned JOIN ${WALLETS} w USING (wallet_id)`
+    : `SELECT id, tenant_id, NULL AS type FROM (${owners.tenants}) AS owned`
+}
+
 const OWNERS: Readonly<Partial<Record<QueueName, string>>> = {
   lane: OWNERS_OF_LANES,
   submit: OWNERS_OF_LANES,
-  wallet: OWNERS_OF_WALLETS,
-  observe: OWNERS_OF_WALLETS,
-  voucher: OWNERS_OF_VOUCHERS,
-  signature: OWNERS_OF_SIGNATURES,
-  shares: OWNERS_OF_KEYS,
-  export: OWNERS_OF_EXPORTS,
+  ...Object.fromEntries(WORK.map((work) => [work.queue, ownersOf(work)])),
 }
 
 type Owner = { readonly tenantId: string; readonly isMpc: boolean }

@@ -12,7 +12,7 @@ import { importCommand } from '../replay/import-command.ts'
 import type { ReplayPorts, SignedEvidence } from '../replay/ports.ts'
 import { rebuildCommand } from '../replay/rebuild-command.ts'
 import { replayCommand } from '../replay/replay-command.ts'
-import { ALL_AGGREGATES } from './aggregates.ts'
+import { ALL_AGGREGATES } from './capabilities.ts'
 import { withKernel } from './run-command.ts'
 
 export function composeReplayCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {

@@ -9,9 +9,7 @@ import { senderOf } from '../keys/sender-of.ts'
 import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
-import { createSignVoucher } from '../nft/tokens/sign-voucher.ts'
 import { createSealExport } from '../recovery/seal-export.ts'
-import { createSignRecorded } from '../signatures/sign-recorded.ts'
 import { createDrainLane } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
@@ -23,6 +21,7 @@ import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
+import { handleSigning } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane, requireWholeLog } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
@@ -37,8 +36,6 @@ import { settingAside } from './setting-aside.ts'
 /** Lanes processed concurrently: signing is limited by the CPU, the rest by waiting for the database. */
 const LANES_AT_ONCE = 8
 const WALLETS_AT_ONCE = 8
-const VOUCHERS_AT_ONCE = 8
-const SIGNATURES_AT_ONCE = 8
 const EXPORTS_AT_ONCE = 2
 /**
  * Concurrent ceremonies of the parties: more than one tenant may have at once (`QUEUE_LIMITS`), so that others have
@@ -65,18 +62,14 @@ export async function startSigner(
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
   const drainLane = composeLane(kernel, signer, walletOf)
-  const signVoucher = createSignVoucher({ log, signer, walletOf })
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
     hd: createMakeHdWallet({ log, signer: hd }),
     mpc: mpcKeys?.makeMpcWallet ?? null,
   })
-  const signRecorded = createSignRecorded({ log, signer, walletOf })
   const handlers = {
     lane: ({ lane }) => drainLane(parseLane(lane ?? '')),
     wallet: ({ wallet_id }) => makeKey(wallet_id ?? ''),
-    voucher: ({ mint_id }) => signVoucher(mint_id ?? ''),
-    signature: ({ signature_id }) => signRecorded(signature_id ?? ''),
   } satisfies Record<string, JobHandler>
   const workers = [
     jobs.process('lane', handlers.lane, { concurrency: LANES_AT_ONCE }),
@@ -84,10 +77,7 @@ export async function startSigner(
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
     jobs.process('export', exportHandler(kernel, seeds, factsOf), { concurrency: EXPORTS_AT_ONCE }),
-    jobs.process('voucher', handlers.voucher, { concurrency: VOUCHERS_AT_ONCE }),
-    jobs.process('mpc-voucher', handlers.voucher, { concurrency: MPC_SIGNATURES_AT_ONCE }),
-    jobs.process('signature', handlers.signature, { concurrency: SIGNATURES_AT_ONCE }),
-    jobs.process('mpc-signature', handlers.signature, { concurrency: MPC_SIGNATURES_AT_ONCE }),
+    ...handleSigning(jobs, { pool: kernel.pool, log, signer, walletOf }),
   ]
   return {
     problem,

@@ -1,6 +1,7 @@
 /** The submitter process: submits signed bytes to the network. */
 import { createLaneReads, parseLane } from '../transactions/lanes.ts'
 import { createSubmitLane } from '../transactions/submit-lane.ts'
+import { handleSending } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
@@ -17,6 +18,9 @@ export async function startSubmitter({ config, pool, log, leases, jobs, logger, 
     onRefused: ({ transactionId, outcome, message }) =>
       logger.warn({ transaction_id: transactionId, outcome, node_says: message }, 'a node did not take a transaction'),
   })
-  const worker = jobs.process('submit', ({ lane }) => submitLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE })
-  return { drain: () => worker.close() }
+  const workers = [
+    jobs.process('submit', ({ lane }) => submitLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
+    ...handleSending(jobs, { pool, log }),
+  ]
+  return { drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))) }
 }

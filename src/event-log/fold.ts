@@ -10,6 +10,13 @@ import type { StreamEvent } from './read-streams.ts'
 /** Any aggregate; the fold passes each one only its own events. */
 export type AnyAggregate = Aggregate<never, never, never>
 
+/** For lists of aggregates of all types. */
+export function anyAggregate<State, Command, Evt extends Event>(
+  aggregate: Aggregate<State, Command, Evt>,
+): AnyAggregate {
+  return aggregate as unknown as AnyAggregate
+}
+
 /** The log holds an event that this version of Bursar does not know. */
 class UnknownEvent extends BursarError {
   override readonly type = 'conflict'

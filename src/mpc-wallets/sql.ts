@@ -9,6 +9,3 @@ export const OPEN_OF_TENANT = `SELECT count(*) FROM mpc_refreshes r JOIN mpc_key
 
 /** What other folders may read of each key: it stands behind FROM or JOIN, and is planned as the table itself. */
 export const MPC_KEYS = '(SELECT key_id, wallet_id, tenant_id, threshold, parties, banned FROM mpc_keys)'
-
-/** The owner of each key of `$1`. */
-export const OWNERS_OF_KEYS = 'SELECT key_id AS id, tenant_id, NULL AS type FROM mpc_keys WHERE key_id = ANY ($1)'

@@ -6,7 +6,3 @@ export const REQUESTED = `status = '${'requested' satisfies ExportStatus}'`
 
 /** How many exports of the tenant `$1` wait. */
 export const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallet_exports WHERE tenant_id = $1 AND ${REQUESTED}`
-
-/** The owner of each export of `$1`. */
-export const OWNERS_OF_EXPORTS =
-  'SELECT export_id AS id, tenant_id, NULL AS type FROM wallet_exports WHERE export_id = ANY ($1)'

@@ -1,47 +1,17 @@
-/** Jobs for the events of a wallet, and which unfinished wallets are queued again. */
-import type { Pool } from 'pg'
-import type { Notice } from '../event-log/subscription.ts'
-import type { Job } from '../jobs/queues.ts'
+/** The work of wallets: those that wait for their address. */
+import { streamWork } from '../jobs/work.ts'
+import type { WalletEvent } from './events.ts'
 import { REQUESTED } from './sql.ts'
 
-/** A wallet waits for its address. */
-function addressJob(walletId: string): Job {
-  return { queue: 'wallet', id: walletId, data: { wallet_id: walletId } }
-}
+/** Wallets by job ids that are wallet ids. */
+export const WALLETS_THEMSELVES = { wallets: 'SELECT id, id AS wallet_id FROM unnest($1::text[]) AS id' }
 
-/** A wallet waits for its first balance. */
-function observeJob(walletId: string): Job {
-  return { queue: 'observe', id: walletId, data: { wallet_id: walletId } }
-}
-
-/** The jobs of an event; empty for most. */
-export function walletJobs({ type, streamId }: Pick<Notice, 'type' | 'streamId'>): readonly Job[] {
-  const walletId = streamId.slice('wallet-'.length)
-  switch (type) {
-    case 'WalletRequested':
-      return [addressJob(walletId)]
-    case 'WalletCreated':
-    case 'WatchStarted':
-      return [observeJob(walletId)]
-    default:
-      return []
-  }
-}
-
-/**
- * Wallets that have waited for their address for a while, tenants in turn, oldest first: finds work lost with an
- * emptied queue.
- *
- * @param quietBefore wallets requested later still have their own job
- */
-export async function findRequestedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
-  const { rows } = await pool.query<{ wallet_id: string }>({
-    name: 'requested_wallets',
-    text: `SELECT wallet_id FROM (SELECT wallet_id, created_at,
-               row_number() OVER (PARTITION BY tenant_id ORDER BY created_at) AS turn
-             FROM wallets WHERE ${REQUESTED} AND created_at < $1) AS waiting
-            ORDER BY turn, created_at LIMIT $2`,
-    values: [quietBefore, limit],
-  })
-  return rows.map((row) => addressJob(row.wallet_id))
-}
+export const walletWork = streamWork<WalletEvent>({
+  name: 'wallets',
+  queue: 'wallet',
+  category: 'wallet',
+  field: 'wallet_id',
+  from: ['WalletRequested'],
+  waiting: `SELECT wallet_id AS id, tenant_id, created_at AS at FROM wallets WHERE ${REQUESTED} AND created_at < $1`,
+  owners: WALLETS_THEMSELVES,
+})

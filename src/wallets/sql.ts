@@ -13,8 +13,7 @@ export const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id
 export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, external_id, status, key_ref,
   created_at FROM wallets)`
 
-/** The owner of each wallet of `$1`, and of the wallet behind each lane of `$1`. */
-export const OWNERS_OF_WALLETS = 'SELECT wallet_id AS id, tenant_id, type FROM wallets WHERE wallet_id = ANY ($1)'
+/** The owner of the wallet behind each lane of `$1`. */
 export const OWNERS_OF_LANES = `SELECT lane.name AS id, w.tenant_id, w.type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL
   (SELECT tenant_id, type FROM wallets WHERE chain_id = split_part(lane.name, '-', 1)::int
       AND lower(address) = lower(split_part(lane.name, '-', 2)) AND type <> 'watch' LIMIT 1) AS w`

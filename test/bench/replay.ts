@@ -1,6 +1,6 @@
 /** The speed of folding the log through every projection, compared with a bare read in the same order. */
 import pg from 'pg'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { beginSnapshot, readStreams } from '../../src/event-log/read-streams.ts'
 import { replay } from '../../src/event-log/replay.ts'
 import { withSessions } from '../../src/event-log/session.ts'

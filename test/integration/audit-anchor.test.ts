@@ -10,7 +10,7 @@ import { createTakeCheckpoint } from '../../src/audit/checkpoints/take-checkpoin
 import { checkpointCommand } from '../../src/audit/commands/checkpoint-command.ts'
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
 import { apiParts } from '../../src/compose/api-parts.ts'
-import { CHECKED_MODELS } from '../../src/compose/checked-models.ts'
+import { CHECKED_MODELS } from '../../src/compose/capabilities.ts'
 import { transactionParts } from '../../src/compose/transaction-parts.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { runCommandLine } from '../support/cli.ts'

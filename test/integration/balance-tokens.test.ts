@@ -2,7 +2,7 @@
 import { Interface } from 'ethers/abi'
 import t, { type Test } from 'tap'
 import { v7 } from 'uuid'
-import { createObserveJob, findUnobservedWallets } from '../../src/balances/jobs.ts'
+import { balanceWork, createObserveJob } from '../../src/balances/jobs.ts'
 import { createRefreshPrices } from '../../src/balances/prices.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import { Unavailable } from '../../src/core/errors.ts'
@@ -185,16 +185,16 @@ t.test('a wallet whose first look was lost is found and queued again, once it ha
   await addWallet(chain, requested, { address: null })
   await chain.observeWallet(seen)
   const soon = new Date(Date.now() + 1_000)
-  t.strictSame(await findUnobservedWallets(chain.pool, soon, 10), [
+  t.strictSame(await balanceWork.findQuiet(chain.pool, soon, 10), [
     { queue: 'observe', id: lost, data: { wallet_id: lost } },
   ])
   t.strictSame(
-    await findUnobservedWallets(chain.pool, new Date(Date.now() - 60_000), 10),
+    await balanceWork.findQuiet(chain.pool, new Date(Date.now() - 60_000), 10),
     [],
     'its own job is on the way',
   )
   await createObserveJob(chain)({ wallet_id: lost })
-  t.strictSame(await findUnobservedWallets(chain.pool, soon, 10), [])
+  t.strictSame(await balanceWork.findQuiet(chain.pool, soon, 10), [])
   chain.follow()
   await eventually(async () => (await chain.reconcile(TEST_CHAIN)).wallets > 0)
   t.equal(await balanceOf(chain, old), '0', 'what is older, the reconciliation finds')

@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import pg, { type Pool } from 'pg'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { applyDatabaseRoles } from '../../src/compose/database-roles/apply-roles.ts'
 import { makeLogins } from '../../src/compose/database-roles/logins.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'

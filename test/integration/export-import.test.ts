@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { LOG_START, readAfter } from '../../src/event-log/subscription.ts'

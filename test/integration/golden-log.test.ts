@@ -1,7 +1,7 @@
 /** The golden log: everything ever written is still read in the same way, and gives the same rows. */
 import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { LOG_START, readAfter } from '../../src/event-log/subscription.ts'
 import { imported, type Models, missingFrom, modelsOf } from '../support/log-file.ts'

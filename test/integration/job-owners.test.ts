@@ -1,15 +1,15 @@
 /** The owner of each job, and the tenants whose work a sweep finds, on read models of a real PostgreSQL. */
 import type { Pool } from 'pg'
 import t from 'tap'
-import { findUnobservedWallets } from '../../src/balances/jobs.ts'
+import { balanceWork } from '../../src/balances/jobs.ts'
 import { createPlaceJobs } from '../../src/compose/place-jobs.ts'
 import type { Job } from '../../src/jobs/queues.ts'
-import { findOpenRefreshes } from '../../src/mpc-wallets/jobs.ts'
-import { findUnsignedVouchers } from '../../src/nft/tokens/jobs.ts'
-import { findWaitingExports } from '../../src/recovery/jobs.ts'
-import { findPendingSignatures } from '../../src/signatures/jobs.ts'
+import { refreshWork } from '../../src/mpc-wallets/jobs.ts'
+import { voucherWork } from '../../src/nft/tokens/jobs.ts'
+import { exportWork } from '../../src/recovery/jobs.ts'
+import { signatureWork } from '../../src/signatures/jobs.ts'
 import { createFindUnfinishedLanes } from '../../src/transactions/jobs.ts'
-import { findRequestedWallets } from '../../src/wallets/jobs.ts'
+import { walletWork } from '../../src/wallets/jobs.ts'
 import { withDatabase } from '../support/postgres.ts'
 
 const FILLING: Readonly<Record<string, unknown>> = {
@@ -62,12 +62,12 @@ t.test('a sweep finds work of every tenant, however much of one has waited for l
   await insertWork(pool, LAST, 'globex', 'hd', 2)
   const before = new Date(Date.now() - 60_000)
   const finds: Readonly<Record<string, (limit: number) => Promise<Job[]>>> = {
-    wallets: (limit) => findRequestedWallets(pool, before, limit),
-    shares: (limit) => findOpenRefreshes(pool, before, limit),
-    vouchers: (limit) => findUnsignedVouchers(pool, before, limit),
-    signatures: (limit) => findPendingSignatures(pool, before, limit),
-    exports: (limit) => findWaitingExports(pool, before, limit),
-    balances: (limit) => findUnobservedWallets(pool, before, limit),
+    wallets: (limit) => walletWork.findQuiet(pool, before, limit),
+    shares: (limit) => refreshWork.findQuiet(pool, before, limit),
+    vouchers: (limit) => voucherWork.findQuiet(pool, before, limit),
+    signatures: (limit) => signatureWork.findQuiet(pool, before, limit),
+    exports: (limit) => exportWork.findQuiet(pool, before, limit),
+    balances: (limit) => balanceWork.findQuiet(pool, before, limit),
     lanes: createFindUnfinishedLanes(pool, { quietMs: 60_000, sentMs: 60_000 }),
   }
   const isOf = (n: number) => (job: Job) =>

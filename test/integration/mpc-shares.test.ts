@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { type BursarError, ChainRefused, Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
-import { findOpenRefreshes } from '../../src/mpc-wallets/jobs.ts'
+import { refreshWork } from '../../src/mpc-wallets/jobs.ts'
 import { createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { differences, jointKey, type MpcParts, makeMpcWallet, signerOn, withMpcKeys } from '../support/mpc-log-side.ts'
 import { ACME, anotherLog } from '../support/wallet-parts.ts'
@@ -218,10 +218,10 @@ t.test('a refresh whose job was lost is found again, once it is old enough', asy
   const parts = await withMpcKeys(t)
   const wallet = await makeMpcWallet(parts)
   await parts.requestRefresh(wallet, null, { metadata: ACME })
-  t.strictSame(await findOpenRefreshes(parts.pool, new Date(Date.now() - MINUTE), 10), [])
-  const found = await findOpenRefreshes(parts.pool, new Date(Date.now() + 1_000), 10)
+  t.strictSame(await refreshWork.findQuiet(parts.pool, new Date(Date.now() - MINUTE), 10), [])
+  const found = await refreshWork.findQuiet(parts.pool, new Date(Date.now() + 1_000), 10)
   t.strictSame(found, [{ queue: 'shares', id: wallet.keyId, data: { key_id: wallet.keyId } }])
   await parts.refreshShares(wallet.keyId)
-  t.strictSame(await findOpenRefreshes(parts.pool, new Date(Date.now() + 1_000), 10), [])
+  t.strictSame(await refreshWork.findQuiet(parts.pool, new Date(Date.now() + 1_000), 10), [])
   await t.rejects(parts.refreshShares('mpk_nobody'), { code: 'mpc_key_not_found', retryable: false })
 })

@@ -6,7 +6,7 @@ import {
   FACTORY_ADDRESS,
   predictCollectionAddress,
 } from '../../src/chain/nft-collection.ts'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { digestOf } from '../../src/nft/metadata/cid.ts'

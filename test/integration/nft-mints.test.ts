@@ -1,7 +1,7 @@
 /** Mints over HTTP on a real PostgreSQL: numbers, outcomes, and the fold of the log. */
 import t from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'

@@ -1,7 +1,7 @@
 /** Token holders according to a real chain: after any move, and after a reorg. */
 import t, { type Test } from 'tap'
 import { encodeErc721Transfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { type NftStage, STRANGER, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'

@@ -2,9 +2,9 @@
 import { verifyTypedData } from 'ethers'
 import t, { type Test } from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { findUnsignedVouchers } from '../../src/nft/tokens/jobs.ts'
+import { voucherWork } from '../../src/nft/tokens/jobs.ts'
 import { createSignVoucher } from '../../src/nft/tokens/sign-voucher.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'
@@ -165,12 +165,12 @@ t.test('a signature job that comes twice changes nothing, and one that is lost i
   await sign(String(mint_id))
   t.strictSame(await calls.log.heads([`mint-${mint_id}`]), before)
   t.equal((await read(mint_id)).voucher.signature, voucher.signature)
-  t.strictSame(await findUnsignedVouchers(calls.pool, new Date(Date.now() + 60_000), 10), [])
+  t.strictSame(await voucherWork.findQuiet(calls.pool, new Date(Date.now() + 60_000), 10), [])
   await calls.pool.query('UPDATE nft_vouchers SET signature = NULL WHERE mint_id = $1', [mint_id])
-  t.strictSame(await findUnsignedVouchers(calls.pool, new Date(Date.now() + 60_000), 10), [
+  t.strictSame(await voucherWork.findQuiet(calls.pool, new Date(Date.now() + 60_000), 10), [
     { queue: 'voucher', id: mint_id, data: { mint_id } },
   ])
-  t.strictSame(await findUnsignedVouchers(calls.pool, new Date(0), 10), [], 'its job is on the way still')
+  t.strictSame(await voucherWork.findQuiet(calls.pool, new Date(0), 10), [], 'its job is on the way still')
 })
 
 t.test('metadata of a DYNAMIC token changes with its block, until it is frozen; a replay tells the same', async (t) => {

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { READ_MODEL_NAMES } from '../../src/declarations.ts'
 import { REBUILD_SCHEMA, rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'

@@ -4,12 +4,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { computeAddress, HDNodeWallet, Mnemonic } from 'ethers'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { loadConfig } from '../../src/config.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { createIdentity, openWith } from '../../src/recovery/age.ts'
-import { deleteExpiredFiles, findWaitingExports } from '../../src/recovery/jobs.ts'
+import { deleteExpiredFiles, exportWork } from '../../src/recovery/jobs.ts'
 import { createExportReads } from '../../src/recovery/read-exports.ts'
 import { createRequestExport } from '../../src/recovery/request-export.ts'
 import { recoveryRoutes } from '../../src/recovery/routes.ts'
@@ -239,13 +239,13 @@ t.test('under another keystore nothing is sealed, and the export waits for the r
   const { export_id: id = '' } = dataOf(await api.post({ recipient: api.recipient }))
   await t.rejects(api.signer({ loadSeed: () => seedOf('another') })(id), { code: 'keystore_wrong', retryable: true })
   t.strictSame(
-    (await findWaitingExports(api.pool, new Date(Date.now() + 1_000), 10)).map(({ data }) => data.export_id),
+    (await exportWork.findQuiet(api.pool, new Date(Date.now() + 1_000), 10)).map(({ data }) => data.export_id),
     [id],
     'the sweeper finds it',
   )
   await api.signer()(id)
   t.equal(dataOf(await api.get(id)).status, 'exported')
-  t.strictSame(await findWaitingExports(api.pool, new Date(Date.now() + 1_000), 10), [])
+  t.strictSame(await exportWork.findQuiet(api.pool, new Date(Date.now() + 1_000), 10), [])
 })
 
 const age = findAge()

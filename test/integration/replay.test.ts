@@ -1,7 +1,7 @@
 /** Law 7: the fold of the log equals the live read models after any sequence of commands. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { change } from '../../src/event-log/aggregate.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'

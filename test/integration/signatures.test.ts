@@ -3,11 +3,11 @@
  */
 import { hashMessage, TypedDataEncoder, verifyMessage, verifyTypedData } from 'ethers'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
-import { composeSignatureRoutes } from '../../src/compose/api-signatures.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { findPendingSignatures } from '../../src/signatures/jobs.ts'
+import { buildSignatures } from '../../src/signatures/build.ts'
+import { signatureWork } from '../../src/signatures/jobs.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
@@ -33,7 +33,7 @@ const dataOf = ({ body }: Answer) => (body.data ?? {}) as Data
 async function withSigning(t: Test, { signer = true } = {}) {
   const parts = await withWallets(t)
   if (signer) await runSigner(t, parts)
-  const routes = [openingRoutes(parts), walletRoutes(parts), composeSignatureRoutes({ ...parts, newId }, parts)]
+  const routes = [openingRoutes(parts), walletRoutes(parts), buildSignatures({ ...parts, newId })]
   const { send } = await startTestApp({
     routes: (app) => {
       for (const add of routes) add(app)
@@ -206,13 +206,13 @@ t.test('while nobody signs the wish is pending, and nothing of it is lost', asyn
   const unasked = await post(`${path}/sign/typed-data`, LETTER, ASYNC)
   t.match([unasked.status, unasked.headers['preference-applied']], [202, 'respond-async'])
   const job = { queue: 'signature', id: signature_id, data: { signature_id } }
-  t.strictSame(await findPendingSignatures(parts.pool, new Date(Date.now() + 60_000), 1), [job], 'the oldest first')
-  t.strictSame(await findPendingSignatures(parts.pool, new Date(0), 10), [], 'its job is on the way still')
+  t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(Date.now() + 60_000), 1), [job], 'the oldest first')
+  t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(0), 10), [], 'its job is on the way still')
   await runSigner(t, parts)
   const waited = await post(`${path}/sign/message`, { message: 'b' })
   t.equal(waited.status, 201)
   t.match(dataOf(await get(`${path}/signatures/${signature_id}`)), { status: 'signed', v: /^2[78]$/ })
-  t.strictSame(await findPendingSignatures(parts.pool, new Date(Date.now() + 60_000), 10), [])
+  t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(Date.now() + 60_000), 10), [])
 })
 
 t.test(

@@ -1,6 +1,6 @@
 /** Transactions that call contracts, on a real PostgreSQL: how they are opened, and what they wait for. */
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../../src/core/errors.ts'
 import { appendOnce } from '../../src/event-log/append-once.ts'
 import { compareLive } from '../../src/event-log/replay.ts'

@@ -5,7 +5,7 @@ import { Unavailable } from '../../src/core/errors.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
-import { findRequestedWallets } from '../../src/wallets/jobs.ts'
+import { walletWork } from '../../src/wallets/jobs.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
 import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
@@ -285,8 +285,8 @@ t.test('a requested wallet whose job was lost is found again, once it is old eno
   const parts = await withWallets(t)
   await makeWallet(parts)
   const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
-  t.strictSame(await findRequestedWallets(parts.pool, new Date(Date.now() - 60_000), 10), [])
-  t.strictSame(await findRequestedWallets(parts.pool, new Date(Date.now() + 1_000), 10), [
+  t.strictSame(await walletWork.findQuiet(parts.pool, new Date(Date.now() - 60_000), 10), [])
+  t.strictSame(await walletWork.findQuiet(parts.pool, new Date(Date.now() + 1_000), 10), [
     { queue: 'wallet', id, data: { wallet_id: id } },
   ])
   await t.rejects(parts.makeHdWallet('wal_nobody'), { code: 'wallet_not_found', retryable: false })

@@ -1,6 +1,6 @@
 /** Judges the log: every stream's hash chain, and its fold compared with the live tables. */
 import pg from 'pg'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
 import { beginSnapshot, readStreams } from '../../src/event-log/read-streams.ts'
 import { compareLive } from '../../src/event-log/replay.ts'

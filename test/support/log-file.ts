@@ -1,6 +1,6 @@
 /** In-memory exports, and the comparison of two databases. */
 import type { Pool } from 'pg'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { READ_MODEL_NAMES } from '../../src/declarations.ts'
 import { type ExportSettings, exportLog } from '../../src/event-log/export-log.ts'
 import { type Imported, importLog } from '../../src/event-log/import-log.ts'

@@ -12,7 +12,7 @@ import type { OperatorPorts } from '../../src/operator/ports.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Intent } from '../../src/transactions/events.ts'
-import { findRequestedWallets } from '../../src/wallets/jobs.ts'
+import { walletWork } from '../../src/wallets/jobs.ts'
 import { type CliRun, runCommandLine } from './cli.ts'
 import { seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
 
@@ -61,7 +61,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     // Wallets of this stage are only rows.
     findUnsound: async () => [],
     chains: [chainOf(node)],
-    sources: [{ name: 'wallets', find: (before, limit) => findRequestedWallets(pool, before, limit) }],
+    sources: [{ name: 'wallets', find: (before, limit) => walletWork.findQuiet(pool, before, limit) }],
     hasIpfs: true,
     parties: [1],
     settings: {

@@ -12,13 +12,13 @@ import { subscribe } from '../../src/event-log/subscription.ts'
 import { PrismaClient } from '../../src/generated/prisma/client.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import type { KeyMaker, Signer } from '../../src/keys/signer.ts'
-import { voucherJobs } from '../../src/nft/tokens/jobs.ts'
+import { voucherWork } from '../../src/nft/tokens/jobs.ts'
 import { createSignVoucher } from '../../src/nft/tokens/sign-voucher.ts'
-import { signatureJobs } from '../../src/signatures/jobs.ts'
+import { signatureWork } from '../../src/signatures/jobs.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { createArchiveWallet } from '../../src/wallets/archive-wallet.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
-import { walletJobs } from '../../src/wallets/jobs.ts'
+import { walletWork } from '../../src/wallets/jobs.ts'
 import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { createWalletReads } from '../../src/wallets/read-wallets.ts'
 import { createRequestWallet, type WalletRequest } from '../../src/wallets/request-wallet.ts'
@@ -138,9 +138,9 @@ export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
   const stop = new AbortController()
   const running = (async () => {
     for await (const batch of subscribe({ pool, wakeUps, name: 'signer', signal: stop.signal })) {
-      for (const { data } of batch.events.flatMap(voucherJobs)) await signVoucher(data.mint_id ?? '')
-      for (const { data } of batch.events.flatMap(signatureJobs)) await signRecorded(data.signature_id ?? '')
-      for (const { queue, data } of batch.events.flatMap(walletJobs)) {
+      for (const { data } of batch.events.flatMap(voucherWork.jobsOf)) await signVoucher(data.mint_id ?? '')
+      for (const { data } of batch.events.flatMap(signatureWork.jobsOf)) await signRecorded(data.signature_id ?? '')
+      for (const { queue, data } of batch.events.flatMap(walletWork.jobsOf)) {
         if (queue === 'wallet') await makeHdWallet(data.wallet_id ?? '')
       }
       await batch.commit()

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { type BalanceCommand, balanceDecider } from '../../src/balances/decider.ts'
 import type { BalanceChanged, BalanceEvent, BalanceReorged, Observation } from '../../src/balances/events.ts'
-import { balanceJobs } from '../../src/balances/jobs.ts'
+import { balanceWork } from '../../src/balances/jobs.ts'
 import { touchedBy } from '../../src/balances/touched.ts'
 import { usdValue } from '../../src/balances/usd-value.ts'
 import type { Block } from '../../src/chain/blocks.ts'
@@ -242,10 +242,19 @@ t.test('a block touches its senders and recipients, and both sides of each trans
 
 t.test('a registered token makes a job to look at the wallets of its tenant, and nothing else does', async (t) => {
   const tenantId = 'acme'
-  t.strictSame(balanceJobs({ type: 'AssetRegistered', data: { chainId: 137, contractAddress: '0xT' }, tenantId }), [
-    { queue: 'observe', id: 'acme-137-0xT', data: { chain_id: '137', tenant_id: 'acme', contract: '0xT' } },
-  ])
-  t.strictSame(balanceJobs({ type: 'BalanceChanged', data: changed(seen('1', 1)).data, tenantId }), [])
+  t.strictSame(
+    balanceWork.jobsOf({
+      type: 'AssetRegistered',
+      streamId: 'asset-1',
+      data: { chainId: 137, contractAddress: '0xT' },
+      tenantId,
+    }),
+    [{ queue: 'observe', id: 'acme-137-0xT', data: { chain_id: '137', tenant_id: 'acme', contract: '0xT' } }],
+  )
+  t.strictSame(
+    balanceWork.jobsOf({ type: 'BalanceChanged', streamId: 'balance-1', data: changed(seen('1', 1)).data, tenantId }),
+    [],
+  )
 })
 
 t.test('every version of every event that was ever written is still read', async (t) => {

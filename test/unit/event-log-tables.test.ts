@@ -1,7 +1,7 @@
 /** Every table is declared with its relation to the log. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/aggregates.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { ALL_SCOPES } from '../../src/core/scopes.ts'
 import { READ_MODEL_NAMES, SCOPES, STREAMS, TABLES, type Table } from '../../src/declarations.ts'

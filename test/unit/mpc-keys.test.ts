@@ -7,7 +7,7 @@ import { upcast } from '../../src/event-log/aggregate.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { type MpcKeyCommand, mpcKeyDecider } from '../../src/mpc-wallets/decider.ts'
 import type { MpcKeyEvent } from '../../src/mpc-wallets/events.ts'
-import { mpcKeyJobs } from '../../src/mpc-wallets/jobs.ts'
+import { refreshWork } from '../../src/mpc-wallets/jobs.ts'
 import { toJointKey } from '../../src/mpc-wallets/joint-keys.ts'
 import { keyIdOf } from '../../src/mpc-wallets/key-of-wallet.ts'
 import type { KnownMpcKey, MpcKeyState } from '../../src/mpc-wallets/state.ts'
@@ -272,7 +272,7 @@ t.test('the parties are told the attempt that counts, and who is banned', async 
 
 t.test('a refresh that is asked for has a job, and nothing else has', async (t) => {
   const types = Object.keys(mpcKeyAggregate.schemas)
-  const jobs = types.flatMap((type) => mpcKeyJobs({ type, streamId: 'mpckey-mpk_1' }).map((job) => [type, job]))
+  const jobs = types.flatMap((type) => refreshWork.jobsOf({ type, streamId: 'mpckey-mpk_1' }).map((job) => [type, job]))
   t.strictSame(jobs, [['MpcSharesRefreshRequested', { queue: 'shares', id: 'mpk_1', data: { key_id: 'mpk_1' } }]])
 })
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import { upcast } from '../../src/event-log/aggregate.ts'
-import { voucherJobs } from '../../src/nft/tokens/jobs.ts'
+import { voucherWork } from '../../src/nft/tokens/jobs.ts'
 import { mintAggregate } from '../../src/nft/tokens/mint-aggregate.ts'
 import type { MintEvent } from '../../src/nft/tokens/mint-events.ts'
 import type { MintState } from '../../src/nft/tokens/mint-state.ts'
@@ -107,11 +107,11 @@ t.test('the first signature stays, and only the wish for one makes a job', (t) =
     mintAggregate.decide({ type: 'RecordSignature', signature: '0x01', now: NOW }, state)
   t.strictSame(sign(lazy(null, [])), [{ type: 'VoucherSigned', data: { signature: '0x01', signedAt: NOW } }])
   t.strictSame(sign(lazy(null)), [])
-  t.strictSame(voucherJobs({ type: 'VoucherRequested', streamId: 'mint-mint_1' }), [
+  t.strictSame(voucherWork.jobsOf({ type: 'VoucherRequested', streamId: 'mint-mint_1' }), [
     { queue: 'voucher', id: 'mint_1', data: { mint_id: 'mint_1' } },
   ])
   for (const type of ['MintRecorded', 'VoucherSigned', 'WalletRequested'])
-    t.strictSame(voucherJobs({ type, streamId: 'mint-mint_1' }), [])
+    t.strictSame(voucherWork.jobsOf({ type, streamId: 'mint-mint_1' }), [])
   t.end()
 })
 

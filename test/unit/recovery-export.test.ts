@@ -16,7 +16,7 @@ import {
 import { exportAggregate } from '../../src/recovery/aggregate.ts'
 import { type ExportCommand, refusalOf } from '../../src/recovery/decider.ts'
 import type { ExportEvent } from '../../src/recovery/events.ts'
-import { exportJobs } from '../../src/recovery/jobs.ts'
+import { exportWork } from '../../src/recovery/jobs.ts'
 import type { ExportState, KnownExport } from '../../src/recovery/state.ts'
 import { withoutQuotedSecrets, withoutSecrets } from '../../src/redaction.ts'
 
@@ -81,10 +81,10 @@ t.test('neither an event nor a row holds what was sealed', async (t) => {
 
 t.test('a request is the one event that makes a job', async (t) => {
   const streamId = 'export-exp_1'
-  t.strictSame(exportJobs({ type: 'WalletExportRequested', streamId }), [
+  t.strictSame(exportWork.jobsOf({ type: 'WalletExportRequested', streamId }), [
     { queue: 'export', id: 'exp_1', data: { export_id: 'exp_1' } },
   ])
-  t.strictSame(exportJobs({ type: 'WalletExported', streamId }), [])
+  t.strictSame(exportWork.jobsOf({ type: 'WalletExported', streamId }), [])
 })
 
 t.test('a key for everything does not export: that scope is held by its name alone', async (t) => {

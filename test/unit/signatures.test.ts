@@ -10,7 +10,7 @@ import type { MessageRequest, TypedDataRequest } from '../../src/keys/signer.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { type SignatureCommand, signatureDecider } from '../../src/signatures/decider.ts'
 import type { SignatureEvent, SignatureRequested } from '../../src/signatures/events.ts'
-import { signatureJobs } from '../../src/signatures/jobs.ts'
+import { signatureWork } from '../../src/signatures/jobs.ts'
 import { MAX_MESSAGE_BYTES, readMessage } from '../../src/signatures/read-message.ts'
 import { createSignRecorded, type SignRecordedPorts } from '../../src/signatures/sign-recorded.ts'
 import type { SignatureState } from '../../src/signatures/state.ts'
@@ -106,8 +106,8 @@ t.test('a state is folded from any sequence of events without a throw', async (t
 t.test('only the wish for a signature makes a job', async (test) => {
   const job = { queue: 'signature', id: 'sig_1', data: { signature_id: 'sig_1' } }
   for (const type of ['MessageSignatureRequested', 'TypedDataSignatureRequested'])
-    test.strictSame(signatureJobs({ type, streamId: 'signature-sig_1' }), [job])
-  test.strictSame(signatureJobs({ type: 'SignatureMade', streamId: 'signature-sig_1' }), [])
+    test.strictSame(signatureWork.jobsOf({ type, streamId: 'signature-sig_1' }), [job])
+  test.strictSame(signatureWork.jobsOf({ type: 'SignatureMade', streamId: 'signature-sig_1' }), [])
 })
 
 t.test('a text stands for itself, hex for the bytes that it writes', async (test) => {

@@ -1,11 +1,12 @@
 /** The commands of a wallet and their refusals, and the resulting row and jobs. */
 import t, { type Test } from 'tap'
+import { balanceWork } from '../../src/balances/jobs.ts'
 import type { BursarError } from '../../src/core/errors.ts'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { type WalletCommand, walletDecider } from '../../src/wallets/decider.ts'
 import type { WalletEvent, WalletRequested, WatchStarted } from '../../src/wallets/events.ts'
-import { walletJobs } from '../../src/wallets/jobs.ts'
+import { walletWork } from '../../src/wallets/jobs.ts'
 import type { WalletState } from '../../src/wallets/state.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
@@ -245,7 +246,10 @@ t.test('the row of a wallet is its newest state, and an unknown wallet has none'
 })
 
 t.test('each event of a wallet has the jobs that it needs, and no others', async (t) => {
-  const jobsOf = (type: string) => walletJobs({ type, streamId: 'wallet-wal_1' })
+  const jobsOf = (type: string) => {
+    const event = { type, streamId: 'wallet-wal_1', tenantId: 'acme', data: null }
+    return [walletWork, balanceWork].flatMap((work) => work.jobsOf(event))
+  }
   t.strictSame(jobsOf('WalletRequested'), [{ queue: 'wallet', id: 'wal_1', data: { wallet_id: 'wal_1' } }])
   for (const type of ['WalletCreated', 'WatchStarted']) {
     t.strictSame(jobsOf(type), [{ queue: 'observe', id: 'wal_1', data: { wallet_id: 'wal_1' } }])

@@ -1,0 +1,11 @@
+/** What assets do: they keep the tokens that tenants register. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { assetAggregate } from './aggregate.ts'
+
+const aggregate = anyAggregate(assetAggregate)
+
+export const assets: Capability = {
+  aggregates: [aggregate],
+  verified: [{ table: 'assets', aggregate, streamOf: `'asset-' || r.asset_id || '@' || r.tenant_id` }],
+}

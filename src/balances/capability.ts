@@ -1,0 +1,7 @@
+/** What balances do: they record what wallets hold. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { balanceAggregate } from './aggregate.ts'
+import { balanceWork } from './jobs.ts'
+
+export const balances: Capability = { aggregates: [anyAggregate(balanceAggregate)], work: [balanceWork] }

@@ -1,0 +1,65 @@
+/**
+ * What a capability does. `compose/capabilities.ts` lists every capability, and the processes iterate over that list: the API adds the
+ * routes, the dispatcher turns events into jobs and sweeps, signers and submitters do the jobs, the follower observes blocks, and
+ * the commands replay. What joins two capabilities stands in `compose`.
+ */
+import type { Pool } from 'pg'
+import type { CheckedModel } from './audit/verify/compare-rows.ts'
+import type { ChainClients } from './chain/client-set.ts'
+import type { Config } from './config.ts'
+import type { Clock } from './core/ids.ts'
+import type { NewId, QueueName } from './declarations.ts'
+import type { Accept } from './event-log/accept.ts'
+import type { AnyAggregate } from './event-log/fold.ts'
+import type { EventLog } from './event-log/log.ts'
+import type { WakeUps } from './event-log/wake-ups.ts'
+import type { BlockObserver } from './follower/follow-chain.ts'
+import type { Routes } from './http/request.ts'
+import type { JobHandler } from './jobs/jobs.ts'
+import type { Work } from './jobs/work.ts'
+import type { Signer } from './keys/signer.ts'
+import type { FindWallet } from './wallets/find-wallet.ts'
+import type { SigningWalletOf } from './wallets/signing-wallet.ts'
+
+/** What routes need of the API process. */
+export type RouteNeeds = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly accept: Accept
+  readonly findWallet: FindWallet
+  readonly newId: NewId
+  readonly clock: Clock
+  readonly wakeUps: WakeUps
+  readonly chains: ChainClients
+  readonly config: Config
+}
+
+/** What jobs need of their process. */
+export type JobNeeds = { readonly pool: Pool; readonly log: EventLog }
+/** What jobs that sign need. The private key stays behind `signer`. */
+export type SigningNeeds = JobNeeds & { readonly signer: Signer; readonly walletOf: SigningWalletOf }
+
+export type JobHandling = {
+  readonly queue: QueueName
+  /** Jobs at once, in each process. */
+  readonly concurrency: number
+} & (
+  | { readonly process: 'submitter'; readonly handle: (needs: JobNeeds) => JobHandler }
+  | {
+      readonly process: 'signer'
+      /** Jobs of the queue for mpc keys at once; left out where there is no such queue. */
+      readonly mpcConcurrency?: number
+      readonly handle: (needs: SigningNeeds) => JobHandler
+    }
+)
+
+export type Capability = {
+  readonly aggregates?: readonly AnyAggregate[]
+  /** Read models that money depends on: `audit verify` compares them with the log. */
+  readonly verified?: readonly CheckedModel[]
+  readonly work?: readonly Work[]
+  readonly jobs?: readonly JobHandling[]
+  readonly observe?: (needs: JobNeeds, chainId: number) => BlockObserver
+  /** Loaded by the API process alone. */
+  readonly routes?: () => Promise<(needs: RouteNeeds) => Routes>
+}

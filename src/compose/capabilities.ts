@@ -1,0 +1,62 @@
+/** Every capability, and what the processes iterate over. A new capability is one line here and one in `declarations.ts`. */
+import { access } from '../access/capability.ts'
+import { assets } from '../assets/capability.ts'
+import { audit } from '../audit/capability.ts'
+import { balances } from '../balances/capability.ts'
+import type { Capability, JobNeeds, SigningNeeds } from '../capability.ts'
+import { mpcQueue } from '../declarations.ts'
+import { follower } from '../follower/capability.ts'
+import type { Jobs, JobWorker } from '../jobs/jobs.ts'
+import { mpcKeys } from '../mpc-wallets/capability.ts'
+import { nft } from '../nft/capability.ts'
+import { recovery } from '../recovery/capability.ts'
+import { signatures } from '../signatures/capability.ts'
+import { transactions } from '../transactions/capability.ts'
+import { wallets } from '../wallets/capability.ts'
+
+/** In the order in which a round of the sweeper looks for their work, and the API document lists their routes. */
+export const CAPABILITIES: readonly Capability[] = [
+  wallets,
+  mpcKeys,
+  nft,
+  signatures,
+  recovery,
+  balances,
+  assets,
+  transactions,
+  follower,
+  access,
+  audit,
+]
+
+/** Every aggregate whose streams the log contains: a replay of the log needs them all. */
+export const ALL_AGGREGATES = CAPABILITIES.flatMap(({ aggregates = [] }) => aggregates)
+
+/** The read models that money depends on, which `audit verify` compares with the log. */
+export const CHECKED_MODELS = CAPABILITIES.flatMap(({ verified = [] }) => verified)
+
+/** Work that follows from events. That of lanes is in `dispatcher.ts`. */
+export const WORK = CAPABILITIES.flatMap(({ work = [] }) => work)
+
+const HANDLED = CAPABILITIES.flatMap(({ jobs = [] }) => jobs)
+
+/** Does the jobs of capabilities that run in signers. */
+export function handleSigning(jobs: Pick<Jobs, 'process'>, needs: SigningNeeds): readonly JobWorker[] {
+  return HANDLED.flatMap((handling) => {
+    if (handling.process !== 'signer') return []
+    const { queue, concurrency, mpcConcurrency } = handling
+    const handler = handling.handle(needs)
+    const own = jobs.process(queue, handler, { concurrency })
+    if (mpcConcurrency === undefined) return [own]
+    return [own, jobs.process(mpcQueue(queue), handler, { concurrency: mpcConcurrency })]
+  })
+}
+
+/** Does the jobs of capabilities that run in submitters. */
+export function handleSending(jobs: Pick<Jobs, 'process'>, needs: JobNeeds): readonly JobWorker[] {
+  return HANDLED.flatMap((handling) =>
+    handling.process === 'submitter'
+      ? [jobs.process(handling.queue, handling.handle(needs), { concurrency: handling.concurrency })]
+      : [],
+  )
+}

@@ -1,0 +1,13 @@
+/** What mpc keys do: parties hold shares of them, and make new shares. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
+import { refreshWork } from './jobs.ts'
+
+const aggregate = anyAggregate(mpcKeyAggregate)
+
+export const mpcKeys: Capability = {
+  aggregates: [aggregate],
+  verified: [{ table: 'mpc_keys', aggregate, streamOf: `'mpckey-' || r.key_id` }],
+  work: [refreshWork],
+}

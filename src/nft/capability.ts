@@ -1,0 +1,38 @@
+/** What NFTs do: collections, mints, updates of tokens, transfers and owners. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { collectionAggregate } from './collections/aggregate.ts'
+import { ownershipAggregate } from './ownership/aggregate.ts'
+import { observeOwnership, unwindOwnership } from './ownership/observe-blocks.ts'
+import { voucherWork } from './tokens/jobs.ts'
+import { mintAggregate } from './tokens/mint-aggregate.ts'
+import { createSignVoucher } from './tokens/sign-voucher.ts'
+import { tokenAggregate } from './tokens/token-aggregate.ts'
+import { nftTransferAggregate } from './transfers/aggregate.ts'
+
+export const nft: Capability = {
+  aggregates: [
+    anyAggregate(collectionAggregate),
+    anyAggregate(mintAggregate),
+    anyAggregate(nftTransferAggregate),
+    anyAggregate(ownershipAggregate),
+    anyAggregate(tokenAggregate),
+  ],
+  work: [voucherWork],
+  jobs: [
+    {
+      queue: 'voucher',
+      process: 'signer',
+      concurrency: 8,
+      mpcConcurrency: 12,
+      handle(needs) {
+        const signVoucher = createSignVoucher(needs)
+        return ({ mint_id }) => signVoucher(mint_id ?? '')
+      },
+    },
+  ],
+  observe: (needs, chainId) => ({
+    observe: async (blocks) => ({ changes: await observeOwnership(needs, chainId, blocks) }),
+    unwind: (ancestor) => unwindOwnership(needs, chainId, ancestor),
+  }),
+}

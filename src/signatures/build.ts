@@ -1,0 +1,17 @@
+/** The routes of signatures, with their use cases. */
+import type { RouteNeeds } from '../capability.ts'
+import { createSignatureReads } from './read-signatures.ts'
+import { createRequestSignature } from './request-signature.ts'
+import { signatureRoutes } from './routes.ts'
+import { createWaitForSignature } from './wait-for-signature.ts'
+
+type Needs = Pick<RouteNeeds, 'log' | 'pool' | 'wakeUps' | 'newId' | 'accept' | 'findWallet'>
+
+export function buildSignatures({ log, pool, wakeUps, newId, accept, findWallet }: Needs) {
+  return signatureRoutes({
+    requestSignature: createRequestSignature({ log, accept, newId, findWallet }),
+    findWallet,
+    reads: createSignatureReads(pool),
+    waitForSignature: createWaitForSignature({ pool, wakeUps }),
+  })
+}

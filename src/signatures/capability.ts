@@ -1,0 +1,24 @@
+/** What signatures do: wallets sign messages and typed data. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { signatureAggregate } from './aggregate.ts'
+import { signatureWork } from './jobs.ts'
+import { createSignRecorded } from './sign-recorded.ts'
+
+export const signatures: Capability = {
+  aggregates: [anyAggregate(signatureAggregate)],
+  work: [signatureWork],
+  jobs: [
+    {
+      queue: 'signature',
+      process: 'signer',
+      concurrency: 8,
+      mpcConcurrency: 12,
+      handle(needs) {
+        const signRecorded = createSignRecorded(needs)
+        return ({ signature_id }) => signRecorded(signature_id ?? '')
+      },
+    },
+  ],
+  routes: async () => (await import('./build.ts')).buildSignatures,
+}

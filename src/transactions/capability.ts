@@ -1,0 +1,6 @@
+/** What transactions do. Their lanes, which every capability that sends uses, are composed in `compose`. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { transactionAggregate } from './aggregate.ts'
+
+export const transactions: Capability = { aggregates: [anyAggregate(transactionAggregate)] }

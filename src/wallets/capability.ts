@@ -1,0 +1,14 @@
+/** What wallets do: they get an address, by a key of Bursar or by the request. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { walletAggregate } from './aggregate.ts'
+import { walletWork } from './jobs.ts'
+import { keyIndexesAggregate } from './key-indexes.ts'
+
+const aggregate = anyAggregate(walletAggregate)
+
+export const wallets: Capability = {
+  aggregates: [anyAggregate(keyIndexesAggregate), aggregate],
+  verified: [{ table: 'wallets', aggregate, streamOf: `'wallet-' || r.wallet_id` }],
+  work: [walletWork],
+}
