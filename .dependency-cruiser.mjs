@@ -43,7 +43,11 @@ export default {
       from: { path: CAPABILITY, pathNot: '^src/(transactions|wallets)/' },
       to: {
         path: '^src/',
-        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, '^src/$1/', CAPABILITY_TYPES],
+        pathNot: [
+          `^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`,
+          '^src/$1/',
+          CAPABILITY_TYPES,
+        ],
       },
     },
     {

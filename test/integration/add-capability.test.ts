@@ -1,0 +1,63 @@
+/**
+ * A capability is its folder, one migration, and one line in each of two lists. The test adds one to a copy of the project in this way, and
+ * uses it from the request to the replay, with every process on its own database role.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import type * as Capabilities from '../../src/compose/capabilities.ts'
+import type * as Replay from '../../src/event-log/replay.ts'
+import type * as Database from '../support/postgres.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import type * as Service from '../support/service-local.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const notes = join(root, 'test/fixtures/notes')
+/** Inside the project's folder, so that packages resolve as they do in the project. */
+const copy = t.testdir()
+
+for (const entry of ['src', 'prisma', 'scripts', 'test/support', 'package.json', 'package-lock.json', 'tsconfig.json'])
+  cpSync(join(root, entry), join(copy, entry), { recursive: true })
+mkdirSync(join(copy, 'src/notes'))
+for (const file of readdirSync(notes).filter((name) => name.endsWith('.txt')))
+  cpSync(join(notes, file), join(copy, 'src/notes', file.replace(/\.txt$/, '')))
+cpSync(join(notes, 'migration.sql'), join(copy, 'prisma/migrations/99990101000000_notes/migration.sql'))
+enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS = [')
+enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES: readonly Capability[] = [')
+
+/** Adds the new capability to a list of them, with its import. */
+function enlist(file: string, from: string, list: string): void {
+  const path = join(copy, file)
+  const source = readFileSync(path, 'utf8')
+  if (!source.includes(list)) throw new Error(`${file} has no list that begins with ${list}`)
+  writeFileSync(path, `import { notes } from '${from}'\n${source.replace(list, `${list}\n  notes,`)}`)
+}
+
+t.test('a note is accepted once, its job is done, and the replay of the log finds the same row', async (t) => {
+  const { withDatabase } = (await import(join(copy, 'test/support/postgres.ts'))) as typeof Database
+  const { withLocalService } = (await import(join(copy, 'test/support/service-local.ts'))) as typeof Service
+  const { url, pool } = await withDatabase(t)
+  // No node answers: a note needs none.
+  const { api } = await withLocalService(t, { databaseUrl: url, chainUrl: 'http://127.0.0.1:9', chainId: 31_337 })
+  const request = { method: 'POST', path: '/v1/notes', key: 'note-1', body: { text: 'héllo' } } as const
+
+  const [first, twin] = [await api.insist(request), await api.insist(request)]
+  t.equal(first.status, 202)
+  t.match(first.body.data.note_id, /^note_/)
+  t.equal(twin.body.data.note_id, first.body.data.note_id, 'a repeated request has one effect')
+  const read = () => api.insist({ path: `/v1/notes/${first.body.data.note_id}` })
+  t.equal(await eventually(async () => (await read()).body.data.length), 5, 'the job was queued and done')
+  t.match((await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
+
+  const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
+  const { ALL_AGGREGATES } = (await import(join(copy, 'src/compose/capabilities.ts'))) as typeof Capabilities
+  const differences: unknown[] = []
+  const { rows } = await replay(pool, ALL_AGGREGATES, { onDifference: (difference) => differences.push(difference) })
+  t.equal((rows as Record<string, number>).notes, 1)
+  t.strictSame(differences, [])
+  const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
+  t.strictSame(rights, [{ role: 'bursar_submitter' }], 'the database lets submitters alone append the outcome')
+})
+
+t.end()
