@@ -64,19 +64,22 @@ export function createAccept({ log, pool }: { readonly log: Pick<EventLog, 'appe
     }
     const before = replayFirst ? await replay() : null
     if (before !== null) return before
-    return repeatOnConflict(async () => {
-      try {
-        appends = 0
-        const accepted = await attempt(append)
-        // Nothing was appended: perhaps a concurrent request with the same key has done it.
-        return appends > 0 ? accepted : ((await replay()) ?? accepted)
-      } catch (error) {
-        // A request that is refused now may repeat one that was accepted.
-        const earlier = await replay()
-        if (earlier !== null) return earlier
-        throw error
-      }
-    }, isConflict)
+    return repeatOnConflict(
+      async () => {
+        try {
+          appends = 0
+          const accepted = await attempt(append)
+          // Nothing was appended: perhaps a concurrent request with the same key has done it.
+          return appends > 0 ? accepted : ((await replay()) ?? accepted)
+        } catch (error) {
+          // A request that is refused now may repeat one that was accepted.
+          const earlier = await replay()
+          if (earlier !== null) return earlier
+          throw error
+        }
+      },
+      { isConflict },
+    )
   }
 }
 

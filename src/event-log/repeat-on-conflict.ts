@@ -6,25 +6,35 @@ import { StreamConflict } from './commit.ts'
 const MAX_TRIES = 50
 const LONGEST_PAUSE_MS = 40
 
+export type RepeatOptions = {
+  /** Whether to repeat after this error; by default after StreamConflict. */
+  readonly isConflict?: ((error: unknown) => boolean) | undefined
+  /** Passed in where time is simulated; by default a random time of up to 40 ms. */
+  readonly pause?: (() => Promise<void>) | undefined
+}
+
 /**
  * Repeats an attempt after a conflict, with a short random pause.
  *
  * @param attempt decides on the current state, and appends
- * @param isConflict whether to repeat after this error; by default after StreamConflict
  * @throws any other error of the attempt; after 50 attempts the conflict itself
  */
 export async function repeatOnConflict<T>(
   attempt: () => Promise<T>,
-  isConflict: (error: unknown) => boolean = isStreamConflict,
+  { isConflict = isStreamConflict, pause = pauseAtRandom }: RepeatOptions = {},
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await attempt()
     } catch (error) {
       if (!isConflict(error) || tries >= MAX_TRIES) throw error
-      await sleep(Math.random() * LONGEST_PAUSE_MS)
+      await pause()
     }
   }
+}
+
+function pauseAtRandom(): Promise<void> {
+  return sleep(Math.random() * LONGEST_PAUSE_MS)
 }
 
 function isStreamConflict(error: unknown): boolean {

@@ -14,7 +14,7 @@ import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import { pause } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { chainAggregate, loadChain } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
@@ -40,6 +40,8 @@ export type BlockObserver = {
 }
 
 export type FollowPorts = {
+  /** Passed in where time is simulated. */
+  readonly pauseOnConflict?: RepeatOptions['pause']
   readonly walked: WalkedBlocks
   readonly log: EventLog
   readonly client: RpcReader
@@ -70,7 +72,9 @@ export async function followChain(ports: FollowPorts, lease: Lease, signal: Abor
   while (!signal.aborted) {
     const step = await grounded(ports, await follower.nextStep(cursor))
     if (step.type === 'advance' || step.type === 'reorg')
-      cursor = await ports.inTurn(() => repeatOnConflict(() => take(ports, lease, cursor, step)))
+      cursor = await ports.inTurn(() =>
+        repeatOnConflict(() => take(ports, lease, cursor, step), { pause: ports.pauseOnConflict }),
+      )
     else if (performance.now() - touchedAt > TOUCH_INTERVAL_MS) {
       await walked.heard(chainId, step.head.number)
       touchedAt = performance.now()
@@ -149,12 +153,19 @@ async function chainChange({ log, settings }: FollowPorts, fact: ChainEvent): Pr
 }
 
 /** Settles in rounds until nothing more has enough confirmations. */
-async function settleAll({ log, settle, onSetAside }: FollowPorts, lease: Lease, head: number): Promise<void> {
+async function settleAll(
+  { log, settle, onSetAside, pauseOnConflict }: FollowPorts,
+  lease: Lease,
+  head: number,
+): Promise<void> {
   for (;;) {
-    const settled = await repeatOnConflict(async () => {
-      const changes = await settle(head)
-      return appendApart(log, changes, { guards: { fence: lease }, onSetAside })
-    })
+    const settled = await repeatOnConflict(
+      async () => {
+        const changes = await settle(head)
+        return appendApart(log, changes, { guards: { fence: lease }, onSetAside })
+      },
+      { pause: pauseOnConflict },
+    )
     if (settled === 0) return
   }
 }

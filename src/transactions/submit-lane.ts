@@ -8,7 +8,7 @@ import { Unavailable } from '../core/errors.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
@@ -21,6 +21,8 @@ const MAX_OLDER = 8
 const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no response' }
 
 export type SubmitLanePorts = {
+  /** Passed in where time is simulated. */
+  readonly pauseOnConflict?: RepeatOptions['pause']
   readonly log: EventLog
   readonly leases: Leases
   readonly lanes: LaneReads
@@ -161,26 +163,34 @@ function interpret(
   }
 }
 
-async function record({ log }: SubmitLanePorts, lane: Lane, lease: Lease, outcomes: readonly Sent[]): Promise<void> {
+async function record(
+  { log, pauseOnConflict }: SubmitLanePorts,
+  lane: Lane,
+  lease: Lease,
+  outcomes: readonly Sent[],
+): Promise<void> {
   const recorded = outcomes.filter((sent): sent is Answered => typeof sent.outcome !== 'string')
   let current = recorded.map(({ loaded }) => loaded)
   let tries = 0
-  await repeatOnConflict(async () => {
-    // The follower saw some of them in a block before the node's response arrived: decide again on the current state.
-    if (tries > 0)
-      current = await log.loadMany(
-        transactionAggregate,
-        current.map(({ id }) => id),
+  await repeatOnConflict(
+    async () => {
+      // The follower saw some of them in a block before the node's response arrived: decide again on the current state.
+      if (tries > 0)
+        current = await log.loadMany(
+          transactionAggregate,
+          current.map(({ id }) => id),
+        )
+      tries += 1
+      const changes = decided(
+        recorded.flatMap(({ outcome }, index) => {
+          const loaded = current[index]
+          if (loaded === undefined) return []
+          const metadata = workerMetadata(loaded.state, 'submitter', laneName(lane))
+          return [change(transactionAggregate, loaded, outcome, { metadata, now: log.now() })]
+        }),
       )
-    tries += 1
-    const changes = decided(
-      recorded.flatMap(({ outcome }, index) => {
-        const loaded = current[index]
-        if (loaded === undefined) return []
-        const metadata = workerMetadata(loaded.state, 'submitter', laneName(lane))
-        return [change(transactionAggregate, loaded, outcome, { metadata, now: log.now() })]
-      }),
-    )
-    if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
-  })
+      if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+    },
+    { pause: pauseOnConflict },
+  )
 }

@@ -230,5 +230,6 @@ function createSubmitter(world: World, ports: PortsOf) {
     clientOf: () => (world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
     rebroadcastAfterMs: REBROADCAST_AFTER_MS,
     onRefused: () => undefined,
+    pauseOnConflict: async () => undefined,
   })
 }

@@ -61,7 +61,13 @@ async function leadUntilLost(world: World, ports: PortsOf, lease: Lease, isStopp
   ]
   try {
     await followChain(
-      { ...partsOf(world, ports), inTurn, onSetAside: () => undefined, onStep: () => isStopped() && stop.abort() },
+      {
+        ...partsOf(world, ports),
+        inTurn,
+        onSetAside: () => undefined,
+        onStep: () => isStopped() && stop.abort(),
+        pauseOnConflict: async () => undefined,
+      },
       lease,
       stop.signal,
     )
