@@ -10,7 +10,7 @@ import { createProgress } from './progress.ts'
 import { toTable } from './table.ts'
 
 const EXIT_CODES = `
-Exit codes: 0 done, nothing is wrong · 1 something was found, or it cannot be done · 2 wrong usage or input ·
+Exit codes: 0 success, no problem found · 1 a problem was found, or refused · 2 wrong usage or input ·
             3 a dependency does not answer`
 const COLOURS = ['bold', 'dim', 'red', 'green', 'yellow'] as const
 
@@ -51,7 +51,7 @@ function createProgram(settings: CliSettings, finish: Finish): Command {
     .exitOverride()
     .configureOutput({ writeOut: (text) => void out.write(text), writeErr: (text) => void err.write(text) })
     .addHelpText('after', EXIT_CODES)
-    .showHelpAfterError('(add --help for what can be said)')
+    .showHelpAfterError('(add --help for usage)')
   const groups = new Map<string, Command>()
   for (const command of settings.commands) {
     const [first = '', second] = command.name.split(' ')
@@ -70,7 +70,7 @@ function groupOf(program: Command, groups: Map<string, Command>, name: string): 
 }
 
 function addCommand(parent: Command, word: string, command: CliCommand, settings: CliSettings, finish: Finish): void {
-  const added = parent.command(word).description(command.summary).option('--json', 'one line of JSON for machines')
+  const added = parent.command(word).description(command.summary).option('--json', 'print one line of JSON')
   for (const { name, description } of command.arguments ?? []) added.argument(name, description)
   for (const { flags, description } of command.options ?? []) added.option(flags, description)
   added.addHelpText('after', `${command.details === undefined ? '' : `\n${command.details}\n`}${EXIT_CODES}`)

@@ -10,8 +10,8 @@ const FAILED_SHOWN = 3
 export function queuesCommand(within: Within<OperatorPorts>): CliCommand {
   return {
     name: 'queues',
-    summary: 'the job queues: counts, the oldest job, what was given up',
-    details: `Reads only. Exit code 0: no job was given up; 1: some were; 3: the queue does not answer. \`npm run jobs\` puts jobs back.
+    summary: 'the job queues: counts, the oldest job, failed jobs',
+    details: `Reads only. Exit code 0: no failed jobs; 1: some jobs failed; 3: the queue does not answer. \`npm run jobs\` queues failed jobs again.
 
 JSON: {"backend", "queues": [{"queue", "waiting", "active", "delayed", "failed", "oldest": {"id", "state", "age_ms", "attempts"} or null,
 "newest_failed": [{"id", "reason", "at", "failed_at", "attempts", "times"}]}]}.`,
@@ -60,8 +60,8 @@ function describeFailed(queue: string, total: number, newest: readonly ReturnTyp
     ({ id, reason, failed_at: at, attempts }) => `   ${id}  ${at}  tries ${attempts}: ${reason}\n`,
   )
   return (
-    `\n${count(total, 'job')} of ${queue} given up, the newest:\n${lines.join('')}` +
-    `   → See all of them, and where each failed.\n     npm run jobs -- failed ${queue}\n` +
-    `   → Mend the cause, then put them back.\n     npm run jobs -- retry ${queue} --all\n`
+    `\n${count(total, 'job')} of ${queue} failed permanently, the newest:\n${lines.join('')}` +
+    `   → List all of them with their errors.\n     npm run jobs -- failed ${queue}\n` +
+    `   → Fix the cause, then queue them again.\n     npm run jobs -- retry ${queue} --all\n`
   )
 }

@@ -16,26 +16,26 @@ export type ReconcilePorts = ReconcileLanes & { readonly chains: readonly Operat
 export function reconcileCommand(within: Within<ReconcilePorts>): CliCommand {
   return {
     name: 'reconcile',
-    summary: 'compare lanes with their chains after a restore or a failover, and record what is found',
-    details: `Does at once what a signer does before it signs in a lane for the first time after a start of the database: where nodes show more
-transactions of a wallet than the log knows, and one of them does what a request waits for, it is recorded as that request's own. Signs
-nothing and sends nothing. Looks at lanes with transactions that are in no block; signers may run meanwhile. Needs the follower, which
+    summary: 'compare lanes with their chains after a restore or failover, and record what was missing',
+    details: `Does immediately what a signer does before it first signs in a lane after a start of the database. If nodes show more
+transactions of a wallet than the log has, and one of them matches a waiting request, it is recorded as that request's own. Signs
+nothing and sends nothing. Compares lanes with unmined transactions; signers can run meanwhile. Needs the follower, which
 reads the blocks.
 
 Run it with the settings of the signers, as their database user: docker compose run --rm signer node dist/bin/bursar.js reconcile
 
-Exit code 0: every lane is compared, and may be signed in; 1: one is held, or a signer works on it; 3: no node answered for one.
+Exit code 0: every lane was compared and is free to sign; 1: a lane is held, or a signer works on it; 3: no node answered for a lane.
 
 JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, busy or unanswered, "reason", "waiting", "recovered":
 [{"transaction_id", "nonce", "hash"}], "next": [{"say", "run"}]}]}.`,
     arguments: [
-      { name: '[network]', description: 'with an address: the lane of one wallet, as `lane` names it' },
+      { name: '[network]', description: 'with an address: the lane of one wallet, as in `lane`' },
       { name: '[address]', description: 'of the wallet, in any case' },
     ],
     run: ({ arguments: [network, address] }, io) =>
       tellingOutages(within)(async (ports) => {
         if (network !== undefined && address === undefined)
-          throw new BadInput('reconcile takes a network and an address, or neither for every lane.')
+          throw new BadInput('reconcile needs a network and an address, or neither for all lanes.')
         const only =
           network === undefined || address === undefined
             ? null
@@ -100,18 +100,18 @@ function nextSteps({ outcome }: ReconciledLane, subject: string, chain: Operator
       return []
     case 'held':
       return [
-        step('See that the follower catches up: what it walks is compared.', bursar('stuck')),
+        step('Check that the follower catches up: each block that it reads is compared.', bursar('stuck')),
         step('Then compare again.', again),
-        step('If it stays held: docs/operations.md, "A lane that stays held", has what to do for each reason.'),
+        step('If the lane stays held, see docs/operations.md, "A lane that stays held", for each reason.'),
       ]
     case 'busy':
-      return [step('A signer works on it, and compares it itself: look again.', again)]
+      return [step('A signer works on the lane and compares it: check again.', again)]
     default:
       return [
         step(
           chain === null
-            ? 'Set the RPC URLs of this chain again.'
-            : `Name a node that answers in ${chain.urlsSetting}.`,
+            ? 'Configure the RPC URLs of this chain again.'
+            : `Add a node that answers to ${chain.urlsSetting}.`,
         ),
         step('Then compare again.', again),
       ]

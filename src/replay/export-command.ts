@@ -12,17 +12,20 @@ import { count, progressOf } from './show.ts'
 export function exportCommand(within: Within<ReplayPorts>): CliCommand {
   return {
     name: 'export',
-    summary: 'write the log out as JSON Lines with its hashes',
+    summary: 'export the log as JSON Lines with its hashes',
     details:
-      'One snapshot of the log in reading order, while the service runs; changes nothing. The last line holds a digest of all before it.\n' +
-      'A part of a log (--from, --to, --tenant) is for reading: import takes whole logs alone.\n\n' +
+      'Exports one snapshot of the log in reading order, while the service runs; changes nothing. The last line has a digest of the file.\n' +
+      'A partial export (--from, --to, --tenant) is only for reading: import needs a full export.\n\n' +
       'Examples: export --out bursar.jsonl\n' +
       '          export --tenant acme --from 2026-01-01T00:00:00Z | gzip > acme.jsonl.gz',
     options: [
-      { flags: '--from <position|time>', description: 'from this event on, or from what was recorded at this time' },
-      { flags: '--to <position|time>', description: 'up to and with this event, or what was recorded by this time' },
-      { flags: '--tenant <name>', description: 'events of this tenant alone' },
-      { flags: '--out <file>', description: 'a new file, which is there once it is whole; else standard output' },
+      { flags: '--from <position|time>', description: 'start at this position or time' },
+      { flags: '--to <position|time>', description: 'end at this position or time, both included' },
+      { flags: '--tenant <name>', description: 'only events of this tenant' },
+      {
+        flags: '--out <file>',
+        description: 'the new file, which appears when it is complete; default: standard output',
+      },
     ],
     run: (input, io) => within((ports) => run(ports, input, io)),
   }
@@ -70,7 +73,7 @@ async function writeTo(stream: Writable, text: string): Promise<void> {
 /** The file appears only when all of it is on disk. */
 async function writeFile(path: string, fill: (write: Write) => Promise<ExportFooter>): Promise<ExportFooter> {
   const there = await stat(path).catch(() => null)
-  if (there !== null) throw new BadInput(`${path} is there already: name a new file.`)
+  if (there !== null) throw new BadInput(`${path} already exists: use a new file name.`)
   const part = `${path}.part`
   const file = await open(part, 'w', 0o600)
   try {

@@ -11,21 +11,21 @@ import { count, progressOf, rowsTable } from './show.ts'
 export function importCommand(within: Within<ImportPorts>): CliCommand {
   return {
     name: 'import',
-    summary: 'make a log and all its read models of a whole export, in an empty database',
+    summary: 'import a full export into an empty database: the log and all read models',
     details:
-      'The database has its schema (npm run migrate) and no rows, and nothing runs on it yet. All of the file is taken, or nothing.\n' +
-      'The file is compared with the digest at its end, which proves nothing: whoever changes the file can change the digest. With --verify\n' +
-      'each stream is also checked against its hash chain. With --checkpoints and --key the log must be the one that the auditor signed:\n' +
-      'at the size of every checkpoint its Merkle root must be the one that was signed (docs/audit.md); that includes --verify.\n\n' +
+      'The database must have its schema (npm run migrate) and no rows, and no process may use it. Imports the whole file or nothing.\n' +
+      'Compares the file with the digest at its end, which detects damage but not forgery. With --verify\n' +
+      'also checks the hash chain of each stream. With --checkpoints and --key also checks that the auditor signed this log:\n' +
+      'at the size of every checkpoint its Merkle root must equal the signed one (docs/audit.md). This includes --verify.\n\n' +
       'Example: import bursar.jsonl --checkpoints checkpoints --key audit.key.pub',
-    arguments: [{ name: '<file>', description: 'what export wrote; - for standard input' }],
+    arguments: [{ name: '<file>', description: 'the exported file; - for standard input' }],
     options: [
-      { flags: '--verify', description: "check every event's hash" },
+      { flags: '--verify', description: 'check the hash of every event' },
       {
         flags: '--checkpoints <file>',
         description: 'checkpoints of the log, from AUDIT_CHECKPOINT_FILE of its auditor',
       },
-      { flags: '--key <file|text>', description: 'the public key that the checkpoints must be signed with' },
+      { flags: '--key <file|text>', description: 'the public key of the checkpoints' },
     ],
     run: (input, io) => within((ports) => run(ports, input, io)),
   }
@@ -60,16 +60,18 @@ async function evidenceOf(
 ): Promise<SignedEvidence | null> {
   if (checkpoints === undefined && key === undefined) return null
   if (checkpoints !== undefined && key !== undefined) return openEvidence(checkpoints, key)
-  throw new BadInput('--checkpoints and --key go together: name the checkpoints and the public key that signed them.')
+  throw new BadInput(
+    '--checkpoints and --key must be given together: the checkpoints and the public key that signed them.',
+  )
 }
 
 /** What the checkpoints prove about the file, and what they do not. */
 function proofOf(evidence: SignedEvidence | null, events: number): string {
   if (evidence === null) {
-    return 'Nothing proves that this file is the log that was exported: give --checkpoints and --key, which its auditor made.'
+    return 'The origin of this file is not verified: use --checkpoints and --key of its auditor to verify it.'
   }
   const { checkpoints, size } = evidence
-  const rest = events === size ? '' : ` Nothing proves the ${count(events - size)} events after them.`
+  const rest = events === size ? '' : ` The ${count(events - size)} events after them are not verified.`
   return `${count(checkpoints)} signed checkpoints agree with the first ${count(size)} events.${rest}`
 }
 
@@ -81,6 +83,6 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 
 async function requireReadable(file: string): Promise<void> {
   await access(file, constants.R_OK).catch(() => {
-    throw new BadInput(`There is no file ${file} that can be read.`)
+    throw new BadInput(`Cannot read the file ${file}.`)
   })
 }

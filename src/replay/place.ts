@@ -23,7 +23,7 @@ export function readPlace(option: string, text: string, now: number): bigint | D
       `${option} must be a position of the log, such as 1200, or a time with its zone, such as 2026-01-31T12:00:00Z: ${text} is neither.`,
     )
   }
-  if (time > now) throw new BadInput(`${option} is in the future (it is ${toInstant(now)} now): give an earlier time.`)
+  if (time > now) throw new BadInput(`${option} is in the future (the time is ${toInstant(now)}): use an earlier time.`)
   return new Date(time)
 }
 

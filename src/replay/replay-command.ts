@@ -8,16 +8,16 @@ import { count, describe, progressOf, rowsTable } from './show.ts'
 export function replayCommand(within: Within<ReplayPorts>): CliCommand {
   return {
     name: 'replay',
-    summary: 'fold the log into a shadow of every read model; with --diff, compare it with the live ones',
+    summary: 'compute all read models from the log; with --diff, compare them with the live tables',
     details:
-      'Reads one snapshot of the database while the service runs, and changes nothing: the shadow is made of temporary tables.\n' +
-      'With --diff each difference is told, and the exit code is 1 if there is any; rebuild <read-model> puts it right.\n\n' +
+      'Reads one snapshot of the database while the service runs, and changes nothing: it writes to temporary tables.\n' +
+      'With --diff prints each difference and exits with 1 if there is any; rebuild <read-model> fixes it.\n\n' +
       'Examples: replay --diff\n' +
       '          replay --to 2026-01-31T12:00:00Z\n' +
       '          replay --stream transaction-tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11 --diff',
     options: [
-      { flags: '--to <position|time>', description: 'up to and with this event, or what was recorded by this time' },
-      { flags: '--stream <id>', description: 'this stream alone' },
+      { flags: '--to <position|time>', description: 'end at this position or time, both included' },
+      { flags: '--stream <id>', description: 'only this stream' },
       { flags: '--diff', description: 'compare with the live tables, row by row' },
     ],
     run: (input, io) => within((ports) => run(ports, input, io)),
@@ -29,9 +29,7 @@ async function run({ pool, aggregates, clock }: ReplayPorts, { options }: CliInp
   const streamId = textOf(options.stream)
   const diff = options.diff === true
   if (diff && to !== undefined) {
-    throw new BadInput(
-      '--diff compares with the live tables, which are at the end of the log: leave out --to, or --diff.',
-    )
+    throw new BadInput('--diff compares with the live tables, which are at the end of the log: omit --to or --diff.')
   }
   const progress = progressOf(io, 'events')
   const settings: ReplaySettings = {
@@ -53,7 +51,7 @@ function textOfSummary(io: CliIo, { events, streams, position, rows, differences
   const read = `${count(events)} events of ${count(streams)} streams, up to position ${position ?? 'none'}\n\n`
   const found =
     differences === 0
-      ? io.paint.green('No differences: the live tables say what the log says.')
+      ? io.paint.green('No differences: the live tables match the log.')
       : io.paint.red(
           `${count(differences)} ${differences === 1 ? 'row differs' : 'rows differ'}: rebuild their read models.`,
         )

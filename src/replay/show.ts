@@ -18,10 +18,10 @@ export function rowsTable(io: CliIo, rows: Readonly<Record<string, number>>): st
 /** One line for each differing column, or one for a row that exists on one side only. */
 export function describe({ table, key, live, replayed }: Difference): string {
   const row = `${table} ${Object.values(key).join(' ')}`
-  if (live === null) return `${row}: missing, and the log has it\n`
-  if (replayed === null) return `${row}: the log knows no such row\n`
+  if (live === null) return `${row}: missing, but the log has it\n`
+  if (replayed === null) return `${row}: not in the log\n`
   return changedColumns(live, replayed)
-    .map((column) => `${row}: ${column} is ${live[column] ?? 'null'}, and the log says ${replayed[column] ?? 'null'}\n`)
+    .map((column) => `${row}: ${column} is ${live[column] ?? 'null'}, but ${replayed[column] ?? 'null'} in the log\n`)
     .join('')
 }
 

@@ -53,7 +53,7 @@ t.test('explain', async (t) => {
       serves: ['mint mint_1', 'recorded'],
       'fee quote': ['base fee 5 gwei, tip 2 gwei, at most 12 gwei, priority medium', 'recorded'],
       'held back': [/0\.000000000000001 ETH, and 0\.000000000000042 ETH for 21000 gas/, 'recorded'],
-      'balance then': [/^1 ETH as seen at block 1, of which other requests held 0\.000000000000026 ETH$/, 'derived'],
+      'balance then': [/^1 ETH at block 1, of which 0\.000000000000026 ETH was held by other requests$/, 'derived'],
     })
     t.match(story.dependents, [{ id: dependent }])
     t.match(await tell(dependent), { depends_on: { id }, now: { says: new RegExp(`waits for ${id}`) } })
@@ -102,7 +102,7 @@ async function wholeLife(t: Test, stage: OperatorStage, id: string): Promise<voi
     t.match(story.now, { state: 'mined', says: /1 of 2 confirmations/, next: [{ say: 'Wait for 1 block more.' }] })
     const { code, out } = await run(`explain ${id}`)
     t.equal(code, 0)
-    t.match(out, /… .* until a signer had its turn\n.*signed with nonce 0/)
+    t.match(out, /… .* until it was signed\n.*signed with nonce 0/)
     t.match(out, /now {2}mined \(pending\) for/)
   })
 }
@@ -125,7 +125,7 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
       [newId('wallet'), /There is no wallet wal_/],
       [newId('collection'), /There is no collection col_/],
       [newId('mint'), /There is no mint mint_/],
-      [`0x${'a'.repeat(64)}`, /No transaction of ours was ever signed as 0xaaa/],
+      [`0x${'a'.repeat(64)}`, /Bursar never signed a transaction with the hash 0xaaa/],
     ]
     for (const [what, why] of refused) t.match(await run(`explain ${what}`), { code: 2, out: '', err: why }, what)
   })

@@ -159,7 +159,7 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
   await t.test('what does not answer is told of, with what is known without it', async (t) => {
     node.up = false
     t.match(await found(), { code: 3, told: ['node_down ethereum'] })
-    t.match(await run('lanes'), { code: 3, out: 'no lane has work under way\n', err: /No node of ethereum answers/ })
+    t.match(await run('lanes'), { code: 3, out: 'no lane has work in progress\n', err: /No node of ethereum answers/ })
     const dead = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 })
     t.teardown(() => dead.end())
     const commands = operatorCommands((task) => task({ ...stage.ports, pool: dead }))

@@ -42,7 +42,7 @@ t.test('replay tells what it read, and with --diff what differs, by exit codes t
   await pool.query('UPDATE transactions SET amount = 7 WHERE transaction_id = $1', [ids[0]])
   const differs = await run('replay', '--diff')
   t.equal(differs.code, 1)
-  t.match(differs.out, `transactions ${ids[0]}: amount is 7, and the log says 1000\n`)
+  t.match(differs.out, `transactions ${ids[0]}: amount is 7, but 1000 in the log\n`)
   const json = await run('replay', '--diff', '--json')
   const [difference, summary] = json.out
     .trim()
@@ -83,15 +83,15 @@ t.test('what cannot be meant is one line, exit code 2, and nothing is changed', 
     [['replay', '--to', 'yesterday'], 2, /--to must be a position .* yesterday is neither/],
     [['replay', '--to', '2026-01-31T12:00:00'], 2, /with its zone/],
     [['replay', '--to', '2999-01-01T00:00:00Z'], 2, /in the future/],
-    [['replay', '--to', '3', '--diff'], 2, /leave out --to, or --diff/],
+    [['replay', '--to', '3', '--diff'], 2, /omit --to or --diff/],
     [['replay', '--stream', 'transaction-tx_none'], 2, /no stream transaction-tx_none/],
-    [['rebuild'], 2, /either the name of a read model or --all/],
-    [['rebuild', 'wallets', '--all'], 2, /either the name of a read model or --all/],
-    [['rebuild', 'walets'], 2, /no read model walets. There are: api_keys/],
-    [['rebuild', 'sealed_keys'], 2, /sealed_keys does not follow from the log \(secrets/],
+    [['rebuild'], 2, /needs the name of a read model, or --all/],
+    [['rebuild', 'wallets', '--all'], 2, /needs the name of a read model, or --all/],
+    [['rebuild', 'walets'], 2, /Unknown read model walets. Use one of: api_keys/],
+    [['rebuild', 'sealed_keys'], 2, /sealed_keys does not follow from the log \(sealed secrets/],
     [['export', '--from', '31.1.2026'], 2, /--from must be a position/],
     [['export', '--from', '999999'], 2, /No event has the position/],
-    [['export', '--out', file], 2, /there already/],
+    [['export', '--out', file], 2, /already exists/],
     [['import', join(directory, 'none.jsonl')], 2, /none.jsonl/],
     [['import', file], 1, /not empty/],
   ]
@@ -191,7 +191,7 @@ t.test(
     t.equal((await fresh.pool.query('SELECT FROM events')).rowCount, 0, 'nothing stays')
 
     for (const [words, message] of [
-      [['--checkpoints', audit.checkpointFile], /--checkpoints and --key go together/],
+      [['--checkpoints', audit.checkpointFile], /--checkpoints and --key must be given together/],
       [['--checkpoints', join(directory, 'none'), '--key', `${audit.keyFile}.pub`], /--checkpoints: there is no file/],
       [['--checkpoints', audit.checkpointFile, '--key', join(directory, 'none')], /--key: there is no file/],
       [['--checkpoints', file, '--key', `${audit.keyFile}.pub`], /holds no checkpoint/],
@@ -215,7 +215,7 @@ t.test(
     const unproved = await withDatabase(t)
     t.match(await on(unproved.url)('import', forgedFile), {
       code: 0,
-      err: /Nothing proves that this file is the log that was exported/,
+      err: /The origin of this file is not verified/,
     })
     const good = await into('import', file, ...signedBy)
     t.equal(good.code, 0, good.err)

@@ -41,7 +41,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => stuck({ unsound: [{ id: 'tx_1', reason: 'the column amount of its row is 1, but its events give 2' }] }),
       'transaction tx_1',
-      /no signer signs it: the column amount/,
+      /cannot be signed: the column/,
       /audit verify/,
     ],
   ],
@@ -60,7 +60,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => service({ processes: without('submitter') }),
       'submitter',
-      /never seen/,
+      /never ran/,
       /docker compose up --detach submitter/,
     ],
     [
@@ -102,12 +102,12 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
           ],
         }),
       'signer other:7',
-      /others of its kind live/,
+      /other processes of its kind continue/,
       /--detach signer/,
     ],
   ],
   nobody_leads: [
-    [() => service({ leaders: SERVICE.leaders.slice(1) }), 'dispatcher', /Nobody leads/, /logs --since 10m dispatcher/],
+    [() => service({ leaders: SERVICE.leaders.slice(1) }), 'dispatcher', /no leader/, /logs --since 10m dispatcher/],
     [
       () =>
         service({
@@ -127,11 +127,11 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     ],
   ],
   follower_halted: [
-    [() => service({ cursors: [] }), 'ethereum', /never followed/, /--detach chain-follower/],
+    [() => service({ cursors: [] }), 'ethereum', /has never been followed/, /--detach chain-follower/],
     [
       () => service({ cursors: [{ chainId: 1, number: 990, head: 990, silentMs: 61_000 }] }),
       'ethereum',
-      /stands at block 990/,
+      /has been at block 990/,
       /at block 1000/,
     ],
   ],
@@ -164,7 +164,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => lane({ counts: waits({ unsent: 2 }), ids: ids({ unsent: NEXT_ID }), ages: ages({ unsent: 31_000 }) }),
       `ethereum ${ADDRESS}`,
-      /2 transactions signed and not with a node/,
+      /2 transactions signed but not sent to a node/,
       /jobs -- failed submit/,
     ],
   ],
@@ -180,7 +180,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => lane({}, asks(21n * GWEI)),
       `ethereum ${ADDRESS}`,
-      /offers 20 gwei at most and the base fee is 21 gwei/,
+      /offers at most 20 gwei, but the base fee is 21 gwei/,
       new RegExp(`curl .*/v1/wallets/wal_1/transactions/${HEAD_ID}/speed-up`),
     ],
   ],
@@ -196,7 +196,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => lane({ head: head(refused), nativeBalance: 5n * 10n ** 17n }),
       `ethereum ${ADDRESS}`,
-      /needs 1\.00042 ETH with its gas and has 0\.5/,
+      /needs 1\.00042 ETH including gas, but the wallet has 0\.5/,
       new RegExp(`Send at least 0\\.50042 ETH to ${ADDRESS}`),
     ],
   ],
@@ -204,7 +204,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => lane({ gaps: [NONCE - 2, NONCE - 1] }),
       `ethereum ${ADDRESS}`,
-      /Nonce 5, 6 is given to nobody/,
+      /Nonce 5, 6 is unused/,
       /\/v1\/wallets\/wal_1\/transfer/,
     ],
   ],
@@ -212,7 +212,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => lane({ chainNonce: NONCE + 5, ids: ids({ ready: HEAD_ID }), ages: ages({ ready: 31_000 }) }),
       `ethereum ${ADDRESS}`,
-      /at nonce 12, and the log knows of nonces below 8/,
+      /at nonce 12 on chain, but the log has only nonces below 8/,
       /Backup, restore, failover/,
     ],
   ],
@@ -220,7 +220,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => lane({ chainNonce: NONCE + 1, ages: ages({ head: 31_000 }) }),
       `ethereum ${ADDRESS}`,
-      /at nonce 8, .* with nonce 7 is not recorded as mined/,
+      /at nonce 8 on chain, .* with nonce 7 is not recorded as mined/,
       /who else has this key/,
     ],
   ],
@@ -244,7 +244,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => lane({ counts: waits({ unsent: 1 }), submitLease: lease(-21_000) }),
       `ethereum ${ADDRESS}`,
-      /signer@h:9 died, or hangs, while it held the lane to submit/,
+      /signer@h:9 died or hangs while it held the lane to submit/,
       /--detach submitter/,
     ],
   ],
@@ -271,7 +271,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
           ],
         }),
       'queue lane',
-      /3 jobs given up, .*: the node is away/,
+      /3 jobs failed permanently, .*: the node is away/,
       /npm run jobs -- retry lane --all/,
     ],
   ],
@@ -279,7 +279,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     [
       () => service({ waiting: [{ name: 'wallets', ids: ['wal_1', 'wal_2'] }] }),
       'wallets',
-      /2 items of wallets .* wal_1 first/,
+      /2 items of wallets .* the oldest is wal_1/,
       /logs --since 10m signer/,
     ],
     [

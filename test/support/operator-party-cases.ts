@@ -33,22 +33,22 @@ export const PARTY_AND_TOKEN_CASES = {
     [
       () => service({ bannedKeys: [{ keyId: 'mpk_1', walletId: null, banned: [2] }] }),
       'mpk_1',
-      /of the pool/,
-      /can stay/,
+      /of the key pool/,
+      /nothing needs to be done/,
     ],
   ],
   token_unreadable: [
     [
       () => service({ unreadTokens: [{ ...TOKEN, tenants: ['acme', 'globex'] }] }),
       `ethereum ${TOKEN.contract}`,
-      /uses more gas than a read may; registered by 2 tenants \(acme, globex\)/,
-      /tried again in 1 min 0 s, after 3 attempts in vain[\s\S]*DELETE \$URL\/v1\/assets\/eip155%3A1%2Ferc20%3A0x5FbD/,
+      /uses more gas than allowed for a read; registered by 2 tenants \(acme, globex\)/,
+      /next attempt is in 1 min 0 s, after 3 failed attempts[\s\S]*DELETE \$URL\/v1\/assets\/eip155%3A1%2Ferc20%3A0x5FbD/,
     ],
     [
       () => service({ unreadTokens: [{ ...TOKEN, chainId: 9, reason: 'none', retryInMs: -5, tenants: [] }] }),
       `chain-9 ${TOKEN.contract}`,
-      /reverts, or returns no number; it is configured/,
-      /tried again now[\s\S]*take it out of the tokens that are configured/,
+      /reverts, or does not return a number; configured/,
+      /next attempt is now[\s\S]*remove it from the configured tokens/,
     ],
   ],
   mpc_party_accused: [
@@ -62,8 +62,8 @@ export const PARTY_AND_TOKEN_CASES = {
     [
       () => service({ accusedKeys: [{ keyId: 'mpk_1', walletId: null, accusations: [{ party: 2, accused_by: 1 }] }] }),
       'mpk_1',
-      /Either may be at fault/,
-      /can stay/,
+      /Either party may be at fault/,
+      /nothing needs to be done/,
     ],
   ],
 } as const satisfies Readonly<Record<string, readonly Case[]>>

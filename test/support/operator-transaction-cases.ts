@@ -34,7 +34,7 @@ export const TRANSACTION_CASES = {
       () => open({ ...IDLE_TRANSACTION, state: 'active', application: '' }),
       'pid 4711',
       /\(database warehouse\) has been open/,
-      /wait for it, or end it.*pg_terminate_backend\(4711\)/,
+      /wait, or terminate the session.*pg_terminate_backend\(4711\)/,
     ],
     [
       () => open(HIDDEN, 40_000),

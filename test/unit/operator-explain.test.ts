@@ -18,7 +18,7 @@ t.test('a revoked outcome is printed with the outcome, the depth of the block an
   } as unknown as Parameters<typeof tellEvent>[0]
   const facts = { reorgs: new Map([[7n, { depth: 3, fromBlock: 101, ancestorBlock: 98 }]]) } as unknown as StoryFacts
   t.strictSame(tellEvent(event, facts, 1), {
-    text: 'its block 99 left the chain, 3 blocks deep, after it had been reported as confirmed: that no longer holds',
+    text: 'reorg: its block 99 is no longer in the chain, 3 blocks deep, after it was reported as confirmed: that outcome is revoked',
     details: [
       { name: 'block', value: '0xb', source: 'recorded' },
       { name: 'reorg', value: '3 blocks, from block 101 back to 98', source: 'derived' },

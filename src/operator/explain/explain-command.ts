@@ -16,12 +16,12 @@ import { type Surroundings, whereItStands } from './where-it-stands.ts'
 export function explainCommand(within: Within<OperatorPorts>): CliCommand {
   return {
     name: 'explain',
-    summary: 'the whole story of a transaction: who asked, what was decided on what, what became of it',
-    details: `Reads only. Each fact says where it is from: plain ones are recorded with their event; (derived) ones follow from what else the log had
-then; (now) ones are as they are now. That the same bytes were sent again is not recorded, nor which parties signed.
+    summary: 'the history of a transaction: who requested it, each decision with its inputs, its outcome',
+    details: `Reads only. Each fact shows its source: plain facts are recorded in their event; (derived) facts are computed from other events up to
+that time; (now) facts are current. Not recorded: that the same bytes were sent again, and which mpc parties signed.
 
-Exit code 0: told; 2: nothing of that id or hash; 3: the database does not answer, or no node of the chain does, and the story is told
-without what only a node knows.
+Exit code 0: found; 2: no object with this id or hash; 3: the database does not answer, or no node of the chain answers and the output
+lacks what only a node can report.
 
 JSON: {"transaction_id", "type", "tenant_id", "wallet_id", "network", "chain_id", "story": [{"at", "after_ms", "event", "who", "text",
 "details": [{"name", "value", "source": "recorded" | "derived" | "now"}]}], "depends_on", "dependents", "now": {"state", "status",
@@ -31,7 +31,7 @@ transfer {"of", "transactions": [{"id", "type", "state", "createdAt"}]}.`,
       {
         name: '<id>',
         description:
-          'of a transaction (tx_…), any hash it ever had (0x…), or a wallet, collection, mint or NFT transfer whose transactions are listed',
+          'a transaction (tx_…), any of its hashes (0x…), or a wallet, collection, mint or NFT transfer to list its transactions',
       },
     ],
     run: ({ arguments: [id = ''] }, io) =>
@@ -48,7 +48,7 @@ function listTransactions({ of, transactions }: Extract<Target, { kind: 'list' }
   const text =
     newest === undefined
       ? `${of} has no transactions yet\n`
-      : `${of}, newest first:\n\n${io.table(['transaction', 'type', 'state', 'asked for at'], rows)}\n   → Read the story of one.\n     ${bursar(`explain ${newest.id}`)}\n`
+      : `${of}, newest first:\n\n${io.table(['transaction', 'type', 'state', 'requested at'], rows)}\n   → Read the history of one.\n     ${bursar(`explain ${newest.id}`)}\n`
   io.print({ of, transactions }, text)
   return 0
 }

@@ -74,7 +74,7 @@ async function findByHash(pool: Pool, hash: string): Promise<Target> {
   )
   const [row] = rows
   if (row !== undefined) return { kind: 'transaction', id: row.transaction_id, hash }
-  const message = `No transaction of ours was ever signed as ${hash}: it is a stranger's, or an incoming one.`
+  const message = `Bursar never signed a transaction with the hash ${hash}: it is incoming, or another program sent it.`
   throw new NotFound('transaction', 'transaction_not_found', message)
 }
 

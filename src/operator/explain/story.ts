@@ -34,13 +34,13 @@ export function tellStory(facts: StoryFacts): StoryStep[] {
 
 /** What a transaction waits for before an event of this type. */
 const WAITED: Readonly<Record<string, string>> = {
-  TransactionSigned: ' until a signer had its turn',
+  TransactionSigned: ' until it was signed',
   TransactionReplaced: ' in no block',
-  TransactionSubmitted: ' until a node had it',
-  TransactionMined: ' until it was in a block',
-  TransactionConfirmed: ' until it was deep enough',
-  TransactionReverted: ' until it was deep enough',
-  NonceConsumedExternally: " until the stranger's block was final",
+  TransactionSubmitted: ' until a node accepted it',
+  TransactionMined: ' until it was mined',
+  TransactionConfirmed: ' until it had its confirmations',
+  TransactionReverted: ' until it had its confirmations',
+  NonceConsumedExternally: " until the other transaction's block was final",
 }
 
 function whoDid(

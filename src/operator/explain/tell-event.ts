@@ -10,12 +10,12 @@ import { describeQuote } from './tell-opening.ts'
 import { amountOf, type Detail, derived, recorded, type Told } from './told.ts'
 
 const PURPOSES: Readonly<Record<ReplacementPurpose, string>> = {
-  bump: 'made dearer, because no block took it',
-  speed_up: 'made dearer, because its owner asked for speed',
-  cancel: 'replaced by a transaction that does nothing, because its owner asked to cancel',
+  bump: 'fee bumped: not mined in time',
+  speed_up: 'fee bumped: speed-up requested',
+  cancel: 'replaced by a transfer of 0 to the wallet itself: cancellation requested',
 }
 
-const FOUND_AGAIN = ' at an earlier time: the database had forgotten it, and the chain had it'
+const FOUND_AGAIN = ' earlier: the database had lost this record, and it was found on chain'
 
 /** Every event that can follow the first. */
 type LaterEvent = RecordedEvent<Exclude<TransactionEvent, OpeningEvent>>
@@ -38,7 +38,7 @@ export function tellEvent(event: LaterEvent, facts: StoryFacts, index: number): 
     case 'TransactionReplaced': {
       const { nonce, hash, fees, purpose, replacedHash, quote, recovered } = event.data
       return {
-        text: `${PURPOSES[purpose]}; nonce ${nonce} as before${recovered ? FOUND_AGAIN : ''}`,
+        text: `${PURPOSES[purpose]}; same nonce ${nonce}${recovered ? FOUND_AGAIN : ''}`,
         details: [
           recorded('hash', `${hash} (${purpose})`),
           recorded('replaces', replacedHash),
@@ -49,24 +49,24 @@ export function tellEvent(event: LaterEvent, facts: StoryFacts, index: number): 
       }
     }
     case 'TransactionSubmitted':
-      return { text: 'given to a node', details: [recorded('hash', named(facts, event.data.hash, index))] }
+      return { text: 'sent to a node', details: [recorded('hash', named(facts, event.data.hash, index))] }
     case 'TransactionAwaitingFunds':
       return {
-        text: 'refused by the node: the wallet could not pay. The same bytes are sent again',
+        text: 'refused by the node: the wallet cannot pay. The same bytes will be sent again',
         details: [recorded('hash', named(facts, event.data.hash, index))],
       }
     case 'TransactionMined':
       return tellMined(event.data, facts, index)
     case 'TransactionReorged': {
       return {
-        text: `its block ${event.data.blockNumber} left the chain. The same bytes are sent again`,
+        text: `reorg: its block ${event.data.blockNumber} is no longer in the chain. The same bytes will be sent again`,
         details: [recorded('block', event.data.blockHash), ...reorgOf(event, facts)],
       }
     }
     case 'SettlementRevoked': {
       const { outcome, blockNumber, blockHash, confirmations } = event.data
       return {
-        text: `its block ${blockNumber} left the chain, ${confirmations} blocks deep, after it had been reported as ${outcome}: that no longer holds`,
+        text: `reorg: its block ${blockNumber} is no longer in the chain, ${confirmations} blocks deep, after it was reported as ${outcome}: that outcome is revoked`,
         details: [recorded('block', blockHash), ...reorgOf(event, facts)],
       }
     }
@@ -99,40 +99,37 @@ function tellEnd(event: EndEvent): Told {
   const told = (text: string, ...details: Detail[]): Told => ({ text, details })
   switch (event.type) {
     case 'TransactionConfirmed':
-      return told(`final: ${event.data.confirmations} blocks deep, in block ${event.data.blockNumber}`)
+      return told(`final: ${event.data.confirmations} confirmations, in block ${event.data.blockNumber}`)
     case 'TransactionReverted':
       return told(
-        `final, and it failed on chain, ${event.data.confirmations} blocks deep in block ${event.data.blockNumber}`,
+        `final: failed on chain, ${event.data.confirmations} confirmations, in block ${event.data.blockNumber}`,
         recorded('reason', event.data.reason),
       )
     case 'TransactionFailed':
-      return told(
-        'failed before it was signed: nothing of it is on chain',
-        recorded(event.data.code, event.data.message),
-      )
+      return told('failed before it was signed: nothing is on chain', recorded(event.data.code, event.data.message))
     case 'CancellationRequested':
       return told(
         event.metadata.actor.startsWith('worker:')
-          ? 'to be cancelled: the node rejects the bytes for good'
-          : 'to be cancelled',
+          ? 'cancellation requested: the node permanently rejects the bytes'
+          : 'cancellation requested',
         ...requestOf(event),
       )
     case 'SpeedUpRequested':
-      return told(`to be sped up, priority ${event.data.gasPriority}`, ...requestOf(event))
+      return told(`speed-up requested, priority ${event.data.gasPriority}`, ...requestOf(event))
     case 'TransactionCancelled':
       return told(
         event.data.hash === null
-          ? 'cancelled: nothing of it is on chain'
-          : 'cancelled: its nonce was used to do nothing',
+          ? 'cancelled: nothing is on chain'
+          : 'cancelled: its nonce was used by a transfer of 0 to the wallet itself',
         ...(event.data.hash === null ? [] : [recorded('hash', event.data.hash)]),
       )
     case 'NonceConsumedExternally':
       return told(
-        `nonce ${event.data.nonce} was used by a transaction from outside of Bursar: it gets a new one`,
+        `nonce ${event.data.nonce} was used by a transaction that Bursar did not send: the request gets a new nonce`,
         ...(event.data.takenBy === undefined
           ? []
           : [recorded('used by', `${event.data.takenBy.hash} in block ${event.data.takenBy.blockNumber}`)]),
-        recorded('proven at', `block ${event.data.finalizedBlock}, which is final`),
+        recorded('proven at', `block ${event.data.finalizedBlock}, which is finalized`),
       )
     default:
       return assertNever(event)
@@ -163,10 +160,10 @@ function signedBy({ wallet }: StoryFacts): Detail {
 }
 
 function describeKey(key: WalletKey | null): string {
-  if (key === null) return 'unknown: the wallet has none'
+  if (key === null) return 'unknown: the wallet has no key'
   return key.kind === 'hd'
     ? `hd, index ${key.index} of the seed of tenant ${key.tenantId}`
-    : `mpc, ${key.keyId}: which parties took part is not recorded`
+    : `mpc, ${key.keyId}; the signing parties are not recorded`
 }
 
 /** A hash with the purpose of its bytes, according to the history so far. */
@@ -186,7 +183,7 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
   const native = nativeAsset(transaction.intent.network, transaction.intent.chainId).assetId
   const paid = amountOf(transaction, native, BigInt(gasUsed) * BigInt(effectiveGasPrice))
   return {
-    text: `in block ${blockNumber}, and ${succeeded ? 'it succeeded' : 'it failed there'}`,
+    text: `mined in block ${blockNumber}: ${succeeded ? 'succeeded' : 'failed'}`,
     details: [
       recorded('hash', named(facts, hash, index)),
       recorded('block', `${blockHash} of ${blockTimestamp}`),

@@ -29,14 +29,14 @@ export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts
       recorded('fee quote', `${describeQuote(intent.quote)}, priority ${intent.gasPriority}`),
       recorded('held back', heldBack(facts)),
       ...facts.funds.map((funds) => derived('balance then', describeFunds(facts, funds))),
-      derived('price', 'none: no decision on a transaction looks at a price'),
+      derived('price', 'none: prices do not affect the decision'),
     ],
   }
 }
 
 /** The fee quote at the time of the decision. */
 export function describeQuote(quote: RecordedQuote | null): string {
-  if (quote === null) return 'not recorded by the version that wrote this'
+  if (quote === null) return 'not recorded by the version that wrote the event'
   return `base fee ${gwei(quote.baseFeePerGas)}, tip ${gwei(quote.maxPriorityFeePerGas)}, at most ${gwei(quote.maxFeePerGas)}`
 }
 
@@ -53,10 +53,10 @@ function describeFunds(
   { transaction }: StoryFacts,
   { assetId, balance, blockNumber, held }: StoryFacts['funds'][number],
 ): string {
-  if (balance === null) return `nothing of ${assetId} had been observed`
+  if (balance === null) return `no balance of ${assetId} was observed`
   const others =
     held === null
-      ? 'more requests were open than are folded here'
-      : `of which other requests held ${amountOf(transaction, assetId, held)}`
-  return `${amountOf(transaction, assetId, balance)} as seen at block ${blockNumber}, ${others}`
+      ? 'too many open requests to compute the holds'
+      : `of which ${amountOf(transaction, assetId, held)} was held by other requests`
+  return `${amountOf(transaction, assetId, balance)} at block ${blockNumber}, ${others}`
 }

@@ -36,12 +36,7 @@ export function whereItStands(facts: StoryFacts, surroundings: Surroundings): St
   const advice = advise(facts, surroundings, confirmations)
   const blind = surroundings.followed
     ? []
-    : [
-        step(
-          'The follower of its chain is behind or gone: what happened on chain since is not known here.',
-          bursar('stuck'),
-        ),
-      ]
+    : [step('The follower of its chain is behind or down: newer blocks are not included here.', bursar('stuck'))]
   const { says } = advice
   const next = [...blind, ...advice.next]
   return {
@@ -64,18 +59,22 @@ function advise(facts: StoryFacts, surroundings: Surroundings, confirmations: nu
     case 'confirmed':
       return { says: 'It is final.', next: [step('Nothing is left to do.')] }
     case 'cancelled':
-      return { says: 'It was cancelled.', next: [step('Nothing is left to do; what was held back is free again.')] }
+      return { says: 'It was cancelled.', next: [step('Nothing is left to do. Its hold is released.')] }
     case 'failed':
     case 'reverted':
       return {
         says: `It ended: ${transaction.failure?.message ?? transaction.state}`,
-        next: [step('Mend the reason, then send a new request under a new Idempotency-Key: this one stays as it is.')],
+        next: [
+          step(
+            'Fix the cause, then send a new request with a new Idempotency-Key. This transaction does not change any more.',
+          ),
+        ],
       }
     case 'mined': {
       const missing = chain === null ? null : Math.max(0, chain.settings.confirmations - confirmations)
       const says =
         missing === null
-          ? `It is in a block with ${count(confirmations, 'confirmation')}, on a chain that is configured no more.`
+          ? `It is in a block with ${count(confirmations, 'confirmation')}, on a chain that is no longer configured.`
           : `It is in a block with ${confirmations} of ${chain?.settings.confirmations} confirmations.`
       const wait =
         missing === 0
@@ -95,16 +94,16 @@ function adviseWaiting({ dependsOn, transaction }: StoryFacts, { findings }: Sur
   if (dependsOn !== null && !['confirmed', 'mined'].includes(dependsOn.state)) {
     return {
       says: `It waits for ${dependsOn.id} (${dependsOn.type}), which is ${dependsOn.state}.`,
-      next: [step('See what holds that one up.', bursar(`explain ${dependsOn.id}`)), ...stuckSteps(findings)],
+      next: [step('See why it waits.', bursar(`explain ${dependsOn.id}`)), ...stuckSteps(findings)],
     }
   }
-  const until = intent.validUntil === null ? '' : ` It fails when that has not happened by ${intent.validUntil}.`
+  const until = intent.validUntil === null ? '' : ` It fails if this does not happen by ${intent.validUntil}.`
   return {
-    says: `It waits in its lane for its first signature.${until}`,
+    says: `It waits in its lane to be signed.${until}`,
     next:
       findings.length > 0
         ? stuckSteps(findings)
-        : [step('A signer takes it within seconds.'), laneStep(transaction.intent)],
+        : [step('A signer signs it within seconds.'), laneStep(transaction.intent)],
   }
 }
 
@@ -113,13 +112,13 @@ function adviseInFlight({ id, transaction }: StoryFacts, { findings, headOfLane,
   const behind = headOfLane !== null && headOfLane.id !== id
   const says = SAYINGS[state] ?? `It is ${state}.`
   const order = behind
-    ? ` ${headOfLane.id} with nonce ${headOfLane.nonce} comes before it in its lane and is in no block yet.`
+    ? ` ${headOfLane.id} with nonce ${headOfLane.nonce} is before it in its lane and is not mined yet.`
     : ''
   const node = chain === null || chain.node.up ? '' : ` No node of ${chain.name} answers.`
   return {
     says: `${says}${order}${node}`,
     next: [
-      ...(behind ? [step('See what holds that one up.', bursar(`explain ${headOfLane.id}`))] : []),
+      ...(behind ? [step('See why it waits.', bursar(`explain ${headOfLane.id}`))] : []),
       ...stuckSteps(findings),
       ...(findings.length === 0 && !behind ? [step('Wait: nothing is stuck.')] : []),
       laneStep(intent),
@@ -128,11 +127,11 @@ function adviseInFlight({ id, transaction }: StoryFacts, { findings, headOfLane,
 }
 
 const SAYINGS: Readonly<Record<string, string>> = {
-  signed: 'It is signed and not yet with a node.',
-  replaced: 'Newer bytes are signed and not yet with a node.',
-  reorged: 'Its block left the chain; the same bytes go to the nodes again.',
-  submitted: 'A node has it, and no block yet.',
-  awaiting_funds: 'The node refused it: the wallet cannot pay for it now.',
+  signed: 'It is signed but not yet sent to a node.',
+  replaced: 'A newer version is signed but not yet sent to a node.',
+  reorged: 'A reorg removed its block; the same bytes will be sent again.',
+  submitted: 'A node has it, but it is not mined yet.',
+  awaiting_funds: 'The node refused it: the wallet cannot pay for it.',
 }
 
 function laneStep({ network, environment, from }: StoryFacts['transaction']['intent']): NextStep {

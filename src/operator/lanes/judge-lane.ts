@@ -51,7 +51,7 @@ function laneSubject({ lane }: Pick<LaneNow, 'lane'>, chain: Pick<ChainNow, 'nam
 
 const look = (lane: LaneNow, { chain }: LaneContext) =>
   step('See the lane in detail.', bursar(`lane ${laneSubject(lane, chain)}`))
-const story = (id: string) => step('Read its story.', bursar(`explain ${id}`))
+const story = (id: string) => step('Read its history.', bursar(`explain ${id}`))
 
 /**
  * A lane signs again once the follower has processed what nodes show: before that, the database may be missing
@@ -63,17 +63,17 @@ function judgeKnowledge(lane: LaneNow, context: LaneContext, add: Add): void {
   add(
     'lane_held',
     ages.ready,
-    `On chain the account is at nonce ${chainNonce}, and the log knows of nonces below ${nextOf(lane)}: another program sends from this address, ` +
-      'or the database has gone back to an earlier state and forgotten what it signed.',
+    `The account is at nonce ${chainNonce} on chain, but the log has only nonces below ${nextOf(lane)}: another program sends from this address, ` +
+      'or the database was restored to an earlier state.',
     step(
-      'Compare it with the chain now, and read what it waits for (as the database user of the signers).',
+      'Compare the lane with the chain (as the database user of the signers).',
       bursar(`reconcile ${laneSubject(lane, context.chain)}`),
     ),
     step(
-      'See that the follower catches up: what it finds on chain is recorded, and the lane goes on by itself.',
+      'Check that the follower catches up: it records the missing transactions, and the lane then continues automatically.',
       bursar('stuck'),
     ),
-    step('After a restore or a failover read docs/operations.md, "Backup, restore, failover".'),
+    step('After a restore or failover, read docs/operations.md, "Backup, restore, failover".'),
   )
 }
 
@@ -93,10 +93,10 @@ function judgeNonces(lane: LaneNow, context: LaneContext, add: Add): void {
     add(
       'nonce_gap',
       ages.head,
-      `Nonce ${gaps.join(', ')} is given to nobody, and ${count(lane.counts.submitted + lane.counts.unsent, 'transaction')} ` +
-        `from nonce ${headNonce} on cannot be mined before it.`,
+      `Nonce ${gaps.join(', ')} is unused, so ${count(lane.counts.submitted + lane.counts.unsent, 'transaction')} ` +
+        `from nonce ${headNonce} on cannot be mined.`,
       step(
-        'Send any transfer from the wallet, of 0.000000000000000001 to itself for instance: it gets the nonce that is free.',
+        'Send any transfer from the wallet, such as 0.000000000000000001 to itself: it gets the free nonce.',
         apiRequest(`/v1/wallets/${lane.wallet?.id ?? '{wallet_id}'}/transfer`, {
           to: lane.lane.address,
           amount: '0.000000000000000001',
@@ -111,11 +111,11 @@ function judgeNonces(lane: LaneNow, context: LaneContext, add: Add): void {
   add(
     'nonce_taken',
     ages.head,
-    `On chain the account is at nonce ${chainNonce}, and ${head.id} with nonce ${headNonce} is not recorded as mined although the ` +
-      'follower is near the head: something outside of Bursar sent from this address.',
+    `The account is at nonce ${chainNonce} on chain, but ${head.id} with nonce ${headNonce} is not recorded as mined although the ` +
+      'follower is near the head: another program sent from this address.',
     step(
-      "Find out who else has this key. When the stranger's block is final the transaction gets a new nonce by itself; it fails " +
-        'after three such losses.',
+      'Find out who else has this key. When the other block is final, the transaction gets a new nonce automatically; it fails ' +
+        'after the third time.',
       bursar(`explain ${head.id}`),
     ),
   )
@@ -135,8 +135,8 @@ function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
     add(
       'fee_under_base',
       ages.head,
-      `${head.id} (nonce ${newest.nonce}) offers ${gwei(maxFee)} at most and the base fee is ${gwei(chain.node.baseFeePerGas)}: ` +
-        'no block takes it, nor anything behind it.',
+      `${head.id} (nonce ${newest.nonce}) offers at most ${gwei(maxFee)}, but the base fee is ${gwei(chain.node.baseFeePerGas)}: ` +
+        'neither it nor later transactions of the lane can be mined.',
       ...dearer(head, chain, limits),
     )
     return
@@ -145,11 +145,11 @@ function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
   add(
     'not_mined',
     ages.head,
-    `${head.id} (nonce ${newest.nonce}) was given to a node ${duration(ages.head ?? 0)} ago, offers enough, and is in no block.`,
-    step('See whether the chain makes blocks at all: its node or the provider may have stopped.', bursar('stuck')),
+    `${head.id} (nonce ${newest.nonce}) was sent to a node ${duration(ages.head ?? 0)} ago and its fee is high enough, but it is not mined.`,
+    step('Check that the chain produces blocks: its node or the provider may have stopped.', bursar('stuck')),
     story(head.id),
-    step('Pay more for it.', apiRequest(pathOf(head, 'speed-up'), { gas_priority: 'high' })),
-    step('Or give it up.', apiRequest(pathOf(head, 'cancel'))),
+    step('Speed it up.', apiRequest(pathOf(head, 'speed-up'), { gas_priority: 'high' })),
+    step('Or cancel it.', apiRequest(pathOf(head, 'cancel'))),
   )
 }
 
@@ -159,16 +159,16 @@ function dearer(head: Head, chain: ChainNow, { replaceAfterMs }: Limits): NextSt
   if (needed > cap) {
     return [
       step(
-        `The cap of ${gwei(cap)} forbids what the network asks: wait for fees to fall, or set ${chain.capSetting} to more than ` +
-          `${needed} (wei) and start the signers again.`,
+        `The network asks for more than the cap of ${gwei(cap)}: wait for fees to fall, or set ${chain.capSetting} to more than ` +
+          `${needed} (wei) and restart the signers.`,
         startProcess('signer'),
       ),
     ]
   }
   return [
-    step(`Wait: it is made dearer by itself ${duration(replaceAfterMs)} after it was sent, up to ${gwei(cap)}.`),
-    step('Or pay more at once.', apiRequest(pathOf(head, 'speed-up'), { gas_priority: 'high' })),
-    step('Or give it up.', apiRequest(pathOf(head, 'cancel'))),
+    step(`Wait: its fee is bumped automatically ${duration(replaceAfterMs)} after it was sent, up to ${gwei(cap)}.`),
+    step('Or speed it up now.', apiRequest(pathOf(head, 'speed-up'), { gas_priority: 'high' })),
+    step('Or cancel it.', apiRequest(pathOf(head, 'cancel'))),
   ]
 }
 
@@ -178,18 +178,18 @@ function judgeFunds(lane: LaneNow, head: Head, context: LaneContext, add: Add): 
   const needed = [...holdsOf(head.transaction)].find(([assetId]) => assetId.includes('/slip44:'))?.[1] ?? 0n
   const held = lane.nativeBalance
   const missing = held === null ? null : needed - held
-  const has = held === null ? '' : ` and has ${formatAmount(held, NATIVE_DECIMALS)}`
+  const has = held === null ? '' : `, but the wallet has ${formatAmount(held, NATIVE_DECIMALS)}`
   add(
     'awaiting_funds',
     lane.ages.head,
-    `${head.id} needs ${formatAmount(needed, NATIVE_DECIMALS)} ${symbol} with its gas${has}: the node refuses it, and what is ` +
-      'behind it waits.',
+    `${head.id} needs ${formatAmount(needed, NATIVE_DECIMALS)} ${symbol} including gas${has}: the node refuses it, and later ` +
+      'transactions of the lane wait.',
     step(
       missing !== null && missing > 0n
-        ? `Send at least ${formatAmount(missing, NATIVE_DECIMALS)} ${symbol} to ${intent.from}: it is sent again by itself.`
-        : `Send ${symbol} to ${intent.from}: it is sent again by itself, within ${duration(context.limits.rebroadcastAfterMs)}.`,
+        ? `Send at least ${formatAmount(missing, NATIVE_DECIMALS)} ${symbol} to ${intent.from}: the transaction is then sent again automatically.`
+        : `Send ${symbol} to ${intent.from}: the transaction is then sent again automatically within ${duration(context.limits.rebroadcastAfterMs)}.`,
     ),
-    step('Or give it up.', apiRequest(pathOf(head, 'cancel'))),
+    step('Or cancel it.', apiRequest(pathOf(head, 'cancel'))),
   )
 }
 
@@ -201,15 +201,15 @@ function judgeUnsent(lane: LaneNow, context: LaneContext, add: Add): void {
   add(
     'not_sent',
     since,
-    `${count(lane.counts.unsent, 'transaction')} signed and not with a node, ${id} for ${duration(since)}` +
-      (down ? ': no submitter lives.' : '.'),
+    `${count(lane.counts.unsent, 'transaction')} signed but not sent to a node, ${id} for ${duration(since)}` +
+      (down ? ': no submitter is running.' : '.'),
     ...(down ? [step('Start a submitter.', startProcess('submitter'))] : []),
     ...(context.chain?.node.up === false
-      ? [step(`No node of the chain answers: mend it, or name another one in ${context.chain.urlsSetting}.`)]
+      ? [step(`No node of the chain answers: fix the node, or add another one to ${context.chain.urlsSetting}.`)]
       : []),
-    step('See why the job failed, if it did.', 'npm run jobs -- failed submit'),
+    step('Check whether the job failed, and why.', 'npm run jobs -- failed submit'),
     step(
-      "See what the node said: the submitter's log names it.",
+      'Read the error of the node in the log of the submitter.',
       `docker compose logs --since 10m submitter | grep ${id}`,
     ),
   )
@@ -226,14 +226,14 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
   if (inFlight >= limits.maxInFlightPerLane || isOverCap(chain)) return
   const waiting = `${count(lane.counts.waiting - lane.counts.dependent, 'request')} to be signed, ${id} for ${duration(since)}`
   const why = step(
-    'See why the job failed, if it did: a transaction that no node can simulate is named there.',
+    'Check whether the job failed, and why: it names a transaction that no node can simulate.',
     'npm run jobs -- failed lane',
   )
   if (lane.signLease !== null && lane.signLease.expiresInMs > 0) {
     add(
       'lane_not_signing',
       since,
-      `${waiting}: ${lane.signLease.holder} holds the lane and signs nothing.`,
+      `${waiting}: ${lane.signLease.holder} holds the lane but signs nothing.`,
       why,
       step("Read the signer's log.", 'docker compose logs --since 10m signer'),
     )
@@ -242,11 +242,11 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
   add(
     'lane_without_holder',
     since,
-    `${waiting}, and no signer holds the lane.`,
+    `${waiting}, but no signer holds the lane.`,
     live?.signer === 0
-      ? step('No signer lives: start one.', startProcess('signer'))
-      : step('Signers live: add more if all of them are busy.', `${startProcess('signer')} --scale signer=4`),
-    step('See whether the queue and the dispatcher work.', bursar('queues')),
+      ? step('No signer is running: start one.', startProcess('signer'))
+      : step('Signers are running: add more if all of them are busy.', `${startProcess('signer')} --scale signer=4`),
+    step('Check that the queue and the dispatcher work.', bursar('queues')),
     why,
   )
 }
@@ -265,14 +265,14 @@ function judgeWishes(lane: LaneNow, context: LaneContext, add: Add): void {
   add(
     'wish_not_done',
     since,
-    `${count(lane.counts.wishes, 'cancellation')} or speed-up asked for and not signed, ${id} for ${duration(since)}.`,
+    `${count(lane.counts.wishes, 'cancellation')} or speed-up requested but not signed, ${id} for ${duration(since)}.`,
     context.live?.signer === 0
-      ? step('No signer lives: start one.', startProcess('signer'))
+      ? step('No signer is running: start one.', startProcess('signer'))
       : step(
           chain === null
-            ? 'The chain is configured no more: set its RPC URLs again.'
-            : `A replacement costs an eighth more: if that is above the cap of ${gwei(chain.settings.maxFeePerGasWei)}, set ` +
-                `${chain.capSetting} higher and start the signers again.`,
+            ? 'The chain is no longer configured: set its RPC URLs again.'
+            : `A replacement costs at least 12.5 % more. If that is above the cap of ${gwei(chain.settings.maxFeePerGasWei)}, set ` +
+                `${chain.capSetting} higher and restart the signers.`,
         ),
     story(id),
   )
@@ -289,9 +289,9 @@ function judgeLeases(lane: LaneNow, { limits }: LaneContext, add: Add): void {
     add(
       'lease_expired',
       -lease.expiresInMs,
-      `${lease.holder} died, or hangs, while it held the lane to ${what}, and no other ${process} has taken it.`,
-      step(`Start a ${process}: it takes the lane within seconds.`, startProcess(process)),
-      step('See whether the queue works: the job that wakes the lane comes from there.', bursar('queues')),
+      `${lease.holder} died or hangs while it held the lane to ${what}, and no other ${process} has taken over.`,
+      step(`Start a ${process}: it takes over the lane within seconds.`, startProcess(process)),
+      step('Check that the queue works: it delivers the job of the lane.', bursar('queues')),
     )
   }
 }

@@ -20,14 +20,14 @@ const HEAD = ['nonce', 'state', 'for', 'transaction', 'hash', 'offers at most', 
 export function laneCommand(within: Within<OperatorPorts>): CliCommand {
   return {
     name: 'lane',
-    summary: 'one lane in detail: each transaction under way, gaps, leases, the next step',
-    details: `Reads only. Exit code 0: nothing is stuck in it; 1: something is; 3: no node of its chain answers, and the rest is told.
+    summary: 'one lane in detail: each transaction in progress, gaps, leases, the next step',
+    details: `Reads only. Exit code 0: nothing is stuck in it; 1: something is; 3: no node of its chain answers, and the rest is printed.
 
 JSON: {"lane": as in lanes, "pending_nonce", "base_fee_per_gas_wei", "gaps", "leases": {"sign", "submit"},
 "transactions": [{"transaction_id", "nonce", "state", "for_ms", "hash", "purpose", "bytes", "max_fee_per_gas_wei",
 "max_priority_fee_per_gas_wei", "under_base_fee", "depends_on"}], "findings": as in stuck}.`,
     arguments: [
-      { name: '<network>', description: 'ethereum, polygon, binance; -testnet behind it for its test network' },
+      { name: '<network>', description: 'ethereum, polygon or binance; append -testnet for the test network' },
       { name: '<address>', description: 'of the wallet, in any case' },
     ],
     run: ({ arguments: [network = '', address = ''] }, io) =>
@@ -43,7 +43,7 @@ export function findChain(chains: readonly OperatorChain[], network: string): Op
   const found = chains.find(({ settings }) => chainName(settings) === network)
   if (found !== undefined) return found
   const names = chains.map(({ settings }) => chainName(settings)).join(', ')
-  throw new BadInput(`${network} is not a configured network: there is ${names === '' ? 'none' : names}`)
+  throw new BadInput(`${network} is not a configured network: ${names === '' ? 'none is configured' : `use ${names}`}`)
 }
 
 async function showLane(
@@ -62,7 +62,7 @@ async function showLane(
   ])
   const [lane] = await completeLanes(ports, rows, [chain])
   if (lane === undefined)
-    throw new NotFound('lane', 'lane_not_found', `No wallet of ours has ${address} on ${chain.name}.`)
+    throw new NotFound('lane', 'lane_not_found', `No wallet has the address ${address} on ${chain.name}.`)
   const transactions = await readUnfinished({ pool, log }, lane.lane)
   const findings = judgeLane(lane, contextOf(chain))
   const shown = { lane, chain, pendingNonce, transactions, findings }
@@ -123,10 +123,7 @@ function toText({ lane, chain, pendingNonce, transactions, findings }: Shown, { 
   const { node } = chain
   const facts = [
     ['lane', `${chain.name} ${lane.lane.address}`],
-    [
-      'wallet',
-      wallet === null ? 'none of ours' : `${wallet.id} (${wallet.type}, tenant ${wallet.tenantId}) ${wallet.label}`,
-    ],
+    ['wallet', wallet === null ? 'none' : `${wallet.id} (${wallet.type}, tenant ${wallet.tenantId}) ${wallet.label}`],
     ['signing', describeLease(lane.signLease)],
     ['sending', describeLease(lane.submitLease)],
     [
@@ -136,8 +133,8 @@ function toText({ lane, chain, pendingNonce, transactions, findings }: Shown, { 
     ['gaps', gaps.length === 0 ? 'none' : gaps.join(', ')],
     ['base fee', node.up ? `${gwei(node.baseFeePerGas)} at block ${node.head}` : `unknown: ${node.why}`],
     [
-      'under way',
-      `${counts.waiting} waiting (${counts.dependent} for another one), ${counts.unsent} signed, ${counts.submitted} sent, ${counts.awaitingFunds} short of funds`,
+      'in progress',
+      `${counts.waiting} waiting (${counts.dependent} for another transaction), ${counts.unsent} signed, ${counts.submitted} sent, ${counts.awaitingFunds} short of funds`,
     ],
   ] as const
   const lines = facts.map(([name, fact]) => `${paint.dim(name.padEnd(10))}${fact}\n`).join('')
@@ -150,7 +147,7 @@ function toText({ lane, chain, pendingNonce, transactions, findings }: Shown, { 
     offer(item, chain),
     item.bytes === 0 ? '-' : `${count(item.bytes, 'version')}, ${item.purpose}`,
   ])
-  const list = rows.length === 0 ? 'nothing is under way\n' : table(HEAD, rows)
+  const list = rows.length === 0 ? 'no transaction in progress\n' : table(HEAD, rows)
   const stuck =
     findings.length === 0 ? 'nothing is stuck here\n' : findings.map((one) => describeFinding(one, paint)).join('\n')
   return `${lines}\n${list}\n${stuck}`
@@ -162,7 +159,7 @@ function offer(item: Unfinished, chain: ChainNow): string {
 }
 
 function describeLease(lease: LeaseNow | null): string {
-  if (lease === null) return 'nobody at this moment'
+  if (lease === null) return 'none'
   if (lease.expiresInMs > 0) return `${lease.holder}, for another ${duration(lease.expiresInMs)} (fence ${lease.fence})`
-  return `nobody: the lease of ${lease.holder} ran out ${duration(-lease.expiresInMs)} ago (fence ${lease.fence})`
+  return `none: the lease of ${lease.holder} expired ${duration(-lease.expiresInMs)} ago (fence ${lease.fence})`
 }

@@ -27,17 +27,17 @@ const HEAD = [
 export function lanesCommand(within: Within<OperatorPorts>): CliCommand {
   return {
     name: 'lanes',
-    summary: 'every lane with work under way: who holds it, its nonces, what waits',
-    details: `Reads only. Columns: next is the next nonce that will be given, chain the account's nonce on chain; waiting, signed and sent count
-transactions; oldest is how long the first of them waits to be signed; attention names findings of \`stuck\`.
+    summary: 'all lanes with work in progress: their holders, nonces and waiting transactions',
+    details: `Reads only. Columns: next is the next nonce to be used, chain the account's nonce on chain; waiting, signed and sent count
+transactions; oldest is how long the first transaction has waited to be signed; attention lists findings of \`stuck\`.
 
 JSON: [{"network", "chain_id", "address", "wallet_id", "signer", "submitter", "next_nonce", "chain_nonce", "waiting", "dependent",
 "signed", "submitted", "awaiting_funds", "oldest_waiting_ms", "attention"}].`,
     options: [
-      { flags: '--all', description: 'lanes of wallets with nothing under way too' },
+      { flags: '--all', description: 'also list lanes with no work in progress' },
       {
         flags: '--limit <number>',
-        description: `at most so many, the longest waiting first (default ${DEFAULT_LIMIT})`,
+        description: `the most lanes to list, longest waiting first (default ${DEFAULT_LIMIT})`,
       },
     ],
     run: ({ options }, io) =>
@@ -49,8 +49,8 @@ JSON: [{"network", "chain_id", "address", "wallet_id", "signer", "submitter", "n
         const contextOf = await readLaneContext(ports)
         const attention = (lane: LaneNow) => judgeLane(lane, contextOf(chainOf(lane, chains))).map(({ kind }) => kind)
         const listed = lanes.map((lane) => laneJson(lane, chainOf(lane, chains), attention(lane)))
-        io.print(listed, listed.length === 0 ? 'no lane has work under way\n' : io.table(HEAD, listed.map(toCells)))
-        if (rows.length > limit) io.note(`There are more: --limit ${10 * limit} shows them.`)
+        io.print(listed, listed.length === 0 ? 'no lane has work in progress\n' : io.table(HEAD, listed.map(toCells)))
+        if (rows.length > limit) io.note(`There are more lanes: use --limit ${10 * limit}.`)
         for (const { name, node } of chains) if (!node.up) io.note(`No node of ${name} answers: ${node.why}.`)
         return chains.every(({ node }) => node.up) ? 0 : 3
       }),

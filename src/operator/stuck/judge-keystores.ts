@@ -12,15 +12,15 @@ export function judgeKeystores({ processes }: ServiceFacts): Finding[] {
     .map(({ process, instance, problem }) => ({
       kind: 'keystore_wrong',
       subject: `${process} ${instance}`,
-      problem: `${problem} Until then transfers and signatures wait, no wallet of it is made, and nothing is lost.`,
+      problem: `${problem} Until then transfers and signatures wait, no wallet of the tenant is created, and nothing is lost.`,
       forMs: null,
       next: [
         step(
-          'Put the keystore back in the place that KEYSTORE_DIR names, from its backup or its volume: the signers find it, without a restart.',
+          'Restore the keystore to KEYSTORE_DIR, from its backup or its volume: the signers use it without a restart.',
         ),
-        step('Keep what is there now beside it, until nothing waits any more.'),
+        step('Keep a copy of the present keystore until nothing waits any more.'),
         step(
-          'If no copy is left, recovery kits have the seeds: docs/recovery.md.',
+          'If there is no copy, restore the seeds from a recovery kit: docs/recovery.md.',
           'npm run recovery -- restore --help',
         ),
       ],

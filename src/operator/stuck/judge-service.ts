@@ -61,17 +61,17 @@ function judgeProcesses({ processes }: ServiceFacts, { parties }: ServiceContext
 function missing(name: string, last: ProcessNow | undefined): Finding {
   const isParty = name.startsWith('mpc-party-')
   const silence =
-    last === undefined ? 'was never seen, or stopped in order' : `fell silent ${duration(last.silentMs)} ago`
+    last === undefined ? 'never ran, or stopped cleanly' : `stopped sending heartbeats ${duration(last.silentMs)} ago`
   return {
     kind: isParty ? 'mpc_party_down' : 'process_missing',
     subject: name,
-    problem: `No ${name} gives a sign of life: the last one ${last === undefined ? '' : `(${last.instance}) `}${silence}.`,
+    problem: `No ${name} is running: the last one ${last === undefined ? '' : `(${last.instance}) `}${silence}.`,
     forMs: last?.silentMs ?? null,
     next: [
       step('Start it.', startProcess(name)),
-      step('If it runs, it cannot reach the database: read its log.', `docker compose logs --since 10m ${name}`),
+      step('If it is running, it cannot reach the database: read its log.', `docker compose logs --since 10m ${name}`),
       ...(isParty
-        ? [step('If its disk is lost, its shares can be made again: docs/mpc.md, "How to recover a lost share".')]
+        ? [step('If its disk is lost, recover its shares: docs/mpc.md, "How to recover a lost share".')]
         : []),
     ],
   }
@@ -91,11 +91,11 @@ function silent({ process, instance, silentMs }: ProcessNow): Finding {
   return {
     kind: 'process_silent',
     subject: `${process} ${instance}`,
-    problem: `${process}@${instance} fell silent ${duration(silentMs)} ago; others of its kind live and go on with its work.`,
+    problem: `${process}@${instance} stopped sending heartbeats ${duration(silentMs)} ago; other processes of its kind continue its work.`,
     forMs: silentMs,
     next: [
       step(
-        'Start it again, unless it was taken away on purpose: it is forgotten after an hour.',
+        'Start it again. If it was removed on purpose, ignore this: the finding ends after an hour.',
         startProcess(process),
       ),
     ],
@@ -115,7 +115,7 @@ function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits }: 
     if (liveOf(processes, process) === 0) return []
     const problem =
       leader === undefined
-        ? `Nobody leads ${name}.`
+        ? `${name} has no leader.`
         : `${leader.holder} led ${name} and has not renewed its lease for ${duration(-leader.expiresInMs)}; nobody has taken over.`
     return [
       {
@@ -124,8 +124,11 @@ function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits }: 
         problem,
         forMs: leader === undefined ? null : -leader.expiresInMs,
         next: [
-          step(`A ${process} lives: read why it does not lead.`, `docker compose logs --since 10m ${process}`),
-          step('Or start one more, to take over.', startProcess(process)),
+          step(
+            `A ${process} is running: read in its log why it does not lead.`,
+            `docker compose logs --since 10m ${process}`,
+          ),
+          step('Or start another one to take over.', startProcess(process)),
         ],
       },
     ]
@@ -138,9 +141,9 @@ function judgeSubscription({ name, lagMs }: ServiceFacts['subscriptions'][number
     {
       kind: 'subscription_behind',
       subject: name,
-      problem: `The oldest event that ${name} has not read was recorded ${duration(lagMs)} ago.`,
+      problem: `${name} is behind: its oldest unread event was recorded ${duration(lagMs)} ago.`,
       forMs: lagMs,
-      next: [step('Start it, or add one to take over.', startProcess('dispatcher'))],
+      next: [step('Start it, or start another one to take over.', startProcess('dispatcher'))],
     },
   ]
 }
@@ -177,11 +180,11 @@ function judgeFollower({ cursors, processes }: ServiceFacts, chain: ChainNow, li
   if (cursor === undefined || cursor.silentMs > FOLLOWER_SILENCE_MS) {
     const problem =
       cursor === undefined
-        ? `${chain.name} was never followed.`
-        : `${chain.name} stands at block ${cursor.number}: its follower has heard no node for ${duration(cursor.silentMs)}.`
+        ? `${chain.name} has never been followed.`
+        : `${chain.name} has been at block ${cursor.number} since its follower last reached a node, ${duration(cursor.silentMs)} ago.`
     const node = chain.node.up
       ? step(`The node answers and is at block ${chain.node.head}.`)
-      : step(`The node does not answer (${chain.node.why}): mend it, or name another one in ${chain.urlsSetting}.`)
+      : step(`The node does not answer (${chain.node.why}): fix the node, or add another one to ${chain.urlsSetting}.`)
     return [
       {
         kind: 'follower_halted',
@@ -194,10 +197,10 @@ function judgeFollower({ cursors, processes }: ServiceFacts, chain: ChainNow, li
   }
   const head = headOf(cursor, chain)
   const next = [
-    step('Ask again in a minute: when the number falls, it catches up by itself.', bursar('stuck')),
-    step('When it does not, read why.', 'docker compose logs --since 10m chain-follower'),
+    step('Check again in a minute: if the number falls, the follower is catching up.', bursar('stuck')),
+    step('If it does not fall, read the log.', 'docker compose logs --since 10m chain-follower'),
   ]
-  const problem = `The follower of ${chain.name} is at block ${cursor.number} and the chain at ${head}: ${count(head - cursor.number, 'block')} behind.`
+  const problem = `The follower of ${chain.name} is at block ${cursor.number}, ${count(head - cursor.number, 'block')} behind the chain (${head}).`
   return [{ kind: 'follower_behind', subject: chain.name, problem, forMs: null, next }]
 }
 
@@ -208,14 +211,14 @@ function judgeUnsettled({ unsettled, cursors }: ServiceFacts, { chains, limits }
     .map(({ chainId, count: n, id, ms }) => ({
       kind: 'not_settled' as const,
       subject: chains.find(({ settings }) => settings.chainId === chainId)?.name ?? `chain-${chainId}`,
-      problem: `${count(n, 'transaction')} deep enough in the chain and not recorded as final, ${id} for one.`,
+      problem: `${count(n, 'transaction')} with all confirmations not recorded as final, for example ${id}.`,
       forMs: ms,
       next: [
         step(
-          'The follower settles with each block: see whether it is there.',
+          'The follower settles transactions with each block: check that it runs.',
           'docker compose logs --since 10m chain-follower',
         ),
-        step('Read the story of one.', bursar(`explain ${id}`)),
+        step('Read the history of one.', bursar(`explain ${id}`)),
       ],
     }))
 }
@@ -226,23 +229,26 @@ function judgeWork({ waiting, unpinned }: ServiceFacts, limits: Limits): Finding
     .map(({ name, ids }) => ({
       kind: 'work_waiting',
       subject: name,
-      problem: `${count(ids.length, 'item')} of ${name} should have been done ${duration(limits.workMs)} after they were asked for, ${ids[0]} first.`,
+      problem: `${count(ids.length, 'item')} of ${name} not done within ${duration(limits.workMs)} of the request, the oldest is ${ids[0]}.`,
       forMs: null,
       next: [
-        step('See whether their jobs wait or failed.', bursar('queues')),
-        step('Read the log of who does them.', `docker compose logs --since 10m ${WORKERS[name] ?? 'signer'}`),
+        step('Check whether their jobs wait or have failed.', bursar('queues')),
+        step(
+          'Read the log of the process that does them.',
+          `docker compose logs --since 10m ${WORKERS[name] ?? 'signer'}`,
+        ),
       ],
     }))
   if (unpinned !== null) {
     found.push({
       kind: 'metadata_unpinned',
       subject: 'IPFS',
-      problem: `${count(unpinned.count, 'piece')} of metadata not on IPFS, ${unpinned.cid} for one.`,
+      problem: `${count(unpinned.count, 'piece')} of metadata not on IPFS, for example ${unpinned.cid}.`,
       forMs: null,
       next: [
-        step('See that the Kubo node of IPFS_API_URL answers.', 'curl -s -X POST $IPFS_API_URL/api/v0/id'),
+        step('Check that the Kubo node of IPFS_API_URL answers.', 'curl -s -X POST $IPFS_API_URL/api/v0/id'),
         step(
-          'Read what it says: the dispatcher pins, and tries again by itself.',
+          'Read the log of the dispatcher: it pins the metadata and retries automatically.',
           'docker compose logs --since 10m dispatcher',
         ),
       ],
@@ -267,11 +273,11 @@ export function judgeFailedJobs(
     {
       kind: 'failed_jobs',
       subject: `queue ${queue}`,
-      problem: `${count(total, 'job')} given up, ${newest.id} last: ${newest.reason}`,
+      problem: `${count(total, 'job')} failed permanently, the newest is ${newest.id}: ${newest.reason}`,
       forMs: nowMs - newest.failedAt,
       next: [
-        step('See all of them, and where each failed.', `npm run jobs -- failed ${queue}`),
-        step('Mend the cause, then put them back.', `npm run jobs -- retry ${queue} --all`),
+        step('List all of them with their errors.', `npm run jobs -- failed ${queue}`),
+        step('Fix the cause, then queue them again.', `npm run jobs -- retry ${queue} --all`),
       ],
     },
   ]

@@ -6,16 +6,16 @@ export function judgeBans({ bannedKeys }: ServiceFacts): Finding[] {
   return bannedKeys.map(({ keyId, walletId, banned }) => ({
     kind: 'mpc_party_banned' as const,
     subject: walletId ?? keyId,
-    problem: `Party ${banned.join(', ')} failed a check of the others and signs no more with ${keyId}${walletId === null ? ', a key of the pool' : ` of ${walletId}`}.`,
+    problem: `Party ${banned.join(', ')} failed a check by the other parties and no longer signs with ${keyId}${walletId === null ? ', a key of the key pool' : ` of ${walletId}`}.`,
     forMs: null,
     next: [
       step(
-        'Find out why: its share is damaged, its disk was put back to an older state, or somebody else sits there.',
+        'Find out why: its share is damaged, its disk was restored to an older state, or the party is compromised.',
         `docker compose logs mpc-party-${banned[0]}`,
       ),
       walletId === null
-        ? step('No wallet has this key: it can stay as it is.')
-        : step('Make the shares anew, which lifts the ban.', sharesRequest(walletId)),
+        ? step('No wallet has this key: nothing needs to be done.')
+        : step('Refresh the shares, which lifts the ban.', sharesRequest(walletId)),
     ],
   }))
 }
@@ -29,16 +29,16 @@ export function judgeAccusations({ accusedKeys }: ServiceFacts): Finding[] {
     return {
       kind: 'mpc_party_accused' as const,
       subject: walletId ?? keyId,
-      problem: `Of ${keyId}, ${words.join(', and ')}: they do not sign together. Either may be at fault.`,
+      problem: `Of ${keyId}, ${words.join(', and ')}: they do not sign together. Either party may be at fault.`,
       forMs: null,
       next: [
         step(
-          'Look into both: one that accuses several others is the more likely one.',
+          'Check both: a party that accuses several others is more likely at fault.',
           `docker compose logs ${parties.map((party) => `mpc-party-${party}`).join(' ')}`,
         ),
         walletId === null
-          ? step('No wallet has this key: it can stay as it is.')
-          : step('Make the shares anew: then they sign together again.', sharesRequest(walletId)),
+          ? step('No wallet has this key: nothing needs to be done.')
+          : step('Refresh the shares: the parties then sign together again.', sharesRequest(walletId)),
       ],
     }
   })

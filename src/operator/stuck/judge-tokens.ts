@@ -5,9 +5,9 @@ import { bursar, count, duration } from '../words.ts'
 import type { TokenNow } from './service-facts.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
-  gas: 'uses more gas than a read may',
-  size: 'returns more than a balance',
-  none: 'reverts, or returns no number',
+  gas: 'uses more gas than allowed for a read',
+  size: 'returns more data than a balance',
+  none: 'reverts, or does not return a number',
   timeout: 'is not answered by nodes in time',
 }
 /** Maximum number of tenants named that registered it. */
@@ -18,24 +18,27 @@ export function judgeTokens(tokens: readonly TokenNow[], chains: readonly ChainN
     const name = chains.find(({ settings }) => settings.chainId === chainId)?.name ?? `chain-${chainId}`
     const isConfigured = tenants.length === 0
     const owner = isConfigured
-      ? 'it is configured'
+      ? 'configured for the chain'
       : `registered by ${count(tenants.length, 'tenant')} (${tenants.slice(0, MAX_NAMED).join(', ')})`
     const when = retryInMs > 0 ? `in ${duration(retryInMs)}` : 'now'
     return {
       kind: 'token_unreadable',
       subject: `${name} ${contract}`,
       problem:
-        `balanceOf of the token ${REASONS[reason] ?? 'fails'}; ${owner}. Its balances are as they were last read, transfers of it are ` +
-        'refused, and everything else goes on.',
+        `balanceOf of the token ${REASONS[reason] ?? 'fails'}; ${owner}. Its balances are not updated, transfers of it are ` +
+        'refused, and everything else continues.',
       forMs: sinceMs,
       next: [
         step(
-          `It is tried again ${when}, after ${count(attempts, 'attempt')} in vain: look again then.`,
+          `The next attempt is ${when}, after ${count(attempts, 'failed attempt')}: check again then.`,
           bursar('stuck'),
         ),
         isConfigured
-          ? step('If the contract is broken for good, take it out of the tokens that are configured for the chain.')
-          : step('If the contract is broken for good, its tenants can remove it.', removal(chainId, contract)),
+          ? step('If the contract is permanently broken, remove it from the configured tokens of the chain.')
+          : step(
+              'If the contract is permanently broken, its tenants can remove the token.',
+              removal(chainId, contract),
+            ),
       ],
     }
   })

@@ -14,7 +14,7 @@ export function judgeTransactions(open: OpenTransactions, { workMs }: Pick<Limit
       kind: 'transaction_open',
       subject: transaction.pid === null ? `prepared transaction ${transaction.prepared}` : `pid ${transaction.pid}`,
       problem:
-        `${describe(transaction)} Readers of the log wait for it: what is accepted is taken up late, by the sweeper, ` +
+        `${describe(transaction)} Readers of the log wait for it: accepted requests are processed late, by the sweeper, ` +
         'and the auditor signs nothing new.',
       forMs: transaction.openMs,
       next: [...endIt(transaction), ...preventIt(transaction), ...showIt(transaction)],
@@ -26,21 +26,21 @@ function describe({ ageMs, openMs, user, database, application, state, query }: 
   const since =
     ageMs === null ? `; events have waited for ${duration(openMs)}` : ` has been open for ${duration(ageMs)}`
   const statement = query === null ? '' : `: ${query.replaceAll(/\s+/g, ' ')}`
-  return `A transaction of the user ${user} (database ${database}${session})${since}${state === null ? '' : ` (${state}${statement})`}.`
+  return `A database transaction of the user ${user} (database ${database}${session})${since}${state === null ? '' : ` (${state}${statement})`}.`
 }
 
 function endIt({ pid, prepared, database, state }: OpenTransaction): NextStep[] {
   if (pid === null)
     return [
       step(
-        `Commit it, or roll it back, as its owner or a superuser in the database ${database}.`,
+        `Commit it or roll it back, as its owner or a superuser, in the database ${database}.`,
         `psql $DATABASE_URL -c "\\c ${quotedIdentifier(database ?? '')}" -c "ROLLBACK PREPARED '${prepared?.replaceAll("'", "''")}'"`,
       ),
     ]
   const when =
     state === 'active'
-      ? 'It runs a statement: wait for it, or end it, which takes back what it did. A superuser or its own user may.'
-      : 'End it, which takes back what it did. A superuser or its own user may.'
+      ? 'It is running a statement: wait, or terminate the session, which rolls it back. A superuser or its own user can do this.'
+      : 'Terminate the session, which rolls it back. A superuser or its own user can do this.'
   return [step(when, `psql $DATABASE_URL -c "SELECT pg_terminate_backend(${pid})"`)]
 }
 
@@ -49,7 +49,7 @@ function preventIt({ state, database }: OpenTransaction): NextStep[] {
   if (state === null || !state.startsWith('idle in transaction')) return []
   return [
     step(
-      'Let the server end the next one: sessions that begin from now on.',
+      'Set a timeout, so that the server ends such transactions in new sessions.',
       `psql $DATABASE_URL -c "ALTER DATABASE ${quotedIdentifier(database ?? '')} SET idle_in_transaction_session_timeout = '1min'"`,
     ),
   ]
@@ -59,7 +59,7 @@ function showIt({ state, seenAs }: OpenTransaction): NextStep[] {
   if (state !== null) return []
   return [
     step(
-      'The server hides its age and its statement from the owner of the tables: a superuser lets it see them.',
+      'The owner of the tables cannot see its age and statement: a superuser can grant that.',
       `psql $DATABASE_URL -c "GRANT pg_read_all_stats TO ${quotedIdentifier(seenAs)}"`,
     ),
   ]

@@ -58,8 +58,8 @@ function judgeOutages({ chains, service, lanes, failedJobs }: Facts, { queueBack
       problem: `The database does not answer: ${database.down}. Nothing is accepted, signed or recorded, and nothing is lost.`,
       forMs: null,
       next: [
-        step('See whether it runs, and start it.', startProcess('postgres')),
-        step('See whether DATABASE_URL reaches it from here.', 'psql $DATABASE_URL -c "SELECT 1"'),
+        step('Check that it runs, or start it.', startProcess('postgres')),
+        step('Check that DATABASE_URL reaches it from here.', 'psql $DATABASE_URL -c "SELECT 1"'),
       ],
     })
   }
@@ -67,11 +67,11 @@ function judgeOutages({ chains, service, lanes, failedJobs }: Facts, { queueBack
     found.push({
       kind: 'queue_down',
       subject: `queues on ${queueBackend}`,
-      problem: `The job queue does not answer: ${failedJobs.down} What is accepted waits, and nothing is lost.`,
+      problem: `The job queue does not answer: ${failedJobs.down} Accepted requests wait, and nothing is lost.`,
       forMs: null,
       next: [
-        step('Start it: the sweeper finds by itself what an emptied queue has lost.', startProcess('redis')),
-        step('See whether REDIS_URL reaches it from here.', 'redis-cli -u $REDIS_URL ping'),
+        step('Start it: the sweeper automatically queues lost jobs again.', startProcess('redis')),
+        step('Check that REDIS_URL reaches it from here.', 'redis-cli -u $REDIS_URL ping'),
       ],
     })
   }
@@ -80,11 +80,11 @@ function judgeOutages({ chains, service, lanes, failedJobs }: Facts, { queueBack
     found.push({
       kind: 'node_down',
       subject: name,
-      problem: `No node of ${name} answers: ${node.why}. What is signed is sent when one does.`,
+      problem: `No node of ${name} answers: ${node.why}. Signed transactions are sent when a node answers.`,
       forMs: null,
       next: [
         step(
-          `Mend it, or add another node to ${urlsSetting} and start the processes again: several are tried in turn.`,
+          `Fix the node, or add another one to ${urlsSetting} and restart the processes: they try the nodes in order.`,
         ),
         step('See how often each node failed.', 'curl -s $URL/metrics | grep bursar_rpc'),
       ],
@@ -97,12 +97,12 @@ function notAsRecorded({ id, reason }: Unsound): Finding {
   return {
     kind: 'not_as_recorded',
     subject: `transaction ${id}`,
-    problem: `${id} waits and no signer signs it: ${reason}.`,
+    problem: `${id} cannot be signed: ${reason}.`,
     forMs: null,
     next: [
-      step('Hold the log and its read models against what was signed.', bursar('audit verify')),
+      step('Compare the log and its read models with the signed checkpoints.', bursar('audit verify')),
       step(
-        'Find out who wrote to the database, and put right what was changed: it is signed then.',
+        'Find out who wrote to the database, and undo the change: the transaction is then signed.',
         bursar(`explain ${id}`),
       ),
     ],
@@ -115,12 +115,12 @@ function overCap({ name, node, settings, capSetting }: Facts['chains'][number]):
   return {
     kind: 'fee_over_cap',
     subject: name,
-    problem: `${name} asks ${gwei(needed)} for a unit of gas and the cap is ${gwei(settings.maxFeePerGasWei)}: nothing is signed there.`,
+    problem: `${name} asks ${gwei(needed)} for a unit of gas, but the cap is ${gwei(settings.maxFeePerGasWei)}: nothing is signed on this chain.`,
     forMs: null,
     next: [
-      step('Wait for fees to fall: what waits is signed then, and what has valid_until fails at that time.'),
+      step('Wait for fees to fall: waiting transactions are then signed, unless their valid_until has passed.'),
       step(
-        `Or set ${capSetting} to more than ${needed} (wei) and start the signers and the API again.`,
+        `Or set ${capSetting} to more than ${needed} (wei) and restart the signers and the API.`,
         startProcess('signer api'),
       ),
     ],

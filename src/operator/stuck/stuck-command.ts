@@ -7,8 +7,8 @@ import { count, duration } from '../words.ts'
 import { isOutage, judge } from './judge.ts'
 import { readFacts } from './read-facts.ts'
 
-const DETAILS = `Reads only. Exit code 0: nothing is stuck; 1: something is; 3: the database, the queue or a node does not answer, which
-is told with all that could be seen without it.
+const DETAILS = `Reads only. Exit code 0: nothing is stuck; 1: something is; 3: the database, the queue or a node does not answer; the
+output has everything that could be read without it.
 
 JSON: {"stuck": boolean, "findings": [{"kind", "subject", "problem", "for_ms", "next": [{"say", "run"}]}]}. Kinds:
 ${Object.entries(FINDING_KINDS)
@@ -18,7 +18,7 @@ ${Object.entries(FINDING_KINDS)
 export function stuckCommand(within: Within<OperatorPorts>): CliCommand {
   return {
     name: 'stuck',
-    summary: 'what does not move or needs attention, and what to do about each',
+    summary: 'what is stuck or needs attention, and what to do about it',
     details: DETAILS,
     run: (_input, io) =>
       within(async (ports): Promise<ExitCode> => {
