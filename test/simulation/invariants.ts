@@ -48,7 +48,8 @@ export function checkAccounts(world: World, { changes }: Commit): void {
 
 /**
  * Recorded balances equal the chain's, as of a block that is on it. After a reorg below the kept hashes, the
- * reconciliation corrects the balances; an unchanged one keeps the block at which it was read.
+ * reconciliation corrects the balances; an unchanged one keeps the block at which it was read. So does one that was read
+ * before the follower began, at no block after the one it began with.
  */
 function checkBalances({ store, chain, lanes, keptHashes, broken }: World): void {
   const blocksAreKept = chain.deepestReorg() <= keptHashes
@@ -56,7 +57,8 @@ function checkBalances({ store, chain, lanes, keptHashes, broken }: World): void
     const row = [...store.balanceRows.values()].find(({ wallet_id }) => wallet_id === lane)
     const balance = chain.head().balances.get(lane) ?? 0n
     if (row?.balance !== balance.toString()) broken(`${lane} holds ${balance}, and ${row?.balance} is recorded`)
-    if (blocksAreKept && row !== undefined && chain.blocks()[row.block_number]?.hash !== row.block_hash)
+    const isFollowed = blocksAreKept && row !== undefined && row.block_number > store.firstWalked()
+    if (isFollowed && chain.blocks()[row.block_number]?.hash !== row.block_hash)
       broken(`the balance of ${lane} is recorded of a block that left the chain`)
   }
 }
