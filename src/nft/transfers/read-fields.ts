@@ -69,7 +69,7 @@ function requireNew(tokenId: string, seen: Set<string>, field: string): void {
 
 function readUnits(amount: string | null, standard: TokenStandard, field: string): bigint {
   const units = BigInt(amount ?? 1)
-  if (units === 0n) throw ValidationFailed.field(field, 'amount_zero', `${field} must be more than 0.`)
+  if (units === 0n) throw ValidationFailed.field(field, 'amount_zero', `${field} must be greater than 0.`)
   if (standard === 'ERC721' && units !== 1n) {
     const message = `${field} must be 1 or left out: a token of ERC-721 is one of its kind.`
     throw ValidationFailed.field(field, 'amount_not_one', message)

@@ -12,7 +12,7 @@ const TRANSFERS: readonly Case[] = [
   ...['1e5', '-1', '01', '.5', '1.', '', ' 1', '+1', '1,5', '0x1', 'NaN', 'Infinity', '١', '1\n'].map(
     (amount): Case => [`amount ${printable(amount)}`, { amount }, 'amount invalid_amount', DECIMAL],
   ),
-  ['amount zero', { amount: '0' }, 'amount amount_zero', 'more than 0'],
+  ['amount zero', { amount: '0' }, 'amount amount_zero', 'greater than 0'],
   ['amount zero with a fraction', { amount: '0.000' }, 'amount amount_zero'],
   [
     'a 19th decimal',
