@@ -27,6 +27,15 @@ async function minedCall(to: string | null, data: string): Promise<string> {
 }
 
 /** A token of the tenant, which is honest until it is switched. */
+/** A GET can read a new balance from the chain before it is recorded; a transfer needs the record. */
+async function recorded({ id }: LoadWallet, baseUnits: bigint): Promise<void> {
+  const values = [id, baseUnits.toString()]
+  await eventually(
+    async () =>
+      (await service.pool.query('SELECT FROM balances WHERE wallet_id = $1 AND balance = $2', values)).rowCount || null,
+  )
+}
+
 async function withToken(decimals = 18) {
   const args = AbiCoder.defaultAbiCoder().encode(['uint8'], [decimals]).slice(2)
   const contract = toChecksumAddress(await minedCall(null, ODD.bytecode + args))
@@ -51,6 +60,7 @@ async function withToken(decimals = 18) {
     async holder(amount: bigint, shown: string) {
       const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
       await minedCall(contract, ODD.abi.encodeFunctionData('mint', [wallet.address, amount]))
+      await recorded(wallet, amount)
       await eventually(async () => (await held(wallet)).balance === shown || null)
       return wallet
     },
@@ -138,6 +148,7 @@ t.test('0 and 77 decimals, and deposits that are announced and never made, are w
   const wallet = await whole.holder(5n, '5')
   await fine.call('mint', wallet.address, 1n)
   const least = `0.${'0'.repeat(76)}1`
+  await recorded(wallet, 1n)
   await eventually(async () => (await fine.held(wallet)).balance === least || null)
   await whole.call('announce', wallet.address, HIGHEST)
   await fine.call('announce', wallet.address, HIGHEST)
