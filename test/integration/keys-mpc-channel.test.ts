@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import type { ChannelOptions } from '../../src/keys/mpc/channel/open-channel.ts'
 import { MAX_FRAME_BYTES } from '../../src/keys/mpc/channel/frames.ts'
+import type { ChannelOptions } from '../../src/keys/mpc/channel/open-channel.ts'
 import { openTestChannel, trustingIdentities, until } from '../support/mpc-processes.ts'
 import { openWire } from '../support/wire.ts'
 
