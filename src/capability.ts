@@ -47,7 +47,7 @@ export type JobHandling = {
   | { readonly process: 'submitter'; readonly handle: (needs: JobNeeds) => JobHandler }
   | {
       readonly process: 'signer'
-      /** Jobs of the queue for mpc keys at once; left out where there is no such queue. */
+      /** Jobs of the queue for mpc keys at once, where the declaration has one; by default as many. */
       readonly mpcConcurrency?: number
       readonly handle: (needs: SigningNeeds) => JobHandler
     }

@@ -47,8 +47,8 @@ export function handleSigning(jobs: Pick<Jobs, 'process'>, needs: SigningNeeds):
     const { queue, concurrency, mpcConcurrency } = handling
     const handler = handling.handle(needs)
     const own = jobs.process(queue, handler, { concurrency })
-    if (mpcConcurrency === undefined) return [own]
-    return [own, jobs.process(mpcQueue(queue), handler, { concurrency: mpcConcurrency })]
+    const mpc = mpcQueue(queue)
+    return mpc === queue ? [own] : [own, jobs.process(mpc, handler, { concurrency: mpcConcurrency ?? concurrency })]
   })
 }
 
