@@ -1,40 +1,78 @@
 /**
- * Ports that stay the same over restarts: chosen once, stored in a file, and chosen again only when another program
- * uses them.
+ * Ports of 127.0.0.1 for programs that listen only some seconds after their port was chosen. In between nobody else may
+ * take it, so a process takes ports from blocks that it holds: it listens on the first port of the block until it ends,
+ * and hands out the others.
  */
+import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
+/** Below the ports of outgoing connections: from 32768 on Linux, from 49152 elsewhere (RFC 6335, section 6). */
+const LOWEST = 10_240
+/** Divides LOWEST. */
+const BLOCK_SIZE = 32
+const BLOCKS = Math.floor((32_768 - LOWEST) / BLOCK_SIZE)
+const TRIES = 1_000
 
-/** The port in `file` if it is free, otherwise a free one, which is then stored there. */
+/** First ports of the blocks that this process holds. */
+const held = new Set<number>()
+/** The port to hand out next; the first port of a block when a new block is needed. */
+let next = LOWEST
+
+/**
+ * The port in `file` if no other program listens on it or holds its block, otherwise a free one, which is then stored
+ * there: a service keeps its port over restarts.
+ */
 export async function keptPort(file: string): Promise<number> {
   const kept = Number(await readFile(file, 'utf8').catch(() => ''))
-  if (Number.isInteger(kept) && kept > 0 && (await isFree(kept))) return kept
+  if (Number.isInteger(kept) && kept > 0 && (await holdBlockOf(kept)) && (await isFree(kept))) return kept
   const port = await freePort()
   await writeFile(file, `${port}\n`, { mode: 0o600 })
   return port
 }
 
-/** A free port of 127.0.0.1. */
+/** A free port of 127.0.0.1 that no other process gets from this function while this process runs. */
 export async function freePort(): Promise<number> {
-  const port = await listenOnce(0)
-  if (port === undefined) throw new Error('no free port on 127.0.0.1')
-  return port
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    if (next % BLOCK_SIZE === 0) {
+      const block = LOWEST + BLOCK_SIZE * randomInt(BLOCKS)
+      if (!held.has(block) && (await hold(block))) next = block + 1
+    } else {
+      const port = next
+      next += 1
+      if (await isFree(port)) return port
+    }
+  }
+  throw new Error('no free port on 127.0.0.1')
 }
 
-/** Whether `port` of 127.0.0.1 is free. */
+/** Whether nobody listens on `port` of 127.0.0.1. */
 export async function isFree(port: number): Promise<boolean> {
-  return (await listenOnce(port)) !== undefined
+  const server = await listenOn(port)
+  if (server === undefined) return false
+  await new Promise((resolve) => server.close(resolve))
+  return true
 }
 
-function listenOnce(port: number): Promise<number | undefined> {
+async function holdBlockOf(port: number): Promise<boolean> {
+  const block = port - ((port - LOWEST) % BLOCK_SIZE)
+  const isOfBlock = port >= LOWEST && block < LOWEST + BLOCK_SIZE * BLOCKS
+  return !isOfBlock || held.has(block) || hold(block)
+}
+
+async function hold(block: number): Promise<boolean> {
+  const server = await listenOn(block)
+  if (server === undefined) return false
+  server.unref()
+  held.add(block)
+  return true
+}
+
+function listenOn(port: number): Promise<Server | undefined> {
   return new Promise((resolve) => {
-    const server = createServer()
+    const server = createServer((socket) => socket.destroy())
     server.once('error', () => resolve(undefined))
-    server.listen(port, LOOPBACK, () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' ? address?.port : undefined))
-    })
+    server.listen({ port, host: LOOPBACK, exclusive: true }, () => resolve(server))
   })
 }
