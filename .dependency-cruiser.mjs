@@ -14,6 +14,8 @@ const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
 const ROOTS = '^src/(compose|sandbox)/|^src/main\\.ts$|^workers/|^test/'
 /** Routes and the schemas of their requests and responses. */
 const ROUTES = '(^|[/-])(routes|schemas)\\.ts$'
+/** Resources in the form of the API. */
+const VIEWS = '(^|[/-])view\\.ts$'
 /** Programs outside of workers/. */
 const ENTRIES = '^src/(main|sandbox/(start|api))\\.ts$'
 const HTTP_PACKAGES = '(^|/)node_modules/(fastify|@fastify/[^/]+|@scalar/[^/]+)/'
@@ -79,8 +81,15 @@ export default {
       name: 'http-is-for-routes',
       comment: 'Use cases do not know that HTTP asked, nor what its bodies look like.',
       severity: 'error',
-      from: { pathNot: ['^src/http/', ROUTES, ROOTS, '^src/capability\\.ts$', '^scripts/'] },
+      from: { pathNot: ['^src/http/', ROUTES, VIEWS, ROOTS, '^src/capability\\.ts$', '^scripts/'] },
       to: { path: ['^src/http/', '^src/[^/]+/schemas\\.ts$', HTTP_PACKAGES] },
+    },
+    {
+      name: 'views-take-types-of-schemas',
+      comment: 'A view has the type of its response schema, and needs nothing else of HTTP.',
+      severity: 'error',
+      from: { path: VIEWS, pathNot: '^src/http/' },
+      to: { path: ['^src/http/', '/[^/]*schemas\\.ts$', HTTP_PACKAGES], dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'composition-is-for-entry-points',

@@ -2,6 +2,7 @@
  * The rows of all tables, as Prisma generates them from prisma/schema.prisma: a misspelt or missing column does not
  * compile. Only types.
  */
+import type { Environment, Network } from '../core/networks.ts'
 import type { Table as DeclaredTable, ReadModel } from '../declarations.ts'
 import type { Prisma } from '../generated/prisma/client.ts'
 
@@ -29,8 +30,13 @@ type WrittenScalar<Value> = Value extends bigint
 type Read<Value> = Prisma.JsonValue extends Value ? unknown : ReadScalar<Value>
 type Written<Value> = Prisma.JsonValue extends Value ? unknown : WrittenScalar<Value>
 
+/** Columns that mean the same in every table. */
+type Shared = { readonly network: Network; readonly environment: Environment }
+
 type Columns<Table extends TableName> = {
-  readonly [Column in keyof Generated<Table>]: Read<Generated<Table>[Column]>
+  readonly [Column in keyof Generated<Table>]: Column extends keyof Shared
+    ? Shared[Column]
+    : Read<Generated<Table>[Column]>
 }
 
 /**

@@ -3,9 +3,10 @@
  * while new ones arrive. It is opaque, versioned, bound to its list, and refused when it was altered.
  */
 import { createHash } from 'node:crypto'
-import { type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
+import { type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../core/errors.ts'
 import { nullable } from './schemas.ts'
+import type { View } from './view.ts'
 
 const VERSION = '1'
 const CHECKSUM_LENGTH = 8
@@ -33,7 +34,7 @@ export type RowKey = readonly string[]
 export function pageSchema<Plural extends string, Row extends TSchema>(
   plural: Plural,
   row: Row,
-): TUnsafe<Page<Plural, Static<Row>>> {
+): TUnsafe<Page<Plural, View<Row>>> {
   return Type.Unsafe(
     Type.Object({
       [plural]: Type.Array(row, { description: 'The items of this page, newest first.' }),

@@ -1,14 +1,22 @@
 /** The extensions of Fastify's types: the application, the request and the route's settings. */
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
 import type {
   FastifyBaseLogger,
   FastifyInstance,
+  FastifyTypeProvider,
   RawReplyDefaultExpression,
   RawRequestDefaultExpression,
   RawServerDefault,
 } from 'fastify'
 import type { Caller } from './caller.ts'
 import type { RouteAccess } from './route-rules.ts'
+import type { View } from './view.ts'
+
+/** What requests contain and replies must contain, from the schemas of a route. */
+interface SchemaTypes extends FastifyTypeProvider {
+  readonly validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+  readonly serializer: this['schema'] extends TSchema ? View<this['schema']> : unknown
+}
 
 /** The Fastify instance that routes are added to: request and reply types are inferred from their TypeBox schemas. */
 export type App = FastifyInstance<
@@ -16,7 +24,7 @@ export type App = FastifyInstance<
   RawRequestDefaultExpression,
   RawReplyDefaultExpression,
   FastifyBaseLogger,
-  TypeBoxTypeProvider
+  SchemaTypes
 >
 
 /** Adds the routes of one capability. */

@@ -5,7 +5,7 @@ import type { PrismaClient } from '../generated/prisma/client.ts'
 import type { WalletType } from './events.ts'
 import type { WalletOwner } from './find-wallet.ts'
 import type { WalletStatus } from './state.ts'
-import { toView, type WalletView } from './view.ts'
+import { toView, type WalletRow, type WalletView } from './view.ts'
 
 /** Omitted fields match everything. Texts must match exactly. */
 export type WalletFilter = {
@@ -36,7 +36,7 @@ export function createWalletReads(prisma: Pick<PrismaClient, 'wallets'>): Wallet
         where: { wallet_id: walletId, tenant_id: tenantId, environment },
       })
       if (row === null) throw new NotFound('wallet')
-      return toView(row)
+      return toView(row as WalletRow)
     },
     async list({ tenantId, environment }, filter) {
       const { type, network, label, address, externalId, status, before, limit } = filter
@@ -55,7 +55,7 @@ export function createWalletReads(prisma: Pick<PrismaClient, 'wallets'>): Wallet
         orderBy: { wallet_id: 'desc' },
         take: limit,
       })
-      return rows.map(toView)
+      return rows.map((row) => toView(row as WalletRow))
     },
   }
 }

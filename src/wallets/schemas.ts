@@ -1,9 +1,9 @@
 /** Schemas of the requests and responses about wallets. */
 
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { AMOUNT_PATTERN } from '../core/money.ts'
 import { named } from '../http/components.ts'
-import { type Page, pageSchema } from '../http/paging.ts'
+import { pageSchema } from '../http/paging.ts'
 import {
   addressSchema,
   closedObject,
@@ -20,7 +20,6 @@ import {
 import { KEYED_TYPES, type Notifications, WALLET_TYPES } from './events.ts'
 import { LEAST_SIGNERS } from './mpc-terms.ts'
 import { WALLET_STATUSES } from './state.ts'
-import type { CreatedView, WalletView, WatchedView } from './view.ts'
 
 const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 /** More digits than any realistic amount. */
@@ -165,54 +164,45 @@ const createdFields = {
 
 export const createdSchema = named(
   'CreatedWallet',
-  Type.Unsafe<CreatedView>(
-    Type.Object({
-      ...createdFields,
-      ...shownMpcFields,
-    }),
-  ),
+  Type.Object({
+    ...createdFields,
+    ...shownMpcFields,
+  }),
 )
 
 export const watchedSchema = named(
   'WatchedWallet',
-  Type.Unsafe<WatchedView>(
-    Type.Object({
-      wallet_id: walletIdSchema,
-      address: ownAddressSchema,
-      type: oneOf(WALLET_TYPES, { description: 'Always `watch`.', examples: ['watch'] }),
-      network: networkSchema,
-      label: labelSchema,
-    }),
-  ),
+  Type.Object({
+    wallet_id: walletIdSchema,
+    address: ownAddressSchema,
+    type: oneOf(WALLET_TYPES, { description: 'Always `watch`.', examples: ['watch'] }),
+    network: networkSchema,
+    label: labelSchema,
+  }),
 )
 
 export const walletSchema = named(
   'Wallet',
-  Type.Unsafe<WalletView>(
-    Type.Object({
-      ...createdFields,
-      archived_at: nullable(
-        Type.String({
-          format: 'date-time',
-          description: 'When the wallet was archived. Null unless it is.',
-          examples: [null],
-        }),
+  Type.Object({
+    ...createdFields,
+    archived_at: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'When the wallet was archived. Null unless it is.',
+        examples: [null],
+      }),
+    ),
+    ...shownMpcFields,
+    notifications: Type.Optional(
+      named(
+        'NotificationSettings',
+        Type.Object(notificationFields, { description: 'The notification settings. Only for watch wallets.' }),
       ),
-      ...shownMpcFields,
-      notifications: Type.Optional(
-        named(
-          'NotificationSettings',
-          Type.Object(notificationFields, { description: 'The notification settings. Only for watch wallets.' }),
-        ),
-      ),
-    }),
-  ),
+    ),
+  }),
 )
 
-export const walletPageSchema = named(
-  'WalletPage',
-  Type.Unsafe<Page<'wallets', WalletView>>(pageSchema('wallets', walletSchema as TSchema)),
-)
+export const walletPageSchema = named('WalletPage', pageSchema('wallets', walletSchema))
 
 /** The settings in a request, converted to the domain's type; omitted ones are absent. */
 export function notificationsOf(body: Static<typeof notificationsBody>): Partial<Notifications> {

@@ -1,49 +1,33 @@
 /** A wallet in the form of the API, from its row in the read model. */
-import type { wallets } from '../generated/prisma/client.ts'
-import type { MpcTerms, Notifications } from './events.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import type { View } from '../http/view.ts'
+import type { MpcTerms, Notifications, WalletType } from './events.ts'
+import type { createdSchema, walletSchema, watchedSchema } from './schemas.ts'
+import type { WalletStatus } from './state.ts'
 
-export type NotificationsView = {
-  readonly large_transfers: boolean
-  readonly incoming_transactions: boolean
-  readonly large_transfer_threshold_usd: string
-}
+export type WalletView = View<typeof walletSchema>
 
-export type WalletView = {
-  readonly wallet_id: string
-  readonly address: string | null
-  readonly type: string
-  readonly network: string
-  readonly environment: string
-  readonly label: string
-  readonly external_id: string | null
-  readonly status: string
-  readonly created_at: string
-  readonly archived_at: string | null
-  /** Mpc wallets only. */
-  readonly mpc?: MpcTerms
-  /** Mpc wallets only; null until the key is created. */
-  readonly public_key?: string | null
-  /** Watched wallets only. */
-  readonly notifications?: NotificationsView
-}
+export type WalletRow = Row<
+  'wallets',
+  {
+    readonly type: WalletType
+    readonly status: WalletStatus
+    readonly mpc: MpcTerms | null
+    readonly notifications: Notifications | null
+  }
+>
 
-/** The response to a create request. */
-export type CreatedView = Omit<WalletView, 'archived_at' | 'notifications'>
-/** The response to a watch request. */
-export type WatchedView = Pick<WalletView, 'wallet_id' | 'address' | 'type' | 'network' | 'label'>
-
-export function toCreated({ archived_at: _, notifications: __, ...created }: WalletView): CreatedView {
+export function toCreated({ archived_at: _, notifications: __, ...created }: WalletView): View<typeof createdSchema> {
   return created
 }
 
-export function toWatched({ wallet_id, address, type, network, label }: WalletView): WatchedView {
+export function toWatched({ wallet_id, address, type, network, label }: WalletView): View<typeof watchedSchema> {
+  if (address === null) throw new Error('a watched wallet always has an address')
   return { wallet_id, address, type, network, label }
 }
 
-/** @param row as Prisma reads it */
-export function toView(row: wallets): WalletView {
-  const notifications = row.notifications as Notifications | null
-  const mpc = row.mpc as MpcTerms | null
+export function toView(row: WalletRow): WalletView {
+  const { mpc, notifications } = row
   return {
     wallet_id: row.wallet_id,
     address: row.address,
@@ -60,7 +44,7 @@ export function toView(row: wallets): WalletView {
   }
 }
 
-function notificationsView(notifications: Notifications): NotificationsView {
+function notificationsView(notifications: Notifications): NonNullable<WalletView['notifications']> {
   return {
     large_transfers: notifications.largeTransfers,
     incoming_transactions: notifications.incomingTransactions,

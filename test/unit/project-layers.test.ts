@@ -61,6 +61,7 @@ const PLANTS: readonly Plant[] = [
   ours('http-is-for-routes', 'src/wallets/planted-use-case.ts', 'src/http'),
   { rule: 'http-is-for-routes', at: 'src/wallets/planted-body.ts', imports: './schemas.ts' },
   { rule: 'http-is-for-routes', at: 'src/wallets/planted-fastify.ts', imports: 'fastify' },
+  { rule: 'views-take-types-of-schemas', at: 'src/wallets/planted-view.ts', imports: './schemas.ts' },
   ours('composition-is-for-entry-points', 'src/wallets/planted-reach.ts', 'src/compose'),
   ours('nobody-imports-an-entry-point', 'src/jobs/planted-worker.ts', 'workers'),
   { rule: 'nobody-imports-an-entry-point', at: 'src/http/planted-main.ts', imports: '../main.ts' },
