@@ -8,9 +8,11 @@ import type { CheckedModel } from './audit/verify/compare-rows.ts'
 import type { ChainClients } from './chain/client-set.ts'
 import type { Config } from './config.ts'
 import type { Clock } from './core/ids.ts'
-import type { NewId, QueueName } from './declarations.ts'
+import type { Event } from './core/messages.ts'
+import type { IdKind, NewId, QueueName } from './declarations.ts'
 import type { Accept } from './event-log/accept.ts'
-import type { AnyAggregate } from './event-log/fold.ts'
+import type { Aggregate } from './event-log/aggregate.ts'
+import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
 import type { EventLog } from './event-log/log.ts'
 import type { WakeUps } from './event-log/wake-ups.ts'
 import type { BlockObserver } from './follower/follow-chain.ts'
@@ -18,6 +20,7 @@ import type { Routes } from './http/request.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
+import type { SubjectType } from './transactions/events.ts'
 import type { FindWallet } from './wallets/find-wallet.ts'
 import type { SigningWalletOf } from './wallets/signing-wallet.ts'
 
@@ -53,8 +56,33 @@ export type JobHandling = {
     }
 )
 
+/** How `explain` reports a resource: a line for each event of its stream, and its transactions. */
+export type Explained = {
+  readonly kind: IdKind
+  readonly noun: string
+  /** Whose transactions are listed: those that the wallet sent, or those with this subject. */
+  readonly transactionsOf?: 'wallet' | SubjectType
+  readonly aggregate: AnyAggregate
+  readonly texts: Readonly<Record<string, (data: never) => string>>
+}
+
+/** The text of each event. */
+export type EventTexts<Evt extends Event> = {
+  readonly [Type in Evt['type']]: (data: Extract<Evt, { readonly type: Type }>['data']) => string
+}
+
+/** For lists of resources of all types. An event without a text does not compile. */
+export function explained<State, Command, Evt extends Event>(
+  aggregate: Aggregate<State, Command, Evt>,
+  resource: Omit<Explained, 'aggregate' | 'texts'> & { readonly texts: NoInfer<EventTexts<Evt>> },
+): Explained {
+  return { ...resource, aggregate: anyAggregate(aggregate) }
+}
+
 export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
+  /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
+  readonly explains?: readonly Explained[]
   /** Read models that money depends on: `audit verify` compares them with the log. */
   readonly verified?: readonly CheckedModel[]
   readonly work?: readonly Work[]

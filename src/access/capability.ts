@@ -2,10 +2,12 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { apiKeyAggregate } from './aggregate.ts'
+import { explainedApiKey } from './explained.ts'
 
 const aggregate = anyAggregate(apiKeyAggregate)
 
 export const access: Capability = {
   aggregates: [aggregate],
+  explains: [explainedApiKey],
   verified: [{ table: 'api_keys', aggregate, streamOf: `'apikey-' || r.key_id` }],
 }

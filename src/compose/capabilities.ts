@@ -35,6 +35,9 @@ export const ALL_AGGREGATES = CAPABILITIES.flatMap(({ aggregates = [] }) => aggr
 /** The read models that money depends on, which `audit verify` compares with the log. */
 export const CHECKED_MODELS = CAPABILITIES.flatMap(({ verified = [] }) => verified)
 
+/** The resources that `explain` reports, beside transactions. */
+export const EXPLAINED = CAPABILITIES.flatMap(({ explains = [] }) => explains)
+
 /** Work that follows from events. That of lanes is in `dispatcher.ts`. */
 export const WORK = CAPABILITIES.flatMap(({ work = [] }) => work)
 

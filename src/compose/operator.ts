@@ -9,7 +9,7 @@ import { createLaneReads } from '../transactions/lanes.ts'
 import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
-import { WORK } from './capabilities.ts'
+import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
@@ -57,6 +57,7 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
       name,
       find: (before: Date, limit: number) => findQuiet(pool, before, limit),
     })),
+    explained: EXPLAINED,
     findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf)),
     hasIpfs: config.ipfs !== null,
     parties,

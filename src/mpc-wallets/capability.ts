@@ -2,12 +2,14 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
+import { explainedMpcKey } from './explained.ts'
 import { refreshWork } from './jobs.ts'
 
 const aggregate = anyAggregate(mpcKeyAggregate)
 
 export const mpcKeys: Capability = {
   aggregates: [aggregate],
+  explains: [explainedMpcKey],
   verified: [{ table: 'mpc_keys', aggregate, streamOf: `'mpckey-' || r.key_id` }],
   work: [refreshWork],
 }

@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
+import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
 import { observeOwnership, unwindOwnership } from './ownership/observe-blocks.ts'
 import { voucherWork } from './tokens/jobs.ts'
@@ -18,6 +19,7 @@ export const nft: Capability = {
     anyAggregate(ownershipAggregate),
     anyAggregate(tokenAggregate),
   ],
+  explains: [explainedCollection, explainedMint, explainedNftTransfer],
   work: [voucherWork],
   jobs: [
     {

@@ -1,5 +1,6 @@
 /** The ports of the operator commands. All of them are read only. */
 import type { Pool } from 'pg'
+import type { Explained } from '../capability.ts'
 import type { Within } from '../cli/command.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
@@ -19,6 +20,8 @@ export type OperatorPorts = {
   readonly queueBackend: 'PostgreSQL' | 'Redis'
   readonly chains: readonly OperatorChain[]
   readonly sources: readonly WaitingSource[]
+  /** Resources that `explain` reports, beside transactions. */
+  readonly explained: readonly Explained[]
   readonly findUnsound: FindUnsound
   readonly hasIpfs: boolean
   /** Parties of the joint keys; empty without mpc wallets. */

@@ -2,11 +2,13 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { signatureAggregate } from './aggregate.ts'
+import { explainedSignature } from './explained.ts'
 import { signatureWork } from './jobs.ts'
 import { createSignRecorded } from './sign-recorded.ts'
 
 export const signatures: Capability = {
   aggregates: [anyAggregate(signatureAggregate)],
+  explains: [explainedSignature],
   work: [signatureWork],
   jobs: [
     {

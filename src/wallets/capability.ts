@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { walletAggregate } from './aggregate.ts'
+import { explainedWallet } from './explained.ts'
 import { walletWork } from './jobs.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
 
@@ -9,6 +10,7 @@ const aggregate = anyAggregate(walletAggregate)
 
 export const wallets: Capability = {
   aggregates: [anyAggregate(keyIndexesAggregate), aggregate],
+  explains: [explainedWallet],
   verified: [{ table: 'wallets', aggregate, streamOf: `'wallet-' || r.wallet_id` }],
   work: [walletWork],
 }

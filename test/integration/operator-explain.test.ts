@@ -2,9 +2,12 @@
 import t, { type Test } from 'tap'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import type { Event } from '../../src/core/messages.ts'
+import { type Aggregate, change } from '../../src/event-log/aggregate.ts'
 import { chainAggregate } from '../../src/follower/aggregate.ts'
+import { mintAggregate } from '../../src/nft/tokens/mint-aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { NATIVE } from '../support/log.ts'
 import { hashOf, KEY_ID, type OperatorStage, REQUESTED_BY, signature, withOperator } from '../support/operator-stage.ts'
 
@@ -110,13 +113,15 @@ async function wholeLife(t: Test, stage: OperatorStage, id: string): Promise<voi
 type Known = Readonly<Record<'id' | 'other' | 'dependent' | 'walletId', string>>
 
 async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, walletId }: Known): Promise<void> {
-  const { pool, run, node } = stage
+  const { run, node } = stage
   const tell = async (what: string): Promise<Story> => JSON.parse((await run(`explain ${what} --json`)).out)
 
   await t.test('a hash of any version, a wallet, and what is no such thing', async (t) => {
     t.match(await tell(hashOf(id, 0)), { transaction_id: id }, 'a version that was replaced too')
+    await record(stage, walletAggregate, walletId, { type: 'WalletArchived', data: { archivedAt: stage.log.now() } })
     t.match(JSON.parse((await run(`explain ${walletId} --json`)).out), {
       of: `wallet ${walletId}`,
+      story: [{ event: 'WalletArchived', who: `API key "payroll" ${KEY_ID} of tenant acme`, text: 'archived' }],
       transactions: [{ id: dependent }, { id }, { id: other }],
     })
     const refused: [string, RegExp][] = [
@@ -125,15 +130,19 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
       [newId('wallet'), /There is no wallet wal_/],
       [newId('collection'), /There is no collection col_/],
       [newId('mint'), /There is no mint mint_/],
+      [newId('signature'), /There is no signature sig_/],
       [`0x${'a'.repeat(64)}`, /Bursar never signed a transaction with the hash 0xaaa/],
     ]
     for (const [what, why] of refused) t.match(await run(`explain ${what}`), { code: 2, out: '', err: why }, what)
   })
 
-  await t.test('a mint points to its transactions', async (t) => {
+  await t.test('a mint is reported with its events and its transactions', async (t) => {
     const mintId = newId('mint')
-    await pool.query(`INSERT INTO nft_mints VALUES ($1, 'acme', 'col_1', 'direct', now(), 1)`, [mintId])
-    t.match((await run(`explain ${mintId}`)).out, /has no transactions yet/)
+    const signed = { type: 'VoucherSigned', data: { signature: '0x', signedAt: stage.log.now() } } as const
+    await record(stage, mintAggregate, mintId, signed)
+    const { out } = await run(`explain ${mintId}`)
+    t.match(out, /voucher signed/)
+    t.notMatch(out, /Its transactions/)
     const own = await stage.request(await stage.wallet(), { subject: { type: 'mint', id: mintId } })
     t.match((await run(`explain ${mintId}`)).out, new RegExp(`npm run bursar -- explain ${own}`))
   })
@@ -157,9 +166,8 @@ async function labelKey(pool: OperatorStage['pool']): Promise<void> {
 }
 
 /** The follower observed a balance. */
-async function observe({ log }: OperatorStage, walletId: string, balance: bigint): Promise<void> {
-  const loaded = await log.load(balanceAggregate, walletId)
-  const event = {
+async function observe(stage: OperatorStage, walletId: string, balance: bigint): Promise<void> {
+  await record(stage, balanceAggregate, walletId, {
     type: 'BalanceChanged',
     data: {
       asset: NATIVE,
@@ -167,13 +175,22 @@ async function observe({ log }: OperatorStage, walletId: string, balance: bigint
       blockNumber: 1,
       blockHash: '0x',
       cause: 'block',
-      observedAt: log.now(),
+      observedAt: stage.log.now(),
     },
-  }
-  const recording = { ...balanceAggregate, decide: () => [event] } as unknown as typeof balanceAggregate
-  const observed = change(recording, loaded, undefined as never, { metadata: REQUESTED_BY, now: log.now() })
-  // The row would be the wallet's funds for later requests: only the event is needed here.
-  await log.append({ changes: observed === null ? [] : [{ ...observed, readModels: { rows: [], holds: [] } }] })
+  })
+}
+
+/** Appends an event without the rows that follow from it: the stage has its own rows, and only the event is needed. */
+async function record<State, Evt extends Event>(
+  { log }: OperatorStage,
+  aggregate: Aggregate<State, never, Evt>,
+  id: string,
+  event: Evt,
+): Promise<void> {
+  const recording = { ...aggregate, decide: () => [event] }
+  const context = { metadata: REQUESTED_BY, now: log.now() }
+  const recorded = change(recording, await log.load(aggregate, id), undefined as never, context)
+  await log.append({ changes: recorded === null ? [] : [{ ...recorded, readModels: { rows: [], holds: [] } }] })
 }
 
 /** One commit undoes the block and records the reorg, like the follower's. */

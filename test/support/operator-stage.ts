@@ -3,6 +3,7 @@
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import type { RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
+import { EXPLAINED } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
@@ -62,6 +63,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     findUnsound: async () => [],
     chains: [chainOf(node)],
     sources: [{ name: 'wallets', find: (before, limit) => walletWork.findQuiet(pool, before, limit) }],
+    explained: EXPLAINED,
     hasIpfs: true,
     parties: [1],
     settings: {

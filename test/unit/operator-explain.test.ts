@@ -1,5 +1,7 @@
 /** The sentence and the details that `explain` prints for an event. */
 import t from 'tap'
+import { EXPLAINED } from '../../src/compose/capabilities.ts'
+import { ID_PREFIXES, type IdKind } from '../../src/declarations.ts'
 import type { StoryFacts } from '../../src/operator/explain/read-story.ts'
 import { tellEvent } from '../../src/operator/explain/tell-event.ts'
 
@@ -24,5 +26,15 @@ t.test('a revoked outcome is printed with the outcome, the depth of the block an
       { name: 'reorg', value: '3 blocks, from block 101 back to 98', source: 'derived' },
     ],
   })
+  t.end()
+})
+
+t.test('every resource with an id of its own is reported', (t) => {
+  // A token of a tenant has the name of its contract in its stream; requests and refreshes have no stream.
+  const without: readonly IdKind[] = ['asset', 'refresh', 'request', 'transaction']
+  const kinds = EXPLAINED.map(({ kind }) => kind)
+  t.strictSame([...kinds, ...without].sort(), Object.keys(ID_PREFIXES).sort())
+  for (const { kind, aggregate, texts } of EXPLAINED)
+    t.strictSame(Object.keys(texts).sort(), Object.keys(aggregate.schemas).sort(), kind)
   t.end()
 })

@@ -1,4 +1,4 @@
-/** `explain`: the history of a transaction, for people. */
+/** `explain`: the history of a transaction or another resource, for people. */
 import type { CliCommand, CliIo, ExitCode, Within } from '../../cli/command.ts'
 import { readChain } from '../chain-now.ts'
 import { judgeLane } from '../lanes/judge-lane.ts'
@@ -6,8 +6,8 @@ import { completeLanes } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
 import { readLaneContext } from '../lanes/read-context.ts'
 import type { OperatorPorts } from '../ports.ts'
-import { bursar } from '../words.ts'
-import { findTarget, type Target } from './find-target.ts'
+import { explainResource } from './explain-resource.ts'
+import { findTarget } from './find-target.ts'
 import { readStory, type StoryFacts } from './read-story.ts'
 import { storyJson, storyText } from './show-story.ts'
 import { tellStory } from './story.ts'
@@ -16,7 +16,7 @@ import { type Surroundings, whereItStands } from './where-it-stands.ts'
 export function explainCommand(within: Within<OperatorPorts>): CliCommand {
   return {
     name: 'explain',
-    summary: 'the history of a transaction: who requested it, each decision with its inputs, its outcome',
+    summary: 'the history of a transaction or another resource: who requested it, each decision, its outcome',
     details: `Reads only. Each fact shows its source: plain facts are recorded in their event; (derived) facts are computed from other events up to
 that time; (now) facts are current. Not recorded: that the same bytes were sent again, and which mpc parties signed.
 
@@ -25,32 +25,21 @@ lacks what only a node can report.
 
 JSON: {"transaction_id", "type", "tenant_id", "wallet_id", "network", "chain_id", "story": [{"at", "after_ms", "event", "who", "text",
 "details": [{"name", "value", "source": "recorded" | "derived" | "now"}]}], "depends_on", "dependents", "now": {"state", "status",
-"for_ms", "confirmations", "required_confirmations", "says", "next": [{"say", "run"}]}}; of a wallet, a collection, a mint or an NFT
-transfer {"of", "transactions": [{"id", "type", "state", "createdAt"}]}.`,
+"for_ms", "confirmations", "required_confirmations", "says", "next": [{"say", "run"}]}}; of another
+resource {"of", "story": [{"at", "event", "who", "text"}], "transactions": [{"id", "type", "state", "createdAt"}]}.`,
     arguments: [
       {
         name: '<id>',
         description:
-          'a transaction (tx_…), any of its hashes (0x…), or a wallet, collection, mint or NFT transfer to list its transactions',
+          'a transaction (tx_…) or any of its hashes (0x…), or a wallet, key, collection, mint, NFT transfer, signature or export',
       },
     ],
     run: ({ arguments: [id = ''] }, io) =>
       within(async (ports): Promise<ExitCode> => {
-        const target = await findTarget(ports.pool, id)
-        return target.kind === 'list' ? listTransactions(target, io) : explain(ports, target.id, io)
+        const target = await findTarget(ports.pool, ports.explained, id)
+        return target.kind === 'resource' ? explainResource(ports, target, io) : explain(ports, target.id, io)
       }),
   }
-}
-
-function listTransactions({ of, transactions }: Extract<Target, { kind: 'list' }>, io: CliIo): ExitCode {
-  const rows = transactions.map((one) => [one.id, one.type, one.state, one.createdAt])
-  const [newest] = transactions
-  const text =
-    newest === undefined
-      ? `${of} has no transactions yet\n`
-      : `${of}, newest first:\n\n${io.table(['transaction', 'type', 'state', 'requested at'], rows)}\n   → Read the history of one.\n     ${bursar(`explain ${newest.id}`)}\n`
-  io.print({ of, transactions }, text)
-  return 0
 }
 
 async function explain(ports: OperatorPorts, id: string, io: CliIo): Promise<ExitCode> {

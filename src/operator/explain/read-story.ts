@@ -72,9 +72,10 @@ async function readWallet(pool: Pool, walletId: string): Promise<StoryFacts['wal
   return rows[0] ?? null
 }
 
-async function readKeyLabels(
+/** Labels of the API keys that made requests, by key id. */
+export async function readKeyLabels(
   pool: Pool,
-  events: readonly RecordedEvent<TransactionEvent>[],
+  events: readonly Pick<RecordedEvent, 'metadata'>[],
 ): Promise<Map<string, string>> {
   const ids = events.flatMap(({ metadata: { actor } }) =>
     actor.startsWith('apikey:') ? [actor.slice('apikey:'.length)] : [],

@@ -1,6 +1,6 @@
 /** A transaction's history in time order, step by step, each fact with its source. Pure. */
 import type { RecordedEvent } from '../../core/messages.ts'
-import { isOpening, type TransactionEvent } from '../../transactions/events.ts'
+import { isOpening } from '../../transactions/events.ts'
 import { duration } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 import { tellEvent } from './tell-event.ts'
@@ -43,8 +43,8 @@ const WAITED: Readonly<Record<string, string>> = {
   NonceConsumedExternally: " until the other transaction's block was final",
 }
 
-function whoDid(
-  { metadata: { actor, tenantId } }: RecordedEvent<TransactionEvent>,
+export function whoDid(
+  { metadata: { actor, tenantId } }: Pick<RecordedEvent, 'metadata'>,
   labels: ReadonlyMap<string, string>,
 ): string {
   if (!actor.startsWith('apikey:')) return actor

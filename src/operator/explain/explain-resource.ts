@@ -1,0 +1,59 @@
+/** The history of a resource other than a transaction: its events, and its transactions. */
+import type { Pool } from 'pg'
+import type { Explained } from '../../capability.ts'
+import type { CliIo, ExitCode } from '../../cli/command.ts'
+import { NotFound } from '../../core/errors.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
+import type { OperatorPorts } from '../ports.ts'
+import { bursar } from '../words.ts'
+import type { Target } from './find-target.ts'
+import { readKeyLabels } from './read-story.ts'
+import { whoDid } from './story.ts'
+
+type Listed = { readonly id: string; readonly type: string; readonly state: string; readonly createdAt: string }
+
+const MAX_LISTED = 50
+
+/** @throws NotFound when the log has no such resource */
+export async function explainResource(
+  { pool, log }: Pick<OperatorPorts, 'pool' | 'log'>,
+  { id, resource }: Extract<Target, { kind: 'resource' }>,
+  io: CliIo,
+): Promise<ExitCode> {
+  const { noun, aggregate, texts, transactionsOf } = resource
+  const events = await log.readStream(aggregate, id)
+  if (events.length === 0) throw new NotFound(noun, undefined, `There is no ${noun} ${id}.`)
+  const labels = await readKeyLabels(pool, events)
+  const story = events.map((event) => ({
+    at: event.recordedAt,
+    event: event.type,
+    who: whoDid(event, labels),
+    text: texts[event.type]?.(event.data as never) ?? event.type,
+  }))
+  const transactions = transactionsOf === undefined ? [] : await readTransactions(pool, transactionsOf, id)
+  const of = `${noun} ${id}`
+  const rows = transactions.map((one) => [one.id, one.type, one.state, one.createdAt])
+  const [newest] = transactions
+  const list =
+    newest === undefined
+      ? ''
+      : `\nIts transactions, newest first:\n\n${io.table(['transaction', 'type', 'state', 'requested at'], rows)}\n   → Read the history of one.\n     ${bursar(`explain ${newest.id}`)}\n`
+  const lines = story.map(({ at, who, text }) => `${at}  ${io.paint.bold(text)}\n      ${io.paint.dim(`by ${who}`)}\n`)
+  io.print({ of, story, transactions }, `${io.paint.bold(of)}\n\n${lines.join('')}${list}`)
+  return 0
+}
+
+async function readTransactions(
+  pool: Pool,
+  of: NonNullable<Explained['transactionsOf']>,
+  id: string,
+): Promise<Listed[]> {
+  const isWallet = of === 'wallet'
+  const { rows } = await pool.query<{ id: string; type: string; state: string; at: Date }>(
+    `SELECT t.transaction_id AS id, t.type, t.state, t.created_at AS at FROM ${TRANSACTIONS} t
+      WHERE ${isWallet ? 't.wallet_id = $1' : 't.subject_id = $1 AND t.subject_type = $2'}
+      ORDER BY t.transaction_id DESC LIMIT ${MAX_LISTED}`,
+    isWallet ? [id] : [id, of],
+  )
+  return rows.map(({ at, ...row }) => ({ ...row, createdAt: at.toISOString() }))
+}
