@@ -1,12 +1,12 @@
 /** HTTP routes that list, register and remove assets. */
 
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../core/errors.ts'
 import { type ChainKey, type Environment, NETWORKS } from '../core/networks.ts'
 import { environmentOf } from '../http/caller.ts'
 import { named } from '../http/components.ts'
 import { success, successOf } from '../http/envelope.ts'
-import { decodeCursor, type Page, pageOf, pageQuery, pageSchema } from '../http/paging.ts'
+import { decodeCursor, pageOf, pageQuery, pageSchema } from '../http/paging.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
@@ -19,6 +19,7 @@ import {
   nullable,
   oneOf,
 } from '../http/schemas.ts'
+import type { View } from '../http/view.ts'
 import type { AssetChain } from './asset-index.ts'
 import type { ListAssets, PricedAsset } from './list-assets.ts'
 import type { RegisterAsset } from './register-asset.ts'
@@ -38,69 +39,52 @@ export type AssetRoutePorts = {
 const TOKEN = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 const tags = ['Assets']
 
-type AssetView = {
-  readonly asset_id: string
-  readonly symbol: string
-  readonly name: string
-  readonly decimals: number
-  readonly contract_address: string | null
-  readonly network: string
-  readonly environment: string
-  readonly price_usd: string | null
-  readonly price_at: string | null
-  readonly unreadable?: { readonly since: string; readonly reason: string; readonly retry_at: string }
-  readonly removed_at?: string
-}
-
 const assetSchema = named(
   'Asset',
-  Type.Unsafe<AssetView>(
-    Type.Object({
-      asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: [`eip155:1/erc20:${TOKEN}`] }),
-      symbol: Type.String({ description: 'The symbol of the asset.', examples: ['USDC'] }),
-      name: Type.String({ description: 'The name of the asset.', examples: ['USD Coin'] }),
-      decimals: Type.Integer({
-        description: 'How many digits an amount may have after the decimal point.',
-        examples: [6],
-      }),
-      contract_address: nullable(
-        Type.String({ description: 'The token contract. Null for the native currency.', examples: [TOKEN] }),
-      ),
-      network: networkSchema,
-      environment: environmentSchema,
-      price_usd: nullable(
-        Type.String({
-          description: 'The price of one unit in US dollars, read on chain. Null if no price is known.',
-          examples: ['0.9998'],
-        }),
-      ),
-      price_at: nullable(instant('When the price was set. Null if no price is known.')),
-      unreadable: Type.Optional(
-        Type.Object(
-          {
-            since: instant('When reading first failed.'),
-            reason: oneOf(UNREADABLE_REASONS, {
-              description:
-                'What `balanceOf` did. `gas`: it used up its gas. `size`: it returned too much data. `none`: it reverted or ' +
-                'returned no number. `timeout`: the nodes did not respond in time.',
-            }),
-            retry_at: instant('When reading is tried again.'),
-          },
-          {
-            description:
-              'Present only if the contract cannot be read. Its balances may be out of date, and transfers of it are refused.',
-          },
-        ),
-      ),
-      removed_at: Type.Optional(instant('When the asset was removed. Present only if it was.')),
+  Type.Object({
+    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: [`eip155:1/erc20:${TOKEN}`] }),
+    symbol: Type.String({ description: 'The symbol of the asset.', examples: ['USDC'] }),
+    name: Type.String({ description: 'The name of the asset.', examples: ['USD Coin'] }),
+    decimals: Type.Integer({
+      description: 'How many digits an amount may have after the decimal point.',
+      examples: [6],
     }),
-  ),
+    contract_address: nullable(
+      Type.String({ description: 'The token contract. Null for the native currency.', examples: [TOKEN] }),
+    ),
+    network: networkSchema,
+    environment: environmentSchema,
+    price_usd: nullable(
+      Type.String({
+        description: 'The price of one unit in US dollars, read on chain. Null if no price is known.',
+        examples: ['0.9998'],
+      }),
+    ),
+    price_at: nullable(instant('When the price was set. Null if no price is known.')),
+    unreadable: Type.Optional(
+      Type.Object(
+        {
+          since: instant('When reading first failed.'),
+          reason: oneOf(UNREADABLE_REASONS, {
+            description:
+              'What `balanceOf` did. `gas`: it used up its gas. `size`: it returned too much data. `none`: it reverted or ' +
+              'returned no number. `timeout`: the nodes did not respond in time.',
+          }),
+          retry_at: instant('When reading is tried again.'),
+        },
+        {
+          description:
+            'Present only if the contract cannot be read. Its balances may be out of date, and transfers of it are refused.',
+        },
+      ),
+    ),
+    removed_at: Type.Optional(instant('When the asset was removed. Present only if it was.')),
+  }),
 )
 
-const assetPageSchema = named(
-  'AssetPage',
-  Type.Unsafe<Page<'assets', AssetView>>(pageSchema('assets', assetSchema as TSchema)),
-)
+type AssetView = View<typeof assetSchema>
+
+const assetPageSchema = named('AssetPage', pageSchema('assets', assetSchema))
 
 const list = {
   tags,

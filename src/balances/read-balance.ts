@@ -34,8 +34,6 @@ export type BalanceQuestion = {
   readonly at?: string | undefined
 }
 
-export type BalanceAnswer = BalanceView & { readonly assets?: readonly BalanceView[] }
-
 /**
  * Archived wallets are included: deposits to them still show.
  *
@@ -43,7 +41,7 @@ export type BalanceAnswer = BalanceView & { readonly assets?: readonly BalanceVi
  *   PermissionDenied; Conflict `wallet_not_ready` or `ambiguous_asset`; ValidationFailed for the asset or the time;
  *   Unavailable when the chain must be read and no node answers
  */
-export type ReadBalance = (owner: WalletOwner, walletId: string, question: BalanceQuestion) => Promise<BalanceAnswer>
+export type ReadBalance = (owner: WalletOwner, walletId: string, question: BalanceQuestion) => Promise<BalanceView>
 
 export function createReadBalance(ports: ReadBalancePorts): ReadBalance {
   const { findWallet, resolveAsset, assetsOf, clock } = ports

@@ -2,21 +2,12 @@
 import type { Asset } from '../core/assets.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Network } from '../core/networks.ts'
+import type { View } from '../http/view.ts'
+import type { assetBalanceSchema, balanceSchema } from './schemas.ts'
 import { usdValue } from './usd-value.ts'
 
-export type BalanceView = {
-  readonly balance: string
-  readonly currency: string
-  readonly usd_value: string | null
-  readonly updated_at: string
-  readonly network: Network
-  readonly decimals: number
-  readonly contract_address: string | null
-  readonly available: string | null
-  readonly pending_out: string | null
-  readonly block_number: number
-  readonly stale_since?: string
-}
+export type AssetBalanceView = View<typeof assetBalanceSchema>
+export type BalanceView = View<typeof balanceSchema>
 
 /** The record of one asset; amounts in base units. */
 export type FoundBalance = {
@@ -33,7 +24,7 @@ export type FoundBalance = {
   readonly staleSince: string | null
 }
 
-export function toView(network: Network, found: FoundBalance): BalanceView {
+export function toView(network: Network, found: FoundBalance): AssetBalanceView {
   const { asset, balance, held } = found
   const amount = (units: bigint) => formatAmount(units, asset.decimals)
   return {

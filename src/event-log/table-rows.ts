@@ -31,7 +31,11 @@ type Read<Value> = Prisma.JsonValue extends Value ? unknown : ReadScalar<Value>
 type Written<Value> = Prisma.JsonValue extends Value ? unknown : WrittenScalar<Value>
 
 /** Columns that mean the same in every table. */
-type Shared = { readonly network: Network; readonly environment: Environment }
+type Shared = {
+  readonly network: Network
+  readonly environment: Environment
+  readonly failure: { readonly code: string; readonly message: string } | null
+}
 
 type Columns<Table extends TableName> = {
   readonly [Column in keyof Generated<Table>]: Column extends keyof Shared

@@ -1,7 +1,7 @@
 /** Reads signatures for the owner of their wallet. */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
-import { type SignatureRow, type SignatureView, toView } from './view.ts'
+import { COLUMNS, type SignatureRow, type SignatureView, toView } from './view.ts'
 
 export type SignatureReads = {
   /** @throws NotFound `signature_not_found` when the tenant's wallet has no such signature */
@@ -13,8 +13,7 @@ export function createSignatureReads(pool: Pool): SignatureReads {
     async read(tenantId, walletId, signatureId) {
       const { rows } = await pool.query<SignatureRow>({
         name: 'read_signature',
-        text: `SELECT signature_id, tenant_id, wallet_id, address, type, digest, signature, created_at, signed_at
-                 FROM signatures WHERE signature_id = $1`,
+        text: `SELECT ${COLUMNS.join(', ')} FROM signatures WHERE signature_id = $1`,
         values: [signatureId],
       })
       const [row] = rows

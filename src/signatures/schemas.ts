@@ -6,7 +6,6 @@ import { addressSchema, closedObject, idSchema, instant, nullable, oneOf } from 
 import { SIGNATURE_TYPES } from './events.ts'
 import { ENCODINGS, MAX_MESSAGE_BYTES } from './read-message.ts'
 import { MAX_TYPED_DATA_BYTES } from './read-typed-data.ts'
-import { type SignatureView, STATUSES } from './view.ts'
 
 const walletIdSchema = idSchema('wallet', 'The id of the wallet.')
 const signatureIdSchema = idSchema('signature', 'The id of the signature.')
@@ -125,31 +124,29 @@ const hex = (description: string, example: string) => Type.String({ description,
 
 export const signatureSchema = named(
   'Signature',
-  Type.Unsafe<SignatureView>(
-    Type.Object({
-      signature_id: signatureIdSchema,
-      wallet_id: walletIdSchema,
-      address: Type.String({
-        description: 'The address of the wallet. It is the address that is recovered from the signature.',
-        examples: ['0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826'],
-      }),
-      type: oneOf(SIGNATURE_TYPES, {
-        description: 'What is signed: a message or typed data.',
-        examples: ['typed_data'],
-      }),
-      status: oneOf(STATUSES, { description: '`pending` until it is signed.', examples: ['signed'] }),
-      digest: hex(
-        'The 32 bytes that are signed: the Keccak-256 digest of EIP-191 or EIP-712.',
-        'be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2',
-      ),
-      signature: nullable(hex('The signature, 65 bytes: r, s and v. Null until it is signed.', `${R}${S}1c`)),
-      r: nullable(hex('The r value, 32 bytes. Null until it is signed.', R)),
-      s: nullable(
-        hex('The s value, 32 bytes, in the lower half of the curve order (EIP-2). Null until it is signed.', S),
-      ),
-      v: nullable(Type.Integer({ description: 'The v value, 27 or 28. Null until it is signed.', examples: [28] })),
-      created_at: instant('When the signature was requested.'),
-      signed_at: nullable(instant('When it was signed. Null until then.')),
+  Type.Object({
+    signature_id: signatureIdSchema,
+    wallet_id: walletIdSchema,
+    address: Type.String({
+      description: 'The address of the wallet. It is the address that is recovered from the signature.',
+      examples: ['0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826'],
     }),
-  ),
+    type: oneOf(SIGNATURE_TYPES, {
+      description: 'What is signed: a message or typed data.',
+      examples: ['typed_data'],
+    }),
+    status: oneOf(['pending', 'signed'], { description: '`pending` until it is signed.', examples: ['signed'] }),
+    digest: hex(
+      'The 32 bytes that are signed: the Keccak-256 digest of EIP-191 or EIP-712.',
+      'be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2',
+    ),
+    signature: nullable(hex('The signature, 65 bytes: r, s and v. Null until it is signed.', `${R}${S}1c`)),
+    r: nullable(hex('The r value, 32 bytes. Null until it is signed.', R)),
+    s: nullable(
+      hex('The s value, 32 bytes, in the lower half of the curve order (EIP-2). Null until it is signed.', S),
+    ),
+    v: nullable(Type.Integer({ description: 'The v value, 27 or 28. Null until it is signed.', examples: [28] })),
+    created_at: instant('When the signature was requested.'),
+    signed_at: nullable(instant('When it was signed. Null until then.')),
+  }),
 )

@@ -1,29 +1,25 @@
 /** A signature in the form of the API. */
 import type { Row } from '../event-log/table-rows.ts'
+import type { View } from '../http/view.ts'
 import type { SignatureType } from './events.ts'
+import type { signatureSchema } from './schemas.ts'
 
-export const STATUSES = ['pending', 'signed'] as const
+export type SignatureView = View<typeof signatureSchema>
 
-export type SignatureView = {
-  readonly signature_id: string
-  readonly wallet_id: string
-  readonly address: string
-  readonly type: SignatureType
-  readonly status: (typeof STATUSES)[number]
-  readonly digest: string
-  /** These four are null until it is signed. */
-  readonly signature: string | null
-  readonly r: string | null
-  readonly s: string | null
-  readonly v: number | null
-  readonly created_at: string
-  readonly signed_at: string | null
-}
+/** The columns that a view needs. */
+export const COLUMNS = [
+  'signature_id',
+  'tenant_id',
+  'wallet_id',
+  'address',
+  'type',
+  'digest',
+  'signature',
+  'created_at',
+  'signed_at',
+] as const
 
-export type SignatureRow = Pick<
-  Row<'signatures', { readonly type: SignatureType }>,
-  'signature_id' | 'tenant_id' | 'wallet_id' | 'address' | 'type' | 'digest' | 'signature' | 'created_at' | 'signed_at'
->
+export type SignatureRow = Pick<Row<'signatures', { readonly type: SignatureType }>, (typeof COLUMNS)[number]>
 
 export function toView(row: SignatureRow): SignatureView {
   const { signature_id, wallet_id, address, type, digest, signature, created_at, signed_at } = row
