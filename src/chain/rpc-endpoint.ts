@@ -173,7 +173,7 @@ async function probe(context: Context): Promise<number | null> {
   if (isKnown) return null
   options.log.error(
     { endpoint: options.index, host, expected_chain_id: options.chainId, chain_id: chainId },
-    'an RPC URL serves another chain and is not used: correct the configuration',
+    'RPC URL serves another chain and is not used; correct the configuration',
   )
   return null
 }
@@ -254,7 +254,7 @@ function observe(
 }
 
 function succeed({ options, circuit, host, state }: Context, requests: number): void {
-  if (circuit.failures() > 0) options.log.info({ endpoint: options.index, host }, 'an RPC URL answers again')
+  if (circuit.failures() > 0) options.log.info({ endpoint: options.index, host }, 'RPC URL answers again')
   circuit.succeeded()
   // The limit may have been hit because of large blocks: it is raised again, one request at a time.
   if (requests >= state.batchLimit && state.batchLimit < options.maxBatchSize) state.batchLimit += 1
@@ -265,7 +265,7 @@ function fail({ options, circuit, host }: Context, startedAt: number, reason: st
   circuit.failed(startedAt, pauseMs)
   const failures = circuit.failures()
   if (failures > 1 && !circuit.isOpen()) return
-  options.log.warn({ endpoint: options.index, host, failures, reason }, 'an RPC URL does not answer')
+  options.log.warn({ endpoint: options.index, host, failures, reason }, 'RPC URL does not answer')
 }
 
 function describe({ options, host, circuit, state }: Context): EndpointHealth {

@@ -18,7 +18,7 @@ export function composeRecoveryRoutes(kernel: Kernel, { accept, findWallet }: Ap
       allowedRecipients: config.exportRecipients,
       onRequested(exportId, { tenantId, walletId, recipient }, { actor }) {
         const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, actor }
-        logger.warn(fields, "the export of a wallet's key was requested")
+        logger.warn(fields, 'export of a wallet key requested')
         metrics.countExport('requested')
       },
     }),

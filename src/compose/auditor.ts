@@ -75,7 +75,7 @@ async function onceAnswered(kernel: Kernel, signal: AbortSignal): Promise<TakeCh
       return await composeTakeCheckpoint(kernel)
     } catch (error) {
       if (!isConnectionFailure(error) || signal.aborted) throw error
-      kernel.logger.warn({ err: error }, 'the database does not answer, the auditor waits for it')
+      kernel.logger.warn({ err: error }, 'the database is not available; the auditor waits for it')
       await pause(RETRY_MS, signal)
     }
   }
@@ -92,16 +92,16 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise
     try {
       const { size, root, isNew } = await takeCheckpoint(stop)
       refusal = null
-      if (isNew) logger.info({ size, root: root.toString('base64') }, 'a checkpoint was signed')
+      if (isNew) logger.info({ size, root: root.toString('base64') }, 'checkpoint signed')
       return config.audit.checkpointIntervalMs
     } catch (error) {
       if (error instanceof TreeDamaged) {
         refusal = error.message
         metrics.countAuditRefusal()
-        logger.fatal({ err: error }, 'ALERT: the log contradicts what was signed, nothing is signed any more')
+        logger.fatal({ err: error }, 'ALERT: the event log contradicts a signed checkpoint; the auditor stops signing')
         return config.audit.checkpointIntervalMs
       }
-      logger.warn({ err: error }, 'no checkpoint could be taken, it is tried again')
+      logger.warn({ err: error }, 'cannot sign a checkpoint; will retry')
       // The command that rotates the key puts the new one where this process reads it.
       if (error instanceof Unavailable && error.code === 'audit_key_rotated') {
         takeCheckpoint = await onceAnswered(kernel, stop)
@@ -116,7 +116,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise
       name: 'auditor',
       leaseMs: config.leaseMs,
       signal,
-      onError: (error) => logger.warn({ err: error }, 'the auditor stopped leading, it tries again'),
+      onError: (error) => logger.warn({ err: error }, 'the auditor task failed; it will restart'),
     },
     async (_lease, stop) => {
       while (!stop.aborted) await pause(await attempt(stop), stop)

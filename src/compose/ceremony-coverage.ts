@@ -74,7 +74,7 @@ export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Ke
       const { rule } = verdict
       logger.error(
         { ceremony, key_id: keyId, rule },
-        'asked for a ceremony that the log does not want: who asks for it?',
+        'refused a ceremony: the event log has no matching request; check the coordinator',
       )
     }
     return verdict

@@ -52,7 +52,7 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
     const { chainId, network } = chain.settings
     const pace = createPace()
     const onError = (error: unknown) =>
-      logger.warn({ err: error, network }, 'following a chain failed, it goes on from its cursor')
+      logger.warn({ err: error, network }, 'following the chain failed; will continue from the last processed block')
     return lead({ leases, leaseMs: config.leaseMs, signal, onError, name: `follow-${chainId}` }, (lease, stop) =>
       followAndTend(kernel, { ...chain, pace }, balances, lease, stop),
     )
@@ -106,15 +106,15 @@ async function followAndTend(
     repeat(task, {
       intervalMs,
       signal: both,
-      onError: (error) => logger.warn({ err: error, network, task: name }, 'a periodic task failed, it comes again'),
+      onError: (error) => logger.warn({ err: error, network, task: name }, 'periodic task failed; will run again'),
     })
   const tending = [
     tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(chain)),
     tend('reconciliation', config.reconcileIntervalMs, () => reconcile(chainId, { signal: both })),
     tend('unread tokens', UNREAD_INTERVAL_MS, async () => {
       const { settled, failed } = await retryTokens(chainId, { signal: both })
-      if (settled.length > 0) logger.info({ network, tokens: settled }, 'tokens are read again')
-      if (failed.length > 0) logger.warn({ network, tokens: failed }, 'tokens could not be read, they are tried again')
+      if (settled.length > 0) logger.info({ network, tokens: settled }, 'token contracts can be read again')
+      if (failed.length > 0) logger.warn({ network, tokens: failed }, 'cannot read token contracts; will retry')
     }),
     tend('nonces', NONCE_INTERVAL_MS, () => lookForLostNonces(kernel, chain, lease, resolve)),
     tend('old nonces', FORGET_INTERVAL_MS, async () =>
@@ -141,7 +141,7 @@ function composeResolve(
   const { pool, logger } = kernel
   const { chainId, network } = settings
   const onUnknown: ResolveNoncesPorts['onUnknown'] = ({ address, nonce }, err) =>
-    logger.warn({ err, network, address, nonce }, 'what used a nonce was not found, it is searched for again')
+    logger.warn({ err, network, address, nonce }, 'cannot find the transaction that used a nonce; will retry')
   const walkedHash = createWalkedBlocks(pool).hash
   return createResolveNonces({ ...observing, client, walkedHash, onUnknown }, chainId)
 }
@@ -159,9 +159,15 @@ async function lookForLostNonces(
   if (finalized <= 0) return
   const { lost, found } = await resolve(finalized, config.rebroadcastAfterMs, lease)
   if (lost > 0)
-    logger.warn({ network, transactions: lost }, 'others sent from wallets of ours: their nonces are given anew')
+    logger.warn(
+      { network, transactions: lost },
+      'another program used nonces of our wallets; the affected transactions get new nonces',
+    )
   if (found > 0)
-    logger.warn({ network, transactions: found }, 'transactions were mined in blocks that were never walked')
+    logger.warn(
+      { network, transactions: found },
+      'found mined transactions in blocks that the follower did not process',
+    )
 }
 
 function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {

@@ -47,14 +47,14 @@ function telling({ chainOf, logger, metrics }: Kernel): Told {
       metrics.countHeldLane(chainOf(chainId).settings.network)
       logger.error(
         { ...fields(chainId, address), reason },
-        'a lane is held: nodes show more of it than the log knows, see npm run bursar -- stuck',
+        'lane held: the chain has transactions that the event log does not have; see npm run bursar -- stuck',
       )
     },
     onRecovered({ chainId, address }, transactionId, { nonce, hash }) {
       metrics.countRecovered(chainOf(chainId).settings.network)
       logger.warn(
         { ...fields(chainId, address), transaction_id: transactionId, nonce, hash },
-        'a signed transaction that the log had forgotten was found on chain',
+        'found a signed transaction on chain that was missing in the event log',
       )
     },
   }

@@ -26,7 +26,7 @@ const DATA_OF = WORK.flatMap(({ dataOf = [] }) => dataOf)
 
 export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, leases, logger } = kernel
-  const onError = (error: unknown) => logger.warn({ err: error }, 'a leader failed, it starts again')
+  const onError = (error: unknown) => logger.warn({ err: error }, 'a leader task failed; it will restart')
   const settings = { leases, leaseMs: config.leaseMs, signal, onError }
   const turns = composeTurns(kernel, signal)
   const leaders = [
@@ -45,7 +45,7 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
 function composeTurns({ pool, jobs, logger, metrics }: Kernel, signal: AbortSignal): Pick<Jobs, 'add'> {
   const place = createPlaceJobs(pool)
   const turns = takeTurns({ jobs, signal, log: logger })
-  const text = "Jobs that the dispatcher holds back until it is their tenant's turn, by queue."
+  const text = "Jobs that the dispatcher holds until their tenant's turn, by queue."
   metrics.addGauge('bursar_jobs_held', text, ['queue'], async () =>
     [...turns.waiting()].map(([queue, value]) => ({ labels: { queue }, value })),
   )
@@ -91,10 +91,11 @@ function sweepUnfinished(
 
 /** A job that waits for a wrong time blocks the sweeper: a job of its id exists. */
 function freeStuckJobs({ config, jobs, logger }: Kernel, signal: AbortSignal): Promise<void> {
-  const onError = (error: unknown) => logger.warn({ err: error }, 'stuck jobs were not looked for, it is tried again')
+  const onError = (error: unknown) => logger.warn({ err: error }, 'cannot check for stuck jobs; will retry')
   const free = async () => {
     const freed = await jobs.unstick()
-    if (freed > 0) logger.warn({ jobs: freed }, 'jobs waited for a time that did not come: look at the clocks')
+    if (freed > 0)
+      logger.warn({ jobs: freed }, 'released jobs that were scheduled too far in the future; check the system clocks')
   }
   return repeat(free, { intervalMs: config.sweepIntervalMs, signal, onError })
 }
@@ -105,13 +106,13 @@ function keepSharesFresh(kernel: Kernel, run: (task: (signal: AbortSignal) => Pr
   const intervalDays = config.mpc?.refreshIntervalDays
   if (!intervalDays) return []
   const schedule = createScheduleRefreshes({ pool, log, newId, intervalDays })
-  const onError = (error: unknown) => logger.warn({ err: error }, 'old shares were not looked for, it is tried again')
+  const onError = (error: unknown) => logger.warn({ err: error }, 'cannot check for old key shares; will retry')
   return [run((signal) => repeat(schedule, { intervalMs: config.sweepIntervalMs, signal, onError }))]
 }
 
 /** Deletes sealed keys that can no longer be fetched. */
 function deleteExpired({ config, pool, clock, logger }: Kernel, signal: AbortSignal): Promise<void> {
-  const onError = (error: unknown) => logger.warn({ err: error }, 'expired exports are still there, it is tried again')
+  const onError = (error: unknown) => logger.warn({ err: error }, 'cannot delete expired exports; will retry')
   return repeat(() => deleteExpiredFiles(pool, new Date(clock())), {
     intervalMs: config.sweepIntervalMs,
     signal,
@@ -124,6 +125,6 @@ function keepPins(kernel: Kernel, run: (task: (signal: AbortSignal) => Promise<v
   const { config, logger } = kernel
   const repin = composeRepin(kernel)
   if (repin === null) return []
-  const onError = (error: unknown) => logger.warn({ err: error }, 'metadata is not on IPFS yet, it is tried again')
+  const onError = (error: unknown) => logger.warn({ err: error }, 'cannot pin metadata on the IPFS node; will retry')
   return [run((signal) => repeat(() => repin(signal), { intervalMs: config.sweepIntervalMs, signal, onError }))]
 }

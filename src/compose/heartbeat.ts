@@ -18,7 +18,7 @@ export function startHeartbeat(
         text: 'SELECT record_heartbeat($1, $2, $3)',
         values: [processName, instance, problem()],
       })
-      .catch((error) => logger.warn({ err: error }, 'a heartbeat was not written'))
+      .catch((error) => logger.warn({ err: error }, 'cannot write the heartbeat'))
   void beat()
   const timer = setInterval(beat, BEAT_MS)
   return {
@@ -26,7 +26,7 @@ export function startHeartbeat(
       clearInterval(timer)
       await pool
         .query('SELECT remove_heartbeat($1, $2)', [processName, instance])
-        .catch((error) => logger.warn({ err: error }, 'a heartbeat was not taken away'))
+        .catch((error) => logger.warn({ err: error }, 'cannot delete the heartbeat'))
     },
   }
 }

@@ -56,7 +56,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
   if (databaseUrl === null)
     throw new ConfigError(['DATABASE_URL must be set for this process; npm start without it runs the sandbox'])
   const logger = createLogger({ level: config.logLevel, processName })
-  for (const warning of config.warnings) logger.warn({ setting: warning }, 'a setting is not known')
+  for (const warning of config.warnings) logger.warn({ setting: warning }, 'unknown setting')
   const metrics = createMetrics(processName)
   const instance = `${hostname()}:${process.pid}`
   const pool = createPool(databaseUrl, config, processName, logger)
@@ -128,7 +128,7 @@ function createPool(connectionString: string, config: Config, processName: strin
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   })
   // The next query replaces an idle connection that breaks; without a listener the error would end the process.
-  pool.on('error', (error) => logger.warn({ err: error }, 'a database connection broke'))
+  pool.on('error', (error) => logger.warn({ err: error }, 'lost a database connection'))
   // The same for a connection in use: its running statement, or the next one, fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool

@@ -31,7 +31,10 @@ export async function openKnownSeeds(
         return
       }
       if (problems.get(tenantId) !== problem)
-        logger.error({ tenant_id: tenantId, reason: problem }, 'the seed of a tenant cannot be used: nothing is signed')
+        logger.error(
+          { tenant_id: tenantId, reason: problem },
+          'cannot use the seed of a tenant; its wallets do not sign',
+        )
       problems.set(tenantId, problem)
     },
   })

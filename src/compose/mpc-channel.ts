@@ -71,6 +71,10 @@ function recordAccused(kernel: Kernel): (accused: Accused) => Promise<void> {
   return async ({ epoch, ...accused }) => {
     // Cheating during key generation only spoils a key that will not be used.
     if (epoch !== null) await record({ ...accused, epoch })
-    else kernel.logger.error(accused, 'an mpc party failed a check of another while a key was made: look into both')
+    else
+      kernel.logger.error(
+        accused,
+        'an mpc party failed a check of another party during key generation: check both parties',
+      )
   }
 }

@@ -34,7 +34,7 @@ export function startMpcKeys(kernel: Kernel, { ceremonies, settle }: JointKeyPor
     onGivenUp: (keyId, { refreshId, reason, party }, error) =>
       logger.error(
         { err: error, key_id: keyId, refresh_id: refreshId, reason, party },
-        'new shares of an mpc wallet were not made: the old ones stay in use',
+        'refresh of key shares failed; the old shares stay in use',
       ),
   })
   async function refreshAndSettle(keyId: string): Promise<void> {
@@ -65,8 +65,7 @@ async function keepKeysAhead(
   if (config.mpc === null || config.mpc.poolSize === 0) return
   const { poolSize: size, threshold, parties } = config.mpc
   const terms = { threshold, parties }
-  const onError = (error: unknown) =>
-    logger.warn({ err: error }, 'no key of an mpc wallet was made ahead, it is tried again')
+  const onError = (error: unknown) => logger.warn({ err: error }, 'cannot create a key for the key pool; will retry')
   await lead({ leases, name: 'mpc-pool', leaseMs: config.leaseMs, signal, onError }, (_lease, stop) =>
     keepPool({ pool, newId, generateKey, terms, size, onError }, stop),
   )
@@ -82,14 +81,14 @@ export function composeRecordAccusation({ log, logger, metrics }: Kernel): Recor
         metrics.mpc.countAccusation({ party, accusedBy })
         logger.error(
           fields,
-          'an mpc party says that another failed a check: they no longer sign together with a key; look into both, then refresh its shares',
+          'an mpc party reported that another party failed a check; these two no longer sign together with this key: check both, then refresh the shares',
         )
         return
       }
       metrics.mpc.countBan({ party })
       logger.error(
         fields,
-        'an mpc party failed a check and is banned from signing with a key: look into it, then refresh its shares',
+        'an mpc party failed a check and is banned from signing with this key: check the party, then refresh the shares',
       )
     },
   })
@@ -101,6 +100,6 @@ export function composeRefreshWorn({ log, newId, logger }: Kernel): (keyId: stri
     log,
     newId,
     onRequested: (keyId) =>
-      logger.info({ key_id: keyId }, 'the shares of an mpc wallet have served long: new ones are made'),
+      logger.info({ key_id: keyId }, 'the shares of a key made many signatures; requested a refresh'),
   })
 }

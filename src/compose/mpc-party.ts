@@ -76,7 +76,7 @@ export async function startMpcParty(
       onNotCovered: ({ keyId, intent }, rule) =>
         kernel.logger.error(
           { key_id: keyId, intent, rule },
-          'asked to sign what the log does not want: who asks for it?',
+          'refused to sign: the event log has no matching request; check the coordinator',
         ),
     },
     ceremonies: createPartyCeremonies({
@@ -136,15 +136,14 @@ function observer({ logger, metrics }: Kernel): PartyObserver {
   return {
     onSession: ({ ceremony, items, refused, durationMs }) => {
       metrics.mpc.observeSession({ ceremony, outcome: refused[0] ?? 'done', durationMs })
-      if (ceremony !== 'sign')
-        logger.info({ ceremony, refused, duration_ms: Math.round(durationMs) }, 'a ceremony ended')
-      else if (refused.length > 0) logger.warn({ items, refused }, 'signatures were not made')
+      if (ceremony !== 'sign') logger.info({ ceremony, refused, duration_ms: Math.round(durationMs) }, 'ceremony ended')
+      else if (refused.length > 0) logger.warn({ items, refused }, 'some signatures failed')
     },
     onRefusedMessage: ({ from, reason }) => {
       metrics.mpc.countRefusedMessage({ reason })
       const level = ['session_closed', 'session_unknown'].includes(reason) ? 'debug' : 'warn'
-      logger[level]({ from, reason }, 'a message was refused')
+      logger[level]({ from, reason }, 'message rejected')
     },
-    onFailure: (error, ceremony) => logger.error({ err: error, ceremony }, 'a ceremony failed here'),
+    onFailure: (error, ceremony) => logger.error({ err: error, ceremony }, 'ceremony failed'),
   }
 }

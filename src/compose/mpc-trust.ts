@@ -23,18 +23,18 @@ export async function prepareTrust(
   if (config.sandbox) return publishCertificate(trustDir, identity)
   logger.info(
     { name: identity.name, fingerprint: fingerprint(identity.certificate) },
-    'this process shows its certificate, which the others must have: npm run mpc -- certificate prints it',
+    'this certificate identifies the process; its peers need a copy (npm run mpc -- certificate prints it)',
   )
   for (const peer of peers) {
     const file = certificateFile(trustDir, peer)
     try {
       if ((await readTrusted(trustDir, peer)) !== undefined) continue
-      logger.warn({ peer, file }, 'a certificate is missing: there is no connection to this peer until it lies there')
+      logger.warn({ peer, file }, 'the certificate of a peer is missing; cannot connect to the peer without it')
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
       logger.warn(
         { peer, file, err: error },
-        'a certificate is damaged: there is no connection to this peer until it is not',
+        'the certificate of a peer is damaged; cannot connect to the peer until the file is replaced',
       )
     }
   }

@@ -44,11 +44,11 @@ export function startMpcUpkeep(
     jointKeysOf,
     clock,
     rest,
-    onError: (error, keyId) => logger.warn({ err: error, key_id: keyId }, 'shares that do not count were not removed'),
+    onError: (error, keyId) => logger.warn({ err: error, key_id: keyId }, 'cannot delete unused shares'),
   })
   const upkeep = [
-    repeat(HOURLY_MS, async () => logger.info(await forgetEnded(signal), 'the signing journal was looked through')),
-    repeat(DAILY_MS, async () => logger.info(await tidyShares(signal), 'the shares were looked through')),
+    repeat(HOURLY_MS, async () => logger.info(await forgetEnded(signal), 'signing journal checked')),
+    repeat(DAILY_MS, async () => logger.info(await tidyShares(signal), 'shares checked')),
   ]
 
   async function repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
@@ -56,7 +56,7 @@ export function startMpcUpkeep(
       const waitMs = await work().then(
         () => everyMs,
         (error: unknown) => {
-          logger.warn({ err: error }, 'the upkeep of the party did not get through, it is tried again')
+          logger.warn({ err: error }, 'a maintenance task of the party failed; will retry')
           return RETRY_MS
         },
       )

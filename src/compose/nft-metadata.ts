@@ -31,7 +31,7 @@ export function composeRepin(kernel: Kernel): Repin | null {
   const pin = composePin(kernel)
   if (pin === null) return null
   const { pool, clock, metrics } = kernel
-  metrics.addGauge('bursar_ipfs_pins_pending', 'Metadata that the IPFS node never confirmed.', [], async () => [
+  metrics.addGauge('bursar_ipfs_pins_pending', 'Metadata files that the IPFS node has not confirmed.', [], async () => [
     { labels: {}, value: await countPendingPins(pool) },
   ])
   return createRepin({ pool, clock, pin })

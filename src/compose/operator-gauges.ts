@@ -17,7 +17,7 @@ export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
   })
   metrics.addGauge(
     'bursar_transactions_pending',
-    'Transactions that have not ended, by network and state.',
+    'Unfinished transactions, by network and state.',
     ['network', 'state'],
     async () => {
       const { rows } = await pool.query<{ network: string; state: string; n: string }>(
@@ -27,19 +27,29 @@ export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
       return rows.map(({ network, state, n }) => ({ labels: { network, state }, value: Number(n) }))
     },
   )
-  metrics.addGauge('bursar_chain_lag_blocks', 'Blocks of a chain that are not walked yet.', ['chain_id'], async () => {
-    const { rows } = await pool.query<{ chain_id: number; lag: string }>(
-      `SELECT chain_id, greatest(head - number, 0) AS lag FROM ${CURSORS} AS chain_cursors`,
-    )
-    return rows.map(({ chain_id, lag }) => ({ labels: { chain_id: String(chain_id) }, value: Number(lag) }))
-  })
-  metrics.addGauge('bursar_mpc_banned_keys', 'Keys with which a party may not sign, by party.', ['party'], async () => {
-    const { rows } = await pool.query<{ party: string; n: string }>(
-      `SELECT party, count(*) AS n FROM ${MPC_KEYS} AS mpc_keys, jsonb_array_elements_text(banned) AS party WHERE banned <> '[]' GROUP BY 1`,
-    )
-    return rows.map(({ party, n }) => ({ labels: { party }, value: Number(n) }))
-  })
-  metrics.addGauge('bursar_mpc_pool_keys', 'Keys of mpc wallets that are made ahead.', [], async () => {
+  metrics.addGauge(
+    'bursar_chain_lag_blocks',
+    'Blocks between the head of the chain and the newest processed block.',
+    ['chain_id'],
+    async () => {
+      const { rows } = await pool.query<{ chain_id: number; lag: string }>(
+        `SELECT chain_id, greatest(head - number, 0) AS lag FROM ${CURSORS} AS chain_cursors`,
+      )
+      return rows.map(({ chain_id, lag }) => ({ labels: { chain_id: String(chain_id) }, value: Number(lag) }))
+    },
+  )
+  metrics.addGauge(
+    'bursar_mpc_banned_keys',
+    'Keys that a party is banned from signing with, by party.',
+    ['party'],
+    async () => {
+      const { rows } = await pool.query<{ party: string; n: string }>(
+        `SELECT party, count(*) AS n FROM ${MPC_KEYS} AS mpc_keys, jsonb_array_elements_text(banned) AS party WHERE banned <> '[]' GROUP BY 1`,
+      )
+      return rows.map(({ party, n }) => ({ labels: { party }, value: Number(n) }))
+    },
+  )
+  metrics.addGauge('bursar_mpc_pool_keys', 'Unassigned mpc keys in the key pool.', [], async () => {
     const { rows } = await pool.query<{ n: string }>(
       `SELECT count(*) AS n FROM ${MPC_KEYS} AS mpc_keys WHERE wallet_id IS NULL`,
     )
@@ -47,7 +57,7 @@ export function addOperatorGauges({ metrics, jobs, pool }: Kernel): void {
   })
   metrics.addGauge(
     'bursar_oldest_open_transaction_seconds',
-    'Age of the oldest open transaction that readers of the log wait for, in any database of the server; 0 without one.',
+    'Age in seconds of the oldest open database transaction that delays readers of the event log. It can be in any database of the server. 0 if there is none.',
     [],
     async () => {
       const [oldest] = openFor(await readOpenTransactions(pool), 0)

@@ -34,15 +34,15 @@ export function createReorgReport({
       if (beyondWindow)
         logger.error(
           fields,
-          'the chain left its branch deeper than its hashes are kept: look at the node, then at what was undone',
+          'reorg deeper than the recorded block hashes; check the node, then the transactions that were rolled back',
         )
-      else logger.warn(fields, 'the chain left its branch: what it undid is undone here')
+      else logger.warn(fields, 'reorg; rolled back the affected transactions')
       for (const { after } of undone) {
         const revoked = after.state.state === 'unknown' ? undefined : after.state.history.at(-1)?.revoked
         if (revoked === undefined) continue
         metrics.countRevoked({ network, outcome: revoked.state })
         const told = { network, transaction_id: after.id, outcome: revoked.state, confirmations: revoked.confirmations }
-        logger.error(told, 'an outcome that was told no longer holds: its block left the chain')
+        logger.error(told, 'reorg revoked a reported outcome: the block of the transaction is no longer in the chain')
       }
       undone = []
     },

@@ -36,13 +36,13 @@ export async function runProcess(
   const { logger, config } = kernel
   const stop = new AbortController()
   process.on('unhandledRejection', (error) => {
-    logger.fatal({ err: error }, 'a defect: a rejection that nobody handles')
+    logger.fatal({ err: error }, 'unhandled promise rejection; report this as a bug')
     process.exit(1)
   })
   if (!config.database.tlsVerified)
     logger.warn(
       { setting: 'DATABASE_TLS' },
-      'the log is read over a connection without verified TLS, as the setting allows',
+      'the database connection does not use verified TLS, because DATABASE_TLS is off',
     )
   const work = await startOrExit(async () => {
     await refuseOwner(kernel, stop.signal, exitWith)

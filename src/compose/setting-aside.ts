@@ -8,6 +8,9 @@ import type { Kernel } from './kernel.ts'
 export function settingAside({ logger, metrics }: Pick<Kernel, 'logger' | 'metrics'>): OnSetAside {
   return (streamId, error) => {
     metrics.countSetAside()
-    logger.error({ stream: streamId, err: error }, 'a change that the database cannot hold was set aside: report it')
+    logger.error(
+      { stream: streamId, err: error },
+      'left out a change that the database cannot store; report this as a bug',
+    )
   }
 }

@@ -100,7 +100,7 @@ function exportHandler(
     allowedRecipients: config.exportRecipients,
     onEnded(exportId, { tenantId, walletId, recipient, status, refusal }) {
       const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, refusal }
-      logger.warn(fields, status === 'exported' ? "a wallet's key was exported" : 'an export was refused')
+      logger.warn(fields, status === 'exported' ? 'wallet key exported' : 'export of a wallet key refused')
       metrics.countExport(status === 'exported' ? 'exported' : 'refused')
     },
   })
@@ -120,11 +120,14 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
     capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
     replaceAfterMs: config.replaceAfterMs,
     onCapReached: (transactionId) =>
-      logger.warn({ transaction_id: transactionId }, 'a stuck transaction may not cost more: raise the fee cap'),
+      logger.warn(
+        { transaction_id: transactionId },
+        'cannot bump the fee of a stuck transaction: the fee cap is reached; raise the cap',
+      ),
     onFundsReached: (transactionId) =>
       logger.warn(
         { transaction_id: transactionId },
-        'a stuck transaction is not made dearer: its wallet cannot pay more',
+        'cannot bump the fee of a stuck transaction: the balance of the wallet is too low',
       ),
   })
   const observedBlock = createObservedBlock(pool)
@@ -144,7 +147,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
       onFilled: ({ chainId, address }, nonces) =>
         logger.warn(
           { network: chainOf(chainId).settings.network, address, nonces },
-          'nobody has nonces that a lane waits for: it fills them with transfers of nothing',
+          'no transaction uses these nonces; filling the gap with transfers of zero value',
         ),
     }),
     onSigned: (chainId, transactions) =>
@@ -168,7 +171,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
 function refusing({ logger, metrics }: Kernel): (transactionId: string, reason: string) => void {
   return (transactionId, reason) => {
     metrics.countRefusedToSign()
-    logger.error({ transaction_id: transactionId, reason }, 'a transaction is not what was recorded: it is not signed')
+    logger.error({ transaction_id: transactionId, reason }, 'transaction does not match the event log; not signed')
   }
 }
 
@@ -177,6 +180,6 @@ function notSimulated({ logger, metrics, chainOf }: Kernel): (chainId: number, i
   return (chainId, id, reason) => {
     const { network } = chainOf(chainId).settings
     metrics.countNotSimulated(network)
-    logger.warn({ network, transaction_id: id, reason }, 'a transaction could not be simulated: it is tried again')
+    logger.warn({ network, transaction_id: id, reason }, 'cannot simulate a transaction; will retry')
   }
 }

@@ -16,7 +16,7 @@ export async function startSubmitter({ config, pool, log, leases, jobs, logger, 
     clientOf: (chainId) => chainOf(chainId).client,
     rebroadcastAfterMs: config.rebroadcastAfterMs,
     onRefused: ({ transactionId, outcome, message }) =>
-      logger.warn({ transaction_id: transactionId, outcome, node_says: message }, 'a node did not take a transaction'),
+      logger.warn({ transaction_id: transactionId, outcome, node_says: message }, 'a node rejected a transaction'),
   })
   const workers = [
     jobs.process('submit', ({ lane }) => submitLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),

@@ -9,7 +9,7 @@ export type ConnectionMetrics = {
 export function createConnectionMetrics(registry: Registry): ConnectionMetrics {
   const drops = new Counter({
     name: 'bursar_http_connections_dropped_total',
-    help: 'Connections that were closed as they came, by the limit that they broke.',
+    help: 'Connections closed on arrival, by the limit that they exceeded.',
     labelNames: ['limit'],
     registers: [registry],
   })

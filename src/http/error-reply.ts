@@ -38,7 +38,8 @@ export function replyWithError(thrown: unknown, request: FastifyRequest, reply: 
   const items = error === null ? [UNEXPECTED] : [...error.items, ...queryMistakes(error, request)]
   const status = statusOf(items[0] ?? UNEXPECTED)
   if (error === null) request.log.error({ err: thrown }, 'request failed')
-  else if (status >= 500) request.log.warn({ err: error, cause: error.cause }, 'request refused for now')
+  else if (status >= 500)
+    request.log.warn({ err: error, cause: error.cause }, 'request failed: a dependency is not available')
   if (error instanceof RateLimited) reply.header('retry-after', error.retryAfterSeconds)
   else if (status === 503) reply.header('retry-after', 1)
   reply

@@ -13,13 +13,13 @@ export function createLaneMetrics(registry: Registry): LaneMetrics {
   const labelNames = ['network'] as const
   const held = new Counter({
     name: 'bursar_lane_held_total',
-    help: 'Looks at lanes that may not sign, because nodes show more of them than the log knows.',
+    help: 'Checks that found a lane held, because the chain has transactions that the event log does not have.',
     labelNames,
     registers,
   })
   const recovered = new Counter({
     name: 'bursar_recovered_total',
-    help: 'Signed transactions that the log had forgotten and that were found on chain.',
+    help: 'Signed transactions that were missing in the event log and were found on chain.',
     labelNames,
     registers,
   })

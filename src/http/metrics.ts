@@ -47,6 +47,20 @@ export type Metrics = ReorgMetrics &
     ) => void
   }
 
+const HELP = {
+  requests: 'Duration of HTTP requests in seconds.',
+  appends: 'Duration of appends to the event log in seconds. An append is one batch of commits.',
+  calls: 'Duration of JSON-RPC calls in seconds.',
+  jobs: 'Duration of jobs in seconds.',
+  pins: 'Duration of pin requests to the IPFS node in seconds.',
+  batches: 'Commits per append to the event log.',
+  signed: 'Signed transactions.',
+  refused: 'Transactions that the signer refused, because they do not match the event log or the key of the wallet.',
+  exports: 'Exports of wallet keys, by step.',
+  refusals: 'Checkpoints that the auditor refused to sign, because the event log contradicts an earlier checkpoint.',
+  failures: 'Gauge reads that failed, by gauge.',
+}
+
 /** @param processName `api`, `signer`, …: a label on every metric of this process */
 export function createMetrics(processName: string): Metrics {
   const registry = new Registry()
@@ -56,35 +70,23 @@ export function createMetrics(processName: string): Metrics {
   const timer = (name: string, help: string, labelNames: readonly string[]) =>
     new Histogram({ name, help, labelNames, buckets: SECONDS, registers })
 
-  const requests = timer('bursar_http_request_duration_seconds', 'Time to answer a request.', [
-    'method',
-    'route',
-    'status',
-  ])
-  const appends = timer('bursar_append_duration_seconds', 'Time to make a batch of commits durable.', [])
-  const calls = timer('bursar_rpc_duration_seconds', 'Time of a JSON-RPC call.', ['network', 'method', 'outcome'])
-  const jobs = timer('bursar_job_duration_seconds', 'Time of a job.', ['queue', 'outcome'])
-  const pins = timer('bursar_ipfs_pin_duration_seconds', 'Time to pin metadata on the IPFS node.', ['outcome'])
-  const help = {
-    batches: 'Commits in one batch.',
-    signed: 'Transactions signed.',
-    refused: 'Transactions that were not signed: the database contradicts itself, or the key is another one.',
-    exports: "Exports of wallets' keys, by step.",
-    refusals: 'Checkpoints that were not signed because the log contradicts an earlier one.',
-    failures: 'Gauges that could not be read.',
-  }
+  const requests = timer('bursar_http_request_duration_seconds', HELP.requests, ['method', 'route', 'status'])
+  const appends = timer('bursar_append_duration_seconds', HELP.appends, [])
+  const calls = timer('bursar_rpc_duration_seconds', HELP.calls, ['network', 'method', 'outcome'])
+  const jobs = timer('bursar_job_duration_seconds', HELP.jobs, ['queue', 'outcome'])
+  const pins = timer('bursar_ipfs_pin_duration_seconds', HELP.pins, ['outcome'])
   const batches = new Histogram({
     name: 'bursar_append_batch_commits',
-    help: help.batches,
+    help: HELP.batches,
     buckets: BATCH_SIZES,
     registers,
   })
-  const signed = new Counter({ name: 'bursar_signed_total', help: help.signed, labelNames: ['network'], registers })
-  const exported = { name: 'bursar_wallet_exports_total', help: help.exports, labelNames: ['step'] }
+  const signed = new Counter({ name: 'bursar_signed_total', help: HELP.signed, labelNames: ['network'], registers })
+  const exported = { name: 'bursar_wallet_exports_total', help: HELP.exports, labelNames: ['step'] }
   const exports = new Counter({ ...exported, registers })
-  const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: help.refusals, registers })
-  const refused = new Counter({ name: 'bursar_signer_refused_total', help: help.refused, registers })
-  const unread = { name: 'bursar_gauge_failures_total', help: help.failures, labelNames: ['gauge'] }
+  const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: HELP.refusals, registers })
+  const refused = new Counter({ name: 'bursar_signer_refused_total', help: HELP.refused, registers })
+  const unread = { name: 'bursar_gauge_failures_total', help: HELP.failures, labelNames: ['gauge'] }
   const failures = new Counter({ ...unread, registers })
 
   const parts = { ...createReorgMetrics(registry), ...createLaneMetrics(registry), ...createQuotaMetrics(registry) }

@@ -24,19 +24,29 @@ export function createMpcMetrics(registry: Registry): MpcMetrics {
   const registers = [registry]
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
     new Counter({ name, help, labelNames, registers })
-  const bans = counter('bursar_mpc_bans_total', 'Parties banned from signing with a key, one for each key and epoch.', [
-    'party',
-  ])
+  const bans = counter(
+    'bursar_mpc_bans_total',
+    'Bans of parties from signing with a key, counted once per key and epoch.',
+    ['party'],
+  )
   const accusations = counter(
     'bursar_mpc_accusations_total',
-    'Parties that another accused of a failed check, one for each key, epoch and pair.',
+    'Reports by one party that another party failed a check, counted once per key, epoch and pair of parties.',
     ['party', 'accused_by'],
   )
-  const refusals = counter('bursar_mpc_refusals_total', 'Signatures that a party did not help with.', ['party', 'kind'])
-  const messages = counter('bursar_mpc_refused_messages_total', 'Messages that this party did not believe.', ['reason'])
+  const refusals = counter(
+    'bursar_mpc_refusals_total',
+    'Signatures that a party did not make, by party and kind of reason.',
+    ['party', 'kind'],
+  )
+  const messages = counter(
+    'bursar_mpc_refused_messages_total',
+    'Messages from peers that this party rejected, by reason.',
+    ['reason'],
+  )
   const sessions = new Histogram({
     name: 'bursar_mpc_session_duration_seconds',
-    help: 'Time of a ceremony at this party; one of signing makes up to eight signatures.',
+    help: 'Duration of ceremonies at this party in seconds. A signing ceremony makes up to 8 signatures.',
     labelNames: ['ceremony', 'outcome'],
     buckets: SECONDS,
     registers,

@@ -10,7 +10,7 @@ export type QuotaMetrics = {
 export function createQuotaMetrics(registry: Registry): QuotaMetrics {
   const refusals = new Counter({
     name: 'bursar_quota_refusals_total',
-    help: 'Requests that were refused because a tenant has used up a quota.',
+    help: 'Requests refused because the tenant reached a quota, by quota.',
     labelNames: ['quota'],
     registers: [registry],
   })

@@ -12,13 +12,13 @@ export function createReorgMetrics(registry: Registry): ReorgMetrics {
   const registers = [registry]
   const reorgs = new Counter({
     name: 'bursar_reorgs_total',
-    help: 'Reorganisations of a followed chain, and whether they were deeper than hashes are kept.',
+    help: 'Reorgs of followed chains, and whether they were deeper than the recorded block hashes.',
     labelNames: ['network', 'beyond_window'],
     registers,
   })
   const revoked = new Counter({
     name: 'bursar_outcomes_revoked_total',
-    help: 'Transactions whose outcome had been told and no longer holds.',
+    help: 'Transactions whose reported outcome was revoked by a reorg.',
     labelNames: ['network', 'outcome'],
     registers,
   })

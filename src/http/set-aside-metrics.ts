@@ -12,12 +12,12 @@ export function createSetAsideMetrics(registry: Registry): SetAsideMetrics {
   const registers = [registry]
   const changes = new Counter({
     name: 'bursar_set_aside_total',
-    help: 'Changes that were left out of a commit because the database cannot hold them.',
+    help: 'Changes left out of a commit because the database cannot store them.',
     registers,
   })
   const notSimulated = new Counter({
     name: 'bursar_not_simulated_total',
-    help: 'Tries to simulate a transaction that failed without a word on the transaction.',
+    help: 'Failed simulations of a transaction where the error says nothing about the transaction. They are retried.',
     labelNames: ['network'],
     registers,
   })

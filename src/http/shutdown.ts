@@ -31,7 +31,7 @@ export function closeOnSignal({ logger, graceMs, steps, exit = process.exit }: S
   async function stop(reason: string): Promise<void> {
     logger.info({ reason, grace_ms: graceMs }, 'stopping')
     const done = await Promise.race([closeAll(steps, logger), delay(graceMs, null, { ref: false })])
-    if (done === null) logger.error({ grace_ms: graceMs }, 'the grace time ran out')
+    if (done === null) logger.error({ grace_ms: graceMs }, 'the grace period ended before the shutdown was complete')
     else logger.info('stopped')
     exit(done === true ? 0 : 1)
   }

@@ -55,7 +55,10 @@ async function hasPaid(wallet: LoadWallet): Promise<boolean> {
 /** The service has observed that the wallet cannot afford its replacement. */
 function heldAtItsPrice(id: string) {
   return eventually(() =>
-    service.lines.some(({ transaction_id, msg }) => transaction_id === id && String(msg).includes('cannot pay more')),
+    service.lines.some(
+      ({ transaction_id, msg }) =>
+        transaction_id === id && String(msg).includes('the balance of the wallet is too low'),
+    ),
   )
 }
 

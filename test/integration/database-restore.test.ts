@@ -104,7 +104,7 @@ t.test('a transfer whose signature was forgotten waits for what a pool has', asy
     key: 'cancel-forgotten',
   })
   await service.startWorker('signer')
-  await eventually(() => service.lines.some(({ msg }) => String(msg).startsWith('a lane is held')))
+  await eventually(() => service.lines.some(({ msg }) => String(msg).startsWith('lane held')))
   await paidOnce(t, all.slice(1))
   t.equal((await onChain(stage, payer)).length, 7)
 })

@@ -90,7 +90,7 @@ t.test('what no intent covers is refused by every party, and every party says so
   for (const [what, lie] of lies) t.strictSame(kinds(await ask([lie])), [['not_covered'], ['not_covered']], what)
   for (const party of [1, 2]) {
     const said = stage.parties.lines.filter(
-      (line) => line.party === party && /what the log does not want/.test(line.msg),
+      (line) => line.party === party && /the event log has no matching request/.test(line.msg),
     )
     t.equal(said.length, lies.length, `party ${party} says each`)
     t.ok(said.every(({ level, rule, intent }) => level === 50 && rule !== undefined && intent !== undefined))
@@ -143,7 +143,7 @@ t.test('what is no request of a coordinator is not answered', async (t) => {
   const session = randomBytes(16).toString('hex')
   const address = { session, round: 0, sequence: 0, sender: 'coordinator', receiver: partyName(1) }
   const begin = encodeBegin({ ceremony: 'sign', signers: [1, 2], finisher: 1, items: [item(pending, transfer())] })
-  const said = () => stage.parties.lines.filter(({ party, msg }) => party === 1 && msg === 'a message was refused')
+  const said = () => stage.parties.lines.filter(({ party, msg }) => party === 1 && msg === 'message rejected')
   const before = said().length
   puppeteer.channel.send(partyName(1), encodeMessage({ ...address, kind: KIND.begin, payload: Buffer.from('{}') }))
   puppeteer.channel.send(partyName(1), encodeMessage({ ...address, kind: KIND.signingRound, round: 1, payload: begin }))

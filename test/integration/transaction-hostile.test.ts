@@ -141,7 +141,7 @@ t.test('a transfer that a node cannot simulate waits alone, and is signed once a
     node.decide = () => PASS
     await until(wallet, first, 'submitted')
   }
-  t.ok(service.lines.some(({ msg }) => msg === 'a transaction could not be simulated: it is tried again'))
+  t.ok(service.lines.some(({ msg }) => msg === 'cannot simulate a transaction; will retry'))
   await settle()
 })
 

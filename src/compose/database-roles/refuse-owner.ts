@@ -48,7 +48,7 @@ async function judge({ pool, config, logger }: Ports): Promise<ConfigError | nul
       ])
     logger.error(
       { database_user: found.user },
-      `this process can rewrite the log as the owner of its tables: ${advice}`,
+      `this process owns the tables of the event log and can change them: ${advice}`,
     )
     return null
   } catch {
