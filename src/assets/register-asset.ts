@@ -61,7 +61,7 @@ export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
 
 /** The request was fulfilled once, and its asset was removed: it must not be registered again. */
 function replayOf(removed: RemovedAsset | null): Registration {
-  if (removed === null) throw new Error('what a key registered is in the read model')
+  if (removed === null) throw new Error('a registered asset must be in the read model')
   return { ...removed, isNew: false, replayed: true }
 }
 

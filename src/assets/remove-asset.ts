@@ -69,7 +69,7 @@ function readId(chains: readonly AssetChain[], assetId: string): { chain: AssetC
     throw ValidationFailed.field(
       FIELD,
       'invalid_asset_id',
-      `${FIELD} must be an id as GET /v1/assets lists it, percent-encoded: eip155%3A1%2Ferc20%3A0x….`,
+      `${FIELD} must be an asset_id from GET /v1/assets, percent-encoded: eip155%3A1%2Ferc20%3A0x….`,
     )
   }
   const chain = chains.find((one) => String(one.chainId) === chainId)
@@ -101,7 +101,7 @@ async function requireNothingPending(pool: Pool, tenantId: string, assetId: stri
   if (rows.length === 0) return
   throw new Conflict(
     'asset_has_pending_transactions',
-    'Transactions of the asset are pending: wait until they are final, or cancel them, and remove it then.',
+    'The asset has pending transactions: wait until they are final, or cancel them, then remove the asset.',
     { transaction_ids: rows.map(({ transaction_id }) => transaction_id) },
   )
 }
@@ -109,6 +109,6 @@ async function requireNothingPending(pool: Pool, tenantId: string, assetId: stri
 function notYours(symbol: string): Conflict {
   return new Conflict(
     'asset_not_registered',
-    `${symbol} is part of this installation and cannot be removed: only tokens that you registered can.`,
+    `${symbol} was not registered by you: only tokens that you registered can be removed.`,
   )
 }

@@ -44,15 +44,15 @@ function unknownAsset(index: AssetIndex, { network }: AssetChain, name: string, 
   const symbols = [...new Set(index.all.map(({ symbol }) => symbol))].slice(0, MAX_NAMED)
   const meant = closest(name, symbols)
   const message =
-    `${field} is not known on ${network}${meant === undefined ? '' : ` (did you mean ${meant}?)`}. ` +
-    `Known are ${symbols.join(', ')}; register another token with POST /v1/assets.`
+    `${field} is not a known asset on ${network}${meant === undefined ? '' : ` (did you mean ${meant}?)`}. ` +
+    `Known assets: ${symbols.join(', ')}. To use another token, register it with POST /v1/assets.`
   return ValidationFailed.field(field, 'unknown_asset', message, { assets: symbols })
 }
 
 function ambiguousAsset(candidates: readonly KnownAsset[], name: string): Conflict {
   return new Conflict(
     'ambiguous_asset',
-    `${name} names several assets: send the contract address of the one you mean.`,
+    `${name} is the symbol of several assets: send the contract address instead.`,
     {
       candidates: candidates.map(({ assetId, symbol, contract }) => ({
         asset_id: assetId,

@@ -57,8 +57,8 @@ export function createRequireReadable(pool: Pool): RequireReadable {
     const { since, reason, retryAt } = toUnreadable(row)
     throw new Conflict(
       'token_unreadable',
-      `The contract of ${symbol} (${contract}) cannot be read since ${since}, so what the wallet holds of it is not known. ` +
-        `It is tried again at ${retryAt}: send the request again after that.`,
+      `The contract of ${symbol} (${contract}) has not been readable since ${since}, so the balance is not known. ` +
+        `The next attempt is at ${retryAt}: try again after that time.`,
       { contract_address: contract, since, reason, retry_at: retryAt },
     )
   }

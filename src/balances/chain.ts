@@ -33,7 +33,7 @@ export function createBalanceChains(
   return (chainId) => {
     const chain = chains.get(chainId)
     if (chain !== undefined) return chain
-    throw new Unavailable('network_not_configured', `No RPC URL of the chain ${chainId} is configured.`)
+    throw new Unavailable('network_not_configured', `No RPC URL is configured for chain ${chainId}.`)
   }
 }
 

@@ -59,7 +59,7 @@ function commandsFor(readings: readonly Reading[], { cause, now }: Decision): re
 }
 
 function metadataOf([first]: readonly Reading[], { actor }: Decision): Metadata {
-  if (first === undefined) throw new Error('a group has at least one reading')
+  if (first === undefined) throw new Error('a group must have at least one reading')
   const { holding, observation } = first
   return { tenantId: holding.tenantId, actor: `worker:${actor}`, causationId: `block:${observation.blockNumber}` }
 }

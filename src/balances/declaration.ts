@@ -11,7 +11,7 @@ export const balances = {
     balances: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'follower', 'signer']) },
     prices: { beside: 'read from the chain', grants: readBy(['api', 'operator'], UPKEPT) },
     unread_tokens: {
-      beside: 'what nodes answered about contracts; another installation reads every token again',
+      beside: 'the responses of nodes about token contracts; another installation reads every token again',
       grants: readBy(['api', 'operator'], UPKEPT),
     },
   },

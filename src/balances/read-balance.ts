@@ -90,7 +90,7 @@ async function readLive(
   const holdings = unseen.map(({ asset }) => ({ walletId, tenantId, address, asset, orphaned: null }))
   const { readings, failed } = await readHoldings(chain, holdings, await newestBlock(chain))
   if (failed.some(({ reason }) => reason === 'unread'))
-    throw new Unavailable('rpc_unavailable', 'No node read the balance of the token in time: try again later.')
+    throw new Unavailable('rpc_unavailable', 'No node returned the balance of the token in time: try again later.')
   const observations = new Map(readings.map(({ observation }) => [observation.asset.assetId, observation]))
   const updatedAt = toInstant(clock())
   return new Map(
@@ -108,10 +108,14 @@ async function readLive(
 function silentToken({ symbol, contract }: NamedAsset): ChainRefused {
   return new ChainRefused(
     'token_silent',
-    `The contract of ${symbol} (${contract}) gives no balance: it may not be there, or does not behave as ERC-20.`,
+    `The contract of ${symbol} (${contract}) returned no balance: it does not exist, or is not an ERC-20 contract.`,
   )
 }
 
 function notObserved({ symbol }: NamedAsset, at: string): NotFound {
-  return new NotFound('balance', 'balance_not_observed', `No balance of ${symbol} had been observed by ${at}.`)
+  return new NotFound(
+    'balance',
+    'balance_not_observed',
+    `No balance of ${symbol} was recorded at or before ${at}: use a later time.`,
+  )
 }

@@ -188,5 +188,5 @@ function isStateMissing(error: unknown): boolean {
 }
 
 function notThereYet(blockNumber: number, cause?: unknown): Unavailable {
-  return new Unavailable('rpc_unavailable', `No node has come as far as block ${blockNumber}.`, { cause })
+  return new Unavailable('rpc_unavailable', `No node has reached block ${blockNumber}.`, { cause })
 }

@@ -103,7 +103,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
     chainOf(chainId) {
       const chain = chains.byChainId(chainId)
       if (chain === undefined)
-        throw new Unavailable('network_not_configured', `No RPC URL of the chain ${chainId} is configured.`)
+        throw new Unavailable('network_not_configured', `No RPC URL is configured for chain ${chainId}.`)
       return chain
     },
     async close() {

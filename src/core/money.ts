@@ -45,7 +45,7 @@ export function parseAmount(text: string, decimals: number, field = 'amount'): b
   }
   const units = BigInt(whole + fraction.padEnd(decimals, '0'))
   if (units > MAX_UINT256) {
-    throw ValidationFailed.field(field, 'amount_too_large', `${field} is larger than any chain can hold (2^256 - 1).`)
+    throw ValidationFailed.field(field, 'amount_too_large', `${field} is larger than the maximum of 2^256 - 1.`)
   }
   return units
 }

@@ -24,7 +24,7 @@ export const nft = {
     nft_transfers: { follows: 'stream', grants: readBy(READERS) },
     nft_vouchers: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
     nft_pins: {
-      beside: 'what the IPFS node confirmed; an import pins everything again',
+      beside: 'content that the IPFS node confirmed; after an import all content is pinned again',
       grants: readBy(['operator'], { api: 'SELECT, INSERT, UPDATE', dispatcher: 'SELECT, INSERT, UPDATE, DELETE' }),
     },
   },

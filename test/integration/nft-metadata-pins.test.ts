@@ -92,7 +92,7 @@ t.test('whatever the node does instead of pinning, the mint is refused and nothi
   await t.rejects(pinMetadata([token(1)]), {
     type: 'unavailable',
     code: 'ipfs_cid_mismatch',
-    cause: { message: new RegExp(`^the node says Qm\\w{44}, the content is ${token(1).cid}$`) },
+    cause: { message: new RegExp(`^the node returned Qm\\w{44}, but the CID of the content is ${token(1).cid}$`) },
   })
   t.equal(await pinRow(token(1).cid), undefined)
   kubo.fail(null)

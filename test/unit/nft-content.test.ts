@@ -103,7 +103,7 @@ t.test('metadata that does not fit into one block is refused by its field', asyn
   t.doesNotThrow(() => contentOf({ name: 'n'.repeat(MAX_CONTENT_BYTES - overhead) }))
   t.match(
     refusal(() => contentOf({ name: `é${'n'.repeat(MAX_CONTENT_BYTES - overhead - 1)}` }, 'items[3].metadata')),
-    { code: 'too_large', field: 'items[3].metadata', message: /has 262145 bytes as JSON and may have 262144/ },
+    { code: 'too_large', field: 'items[3].metadata', message: /has 262145 bytes as JSON, and the limit is 262144/ },
   )
 })
 

@@ -14,7 +14,7 @@ export const collectionDecider: Decider<CollectionState, CollectionCommand, Coll
   initialState: UNKNOWN_COLLECTION,
   evolve,
   decide({ collection }, state) {
-    if (state.state !== 'unknown') throw new Conflict('collection_exists', 'A collection with this id exists.')
+    if (state.state !== 'unknown') throw new Conflict('collection_exists', 'A collection with this id already exists.')
     requireFit(collection)
     const { royaltyBps, royaltyRecipient } = collection
     if (!Number.isInteger(royaltyBps) || royaltyBps < 0 || royaltyBps > MAX_ROYALTY_BPS) {
@@ -22,7 +22,11 @@ export const collectionDecider: Decider<CollectionState, CollectionCommand, Coll
       throw ValidationFailed.field('royalty_percentage', 'invalid_royalty', rule)
     }
     if (royaltyBps > 0 && royaltyRecipient === null) {
-      throw ValidationFailed.field('royalty_recipient', 'required', 'royalty_recipient is required with a royalty.')
+      throw ValidationFailed.field(
+        'royalty_recipient',
+        'required',
+        'royalty_recipient is required if royalty_percentage is greater than 0.',
+      )
     }
     return [{ type: 'CollectionRequested', data: collection }]
   },
@@ -33,7 +37,7 @@ export function requireFit(texts: { readonly name: string; readonly symbol: stri
   for (const field of ['name', 'symbol'] as const) {
     const bytes = new TextEncoder().encode(texts[field]).length
     if (bytes <= MAX_TEXT_BYTES) continue
-    const rule = `${field} has ${bytes} bytes in UTF-8 and the contract holds ${MAX_TEXT_BYTES}: shorten it.`
+    const rule = `${field} has ${bytes} bytes in UTF-8, but the contract can store at most ${MAX_TEXT_BYTES}: shorten it.`
     throw ValidationFailed.field(field, 'too_long', rule)
   }
 }

@@ -50,7 +50,7 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
         if (!(error instanceof Conflict)) throw error
         // Another process created it at the same time, or another wallet of the tenant has its external_id.
         const found = await find(pool, owner, network)
-        if (found === null) throw nameTaken(externalId, network)
+        if (found === null) throw nameTaken(externalId)
         return found.walletId
       },
     )
@@ -58,7 +58,7 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
     if (made === null) {
       throw new Unavailable(
         'signer_unavailable',
-        `The issuer wallet ${id} has no address yet: no signer is making it. Try again.`,
+        `The issuer wallet ${id} has no address yet, because no signer has created its key: try again later.`,
       )
     }
     return { walletId: id, address: made.address, network }
@@ -75,10 +75,10 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
     })
 }
 
-function nameTaken(externalId: string, network: Network): Conflict {
+function nameTaken(externalId: string): Conflict {
   return new Conflict(
     'external_id_taken',
-    `A wallet of yours that is not on ${network} has the external_id ${externalId} of the issuer wallet: name a wallet in wallet_id.`,
+    `One of your wallets on another network already has the external_id ${externalId} of the issuer wallet: send a wallet_id.`,
   )
 }
 

@@ -38,7 +38,7 @@ export async function hasFactory({ codeOf }: DeploymentPorts, chainId: number): 
 }
 
 /**
- * The changes to append in one commit; the last one deploys the collection.
+ * The changes to append in one commit; the last call deploys the collection.
  *
  * @throws ChainRefused `deployment_proxy_missing` when nothing can be deployed on the chain; errors of `prepareCall`
  */
@@ -88,7 +88,7 @@ async function requireProxy({ codeOf }: DeploymentPorts, { chainId, network }: S
   if (stands) return
   throw new ChainRefused(
     'deployment_proxy_missing',
-    `${network} (chain ${chainId}) has no deterministic deployment proxy at ${DEPLOYMENT_PROXY}: deploy it first, ` +
+    `${network} (chain ${chainId}) does not have the deterministic deployment proxy at ${DEPLOYMENT_PROXY}: deploy the proxy first, ` +
       'see https://github.com/Arachnid/deterministic-deployment-proxy.',
   )
 }

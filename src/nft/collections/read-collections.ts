@@ -64,7 +64,7 @@ export function createCollectionReads(pool: Pool): CollectionReads {
       const [row] = rows
       if (row === undefined || row.tenant_id !== tenantId) throw new NotFound('collection')
       if (row.environment !== environment) {
-        const message = `This API key is for ${environment} and the collection is on ${row.environment}: use a key for ${row.environment}.`
+        const message = `The API key is for ${environment} but the collection is on ${row.environment}: use a key for ${row.environment}.`
         throw new PermissionDenied('environment_mismatch', message)
       }
       return row

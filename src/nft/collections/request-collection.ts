@@ -89,7 +89,7 @@ async function findOwner(
   throw ValidationFailed.field(
     'network',
     'network_mismatch',
-    `network is ${network} and the wallet is on ${sender.network}: leave network out, or name a wallet on ${network}.`,
+    `network is ${network} but the wallet is on ${sender.network}: omit network, or send the wallet_id of a wallet on ${network}.`,
   )
 }
 
@@ -117,7 +117,7 @@ async function recordCollection(
   const config = configOf(wanted, sender, metadataBase)
   const prepared = await prepareDeployment(ports, { owner, sender, collectionId, config, salt }, metadata)
   const deployment = prepared.at(-1)
-  if (deployment === undefined) throw new Error('the last one deploys the collection')
+  if (deployment === undefined) throw new Error('the last call deploys the collection')
   const requestedAt = log.now()
   const collection: Collection = {
     tenantId: owner.tenantId,

@@ -25,7 +25,7 @@ export function cidOf(bytes: Uint8Array): string {
 export function digestOf(cid: string): string {
   const { version, code, multihash } = CID.parse(cid)
   if (version !== 1 || code !== RAW || multihash.code !== SHA2_256)
-    throw new TypeError(`not a CIDv1 of raw bytes by SHA-256: ${cid}`)
+    throw new TypeError(`not a CIDv1 with the raw codec and SHA-256: ${cid}`)
   return `0x${Buffer.from(multihash.digest).toString('hex')}`
 }
 
@@ -36,7 +36,7 @@ export function digestOf(cid: string): string {
  * @throws TypeError for anything else
  */
 export function cidOfDigest(digest: string): string {
-  if (!DIGEST.test(digest)) throw new TypeError(`not a digest of 32 bytes: ${digest}`)
+  if (!DIGEST.test(digest)) throw new TypeError(`not a 32-byte digest: ${digest}`)
   return write(Buffer.from(digest.slice(2), 'hex'))
 }
 

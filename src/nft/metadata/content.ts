@@ -45,7 +45,7 @@ export function contentOf(metadata: TokenMetadata | CollectionDocument, field = 
   const text = canonicalJson(metadata)
   const bytes = Buffer.from(text, 'utf8')
   if (bytes.length > MAX_CONTENT_BYTES) {
-    const message = `${field} has ${bytes.length} bytes as JSON and may have ${MAX_CONTENT_BYTES}: shorten it, or put a large image elsewhere and name its address.`
+    const message = `${field} has ${bytes.length} bytes as JSON, and the limit is ${MAX_CONTENT_BYTES}: shorten it, or host a large image elsewhere and send its URL.`
     throw ValidationFailed.field(field, 'too_large', message)
   }
   const cid = cidOf(bytes)

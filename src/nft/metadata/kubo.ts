@@ -76,6 +76,8 @@ function cidIn(answer: string, status: number): string {
 }
 
 function unavailable(cause: unknown, signal: AbortSignal): Unavailable {
-  const what = signal.aborted ? 'did not answer in time' : 'does not take metadata now'
-  return new Unavailable('ipfs_unavailable', `The IPFS node ${what}: nothing was recorded, try again.`, { cause })
+  const what = signal.aborted ? 'did not answer in time' : 'cannot store metadata now'
+  return new Unavailable('ipfs_unavailable', `The IPFS node ${what}. The request had no effect: try again later.`, {
+    cause,
+  })
 }

@@ -26,7 +26,8 @@ export function createPin(node: IpfsNode, observe: PinObserver): Pin {
 
 /** The node ignored the options of the request: the content would not be found under the token's CID. */
 function mismatch(cid: string, told: string): Unavailable {
-  const cause = new Error(`the node says ${told.slice(0, 100)}, the content is ${cid}`)
-  const message = 'The IPFS node stored the metadata under another CID than the token would name: nothing was recorded.'
+  const cause = new Error(`the node returned ${told.slice(0, 100)}, but the CID of the content is ${cid}`)
+  const message =
+    'The IPFS node returned a different CID than the CID of the metadata. The request had no effect: ask the operator to check the IPFS node.'
   return new Unavailable('ipfs_cid_mismatch', message, { cause })
 }

@@ -63,7 +63,7 @@ export function metadataRoutes({ readContent }: { readonly readContent: ReadCont
 }
 
 function malformed(): ValidationFailed {
-  const message = 'cid must be a content identifier, such as the one at the end of a metadata_uri (bafkrei…).'
+  const message = 'cid must be a content identifier, such as the last path segment of a metadata_uri (bafkrei…).'
   return ValidationFailed.field('cid', 'invalid_cid', message)
 }
 

@@ -69,7 +69,7 @@ async function changesOf(
   return decided(
     touched.map(({ tenantId, blocks }, index) => {
       const owners = loaded[index]
-      if (owners === undefined) throw new Error('every collection is loaded')
+      if (owners === undefined) throw new Error('a collection was not loaded')
       const metadata = { tenantId, actor: 'worker:chain-follower' }
       return change(ownershipAggregate, owners, command(blocks), { metadata, now: ports.log.now() })
     }),

@@ -111,7 +111,9 @@ async function settle(waiting: Waiting, append: () => Promise<unknown>, conflict
     waiting.tries += 1
     if (waiting.tries < MAX_TRIES) conflicted.push(waiting)
     else
-      waiting.reject(new Unavailable('collection_contended', 'Too many mints of this collection at once: try again.'))
+      waiting.reject(
+        new Unavailable('collection_contended', 'The collection has too many concurrent mints: try again.'),
+      )
   }
 }
 
@@ -134,7 +136,7 @@ function requireRoom({ maxSupply, count }: Allotment, ordinal: number | null): v
   const left = Math.max(0, maxSupply - ordinal)
   throw new Conflict(
     'max_supply_reached',
-    `The collection may have ${maxSupply} tokens and has ${ordinal}, those on their way included: ${left === 0 ? 'no more can be minted' : `mint at most ${left} more`}.`,
+    `The maximum supply of the collection is ${maxSupply} and it has ${ordinal} tokens, including pending ones: ${left === 0 ? 'no more tokens can be minted' : `mint at most ${left} more`}.`,
     { max_supply: maxSupply, minted: ordinal, remaining: left },
   )
 }

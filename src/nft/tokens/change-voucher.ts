@@ -136,6 +136,6 @@ function planRevocation(mint: LazyMint, _collection: CollectionRow, facts: Vouch
 
 function onlyToken({ mint }: LazyMint) {
   const [token] = mint.tokens
-  if (token === undefined) throw new Error('a lazy mint has one token')
+  if (token === undefined) throw new Error('a LAZY mint has exactly one token')
   return token
 }

@@ -20,12 +20,12 @@ export type AskedVoucher = {
  * the voucher's own, whatever a later redemption named. An existing signature is no objection.
  */
 export function coversVoucher(state: MintState, { walletId, typedData }: AskedVoucher): Coverage {
-  if (state.state === 'unknown') return notCovered('the log has no such mint')
+  if (state.state === 'unknown') return notCovered('the log does not have this mint')
   const { voucher, mint } = state
   const [token] = mint.tokens
   if (voucher === null || token === undefined) return notCovered('the mint has no voucher')
-  if (walletId !== voucher.walletId) return notCovered("another wallet's key signs the voucher")
+  if (walletId !== voucher.walletId) return notCovered('the voucher is signed by the key of another wallet')
   const { chainId, contract, recipient, validUntil } = voucher
   const recorded = voucherTypedData(chainId, contract, chainVoucher({ ...token, recipient, validUntil }))
-  return sameTypedData(typedData, recorded) ? COVERED : notCovered('the voucher is not of the recorded terms')
+  return sameTypedData(typedData, recorded) ? COVERED : notCovered('the voucher does not match the recorded terms')
 }

@@ -14,7 +14,7 @@ export function createFateOf(pool: Pool): FateOf {
       values: [transactionId],
     })
     const [row] = rows
-    if (row === undefined) throw new Error(`no transaction ${transactionId}`)
+    if (row === undefined) throw new Error(`transaction ${transactionId} does not exist`)
     return outcomeOf(row)
   }
 }

@@ -58,7 +58,7 @@ export async function recordLazyMint(
 
 function explain(refusal: unknown): unknown {
   if (!(refusal instanceof WalletGuardRefused)) return refusal
-  return new Conflict('wallet_archived', "The collection's wallet is archived: restore it to sign with it.")
+  return new Conflict('wallet_archived', 'The wallet of the collection is archived: restore it first.')
 }
 
 function wholeSecond(instant: string): string {

@@ -14,7 +14,7 @@ export const mintDecider: Decider<MintState, MintCommand, MintEvent> = {
   evolve,
   decide(command, state) {
     if (command.type !== 'RecordMint') return decideVoucher(command, state)
-    if (state.state !== 'unknown') throw new Conflict('mint_exists', 'A mint with this id exists.')
+    if (state.state !== 'unknown') throw new Conflict('mint_exists', 'A mint with this id already exists.')
     const { mint, voucher } = command
     const recorded = { type: 'MintRecorded', data: mint } as const
     return voucher === undefined ? [recorded] : [recorded, { type: 'VoucherRequested', data: voucher }]

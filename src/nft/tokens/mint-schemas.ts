@@ -196,7 +196,7 @@ export const acceptedMintSchema = named(
       ...(mintSchema as unknown as { properties: Record<string, TSchema> }).properties,
       warnings: warnings('Possible mistakes. They do not stop the mint.', {
         code: 'recipient_cannot_receive',
-        message: 'recipient is a contract that does not say that it can handle such tokens.',
+        message: 'recipient is a contract that does not declare support for these tokens.',
         field: 'recipient',
       }),
     }),

@@ -99,7 +99,7 @@ async function take(
   const mintId = newId('mint')
   const { prepared, tokens } = await prepareTransactions(ports, accepting, { mintId, place })
   const [first] = prepared
-  if (first === undefined) throw new Error('a mint has at least one token')
+  if (first === undefined) throw new Error('a mint must have at least one token')
   const mint: Mint = {
     tenantId: metadata.tenantId,
     collectionId: collection.collection_id,
@@ -155,7 +155,10 @@ async function prepareTransactions(
 function requireAlive(collection: CollectionRow): void {
   if (outcomeOf(collection) !== 'failed') return
   const why = collection.failure === null ? '' : ` (${collection.failure.message})`
-  throw new Conflict('collection_failed', `The contract of the collection was not deployed${why}: create another one.`)
+  throw new Conflict(
+    'collection_failed',
+    `The contract of the collection was not deployed${why}: create another collection.`,
+  )
 }
 
 /** A series is released in sequence: a request that names an edition gets that one or is refused. */
@@ -165,7 +168,7 @@ function requireEditions(items: readonly AddressedItem[], { ordinal }: Place): v
     if (edition === null || edition === next) continue
     throw new Conflict(
       'edition_out_of_sequence',
-      `${path}edition is ${edition} and the next edition is ${next}: a series is released in sequence. Leave edition out to take the next one.`,
+      `${path}edition is ${edition}, but the next edition is ${next}: editions of a SERIES are minted in sequence. Omit edition to use the next one.`,
       { next_edition: next },
     )
   }

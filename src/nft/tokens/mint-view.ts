@@ -114,7 +114,7 @@ export function withHolder<Token extends MintedToken>(
  */
 export function toMint(tokens: readonly TokenView[], row: TokenRow): MintView {
   const [first] = tokens
-  if (first === undefined) throw new Error('a mint has at least one token')
+  if (first === undefined) throw new Error('a mint must have at least one token')
   const { collection_id, mint_id, created_at } = first
   const own = tokens.map(({ collection_id: _, mint_id: __, created_at: ___, ...token }) => token)
   const status = statusOf(tokens.map((token) => token.status))

@@ -77,12 +77,12 @@ function placesOf(request: RequestedMint, check: Check): { readonly token: Reque
   const { mintingType, items, recipient, metadata, amount } = request
   if (mintingType !== 'BATCH') {
     if (items !== undefined)
-      check(() => refuse('items', `items are for minting_type BATCH: leave them out of ${mintingType}.`))
+      check(() => refuse('items', `items is only allowed with minting_type BATCH: omit it for ${mintingType}.`))
     return [{ token: { recipient, metadata, amount }, path: '' }]
   }
   for (const [field, value] of Object.entries({ recipient, metadata, amount })) {
     if (value === undefined) continue
-    check(() => refuse(field, `${field} stands in each of the items of minting_type BATCH: leave it out here.`))
+    check(() => refuse(field, `${field} must be sent in each of the items of a BATCH: omit it here.`))
   }
   return (check(() => required(items, 'items')) ?? []).map((token, n) => ({ token, path: `items[${n}].` }))
 }
@@ -92,10 +92,11 @@ function requireVoucherFields(
   { collectionType }: { readonly collectionType: CollectionType },
 ): void {
   if (mintingType !== 'LAZY' && validUntil !== undefined) {
-    refuse('valid_until', `valid_until is for minting_type LAZY: leave it out of ${mintingType}.`)
+    refuse('valid_until', `valid_until is only allowed with minting_type LAZY: omit it for ${mintingType}.`)
   }
   if (mintingType === 'LAZY' && collectionType === 'SERIES') {
-    const rule = 'minting_type LAZY is not for a SERIES, whose tokens come out in sequence: use DIRECT or BATCH.'
+    const rule =
+      'minting_type LAZY is not allowed in a SERIES, because its tokens are minted in sequence: use DIRECT or BATCH.'
     refuse('minting_type', rule)
   }
 }
@@ -117,17 +118,17 @@ function required<Value>(value: Value | undefined, field: string): Value {
 function readAmount(amount: string | undefined, field: string, standard: Standard): bigint {
   if (amount === undefined) return 1n
   if (standard === 'ERC721') {
-    const rule = `${field} is for ERC1155 collections: a token of an ERC721 collection is unique, leave it out.`
+    const rule = `${field} is only allowed in ERC1155 collections, because each token of an ERC721 collection is unique: omit it.`
     throw ValidationFailed.field(field, 'not_allowed', rule)
   }
   const units = BigInt(amount)
   if (units <= MAX_UINT256) return units
-  throw ValidationFailed.field(field, 'amount_too_large', `${field} is larger than any chain can hold (2^256 - 1).`)
+  throw ValidationFailed.field(field, 'amount_too_large', `${field} is larger than the maximum of 2^256 - 1.`)
 }
 
 function readEdition(edition: number | undefined, field: string, type: CollectionType): number | null {
   if (edition === undefined) return null
   if (type === 'SERIES') return edition
-  const rule = `${field} is for collections of the type SERIES, and this one is ${type}: leave it out.`
+  const rule = `${field} is only allowed in collections of the type SERIES, but this one is ${type}: omit it.`
   throw ValidationFailed.field(field, 'not_allowed', rule)
 }

@@ -51,7 +51,7 @@ export function createMintReads(pool: Pool): MintReads {
       const [first] = rows
       if (first === undefined || first.tenant_id !== tenantId) throw new NotFound('mint')
       if (first.environment !== environment) {
-        const message = `This API key is for ${environment} and the mint is on ${first.environment}: use a key for ${first.environment}.`
+        const message = `The API key is for ${environment} but the mint is on ${first.environment}: use a key for ${first.environment}.`
         throw new PermissionDenied('environment_mismatch', message)
       }
       return toMint(await viewsOf(rows), first)

@@ -37,7 +37,8 @@ export function createSignVoucher({ log, signer, walletOf }: SignVoucherPorts): 
     const terms = chainVoucher({ ...token, recipient, validUntil })
     const typedData = voucherTypedData(chainId, contract, terms)
     const { key, address, tenantId } = await walletOf(walletId)
-    if (tenantId !== mint.tenantId) throw new WalletUnfit(`Wallet ${walletId} is not of the tenant of ${mintId}.`)
+    if (tenantId !== mint.tenantId)
+      throw new WalletUnfit(`Wallet ${walletId} does not belong to the tenant of mint ${mintId}.`)
     const signature = await signer.signTypedData({ key, intent: { kind: 'voucher', id: mintId }, typedData })
     const digest = `0x${Buffer.from(eip712Digest(typedData)).toString('hex')}`
     if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)

@@ -30,6 +30,7 @@ export const tokenDecider: Decider<TokenState, TokenCommand, TokenEvent> = {
 
 /** @throws Conflict `metadata_frozen`, from the moment a freeze was accepted: it is signed before later requests */
 export function requireThawed(freeze: FreezeFate): void {
-  if (freeze === 'done') throw new Conflict('metadata_frozen', "The token's metadata is frozen: nobody can change it.")
-  if (freeze === 'pending') throw new Conflict('metadata_frozen', "The token's metadata is being frozen.")
+  if (freeze === 'done') throw new Conflict('metadata_frozen', 'The metadata of the token is permanently frozen.')
+  if (freeze === 'pending')
+    throw new Conflict('metadata_frozen', 'The metadata of the token cannot be updated, because a freeze is pending.')
 }

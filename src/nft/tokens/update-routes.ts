@@ -84,7 +84,7 @@ export function tokenRoutes(ports: TokenRoutePorts): Routes {
 function readBody({ metadata, freeze }: Static<typeof updateBody>): PublishedMetadata | null {
   if (freeze === undefined) {
     if (metadata !== undefined) return metadata
-    throw ValidationFailed.field('metadata', 'required', 'metadata is required, or freeze: true instead.')
+    throw ValidationFailed.field('metadata', 'required', 'metadata is required, unless freeze is true.')
   }
   if (metadata === undefined) return null
   const rule = 'freeze cannot be combined with metadata: send the new metadata first, then freeze it.'

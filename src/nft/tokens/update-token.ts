@@ -67,12 +67,12 @@ async function requireChangeable(
   tokenId: string,
 ): Promise<void> {
   if (collection_type !== 'DYNAMIC') {
-    const message = `The collection_type is ${collection_type}: only tokens of a DYNAMIC collection can change.`
+    const message = `The collection_type is ${collection_type}: only tokens of a DYNAMIC collection can be updated.`
     throw new Conflict('collection_not_dynamic', message)
   }
   const { status } = await mints.token(collection_id, tokenId)
   if (status === 'MINTED') return
-  throw new Conflict('token_not_minted', `The token is ${status}: it can change once it is MINTED.`, { status })
+  throw new Conflict('token_not_minted', `The token is ${status}: it can be updated when it is MINTED.`, { status })
 }
 
 type Updating = {

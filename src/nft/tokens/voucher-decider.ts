@@ -82,34 +82,33 @@ export function requireRedeemable(
   requireUnused(facts)
   const { validUntil, signature } = voucher
   if (validUntil !== null && now > validUntil) {
-    const message = `The voucher was valid until ${validUntil}: mint anew.`
+    const message = `The voucher expired at ${validUntil}: create a new mint.`
     throw new Conflict('voucher_expired', message, { valid_until: validUntil })
   }
   const to = recipientOf(voucher, recipient)
   if (signature !== null) return { recipient: to, signature }
-  throw new Conflict('voucher_not_signed', 'No signer has signed the voucher yet: try again in a moment.')
+  throw new Conflict('voucher_not_signed', 'The voucher is not signed yet: try again in a moment.')
 }
 
 function recipientOf(voucher: Voucher, recipient: string | null): string {
   const to = recipient ?? voucher.recipient
   if (to === null) {
-    const rule = 'recipient is required: the voucher names none.'
+    const rule = 'recipient is required, because the voucher does not name one.'
     throw ValidationFailed.field('recipient', 'required', rule)
   }
   if (voucher.recipient === null || voucher.recipient === to) return to
-  const rule = `recipient must be ${voucher.recipient}, whom the voucher names: send that one, or leave it out.`
+  const rule = `recipient must be ${voucher.recipient}, the recipient that the voucher names: send this address, or omit recipient.`
   throw ValidationFailed.field('recipient', 'recipient_mismatch', rule)
 }
 
 /** @throws Conflict `already_redeemed`, `voucher_revoked` */
 export function requireUnused({ redemption, revocation, held }: VoucherFacts): void {
-  if (held || redemption === 'done')
-    throw new Conflict('already_redeemed', 'The voucher was redeemed: the token exists.')
+  if (held || redemption === 'done') throw new Conflict('already_redeemed', 'The voucher was already redeemed.')
   if (redemption === 'pending') {
-    throw new Conflict('already_redeemed', 'The voucher is being redeemed: read the mint to see what becomes of it.')
+    throw new Conflict('already_redeemed', 'A redemption of the voucher is pending: read the mint for its status.')
   }
-  if (revocation === 'done') throw new Conflict('voucher_revoked', 'The voucher was revoked: mint anew.')
+  if (revocation === 'done') throw new Conflict('voucher_revoked', 'The voucher was revoked: create a new mint.')
   if (revocation === 'pending') {
-    throw new Conflict('voucher_revoked', 'The voucher is being revoked: read the mint to see what becomes of it.')
+    throw new Conflict('voucher_revoked', 'A revocation of the voucher is pending: read the mint for its status.')
   }
 }

@@ -44,6 +44,6 @@ async function ask(
 
 function warning(path: string): RecipientWarning {
   const field = `${path}recipient`
-  const message = `${field} is a contract that does not say that it can handle such tokens: it may never be able to send them on.`
+  const message = `${field} is a contract that does not declare support for these tokens: it may be unable to transfer them.`
   return { code: 'recipient_cannot_receive', field, message }
 }

@@ -12,7 +12,7 @@ export type NftTransferCommand = { readonly type: 'RecordTransfer'; readonly tra
 export const nftTransferDecider: Decider<NftTransferState, NftTransferCommand, NftTransferEvent> = {
   initialState: { state: 'unknown' },
   decide({ transfer }, state) {
-    if (state.state !== 'unknown') throw new Conflict('transfer_exists', 'A transfer with this id exists.')
+    if (state.state !== 'unknown') throw new Conflict('transfer_exists', 'A transfer with this id already exists.')
     return [{ type: 'NftTransferRecorded', data: transfer }]
   },
   evolve: (_before, { data }) => ({ state: 'recorded', transfer: data }),

@@ -32,7 +32,7 @@ export function planCalls(
   return groups.map((group) => {
     const moved = group.flatMap((n) => items[n] ?? [])
     const [first] = moved
-    if (first === undefined) throw new Error('a group has an item')
+    if (first === undefined) throw new Error('a group must have an item')
     return {
       to: first.to,
       items: group,

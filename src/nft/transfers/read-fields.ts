@@ -63,7 +63,7 @@ function requireNew(tokenId: string, seen: Set<string>, field: string): void {
     seen.add(tokenId)
     return
   }
-  const message = `${field} names token ${tokenId} a second time: name each token once, and send the rest of it by itself.`
+  const message = `${field} repeats token ${tokenId}: send each token id once. Transfer further units of it in another request.`
   throw ValidationFailed.field(field, 'duplicate_token', message)
 }
 
@@ -71,7 +71,7 @@ function readUnits(amount: string | null, standard: TokenStandard, field: string
   const units = BigInt(amount ?? 1)
   if (units === 0n) throw ValidationFailed.field(field, 'amount_zero', `${field} must be greater than 0.`)
   if (standard === 'ERC721' && units !== 1n) {
-    const message = `${field} must be 1 or left out: a token of ERC-721 is one of its kind.`
+    const message = `${field} must be 1 or omitted, because an ERC721 token is one unit.`
     throw ValidationFailed.field(field, 'amount_not_one', message)
   }
   return units

@@ -27,7 +27,7 @@ export function createNftTransferReads(pool: Pool): NftTransferReads {
       const [transfer] = rows
       if (transfer === undefined || transfer.tenant_id !== tenantId) throw new NotFound('transfer')
       if (transfer.environment !== environment) {
-        const message = `This API key is for ${environment} and the transfer is on ${transfer.environment}: use a key for ${transfer.environment}.`
+        const message = `The API key is for ${environment} but the transfer is on ${transfer.environment}: use a key for ${transfer.environment}.`
         throw new PermissionDenied('environment_mismatch', message)
       }
       return toTransferView(transfer, rows)

@@ -98,7 +98,7 @@ async function record(ports: NftTransferPorts, accepting: Accepting, append: App
   const transferId = ports.newId('nftTransfer')
   const prepared = await prepareCalls(ports, accepting, { transferId, calls, simulated })
   const [first] = prepared
-  if (first === undefined) throw new Error('a transfer has at least one item')
+  if (first === undefined) throw new Error('a transfer must have at least one item')
   const transfer = recordOf(ports, accepting, { calls, prepared, held, simulated })
   const command = { type: 'RecordTransfer', transfer } as const
   const recorded = opened(nftTransferAggregate, transferId, command, { metadata, now: transfer.requestedAt })
@@ -114,11 +114,11 @@ async function findSender(
 ): Promise<string> {
   const wallet = await findByAddress(pool, { tenantId, chainId, address: from })
   if (wallet === null) {
-    const message = `from must be the address of one of your wallets on ${network} that is not archived: ${from} is none.`
+    const message = `from must be the address of one of your active wallets on ${network}, not ${from}.`
     throw ValidationFailed.field('from', 'not_your_wallet', message)
   }
   if (wallet.type === 'watch') {
-    const message = 'from is a watch wallet, which has no key here: send from an hd or mpc wallet.'
+    const message = 'from is a watch wallet, which cannot sign: use an hd or mpc wallet.'
     throw ValidationFailed.field('from', 'watch_only', message)
   }
   return wallet.walletId

@@ -21,7 +21,7 @@ export function requireHeld(
   const leaving: HeldToken[] = []
   for (const [n, item] of items.entries()) {
     const token = held[n]
-    if (token === undefined) throw new Error('every item is looked up')
+    if (token === undefined) throw new Error('an item was not looked up')
     const has = token.owned + (token.minting?.amount ?? 0n)
     if (has === 0n) mistakes.push(notHeld(request, n, item, token, from))
     else if (item.amount > has) mistakes.push(tooMuch(request, n, item, has))
@@ -41,25 +41,25 @@ function notHeld(
 ): Refused {
   if (holder === null) {
     const field = fieldOf(request, item, 'token_id')
-    const message = `${field}: nobody holds token ${tokenId} of this collection. It is not minted yet, or was burnt.`
+    const message = `${field} is ${tokenId}, but this token has no holder: it is not minted yet, or was burnt.`
     return { field, code: 'token_not_found', message }
   }
-  const message = `from must be who holds token ${tokenId}: ${from} does not, ${holder} does.`
+  const message = `from must be the holder of token ${tokenId}, which is ${holder}, not ${from}.`
   return { field: 'from', code: 'not_holder', message, details: { token_id: tokenId, holder } }
 }
 
 function tooMuch(request: NftTransferRequest, item: number, { tokenId, amount }: Item, has: bigint): Refused {
   const field = fieldOf(request, item, 'amount')
-  const message = `${field} is ${amount} and from holds ${has} of token ${tokenId}: send at most that.`
+  const message = `${field} is ${amount}, but from holds ${has} of token ${tokenId}: send at most ${has}.`
   return { field, code: 'exceeds_balance', message, details: { token_id: tokenId, balance: has.toString() } }
 }
 
 function inTransfer({ tokenId, owned, leaving, leavingBy }: HeldToken, standard: TokenStandard): Conflict {
   const rest =
-    standard === 'ERC721' ? 'is on its way to another holder' : `has ${leaving} of ${owned} units on their way already`
+    standard === 'ERC721' ? 'has a pending transfer' : `has pending transfers of ${leaving} of its ${owned} units`
   return new Conflict(
     'token_in_transfer',
-    `Token ${tokenId} ${rest} (transfer ${leavingBy}): wait for that, or cancel its transaction.`,
+    `Token ${tokenId} ${rest} (transfer ${leavingBy}): wait for the transfer, or cancel its transaction.`,
     { token_id: tokenId, transfer_id: leavingBy },
   )
 }

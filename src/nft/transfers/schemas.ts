@@ -158,7 +158,7 @@ export const transferSchema = named(
       ),
       warnings: warnings('Possible mistakes. They do not stop the transfer.', {
         code: 'recipient_cannot_receive',
-        message: 'to is a contract that does not say that it can handle such tokens.',
+        message: 'to is a contract that does not declare support for these tokens.',
         field: 'to',
       }),
       created_at: instant('When the transfer was requested.'),

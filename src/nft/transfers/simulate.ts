@@ -102,7 +102,7 @@ async function askReceivers(
   const taken = await createCanReceive(client, code)(deliveries)
   return deliveries
     .filter((_, n) => !taken[n])
-    .map(({ call }) => ({ call, reason: 'it does not answer as the standard asks' }))
+    .map(({ call }) => ({ call, reason: 'it does not respond as the standard requires' }))
 }
 
 type Probe = { readonly call: PlannedCall; readonly asks: 'sender' | 'receiver'; readonly data: string }
@@ -128,7 +128,7 @@ function refusalOf(answer: RpcResult | undefined, standard: TokenStandard): Refu
   if (answer?.ok === false) {
     const failure = classifyCallFailure(answer.error, [COLLECTION_ABI[standard]])
     if (failure.type === 'reverted') {
-      return { name: failure.decoded?.name ?? '', reason: failure.reason ?? 'it gives no reason' }
+      return { name: failure.decoded?.name ?? '', reason: failure.reason ?? 'no reason was returned' }
     }
   }
   resultValue(answer, 'eth_call')
@@ -142,13 +142,12 @@ function isOfSender({ name }: Refusal): boolean {
 function senderRefused({ from, items }: Fields, call: PlannedCall, { name, reason }: Refusal): ValidationFailed {
   if (name === LOCKED) return notTransferable()
   const tokens = call.items.map((place) => items[place]?.tokenId).join(', ')
-  const message = `from must be who holds token ${tokens}: the contract refuses a transfer by ${from} (${reason}).`
+  const message = `from must be the holder of token ${tokens}: the contract refuses a transfer by ${from} (${reason}).`
   return ValidationFailed.field('from', 'not_holder', message)
 }
 
 export function notTransferable(): ValidationFailed {
-  const message =
-    'collection_id names a collection whose tokens stay with their first holders: they cannot be transferred.'
+  const message = 'collection_id is a collection with transferable: false, so its tokens cannot be transferred.'
   return ValidationFailed.field('collection_id', 'not_transferable', message)
 }
 
@@ -157,7 +156,7 @@ function unsafe(request: NftTransferRequest, unwilling: readonly Unwilling[]): V
     placesOf(request, unwilling).map(({ field, to, reason }) => ({
       field,
       code: 'unsafe_recipient',
-      message: `${field} is ${to}, a contract that does not take the token (${reason}): name another receiver.`,
+      message: `${field} is ${to}, a contract that does not accept the token (${reason}): use another recipient.`,
       details: { recipient: to, reason },
     })),
   )
@@ -167,7 +166,7 @@ function warningsOf(request: NftTransferRequest, unwilling: readonly Unwilling[]
   return placesOf(request, unwilling).map(({ field, to, reason }) => ({
     code: 'recipient_cannot_receive',
     field,
-    message: `${field} is ${to}, a contract that does not say that it can handle such tokens (${reason}): it may never be able to send them on. SAFE refuses it.`,
+    message: `${field} is ${to}, a contract that does not declare support for these tokens (${reason}): it may be unable to transfer them. A SAFE transfer would be refused.`,
   }))
 }
 

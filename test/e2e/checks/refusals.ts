@@ -42,7 +42,7 @@ const TRANSFERS: readonly Case[] = [
     'an unknown asset',
     { asset: 'USDT' },
     'asset unknown_asset',
-    /did you mean USDC\?.*Known are ETH, USDC.*POST \/v1\/assets/,
+    /did you mean USDC\?.*Known assets: ETH, USDC.*POST \/v1\/assets/,
   ],
   ['a Cyrillic asset', { asset: 'ЕТН' }, 'asset unknown_asset'],
   ['a contract that is no asset', { asset: newAddress() }, 'asset unknown_asset'],
