@@ -18,7 +18,7 @@ export function settingsTable(settings) {
     ({ name, type, default: value, description }) =>
       `| \`${name}\` | ${cell(type)} | ${cell(value)} | ${cell(description)} |`,
   )
-  return ['| setting | what it must be | default | what it does |', '|---|---|---|---|', ...rows].join('\n')
+  return ['| setting | value | default | description |', '|---|---|---|---|', ...rows].join('\n')
 }
 
 /**

@@ -127,11 +127,11 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
   const [first] = chains
   if (first !== undefined && general.DATABASE_URL === undefined && general.SANDBOX !== true) {
     problems.push(
-      `DATABASE_URL must be set when ${settingPrefix(first)}RPC_URLS is: the sandbox is for local chains only`,
+      `DATABASE_URL must be set if ${settingPrefix(first)}RPC_URLS is set: the sandbox only uses local chains`,
     )
   }
   if (general.KEYSTORE === 'postgres' && general.KEYSTORE_KEY === undefined) {
-    problems.push('KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key')
+    problems.push('KEYSTORE_KEY must be set if KEYSTORE is postgres: every signer needs the same key')
   }
   problems.push(...mpcProblems(general), ...httpProblems(general))
   problems.push(...databaseProblems(general, general.MPC_PARTY !== undefined))
@@ -140,7 +140,7 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
     if (url !== undefined && !URL.canParse(url)) problems.push(`${name} ${ruleOf(GENERAL_SETTINGS[name])}`)
   }
   if (general.IPFS_API_AUTHORIZATION !== undefined && general.IPFS_API_URL === undefined) {
-    problems.push('IPFS_API_URL must be set when IPFS_API_AUTHORIZATION is: nothing else is sent it')
+    problems.push('IPFS_API_URL must be set if IPFS_API_AUTHORIZATION is set')
   }
   const twice = chains.find((chain, index) => chains.findIndex(({ chainId }) => chainId === chain.chainId) < index)
   if (twice !== undefined) {
@@ -216,7 +216,7 @@ function misspelt(env: Environ): string[] {
     if (known.has(name)) return []
     const ours = prefixes.some((prefix) => name.startsWith(prefix))
     const meant = ours || name.length >= SHORTEST_COMPARED ? closest(name, known) : undefined
-    if (meant !== undefined) return [`${name} is not a setting: did you mean ${meant}?`]
-    return ours ? [`${name} is not a setting`] : []
+    if (meant !== undefined) return [`${name} is not a known setting: did you mean ${meant}?`]
+    return ours ? [`${name} is not a known setting`] : []
   })
 }

@@ -8,21 +8,23 @@ export const AUDIT_SETTINGS = {
     Type.String({
       minLength: 1,
       description:
-        'The key that signs checkpoints of the log, made on first start; `$DATA_DIR/audit/audit.key` unless set. The public key lies beside it.',
+        'File with the key that signs checkpoints of the event log. The auditor creates it on its first start. The default is `$DATA_DIR/audit/audit.key`. The public key is in the same directory.',
     }),
   ),
-  AUDIT_ORIGIN: text('^[!-*,-~]{1,200}$', 'must be 1 to 200 visible ASCII characters without spaces and plus signs', {
-    description: 'The name of the log in its checkpoints, such as `example.com/bursar`; made of the key unless set.',
+  AUDIT_ORIGIN: text('^[!-*,-~]{1,200}$', 'must be 1 to 200 visible ASCII characters without spaces or plus signs', {
+    description:
+      'The name of the event log in its checkpoints, such as `example.com/bursar`. The default is derived from the key.',
   }),
   AUDIT_CHECKPOINT_FILE: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'Every checkpoint, outside the database; `$DATA_DIR/audit/checkpoints` unless set.',
+      description:
+        'File that stores every checkpoint outside the database. The default is `$DATA_DIR/audit/checkpoints`.',
     }),
   ),
   AUDIT_CHECKPOINT_INTERVAL_MS: milliseconds(
     { minimum: 1_000, maximum: 86_400_000, default: 300_000 },
-    'How often the auditor signs the log, when events came since.',
+    'How often the auditor signs the event log, if it has new events.',
   ),
 }
 

@@ -13,30 +13,36 @@ export type LoginName = (typeof LOGINS)[number] | `party-${number}`
 
 export const DATABASE_SETTINGS = {
   DATABASE_URL: text('^postgres(ql)?://.+', 'must be a URL such as postgres://user:password@host:5432/bursar', {
-    description: 'PostgreSQL 15 or later. Without it the sandbox runs one of its own.',
+    description:
+      'Connection URL of PostgreSQL 15 or later. If it is not set, `npm start` runs the sandbox with its own database.',
     'x-secret': true,
   }),
-  DATABASE_POOL_SIZE: Type.Integer({ minimum: 2, maximum: 200, default: 10, description: 'Connections per process.' }),
+  DATABASE_POOL_SIZE: Type.Integer({
+    minimum: 2,
+    maximum: 200,
+    default: 10,
+    description: 'Maximum number of database connections per process.',
+  }),
   DATABASE_ROLES: word(['required', 'warn'], {
     default: 'warn',
     description:
-      'What a process does that connects as the owner of the tables or as a superuser: not start, or log an error. ' +
-      'A party never starts so.',
+      'What a process does if its database user owns the tables or is a superuser: `required`: it does not start; `warn`: it logs an error. ' +
+      'An mpc party never starts with such a user.',
   }),
   DATABASE_LOGINS: list(
     `^(${LOGINS.join('|')}|party-([1-9]|1[0-9]|20))=[A-Za-z0-9._~-]{16,128}$`,
-    'must be a comma list of name=password, where a password has 16 to 128 letters, digits or any of . _ ~ -',
+    'must be a comma-separated list of name=password, where a password has 16 to 128 letters, digits or any of . _ ~ -',
     {
       description:
-        `\`npm run migrate\` only: users to make and their passwords. Names are \`${LOGINS.join('`, `')}\`, ` +
-        '`party-1` and so on; the users are called `bursar_<name>_login`.',
+        `\`npm run migrate\` only: database users to create, with their passwords. Names are \`${LOGINS.join('`, `')}\`, ` +
+        '`party-1` and so on. The users are named `bursar_<name>_login`.',
       'x-secret': true,
     },
   ),
   DATABASE_TLS: word(['verify', 'off'], {
     default: 'verify',
     description:
-      'Party processes only: `off` allows a `DATABASE_URL` without verified TLS, on a network that nobody else can reach.',
+      'Mpc parties only: `off` allows a `DATABASE_URL` without verified TLS. Use it only on a private network.',
   }),
 }
 
@@ -69,7 +75,7 @@ export function databaseProblems(input: Partial<DatabaseInput>, isParty: boolean
   const problems: string[] = []
   const names = (input.DATABASE_LOGINS ?? []).map((entry) => entry.split('=')[0])
   const twice = names.find((name, index) => names.indexOf(name) < index)
-  if (twice !== undefined) problems.push(`DATABASE_LOGINS must name each user once, and it names ${twice} twice`)
+  if (twice !== undefined) problems.push(`DATABASE_LOGINS must name each user once, but ${twice} is named twice`)
   if (!isParty || input.DATABASE_URL === undefined || input.DATABASE_TLS === 'off') return problems
   const problem = tlsProblem(input.DATABASE_URL)
   return problem === null ? problems : [...problems, `DATABASE_URL ${problem}`]
@@ -84,14 +90,15 @@ function tlsProblem(url: string): string | null {
     client = new pg.Client({ connectionString: url })
     modes = new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll('sslmode')
   } catch {
-    return 'must be a URL whose certificate files can be read'
+    return 'must be a URL whose certificate files are readable'
   }
   const { host, ssl } = client
   if (host.startsWith('/') || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)) return null
   if (modes.length !== 1 || modes[0] !== 'verify-full' || !verifies(ssl))
-    return 'must have sslmode=verify-full for a party, unless its host is loopback or a Unix socket (DATABASE_TLS=off allows it)'
+    return 'must have sslmode=verify-full for an mpc party, unless its host is loopback or a Unix socket (DATABASE_TLS=off turns this check off)'
   // For an IP address the driver compares the certificate with the name "localhost".
-  if (isIP(host) !== 0) return 'must name its host by the name in its certificate for a party, not by an address'
+  if (isIP(host) !== 0)
+    return 'must contain the host name of the server certificate for an mpc party, not an IP address'
   return null
 }
 

@@ -13,45 +13,48 @@ export const HTTP_SETTINGS = {
     maximum: 16 * 1_024 * 1_024,
     default: 1_024 * 1_024,
     description:
-      'The largest request body. Only routes that take the metadata of NFTs take as much; the others take 64 KiB, signatures 256 KiB.',
+      'Maximum size of a request body. It applies to routes that accept NFT metadata. The limit of other routes is 64 KiB, of signatures 256 KiB.',
   }),
   RATE_LIMIT_PER_SECOND: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
     default: 100,
     description:
-      'Requests per key, second and API process, in a burst too; 0 for no limit. Where no key is needed, per address.',
+      'Maximum number of requests per second and API process for each API key, or for each address on routes without a key. It is also the size of a burst. 0 means no limit.',
   }),
   TRUSTED_PROXIES: list(
     '^([0-9.]+|[0-9a-fA-F:]+)(/[0-9]{1,3})?$|^(loopback|linklocal|uniquelocal)$',
-    'must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8',
-    { description: 'Proxies whose `X-Forwarded-For` is believed.' },
+    'must be a comma-separated list of addresses or CIDR ranges, such as 10.0.0.0/8',
+    { description: 'Proxies whose `X-Forwarded-For` header is trusted.' },
   ),
   REQUEST_TIMEOUT_MS: milliseconds(
     { minimum: SECOND, maximum: 10 * MINUTE, default: 30 * SECOND },
-    'How long a request may take to arrive, headers and body.',
+    'Maximum time to receive a request with its headers and its body.',
   ),
   KEEP_ALIVE_TIMEOUT_MS: milliseconds(
     { minimum: SECOND, maximum: 10 * MINUTE, default: 72 * SECOND },
-    'How long a connection may wait for its next request. Set it longer than the load balancer does.',
+    'How long an idle connection is kept open. Set it longer than the idle timeout of the load balancer.',
   ),
   MAX_CONNECTIONS: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
     default: 4_000,
-    description: 'Connections to one API process at once; more are closed as they come.',
+    description:
+      'Maximum number of concurrent connections to one API process. Further connections are closed on arrival.',
   }),
   MAX_CONNECTIONS_PER_ADDRESS: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
     default: 1_000,
-    description: 'The same of one client address (IPv6: of one /64). `TRUSTED_PROXIES` are not counted.',
+    description:
+      'Maximum number of concurrent connections from one client address (IPv6: from one /64) to one API process. `TRUSTED_PROXIES` are exempt.',
   }),
   MAX_REQUESTS_PER_CONNECTION: Type.Integer({
     minimum: 0,
     maximum: 1_000_000_000,
     default: 10_000,
-    description: 'After so many requests a connection is closed, so that clients spread anew; 0 for no limit.',
+    description:
+      'A connection is closed after this number of requests, so that clients are distributed again by the load balancer. 0 means no limit.',
   }),
 }
 

@@ -12,55 +12,59 @@ export const MPC_SETTINGS = {
     minimum: 0,
     maximum: 20,
     default: 3,
-    description: 'Parties that hold the shares of mpc wallets; 0 for no mpc wallets.',
+    description: 'Number of parties that hold shares of each mpc wallet. 0 turns mpc wallets off.',
     'x-rule': 'must be 0, or a whole number from 2 to 20',
   }),
   MPC_THRESHOLD: Type.Integer({
     minimum: 2,
     maximum: 20,
     default: 2,
-    description: 'How many of them sign together, more than half, unless a request names another number.',
+    description:
+      'Default number of parties that sign together. It must be more than half of `MPC_PARTIES`. A request can set another number.',
   }),
   MPC_POOL_SIZE: Type.Integer({
     minimum: 0,
     maximum: 100,
     default: 4,
-    description: 'Keys of mpc wallets that are made ahead, so that a wallet is there at once; 0 for none.',
+    description:
+      'Number of mpc keys that are created in advance, so that new wallets get their address immediately. 0 turns this off.',
   }),
   MPC_REFRESH_INTERVAL_DAYS: Type.Integer({
     minimum: 0,
     maximum: 3_650,
     default: 30,
-    description: 'How old the shares of an mpc wallet become before they are made anew; 0 for any age.',
+    description: 'Age in days at which the shares of an mpc wallet are refreshed. 0 turns this off.',
   }),
-  MPC_PARTY_ADDRESSES: list('^[1-9][0-9]?=[^=\\s]+:[0-9]{1,5}$', 'must be a comma list of number=host:port', {
-    description: 'Where the parties listen, `1=host:port,2=host:port,3=host:port`. Without it no mpc wallet can sign.',
+  MPC_PARTY_ADDRESSES: list('^[1-9][0-9]?=[^=\\s]+:[0-9]{1,5}$', 'must be a comma-separated list of number=host:port', {
+    description:
+      'Addresses of the parties: `1=host:port,2=host:port,3=host:port`. If it is not set, mpc wallets cannot sign.',
   }),
   MPC_TRUST_DIR: Type.Optional(
     Type.String({
       minLength: 1,
       description:
-        'Directory with the certificates of the parties and the coordinator; `$DATA_DIR/mpc/trust` unless set.',
+        'Directory with the certificates of the parties and the coordinator. The default is `$DATA_DIR/mpc/trust`.',
     }),
   ),
   MPC_PARTY: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 20, description: 'Party processes only: which of the parties it is.' }),
+    Type.Integer({ minimum: 1, maximum: 20, description: 'Mpc parties only: the number of this party.' }),
   ),
   MPC_PARTY_DIR: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'Party processes only: where it keeps its shares; `$DATA_DIR/mpc/party-<number>` unless set.',
+      description:
+        'Mpc parties only: directory with the shares of this party. The default is `$DATA_DIR/mpc/party-<number>`.',
     }),
   ),
-  MPC_PARTY_KEY: text('^[A-Za-z0-9+/]{43}=$', 'must be 32 bytes in base64: make one with openssl rand -base64 32', {
+  MPC_PARTY_KEY: text('^[A-Za-z0-9+/]{43}=$', 'must be 32 bytes in base64: create one with openssl rand -base64 32', {
     description:
-      'Party processes only: the key that seals its shares, another one for each party. Without it one is made on first ' +
-      'start and kept in its directory.',
+      'Mpc parties only: the key that encrypts the shares of this party. Each party needs its own key. If it is not set, the party creates one on its first ' +
+      'start, in its directory.',
     'x-secret': true,
   }),
   MPC_ROUND_TIMEOUT_MS: milliseconds(
     { minimum: 100, maximum: 120_000, default: 10_000 },
-    'How long a party may take for one round of a signature.',
+    'Timeout for a party in one round of a signature.',
   ),
 }
 
@@ -127,7 +131,7 @@ export function mpcProblems(input: Partial<MpcInput>): string[] {
   const known = addressesOf(addresses)
   const missing = Array.from({ length: parties }, (_, index) => index + 1).filter((number) => !known.has(number))
   if (missing.length > 0)
-    problems.push(`MPC_PARTY_ADDRESSES must name every party, and ${missing.join(', ')} is missing`)
+    problems.push(`MPC_PARTY_ADDRESSES must name every party, but ${missing.join(', ')} is missing`)
   return problems
 }
 

@@ -7,34 +7,34 @@ import { list } from './schema-kinds.ts'
 const LARGEST = 1_000_000_000
 
 const limit = (value: number, description: string) =>
-  Type.Integer({ minimum: 0, maximum: LARGEST, default: value, description: `${description}; 0 for no limit.` })
+  Type.Integer({ minimum: 0, maximum: LARGEST, default: value, description: `${description}. 0 means no limit.` })
 
 export const QUOTA_SETTINGS = {
   // A wallet is a few rows and costs nothing while idle: an exchange with a deposit address for each customer fits.
-  QUOTA_WALLETS: limit(100_000, 'Wallets of type hd and mpc that a tenant may have, archived ones included'),
+  QUOTA_WALLETS: limit(100_000, 'Maximum number of hd and mpc wallets of a tenant, including archived ones'),
   // Fewer than wallets: watching costs the tenant nothing, and the follower reads each active address at each block.
-  QUOTA_WATCHED_ADDRESSES: limit(10_000, 'Addresses that a tenant may watch, archived ones included'),
+  QUOTA_WATCHED_ADDRESSES: limit(10_000, 'Maximum number of watched addresses of a tenant, including archived ones'),
   // Each is a third-party contract whose balances are read for every wallet; a large portfolio has some hundred.
-  QUOTA_ASSETS: limit(500, 'ERC-20 contracts that a tenant may register'),
+  QUOTA_ASSETS: limit(500, 'Maximum number of ERC-20 contracts that a tenant can register'),
   // One hour of transfers at 25 per second, on chains that mine none of them.
-  QUOTA_TRANSACTIONS_WAITING: limit(100_000, 'Transactions of a tenant that may be unmined at once'),
+  QUOTA_TRANSACTIONS_WAITING: limit(100_000, 'Maximum number of unmined transactions of a tenant'),
   // Each takes tens of milliseconds of a signer, more with mpc parties: a thousand finish within a minute or two.
   QUOTA_CEREMONIES: limit(
     1_000,
-    'Wallets, share refreshes, signatures (messages, typed data, vouchers) and exports of a tenant that may be unfinished at once',
+    'Maximum number of unfinished wallets, share refreshes, signatures (of messages, typed data, vouchers) and exports of a tenant, in total',
   ),
   // 100 requests per second that each wait ten seconds, for example for the address of a wallet.
-  QUOTA_REQUESTS_IN_FLIGHT: limit(1_000, 'Requests of a tenant that an API process may be answering at once'),
+  QUOTA_REQUESTS_IN_FLIGHT: limit(1_000, 'Maximum number of concurrent requests of a tenant per API process'),
   // 100 pages of 80 KB per second. One core writes ten times that.
   QUOTA_BYTES_PER_SECOND: limit(
     8 * 1_024 * 1_024,
-    'Bytes of request and answer bodies of a tenant, a second and API process, ten seconds of it in a burst',
+    'Maximum size of request and response bodies of a tenant in bytes per second and API process. A burst can use ten seconds of it',
   ),
   QUOTA_OVERRIDES: list(
     `^[a-z0-9][a-z0-9_-]{0,62}:(${QUOTAS.join('|')})=[0-9]{1,9}$`,
-    `must be a comma list of tenant:quota=limit, where quota is one of ${QUOTAS.join(', ')}`,
+    `must be a comma-separated list of tenant:quota=limit, where quota is one of ${QUOTAS.join(', ')}`,
     {
-      description: 'Quotas of single tenants, `acme:wallets=500000,acme:assets=0`. They take the place of the others.',
+      description: 'Quotas of individual tenants, which replace the quotas above: `acme:wallets=500000,acme:assets=0`.',
     },
   ),
 }

@@ -30,9 +30,9 @@ export function settingText(
   if ((env[name]?.trim() ?? '') !== '') return { problem: `${name} and ${fileName} must not both be set` }
   try {
     const text = readFileSync(path, 'utf8')
-    return text.trim() === '' ? { problem: `${fileName} must name a file that is not empty, not ${path}` } : { text }
+    return text.trim() === '' ? { problem: `${fileName} must name a non-empty file, not ${path}` } : { text }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : error
-    return { problem: `${fileName} must name a file that can be read, not ${path} (${code})` }
+    return { problem: `${fileName} must name a readable file, not ${path} (${code})` }
   }
 }

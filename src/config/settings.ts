@@ -20,121 +20,133 @@ export const GENERAL_SETTINGS = {
     minimum: 0,
     maximum: 65_535,
     default: 3_000,
-    description: 'Port of the API; 0 takes a free one.',
+    description: 'Port of the API. 0 uses a free port.',
   }),
-  HOST: Type.String({ default: '127.0.0.1', description: 'Address that the API listens on; `0.0.0.0` for all.' }),
+  HOST: Type.String({
+    default: '127.0.0.1',
+    description: 'Address that the API listens on. `0.0.0.0` means all addresses.',
+  }),
   METRICS_PORT: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 65_535,
       description:
-        'Port where a process serves `/metrics`, `/healthz` and `/readyz`. The API serves the last two on `PORT` as well, and `/metrics` unless this is set.',
+        'Port on which a process serves `/metrics`, `/healthz` and `/readyz`. The API also serves `/healthz` and `/readyz` on `PORT`, and `/metrics` too if this is not set.',
     }),
   ),
   ...DATABASE_SETTINGS,
   REDIS_URL: text('^rediss?(\\+cluster)?://.+', 'must be a URL such as redis://host:6379', {
-    description: 'Redis 6.2 or later for the queues. Without it they live in PostgreSQL.',
+    description: 'URL of Redis 6.2 or later for the queues. If it is not set, the queues are in PostgreSQL.',
     'x-secret': true,
   }),
   DATA_DIR: Type.String({
     minLength: 1,
     default: '.data',
-    description: 'Where the sandbox and the keystore keep their files.',
+    description: 'Directory for the files of the sandbox and the keystore.',
   }),
   SANDBOX: Type.Optional(
-    Type.Boolean({ description: 'Marks the chains as local ones. Set by the sandbox for what it starts.' }),
+    Type.Boolean({
+      description: 'Marks the chains as local chains. The sandbox sets it for the processes that it starts.',
+    }),
   ),
-  LOG_LEVEL: word(LOG_LEVELS, { default: 'info', description: 'The least level that is logged.' }),
-  LOG_REQUESTS: Type.Boolean({ default: true, description: 'One line for each request, at level `info`.' }),
+  LOG_LEVEL: word(LOG_LEVELS, { default: 'info', description: 'The lowest level that is logged.' }),
+  LOG_REQUESTS: Type.Boolean({ default: true, description: 'Whether each request is logged, at level `info`.' }),
   ...HTTP_SETTINGS,
   ...QUOTA_SETTINGS,
   SIGN_WAIT_MS: milliseconds(
     { minimum: 0, maximum: MINUTE, default: 2 * SECOND },
-    'How long a transfer waits to be signed before it is answered without a hash.',
+    'How long the response to a transfer waits for the hash. After that it is sent without one.',
   ),
   SHUTDOWN_GRACE_MS: milliseconds(
     { minimum: 0, maximum: 10 * MINUTE, default: 25 * SECOND },
-    'How long a process may take to stop; then it ends at once.',
+    'Maximum time for a shutdown. After that the process exits immediately.',
   ),
   KEYSTORE: word(['directory', 'postgres'], {
     default: 'directory',
-    description: 'Where sealed keys lie: `postgres` when signers run on several machines.',
+    description:
+      'Where encrypted keys are stored: in a directory or in PostgreSQL. Use `postgres` if signers run on several machines.',
   }),
   KEYSTORE_DIR: Type.Optional(
-    Type.String({ minLength: 1, description: 'Directory of the keystore; `$DATA_DIR/keystore` unless set.' }),
+    Type.String({ minLength: 1, description: 'Directory of the keystore. The default is `$DATA_DIR/keystore`.' }),
   ),
-  KEYSTORE_KEY: text('^[A-Za-z0-9+/]{43}=$', 'must be 32 bytes in base64: make one with openssl rand -base64 32', {
+  KEYSTORE_KEY: text('^[A-Za-z0-9+/]{43}=$', 'must be 32 bytes in base64: create one with openssl rand -base64 32', {
     description:
-      'The key that seals all others. Without it one is made on first start and kept in the keystore directory.',
+      'The key that encrypts all other keys. If it is not set, the first start creates one in the keystore directory.',
     'x-secret': true,
   }),
   ...MPC_SETTINGS,
   EXPORT_RECIPIENTS: list(
     '^age1[02-9ac-hj-np-z]{58}$',
-    'must be a comma list of age X25519 recipients, as age-keygen prints them',
+    'must be a comma-separated list of age X25519 recipients, as age-keygen prints them',
     {
       description:
-        'The only recipients to which keys of wallets are exported. Unset, exports are off; the sandbox takes any recipient. Set it at the API and the signers.',
+        'Recipients that wallet keys can be exported to. If it is not set, exports are off, except in the sandbox, which accepts any recipient. Set it for the API and the signers.',
     },
   ),
   ...AUDIT_SETTINGS,
   RPC_TIMEOUT_MS: milliseconds(
     { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },
-    'How long a node may take to answer.',
+    'Timeout of a request to a node.',
   ),
   RPC_BATCH_MAX_CALLS: Type.Integer({
     minimum: 1,
     maximum: 1_000,
     default: 100,
-    description: 'Requests in one JSON-RPC batch; fewer where a node refuses so many.',
+    description:
+      'Maximum number of requests in a JSON-RPC batch. It is reduced for nodes that refuse batches of this size.',
   }),
   RPC_BATCH_MAX_BYTES: Type.Integer({
     minimum: 10_000,
     maximum: 10_000_000,
     default: 500_000,
-    description: 'Size of one JSON-RPC batch, unless a single request is larger; most providers take 1 MB.',
+    description:
+      'Maximum size of a JSON-RPC batch in bytes, unless a single request is larger. Most providers accept 1 MB.',
   }),
   MAX_IN_FLIGHT_PER_LANE: Type.Integer({
     minimum: 1,
     maximum: 10_000,
     default: 64,
-    description: 'Signed transactions of one address that may be unmined at once; nodes drop more.',
+    description:
+      'Maximum number of signed but unmined transactions of one address. Nodes drop transactions above their own limit.',
   }),
   REPLACE_AFTER_MS: milliseconds(
     { minimum: SECOND, maximum: 60 * MINUTE, default: 2 * MINUTE },
-    'When a transaction that is not mined is sent again with a higher fee.',
+    'Time after which an unmined transaction is sent again with a higher fee.',
   ),
   REBROADCAST_AFTER_MS: milliseconds(
     { minimum: SECOND, maximum: 60 * MINUTE, default: 30 * SECOND },
-    'When the same bytes are sent to the nodes again.',
+    'Time after which an unmined transaction is sent to the nodes again without a change.',
   ),
   SWEEP_INTERVAL_MS: milliseconds(
     { minimum: 100, maximum: 10 * MINUTE, default: 10 * SECOND },
-    'How often unfinished work is looked for and queued again.',
+    'How often unfinished work is searched for and queued again.',
   ),
   RECONCILE_INTERVAL_MS: milliseconds(
     { minimum: SECOND, maximum: 24 * 60 * MINUTE, default: 45 * SECOND },
-    'The pause between two comparisons of all balances with a chain, which find money that left no log.',
+    'Pause between two comparisons of all balances with the chain. They find transfers that left no log on chain.',
   ),
   LEASE_MS: milliseconds(
     { minimum: SECOND, maximum: 5 * MINUTE, default: 10 * SECOND },
-    'How long a process that died keeps a lane or a leadership from others.',
+    'Duration of a lease. After a process dies, another process can take over its lanes and its leadership when the lease expires.',
   ),
   IPFS_API_URL: text(
     '^https?://[^\\s/?#@"]+(/[^\\s?#@"]*)?$',
     'must be an http:// or https:// URL without user name and password, such as http://127.0.0.1:5001',
-    { description: 'RPC API of a Kubo node: NFT metadata is pinned there before it is minted.', 'x-secret': true },
+    {
+      description: 'URL of the RPC API of a Kubo node. NFT metadata is pinned there before the mint.',
+      'x-secret': true,
+    },
   ),
   IPFS_API_AUTHORIZATION: text('^[!-~]+ [!-~]+$', 'must be the value of an Authorization header, such as Bearer abc', {
-    description: 'Sent to `IPFS_API_URL`, for a node behind a proxy that asks for it.',
+    description: '`Authorization` header for `IPFS_API_URL`, for a node behind a proxy that requires it.',
     'x-secret': true,
   }),
   METADATA_BASE_URL: text(
     '^(https://[^\\s/?#@"]+|http://(localhost|127\\.0\\.0\\.1)(:[0-9]+)?)/([^\\s?#@"]*/)?$',
-    'must be an https:// URL that ends with / and has at most 200 characters; http:// for localhost alone',
+    'must be an https:// URL that ends with / and has at most 200 characters; http:// is allowed for localhost only',
     {
       description:
-        'What stands before the CID in a `metadata_uri`, such as `https://wallets.example/v1/nft/metadata/`; without it `ipfs://`.',
+        'The part of a `metadata_uri` before the CID, such as `https://wallets.example/v1/nft/metadata/`. The default is `ipfs://`.',
       maxLength: 200,
     },
   ),
@@ -145,15 +157,16 @@ export const GENERAL_SETTINGS = {
  * network.
  */
 export const CHAIN_SETTINGS = {
-  RPC_URLS: list('^(https?)://.+', 'must be a comma list of http:// or https:// URLs', {
-    description: 'Nodes of the chain, in order of preference. A chain without them is not configured.',
+  RPC_URLS: list('^(https?)://.+', 'must be a comma-separated list of http:// or https:// URLs', {
+    description: 'URLs of nodes of the chain, in order of preference. A chain without URLs is not available.',
     'x-secret': true,
   }),
   CHAIN_ID: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 2 ** 31 - 1,
-      description: 'For a private chain in the place of the public one. Nothing is then known of its contracts.',
+      description:
+        'Chain id of a private chain that replaces the public one. The default contracts of the public chain do not apply to it.',
       'x-default': 'of the public chain',
     }),
   ),
@@ -161,40 +174,40 @@ export const CHAIN_SETTINGS = {
     Type.Integer({
       minimum: 1,
       maximum: 10_000,
-      description: 'Blocks, its own included, until a transaction counts as final.',
+      description: 'Number of blocks, including its own, after which a transaction is final.',
       'x-default': '32, 30, 15; 12 on test networks',
     }),
   ),
   MIN_TIP_WEI: text('^[0-9]{1,30}$', 'must be a whole number of wei', {
-    description: 'The least tip per gas that the nodes of the chain take.',
+    description: 'Minimum tip per gas in wei that the nodes of the chain accept.',
     'x-default': '100000000, 25000000000, 50000000',
   }),
   MAX_FEE_PER_GAS_WEI: text('^[1-9][0-9]{0,29}$', 'must be a whole number of wei, at least 1', {
-    description: 'The hard cap: nothing is signed above it.',
+    description: 'Maximum fee per gas in wei. Nothing is signed above it.',
     'x-default': '500, 5000, 100 gwei',
   }),
   POLL_INTERVAL_MS: Type.Optional(
     Type.Integer({
       minimum: 50,
       maximum: MINUTE,
-      description: 'How often a new block is asked for. In milliseconds.',
+      description: 'How often nodes are polled for a new block. In milliseconds.',
       'x-default': '3000, 1000, 750',
     }),
   ),
   MULTICALL3_ADDRESS: text('^0x[0-9a-fA-F]{40}$', 'must be an address', {
-    description: 'The Multicall3 contract, for reading many balances at once.',
-    'x-default': 'the public one',
+    description: 'Address of the Multicall3 contract, which reads many balances in one call.',
+    'x-default': 'the public contract',
   }),
-  PRICE_FEEDS: list('^[A-Za-z0-9.]{1,20}=0x[0-9a-fA-F]{40}$', 'must be a comma list of SYMBOL=0xaddress', {
-    description: 'Chainlink feeds in US dollars, `SYMBOL=0xaddress`. They take the place of the public ones.',
+  PRICE_FEEDS: list('^[A-Za-z0-9.]{1,20}=0x[0-9a-fA-F]{40}$', 'must be a comma-separated list of SYMBOL=0xaddress', {
+    description: 'Chainlink price feeds in US dollars, which replace the default ones: `SYMBOL=0xaddress`.',
     'x-default': 'public feeds',
   }),
   TOKENS: list(
     '^[A-Za-z0-9.]{1,20}:0x[0-9a-fA-F]{40}:[0-9]{1,2}$',
-    'must be a comma list of SYMBOL:0xaddress:decimals',
+    'must be a comma-separated list of SYMBOL:0xaddress:decimals',
     {
       description:
-        'ERC-20 contracts known by symbol, `SYMBOL:0xaddress:decimals`. They take the place of the public ones.',
+        'ERC-20 tokens that can be named by symbol, which replace the default ones: `SYMBOL:0xaddress:decimals`.',
       'x-default': 'well-known tokens',
     },
   ),

@@ -8,7 +8,7 @@ export function canonicalJson(value: unknown): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value))
-      throw new TypeError(`events hold whole numbers only, amounts are strings: ${value}`)
+      throw new TypeError(`numbers in events must be whole; amounts must be strings: ${value}`)
     return JSON.stringify(value)
   }
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

@@ -40,7 +40,7 @@ export function parseAmount(text: string, decimals: number, field = 'amount'): b
     throw ValidationFailed.field(
       field,
       'too_many_decimals',
-      `${field} has ${fraction.length} decimals and the asset has ${decimals}: send at most ${decimals}, nothing is rounded.`,
+      `${field} has ${fraction.length} decimals, but the asset has ${decimals}: send at most ${decimals}. Amounts are never rounded.`,
     )
   }
   const units = BigInt(whole + fraction.padEnd(decimals, '0'))

@@ -12,7 +12,7 @@ export function readPastTime(text: string, now: number): Date {
     throw ValidationFailed.field('at', 'invalid_time', 'at must be an ISO 8601 time, such as 2026-01-31T12:00:00.000Z.')
   }
   if (time > now) {
-    const message = `at is in the future (it is ${toInstant(now)} now): give an earlier time, or leave it out.`
+    const message = `at is in the future (the current time is ${toInstant(now)}): use a time in the past, or omit at.`
     throw ValidationFailed.field('at', 'time_in_future', message)
   }
   return new Date(Math.max(0, time)) // Nothing was recorded before 1970, and the database has no year 0.

@@ -24,7 +24,7 @@ export function unfitIn(text: string, { lineFeeds }: { readonly lineFeeds: boole
   if (PRINTABLE_ASCII.test(text)) return null
   const found = (lineFeeds ? UNFIT_BUT_LINE_FEED : UNFIT).exec(text)
   if (found !== null) {
-    const allowed = `Control characters${lineFeeds ? ' other than line feeds' : ', line breaks'} and invisible characters are refused`
+    const allowed = `Control characters${lineFeeds ? ' other than line feeds' : ', line breaks'} and invisible characters are not allowed`
     const place = `must not contain ${codePointOf(found[0])} (character ${placeOf(text, found.index)})`
     return `${place}. ${allowed}, except the zero width joiner and variation selectors`
   }

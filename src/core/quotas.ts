@@ -25,16 +25,13 @@ export function settingOf(quota: Quota): string {
 
 /** What is counted, and how to free some of it. */
 const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>> = {
-  wallets: ['wallets, archived ones included', 'Use or restore a wallet that it has'],
-  watched_addresses: ['watched addresses, archived ones included', 'Restore one that was archived'],
-  assets: ['registered assets', 'Use the assets that it has'],
-  transactions_waiting: ['transactions that are not mined', 'Wait until some are mined, or cancel some'],
-  ceremonies: [
-    'wallets, share refreshes, signatures and exports that are not finished',
-    'Wait until some of them are finished',
-  ],
-  requests_in_flight: ['requests that are being answered', 'Send fewer requests at once'],
-  bytes_per_second: ['bytes of bodies a second', 'Send the request again later'],
+  wallets: ['wallets, including archived ones', 'Use or restore an existing wallet'],
+  watched_addresses: ['watched addresses, including archived ones', 'Restore an archived wallet'],
+  assets: ['registered assets', 'Use the registered assets'],
+  transactions_waiting: ['unmined transactions', 'Wait until some are mined, or cancel some'],
+  ceremonies: ['unfinished wallets, share refreshes, signatures and exports', 'Wait until some of them are finished'],
+  requests_in_flight: ['concurrent requests', 'Send fewer concurrent requests'],
+  bytes_per_second: ['bytes of request and response bodies per second', 'Send the request again later'],
 }
 
 /** A tenant has reached a quota. Nothing was recorded. */
@@ -49,7 +46,7 @@ export class QuotaExceeded extends BursarError {
   constructor(use: QuotaUse, retryAfterSeconds: number | null) {
     const [counted, remedy] = WORDS[use.quota]
     super(
-      `The tenant has used its quota of ${use.limit} ${counted}. ${remedy}, or ask the operator to raise ` +
+      `The tenant has reached its quota of ${use.limit} ${counted}. ${remedy}, or ask the operator to raise ` +
         `${settingOf(use.quota)} or the tenant's entry in QUOTA_OVERRIDES.`,
     )
     this.code = `quota_${use.quota}`

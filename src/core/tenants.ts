@@ -19,7 +19,7 @@ export const SANDBOX_TENANT = 'sandbox'
  */
 const RESERVED_TENANTS: readonly string[] = [SYSTEM_TENANT, SANDBOX_TENANT]
 
-export const RESERVED_TENANT_RULE = `must not be ${RESERVED_TENANTS.join(' or ')}: the service itself uses these tenants. Choose another name.`
+export const RESERVED_TENANT_RULE = `must not be ${RESERVED_TENANTS.join(' or ')}: these names are reserved. Choose another name.`
 
 /** Whether API keys for this tenant are refused. */
 export function isReservedTenant(tenantId: string): boolean {

@@ -31,7 +31,10 @@ export async function rotateAlone<T>(
       ROTATION_LOCK,
     ])
     if (rows[0]?.locked !== true) {
-      throw new Conflict('rotation_running', 'Another rotation runs on this database: wait until it has ended.')
+      throw new Conflict(
+        'rotation_running',
+        'Another key rotation is running on this database: wait until it has ended.',
+      )
     }
     await requireStopped(client, processes)
     return await work(() => requireStopped(client, processes))

@@ -8,7 +8,7 @@ const PARTY = { MPC_PARTY: '1', MPC_PARTY_ADDRESSES: '1=a:1,2=b:1,3=c:1' }
 t.test('a party reads the log over verified TLS, loopback or a socket, or does not start', async (t) => {
   const problems = (url: string, more: Environ = {}) => problemsOf({ ...PARTY, DATABASE_URL: url, ...more })
   const mustVerify =
-    /^DATABASE_URL must have sslmode=verify-full for a party, unless its host is loopback or a Unix socket/
+    /^DATABASE_URL must have sslmode=verify-full for an mpc party, unless its host is loopback or a Unix socket/
   for (const url of [
     'postgres://p:w@db/bursar',
     'postgres://p:w@10.0.0.7/bursar',
@@ -21,7 +21,7 @@ t.test('a party reads the log over verified TLS, loopback or a socket, or does n
   ])
     t.match(problems(url), [mustVerify], url)
   t.match(problems('postgres://p:w@10.0.0.7/bursar?sslmode=verify-full'), [
-    /^DATABASE_URL must name its host by the name/,
+    /^DATABASE_URL must contain the host name of the server certificate/,
   ])
   t.match(problems('postgres://p:w@db/bursar?sslmode=verify-full&sslrootcert=/none'), [
     /^DATABASE_URL must be a URL whose/,
@@ -56,9 +56,11 @@ t.test('users to make are named with their passwords, once each', async (t) => {
     { name: 'api', password },
     { name: 'party-3', password },
   ])
-  t.match(logins(`root=${password}`), [/^DATABASE_LOGINS must be a comma list of name=password, .+ \(hidden\)$/])
-  t.match(logins('api=short'), [/^DATABASE_LOGINS must be a comma list .+ \(hidden\)$/])
+  t.match(logins(`root=${password}`), [
+    /^DATABASE_LOGINS must be a comma-separated list of name=password, .+ \(hidden\)$/,
+  ])
+  t.match(logins('api=short'), [/^DATABASE_LOGINS must be a comma-separated list .+ \(hidden\)$/])
   t.match(logins(`api=${password},api=${password}`), [
-    'DATABASE_LOGINS must name each user once, and it names api twice',
+    'DATABASE_LOGINS must name each user once, but api is named twice',
   ])
 })

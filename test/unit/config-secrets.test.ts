@@ -48,10 +48,10 @@ t.test('a secret is read from the file that its _FILE variable names', async (t)
   ])
   const missing = join(directory, 'missing')
   t.same(problemsOf({ KEYSTORE_KEY_FILE: missing }), [
-    `KEYSTORE_KEY_FILE must name a file that can be read, not ${missing} (ENOENT)`,
+    `KEYSTORE_KEY_FILE must name a readable file, not ${missing} (ENOENT)`,
   ])
   const empty = join(directory, 'empty')
-  t.same(problemsOf({ REDIS_URL_FILE: empty }), [`REDIS_URL_FILE must name a file that is not empty, not ${empty}`])
+  t.same(problemsOf({ REDIS_URL_FILE: empty }), [`REDIS_URL_FILE must name a non-empty file, not ${empty}`])
   const wrong = problemsOf({ KEYSTORE_KEY_FILE: join(directory, 'urls') })
   t.match(wrong, [/^KEYSTORE_KEY must be 32 bytes in base64/])
   t.notMatch(wrong, [/secret/], 'the content of a wrong file is not shown')

@@ -46,7 +46,9 @@ t.test('quotas have limits, and a tenant may have its own', async (t) => {
   t.match(quotasOf('acme'), { assets: 0, wallets: 9, ceremonies: 1_000 })
   t.match(quotasOf('globex'), { assets: 7, wallets: 1 })
   for (const overrides of ['acme', 'acme:walets=1', 'acme:wallets=-1', 'Acme:wallets=1', 'acme:wallets=1e9'])
-    t.match(problemsOf({ QUOTA_OVERRIDES: overrides }), [/^QUOTA_OVERRIDES must be a comma list of tenant:quota=limit/])
+    t.match(problemsOf({ QUOTA_OVERRIDES: overrides }), [
+      /^QUOTA_OVERRIDES must be a comma-separated list of tenant:quota=limit/,
+    ])
   t.match(problemsOf({ QUOTA_WALLETS: '-1' }), [/^QUOTA_WALLETS must be a whole number from 0 to/])
 })
 
@@ -81,7 +83,7 @@ t.test('a trusted proxy is an address, a range or the name of ranges', async (t)
   t.strictSame(loadConfig({ TRUSTED_PROXIES: good.join(',') }).http.trustedProxies, good)
   for (const bad of ['999.0.0.1', '10.0.0.0/33', 'fd00::/129', ':::', '1.2.3']) {
     t.strictSame(problemsOf({ TRUSTED_PROXIES: `127.0.0.1,${bad}` }), [
-      `TRUSTED_PROXIES must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8, not "${bad}"`,
+      `TRUSTED_PROXIES must be a comma-separated list of addresses or CIDR ranges, such as 10.0.0.0/8, not "${bad}"`,
     ])
   }
 })
@@ -121,28 +123,25 @@ t.test('a bad setting is refused in one line that names it, its rule and its val
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent, not "loud"'],
     [
       { TRUSTED_PROXIES: '10.0.0.0/8,example.com' },
-      'TRUSTED_PROXIES must be a comma list of addresses or CIDR ranges, such as 10.0.0.0/8, not "10.0.0.0/8,example.com"',
+      'TRUSTED_PROXIES must be a comma-separated list of addresses or CIDR ranges, such as 10.0.0.0/8, not "10.0.0.0/8,example.com"',
     ],
     [{ ETHEREUM_MIN_TIP_WEI: '1.5' }, 'ETHEREUM_MIN_TIP_WEI must be a whole number of wei, not "1.5"'],
     [
       { POLYGON_TESTNET_TOKENS: 'USDC=0x1' },
-      'POLYGON_TESTNET_TOKENS must be a comma list of SYMBOL:0xaddress:decimals, not "USDC=0x1"',
+      'POLYGON_TESTNET_TOKENS must be a comma-separated list of SYMBOL:0xaddress:decimals, not "USDC=0x1"',
     ],
     [
       { BINANCE_PRICE_FEEDS: 'x'.repeat(200) },
-      `BINANCE_PRICE_FEEDS must be a comma list of SYMBOL=0xaddress, not "${'x'.repeat(80)}…"`,
+      `BINANCE_PRICE_FEEDS must be a comma-separated list of SYMBOL=0xaddress, not "${'x'.repeat(80)}…"`,
     ],
-    [
-      { IPFS_API_AUTHORIZATION: 'Bearer abc' },
-      'IPFS_API_URL must be set when IPFS_API_AUTHORIZATION is: nothing else is sent it',
-    ],
+    [{ IPFS_API_AUTHORIZATION: 'Bearer abc' }, 'IPFS_API_URL must be set if IPFS_API_AUTHORIZATION is set'],
     [
       { IPFS_API_URL: 'http://kubo:99999' },
       'IPFS_API_URL must be an http:// or https:// URL without user name and password, such as http://127.0.0.1:5001',
     ],
     [
       { ETHEREUM_RPC_URLS: 'https://one.example' },
-      'DATABASE_URL must be set when ETHEREUM_RPC_URLS is: the sandbox is for local chains only',
+      'DATABASE_URL must be set if ETHEREUM_RPC_URLS is set: the sandbox only uses local chains',
     ],
     [{ MPC_PARTIES: '1' }, 'MPC_PARTIES must be 0, or a whole number from 2 to 20, not "1"'],
     [{ MPC_PARTIES: '21' }, 'MPC_PARTIES must be 0, or a whole number from 2 to 20, not "21"'],
@@ -154,7 +153,7 @@ t.test('a bad setting is refused in one line that names it, its rule and its val
       'MPC_THRESHOLD must be more than half of MPC_PARTIES, which is 6, not 3',
     ],
     [{ MPC_POOL_SIZE: '-1' }, 'MPC_POOL_SIZE must be a whole number from 0 to 100, not "-1"'],
-    [{ KEYSTORE: 'postgres' }, 'KEYSTORE_KEY must be set when KEYSTORE is postgres: every signer needs the same key'],
+    [{ KEYSTORE: 'postgres' }, 'KEYSTORE_KEY must be set if KEYSTORE is postgres: every signer needs the same key'],
     [
       { ...PRODUCTION, POLYGON_RPC_URLS: 'http://p.example', POLYGON_CHAIN_ID: '1' },
       'POLYGON_CHAIN_ID must differ from that of every other chain, not 1',
@@ -196,9 +195,9 @@ t.test('a name that looks like a misspelt setting is told with what was likely m
     NODE_OPTIONS: '',
   }
   t.same(loadConfig(env).warnings, [
-    'ETHEREUM_RPC_URL is not a setting: did you mean ETHEREUM_RPC_URLS?',
-    'POLYGON_GAS_STATION is not a setting',
-    'RATELIMIT_PER_SECOND is not a setting: did you mean RATE_LIMIT_PER_SECOND?',
+    'ETHEREUM_RPC_URL is not a known setting: did you mean ETHEREUM_RPC_URLS?',
+    'POLYGON_GAS_STATION is not a known setting',
+    'RATELIMIT_PER_SECOND is not a known setting: did you mean RATE_LIMIT_PER_SECOND?',
   ])
 })
 

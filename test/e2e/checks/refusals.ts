@@ -18,7 +18,7 @@ const TRANSFERS: readonly Case[] = [
     'a 19th decimal',
     { amount: '0.0000000000000000001' },
     'amount too_many_decimals',
-    'has 19 decimals and the asset has 18',
+    'has 19 decimals, but the asset has 18',
   ],
   ['a 7th decimal of USDC', { amount: '0.0000001', asset: 'USDC' }, 'amount too_many_decimals', 'at most 6'],
   ['78 digits', { amount: '9'.repeat(78) }, 'amount amount_too_large', '2^256'],
