@@ -16,6 +16,7 @@ import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
 import type { EventLog } from './event-log/log.ts'
 import type { WakeUps } from './event-log/wake-ups.ts'
 import type { BlockObserver } from './follower/follow-chain.ts'
+import type { Reading } from './http/metrics.ts'
 import type { Routes } from './http/request.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
@@ -79,12 +80,23 @@ export function explained<State, Command, Evt extends Event>(
   return { ...resource, aggregate: anyAggregate(aggregate) }
 }
 
+/** A metric that is read from tables at each scrape. */
+export type Gauge = {
+  /** The process that serves it. */
+  readonly process: 'api' | 'auditor'
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+  readonly read: (needs: { readonly pool: Pool; readonly clock: Clock }) => Promise<readonly Reading[]>
+}
+
 export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
   /** Read models that money depends on: `audit verify` compares them with the log. */
   readonly verified?: readonly CheckedModel[]
+  readonly gauges?: readonly Gauge[]
   readonly work?: readonly Work[]
   readonly jobs?: readonly JobHandling[]
   readonly observe?: (needs: JobNeeds, chainId: number) => BlockObserver

@@ -18,10 +18,10 @@ import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeRecoveryRoutes } from './api-recovery.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
-import { CAPABILITIES } from './capabilities.ts'
+import { addGauges, CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
+import { addKernelGauges } from './kernel-gauges.ts'
 import { composeMetadata } from './nft-metadata.ts'
-import { addOperatorGauges } from './operator-gauges.ts'
 import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
 import { type TransactionParts, transactionParts } from './transaction-parts.ts'
@@ -46,7 +46,8 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const additions = add(kernel, transactions)
   const metadata = composeMetadata(kernel)
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
-  addOperatorGauges(kernel)
+  addKernelGauges(kernel)
+  addGauges(kernel, 'api')
   const routes: Routes[] = [
     ...composeWalletRoutes(kernel, parts),
     balanceRoutes({ readBalance: balances.readBalance }),

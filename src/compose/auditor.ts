@@ -14,7 +14,7 @@ import type { Config } from '../config.ts'
 import { Unavailable } from '../core/errors.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { lead, pause } from '../event-log/lead.ts'
-import { addAuditGauges } from './audit-gauges.ts'
+import { addGauges } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
@@ -84,7 +84,7 @@ async function onceAnswered(kernel: Kernel, signal: AbortSignal): Promise<TakeCh
 export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, leases, logger, metrics } = kernel
   let takeCheckpoint = await onceAnswered(kernel, signal)
-  addAuditGauges(kernel)
+  addGauges(kernel, 'auditor')
   let refusal: string | null = null
 
   /** Returns the pause until the next attempt, ms. */

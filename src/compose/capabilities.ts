@@ -3,7 +3,7 @@ import { access } from '../access/capability.ts'
 import { assets } from '../assets/capability.ts'
 import { audit } from '../audit/capability.ts'
 import { balances } from '../balances/capability.ts'
-import type { Capability, JobNeeds, SigningNeeds } from '../capability.ts'
+import type { Capability, Gauge, JobNeeds, SigningNeeds } from '../capability.ts'
 import { mpcQueue } from '../declarations.ts'
 import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
@@ -13,6 +13,7 @@ import { recovery } from '../recovery/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { transactions } from '../transactions/capability.ts'
 import { wallets } from '../wallets/capability.ts'
+import type { Kernel } from './kernel.ts'
 
 /** In the order in which a round of the sweeper looks for their work, and the API document lists their routes. */
 export const CAPABILITIES: readonly Capability[] = [
@@ -42,6 +43,13 @@ export const EXPLAINED = CAPABILITIES.flatMap(({ explains = [] }) => explains)
 export const WORK = CAPABILITIES.flatMap(({ work = [] }) => work)
 
 const HANDLED = CAPABILITIES.flatMap(({ jobs = [] }) => jobs)
+
+/** Adds the gauges of capabilities that a process serves. */
+export function addGauges({ metrics, pool, clock }: Kernel, process: Gauge['process']): void {
+  for (const gauge of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
+    if (gauge.process === process)
+      metrics.addGauge(gauge.name, gauge.help, gauge.labels, () => gauge.read({ pool, clock }))
+}
 
 /** Does the jobs of capabilities that run in signers. */
 export function handleSigning(jobs: Pick<Jobs, 'process'>, needs: SigningNeeds): readonly JobWorker[] {

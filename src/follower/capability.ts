@@ -2,5 +2,6 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { chainAggregate } from './aggregate.ts'
+import { chainLag } from './gauges.ts'
 
-export const follower: Capability = { aggregates: [anyAggregate(chainAggregate)] }
+export const follower: Capability = { aggregates: [anyAggregate(chainAggregate)], gauges: [chainLag] }

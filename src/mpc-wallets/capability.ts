@@ -3,6 +3,7 @@ import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import { explainedMpcKey } from './explained.ts'
+import { mpcKeyGauges } from './gauges.ts'
 import { refreshWork } from './jobs.ts'
 
 const aggregate = anyAggregate(mpcKeyAggregate)
@@ -11,5 +12,6 @@ export const mpcKeys: Capability = {
   aggregates: [aggregate],
   explains: [explainedMpcKey],
   verified: [{ table: 'mpc_keys', aggregate, streamOf: `'mpckey-' || r.key_id` }],
+  gauges: mpcKeyGauges,
   work: [refreshWork],
 }

@@ -8,4 +8,4 @@ export const OPEN = `status = '${'pending' satisfies Refresh['status']}'`
 export const OPEN_OF_TENANT = `SELECT count(*) FROM mpc_refreshes r JOIN mpc_keys k USING (key_id) WHERE r.${OPEN} AND k.tenant_id = $1`
 
 /** What other folders may read of each key: it stands behind FROM or JOIN, and is planned as the table itself. */
-export const MPC_KEYS = '(SELECT key_id, wallet_id, tenant_id, threshold, parties, banned FROM mpc_keys)'
+export const MPC_KEYS = '(SELECT key_id, wallet_id, tenant_id, threshold, parties FROM mpc_keys)'

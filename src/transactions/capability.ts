@@ -2,5 +2,9 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { transactionAggregate } from './aggregate.ts'
+import { pendingTransactions } from './gauges.ts'
 
-export const transactions: Capability = { aggregates: [anyAggregate(transactionAggregate)] }
+export const transactions: Capability = {
+  aggregates: [anyAggregate(transactionAggregate)],
+  gauges: [pendingTransactions],
+}

@@ -39,7 +39,11 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   const { withLocalService } = (await import(join(copy, 'test/support/service-local.ts'))) as typeof Service
   const { url, pool } = await withDatabase(t)
   // No node answers: a note needs none.
-  const { api } = await withLocalService(t, { databaseUrl: url, chainUrl: 'http://127.0.0.1:9', chainId: 31_337 })
+  const { api, baseUrl } = await withLocalService(t, {
+    databaseUrl: url,
+    chainUrl: 'http://127.0.0.1:9',
+    chainId: 31_337,
+  })
   const request = { method: 'POST', path: '/v1/notes', key: 'note-1', body: { text: 'héllo' } } as const
 
   const [first, twin] = [await api.insist(request), await api.insist(request)]
@@ -51,11 +55,21 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   t.match((await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
-  const { ALL_AGGREGATES } = (await import(join(copy, 'src/compose/capabilities.ts'))) as typeof Capabilities
+  const { ALL_AGGREGATES, CAPABILITIES } = (await import(
+    join(copy, 'src/compose/capabilities.ts')
+  )) as typeof Capabilities
   const differences: unknown[] = []
   const { rows } = await replay(pool, ALL_AGGREGATES, { onDifference: (difference) => differences.push(difference) })
   t.equal((rows as Record<string, number>).notes, 1)
   t.strictSame(differences, [])
+  const scrape = async () => (await fetch(`${baseUrl}/metrics`)).text()
+  await scrape()
+  // The second scrape counts the failures of the first.
+  const metrics = await scrape()
+  t.match(metrics, /^bursar_notes\{process="api"\} 1$/m)
+  t.notMatch(metrics, /^bursar_gauge_failures_total\{.*\} [1-9]/m, 'the role of the API may read what its gauges count')
+  for (const { name, read } of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
+    t.type(await read({ pool, clock: Date.now }), Array, name)
   const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
   t.strictSame(rights, [{ role: 'bursar_submitter' }], 'the database lets submitters alone append the outcome')
 })

@@ -1,0 +1,15 @@
+/** How far the follower is behind each chain. */
+import type { Gauge } from '../capability.ts'
+
+export const chainLag: Gauge = {
+  process: 'api',
+  name: 'bursar_chain_lag_blocks',
+  help: 'Blocks between the head of the chain and the newest processed block.',
+  labels: ['chain_id'],
+  async read({ pool }) {
+    const { rows } = await pool.query<{ chain_id: number; lag: string }>(
+      'SELECT chain_id, greatest(head - number, 0) AS lag FROM chain_cursors',
+    )
+    return rows.map(({ chain_id, lag }) => ({ labels: { chain_id: String(chain_id) }, value: Number(lag) }))
+  },
+}

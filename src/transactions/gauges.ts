@@ -1,0 +1,16 @@
+/** How many transactions have not ended. */
+import type { Gauge } from '../capability.ts'
+import { TRANSACTIONS, UNMINED } from './sql.ts'
+
+export const pendingTransactions: Gauge = {
+  process: 'api',
+  name: 'bursar_transactions_pending',
+  help: 'Unfinished transactions, by network and state.',
+  labels: ['network', 'state'],
+  async read({ pool }) {
+    const { rows } = await pool.query<{ network: string; state: string; n: string }>(
+      `SELECT network, state, count(*) AS n FROM ${TRANSACTIONS} AS transactions WHERE state IN ${UNMINED} GROUP BY 1, 2`,
+    )
+    return rows.map(({ network, state, n }) => ({ labels: { network, state }, value: Number(n) }))
+  },
+}
