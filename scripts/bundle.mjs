@@ -7,9 +7,9 @@ import { basename, join, relative } from 'node:path'
 import { build as esbuild } from 'esbuild'
 
 /** Packages that read their own files at run time, beside their modules. */
-const UNPACKED = ['tiny-secp256k1', '@fastify/swagger']
+export const UNPACKED = ['tiny-secp256k1', '@fastify/swagger']
 /** Globals that CommonJS modules expect and ES modules do not have. */
-const COMMON_JS = [
+export const COMMON_JS = [
   `import { createRequire as bursarCreateRequire } from 'node:module'`,
   `import { fileURLToPath as bursarFileURLToPath } from 'node:url'`,
   `const require = bursarCreateRequire(import.meta.url)`,

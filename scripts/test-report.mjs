@@ -29,7 +29,7 @@ export function testFiles(log) {
   /** @type {{ name: string, ok: boolean, ms: number }[]} */
   const files = []
   const parser = new Parser()
-  parser.on('assert', ({ name, ok, time }) => files.push({ name, ok, ms: time ?? 0 }))
+  parser.on('assert', ({ name, ok, time }) => files.push({ name: sourceOf(name), ok, ms: time ?? 0 }))
   parser.end(log)
   return files
 }
@@ -45,8 +45,16 @@ export function failures(log) {
     const { fullname, diag } = event[1]
     const { source, ...said } = diag ?? {}
     const diagnosis = Object.entries(said).map(([key, value]) => `${key}: ${text(value)}`)
-    return [{ name: fullname, diagnosis: diagnosis.join('\n') }]
+    return [{ name: sourceOf(fullname), diagnosis: diagnosis.join('\n') }]
   })
+}
+
+/**
+ * @param {string} name that starts with the path of a bundle: see scripts/bundle-tests.mjs
+ * @returns {string} the same with the path of the source
+ */
+function sourceOf(name) {
+  return name.replace(/^dist\/(test\/\S+\.test)\.js/, '$1.ts')
 }
 
 /** @param {unknown} value */
@@ -56,7 +64,7 @@ function text(value) {
 
 /**
  * @param {{ name: string, ms: number }[]} files
- * @param {string} times lines that test/support/typescript.mjs wrote: a file, and its seconds of processor time
+ * @param {string} times lines that test/support/cpu-times.mjs wrote: a file, and its seconds of processor time
  * @returns {string[]} the slowest first, and a line for all
  */
 export function slowest(files, times) {
@@ -75,25 +83,29 @@ export function slowest(files, times) {
 }
 
 /**
- * @param {string} log
- * @param {string} times
+ * Prints the summary of a run.
+ *
+ * @param {string} log output of `tap run` in a pipe
+ * @param {string} [times] lines that test/support/cpu-times.mjs wrote
+ * @returns {boolean} whether the run ended, at least one assertion passed and none failed
  */
-function print(log, times) {
+export function report(log, times = '') {
   console.log('\n== slowest files')
   for (const line of slowest(testFiles(log), times)) console.log(line)
   const failed = failures(log)
   if (failed.length > 0) console.log('\n== failures')
   for (const { name, diagnosis } of failed) console.log(`\nnot ok: ${name}\n${diagnosis.replace(/^/gm, '    ')}`)
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const log = readFileSync(process.argv[2] ?? 0, 'utf8')
-  print(log, process.argv[3] === undefined ? '' : readFileSync(process.argv[3], 'utf8'))
   const counts = tapCounts(log)
   if (counts === undefined) console.error('\ntap printed no counts: the tests did not run to their end')
   else {
     if (counts.skip + counts.todo > 0) console.log(`\n${counts.skip} skipped, ${counts.todo} to do`)
     console.log(`\n${counts.pass} passed, ${counts.fail} failed`)
   }
-  process.exitCode = counts !== undefined && counts.pass > 0 && counts.fail === 0 ? 0 : 1
+  return counts !== undefined && counts.pass > 0 && counts.fail === 0
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [, , log, times] = process.argv
+  const passed = report(readFileSync(log ?? 0, 'utf8'), times === undefined ? '' : readFileSync(times, 'utf8'))
+  process.exitCode = passed ? 0 : 1
 }

@@ -1,7 +1,7 @@
 /**
  * Ports of 127.0.0.1 for programs that listen only some seconds after their port was chosen. In between nobody else may
- * take it, so a process takes ports from blocks that it holds: it listens on the first port of the block until it ends,
- * and hands out the others.
+ * take it, so a chooser takes ports from blocks that it holds: it listens on the first port of the block until the
+ * process ends, and hands out the others.
  */
 import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -15,36 +15,63 @@ const BLOCK_SIZE = 32
 const BLOCKS = Math.floor((32_768 - LOWEST) / BLOCK_SIZE)
 const TRIES = 1_000
 
-/** First ports of the blocks that this process holds. */
-const held = new Set<number>()
-/** The port to hand out next; the first port of a block when a new block is needed. */
-let next = LOWEST
-
-/**
- * The port in `file` if no other program listens on it or holds its block, otherwise a free one, which is then stored
- * there: a service keeps its port over restarts.
- */
-export async function keptPort(file: string): Promise<number> {
-  const kept = Number(await readFile(file, 'utf8').catch(() => ''))
-  if (Number.isInteger(kept) && kept > 0 && (await holdBlockOf(kept)) && (await isFree(kept))) return kept
-  const port = await freePort()
-  await writeFile(file, `${port}\n`, { mode: 0o600 })
-  return port
+export type PortChooser = {
+  /**
+   * The port in `file` if no other program listens on it or holds its block, otherwise a free one, which is then stored
+   * there: a service keeps its port over restarts.
+   */
+  readonly keptPort: (file: string) => Promise<number>
+  /** A free port of 127.0.0.1 that no other chooser hands out while this process runs. */
+  readonly freePort: () => Promise<number>
 }
 
-/** A free port of 127.0.0.1 that no other process gets from this function while this process runs. */
-export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    if (next % BLOCK_SIZE === 0) {
-      const block = LOWEST + BLOCK_SIZE * randomInt(BLOCKS)
-      if (!held.has(block) && (await hold(block))) next = block + 1
-    } else {
-      const port = next
-      next += 1
-      if (await isFree(port)) return port
-    }
+/** The chooser of this process. */
+export const { keptPort, freePort } = createPortChooser()
+
+export function createPortChooser(): PortChooser {
+  /** First ports of the blocks that this chooser holds. */
+  const held = new Set<number>()
+  /** The port to hand out next; the first port of a block when a new block is needed. */
+  let next = LOWEST
+
+  async function hold(block: number): Promise<boolean> {
+    const server = await listenOn(block)
+    if (server === undefined) return false
+    server.unref()
+    held.add(block)
+    return true
   }
-  throw new Error('no free port on 127.0.0.1')
+
+  async function holdBlockOf(port: number): Promise<boolean> {
+    const block = port - ((port - LOWEST) % BLOCK_SIZE)
+    const isOfBlock = port >= LOWEST && block < LOWEST + BLOCK_SIZE * BLOCKS
+    return !isOfBlock || held.has(block) || hold(block)
+  }
+
+  async function choose(): Promise<number> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      if (next % BLOCK_SIZE === 0) {
+        const block = LOWEST + BLOCK_SIZE * randomInt(BLOCKS)
+        if (!held.has(block) && (await hold(block))) next = block + 1
+      } else {
+        const port = next
+        next += 1
+        if (await isFree(port)) return port
+      }
+    }
+    throw new Error('no free port on 127.0.0.1')
+  }
+
+  return {
+    async keptPort(file) {
+      const kept = Number(await readFile(file, 'utf8').catch(() => ''))
+      if (Number.isInteger(kept) && kept > 0 && (await holdBlockOf(kept)) && (await isFree(kept))) return kept
+      const port = await choose()
+      await writeFile(file, `${port}\n`, { mode: 0o600 })
+      return port
+    },
+    freePort: choose,
+  }
 }
 
 /** Whether nobody listens on `port` of 127.0.0.1. */
@@ -52,20 +79,6 @@ export async function isFree(port: number): Promise<boolean> {
   const server = await listenOn(port)
   if (server === undefined) return false
   await new Promise((resolve) => server.close(resolve))
-  return true
-}
-
-async function holdBlockOf(port: number): Promise<boolean> {
-  const block = port - ((port - LOWEST) % BLOCK_SIZE)
-  const isOfBlock = port >= LOWEST && block < LOWEST + BLOCK_SIZE * BLOCKS
-  return !isOfBlock || held.has(block) || hold(block)
-}
-
-async function hold(block: number): Promise<boolean> {
-  const server = await listenOn(block)
-  if (server === undefined) return false
-  server.unref()
-  held.add(block)
   return true
 }
 

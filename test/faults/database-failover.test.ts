@@ -2,8 +2,8 @@
  * A PostgreSQL primary that is killed with all its processes during transfers, and its standby. With a synchronous
  * standby nothing is lost; with one that lagged, missing transfers are found on chain and paid once.
  *
- * `BURSAR_FAILOVERS=10 BURSAR_FAILOVER_TRANSFERS=1000` before `npx tap run` runs more: each round kills the primary
- * once, and creates a new standby of its successor.
+ * `BURSAR_FAILOVERS=10 BURSAR_FAILOVER_TRANSFERS=1000` before `npm run test:long -- database-failover` runs more: each
+ * round kills the primary once, and creates a new standby of its successor.
  */
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'

@@ -34,7 +34,7 @@ const [wallet] = stage.wallets as [MpcWallet]
 /** Runs the victim until it is killed at its point, then runs it normally. */
 async function dieOnce(stage: MpcStage, death: Death, cause: () => Promise<unknown>): Promise<void> {
   await stage.parties.stop(VICTIM)
-  const child = spawn(process.execPath, [...process.execArgv, ENTRY, JSON.stringify(death)], {
+  const child = spawn(process.execPath, ['--import', 'tsx', ENTRY, JSON.stringify(death)], {
     cwd: ROOT,
     env: { ...process.env, ...envOf(stage) },
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -207,7 +207,7 @@ function disturb(world: World, actors: Actors, time: Time): void {
 function describe(seed: number, mutant: Mutant, problems: readonly string[], trace: readonly string[]): string {
   return [
     `seed ${seed}${mutant === HONEST ? '' : ` (${mutant.name})`}: ${problems.join('; ')}`,
-    `Again with: SIMULATION_SEED=${seed} SIMULATION_SCHEDULES=1 npx tap run test/unit/simulation.test.ts`,
+    `Again with: SIMULATION_SEED=${seed} SIMULATION_SCHEDULES=1 npm run test:long -- simulation`,
     ...trace,
   ].join('\n')
 }

@@ -21,11 +21,11 @@ const LOG = `TAP version 14
     # time=105.3ms
 not ok 1 - test/unit/a.test.ts # time=105.3ms
 
-# Subtest: test/unit/b.test.ts
+# Subtest: dist/test/unit/b.test.js
     ok 1 - should match
     1..1
     # time=2000.5ms
-ok 2 - test/unit/b.test.ts # time=2000.5ms
+ok 2 - dist/test/unit/b.test.js # time=2000.5ms
 
 # No coverage generated
 # { total: 4, pass: 2, fail: 1, skip: 1 }
@@ -38,7 +38,7 @@ t.test('the counts of a test run are those of its closing line, and no closing l
   t.end()
 })
 
-t.test('each file has its time', (t) => {
+t.test('each file has its time, under the name of its source', (t) => {
   t.strictSame(testFiles(LOG), [
     { name: 'test/unit/a.test.ts', ok: false, ms: 105.3 },
     { name: 'test/unit/b.test.ts', ok: true, ms: 2000.5 },

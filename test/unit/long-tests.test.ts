@@ -1,0 +1,31 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { digests } from '../../scripts/long-tests.mjs'
+
+t.test(
+  'a long test runs again when a module that it imports changed, and after any change if it starts programs',
+  async (t) => {
+    const root = t.testdir({
+      'package-lock.json': '{}',
+      src: { 'imported.ts': 'export const one = 1\n', 'other.ts': 'export const two = 2\n' },
+      test: {
+        faults: { 'starts.test.ts': `console.log(import.meta.url)\n` },
+        long: { 'imports.test.ts': `import { one } from '../../src/imported.ts'\nconsole.log(one)\n` },
+      },
+    })
+    const changedBy = async (path: string, text: string) => {
+      const before = await digests(root)
+      writeFileSync(join(root, path), text)
+      const after = await digests(root)
+      return [...after].filter(([file, digest]) => before.get(file) !== digest).map(([file]) => file)
+    }
+    t.strictSame([...(await digests(root)).keys()], ['test/faults/starts.test.ts', 'test/long/imports.test.ts'])
+    t.strictSame(await changedBy('src/imported.ts', 'export const one = 3\n'), [
+      'test/faults/starts.test.ts',
+      'test/long/imports.test.ts',
+    ])
+    t.strictSame(await changedBy('src/other.ts', 'export const two = 3\n'), ['test/faults/starts.test.ts'])
+    t.strictSame(await changedBy('README.md', 'Read me.\n'), [])
+  },
+)
