@@ -1,11 +1,9 @@
 /** The operator command for jobs: `npm run jobs -- failed`. */
-import { runCommand } from '../src/compose/run-command.ts'
-import { jobsCommand } from '../src/jobs/jobs-command.ts'
+import { runProgram } from '../src/cli/run-cli.ts'
+import { withKernel } from '../src/compose/run-command.ts'
+import { jobsProgram } from '../src/operator/jobs-program.ts'
 
-await runCommand(process.env, ({ jobs }) =>
-  jobsCommand(process.argv.slice(2), {
-    jobs,
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-  }),
+await runProgram(
+  jobsProgram((task) => withKernel(process.env, ({ jobs }) => task(jobs))),
+  process,
 )

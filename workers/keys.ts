@@ -1,17 +1,20 @@
 /** The operator command for API keys: `npm run keys -- issue --tenant acme --environment mainnet`. */
 import { createApiKeyRows } from '../src/access/api-key-rows.ts'
 import { createIssueApiKey } from '../src/access/issue-api-key.ts'
-import { keysCommand } from '../src/access/keys-command.ts'
+import { keysProgram } from '../src/access/keys-program.ts'
 import { createRevokeApiKey } from '../src/access/revoke-api-key.ts'
-import { runCommand } from '../src/compose/run-command.ts'
+import { runProgram } from '../src/cli/run-cli.ts'
+import { withKernel } from '../src/compose/run-command.ts'
 
-await runCommand(process.env, ({ log, newId, pool, clock }) =>
-  keysCommand(process.argv.slice(2), {
-    issueApiKey: createIssueApiKey({ log, newId }),
-    revokeApiKey: createRevokeApiKey({ log }),
-    keys: createApiKeyRows(pool),
-    clock,
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-  }),
+const program = keysProgram((task) =>
+  withKernel(process.env, ({ log, newId, pool, clock }) =>
+    task({
+      issueApiKey: createIssueApiKey({ log, newId }),
+      revokeApiKey: createRevokeApiKey({ log }),
+      keys: createApiKeyRows(pool),
+      clock,
+    }),
+  ),
 )
+
+await runProgram(program, process)

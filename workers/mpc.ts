@@ -1,9 +1,6 @@
 /** The operator command for mpc: `npm run mpc -- certificate`. */
+import { runProgram } from '../src/cli/run-cli.ts'
 import { composeIdentityOf } from '../src/compose/mpc-identity.ts'
-import { mpcCommand } from '../src/mpc-wallets/mpc-command.ts'
+import { mpcProgram } from '../src/mpc-wallets/mpc-program.ts'
 
-process.exitCode = await mpcCommand(process.argv.slice(2), {
-  identityOf: composeIdentityOf(process.env),
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
-})
+await runProgram(mpcProgram(composeIdentityOf(process.env)), process)

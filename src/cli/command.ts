@@ -1,6 +1,6 @@
 /**
- * The type of a command of `npm run bursar` and of the context it runs in. A capability declares its commands;
- * `run-cli.ts` runs them.
+ * The types of a command, of the context it runs in, and of a program of several commands. A capability declares its
+ * commands; `run-cli.ts` runs them.
  */
 import type { Writable } from 'node:stream'
 
@@ -23,20 +23,42 @@ export type CliCommand = {
     readonly name: string
     readonly description: string
   }[]
-  readonly options?: readonly {
-    /** `--diff`, `--to <position|time>`. */
-    readonly flags: string
-    readonly description: string
-  }[]
+  readonly options?: readonly CliOption[]
   readonly run: (input: CliInput, io: CliIo) => Promise<ExitCode>
+}
+
+export type CliOption = {
+  /** `--diff`, `--to <position|time>`. */
+  readonly flags: string
+  readonly description: string
+  /** The command line is invalid without this option, or with an empty value of it. */
+  readonly required?: true
+  /** The option may be given several times; its value is a list. */
+  readonly repeatable?: true
+  /** The only valid values. */
+  readonly choices?: readonly string[]
+}
+
+/** Commands with one name in `package.json`, and how they report errors. */
+export type CliProgram = {
+  /** The script: `bursar` is called as `npm run bursar --`. */
+  readonly name: string
+  readonly description: string
+  readonly commands: readonly CliCommand[]
+  /** The exit code when a use case refuses its input or finds no such resource; 2 by default. */
+  readonly refused?: 1 | 2
+  /** Rewrites each error line before it is printed, for example to remove secrets. */
+  readonly errorLine?: (message: string) => string
 }
 
 export type CliInput = {
   /** In the order of the declaration; an omitted optional argument is `undefined`. */
   readonly arguments: readonly (string | undefined)[]
   /** By long name in camel case: `--from-block 3` becomes `fromBlock: '3'`; a flag without a value is `true`. */
-  readonly options: Readonly<Record<string, string | boolean | undefined>>
+  readonly options: CliOptions
 }
+
+export type CliOptions = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 
 export type CliIo = {
   /** Whether `--json` was given: standard output then holds only JSON. */

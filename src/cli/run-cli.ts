@@ -2,10 +2,19 @@
 
 import type { WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
-import { Command, CommanderError } from 'commander'
-import { BursarError, NotFound, Unavailable, ValidationFailed } from '../core/errors.ts'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { BursarError, InvalidSetting, NotFound, Unavailable, ValidationFailed } from '../core/errors.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
-import { BadInput, type CliCommand, type CliIo, type ExitCode, type Paint } from './command.ts'
+import {
+  BadInput,
+  type CliCommand,
+  type CliIo,
+  type CliOption,
+  type CliOptions,
+  type CliProgram,
+  type ExitCode,
+  type Paint,
+} from './command.ts'
 import { createProgress } from './progress.ts'
 import { toTable } from './table.ts'
 
@@ -14,14 +23,19 @@ Exit codes: 0 success, no problem found · 1 a problem was found, or refused · 
             3 a dependency does not answer`
 const COLOURS = ['bold', 'dim', 'red', 'green', 'yellow'] as const
 
-export type CliSettings = {
-  /** How the program is called: `npm run bursar --`. */
-  readonly name: string
-  readonly description: string
-  readonly commands: readonly CliCommand[]
+export type CliSettings = CliProgram & {
   readonly out: WriteStream
   readonly err: WriteStream
   readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Runs a program with the arguments and streams of this process, and sets its exit code. */
+export async function runProgram(
+  program: CliProgram,
+  process: Pick<NodeJS.Process, 'stdout' | 'stderr' | 'env' | 'argv' | 'exitCode'>,
+): Promise<void> {
+  const { stdout: out, stderr: err, env, argv } = process
+  process.exitCode = await runCli({ ...program, out, err, env }, argv.slice(2))
 }
 
 /** Runs one command line. An invalid command line prints one line on `err`. */
@@ -35,23 +49,32 @@ export async function runCli(settings: CliSettings, args: readonly string[]): Pr
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const failed = exitCodeOf(error)
+    const failed = exitCodeOf(error, settings)
     if (failed === undefined) throw error
-    settings.err.write(`${(error as Error).message.replaceAll(/\s*\n\s*/g, ' ')}\n`)
+    settings.err.write(`${errorLine(settings, (error as Error).message)}\n`)
     return failed
   }
+}
+
+function errorLine({ errorLine: rewrite }: CliProgram, message: string): string {
+  const line = message.trim().replaceAll(/\s*\n\s*/g, ' ')
+  return rewrite === undefined ? line : rewrite(line)
 }
 
 type Finish = (run: () => Promise<ExitCode>) => Promise<void>
 
 function createProgram(settings: CliSettings, finish: Finish): Command {
   const { out, err } = settings
-  const program = new Command(settings.name)
+  const program = new Command(`npm run ${settings.name} --`)
     .description(settings.description)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void out.write(text), writeErr: (text) => void err.write(text) })
+    .configureOutput({
+      writeOut: (text) => void out.write(text),
+      writeErr: (text) => void err.write(text),
+      outputError: (text, write) =>
+        write(`${errorLine(settings, text.replace(/^error: /, ''))} (add --help for usage)\n`),
+    })
     .addHelpText('after', EXIT_CODES)
-    .showHelpAfterError('(add --help for usage)')
   const groups = new Map<string, Command>()
   for (const command of settings.commands) {
     const [first = '', second] = command.name.split(' ')
@@ -72,17 +95,30 @@ function groupOf(program: Command, groups: Map<string, Command>, name: string): 
 function addCommand(parent: Command, word: string, command: CliCommand, settings: CliSettings, finish: Finish): void {
   const added = parent.command(word).description(command.summary).option('--json', 'print one line of JSON')
   for (const { name, description } of command.arguments ?? []) added.argument(name, description)
-  for (const { flags, description } of command.options ?? []) added.option(flags, description)
+  for (const option of command.options ?? []) added.addOption(toOption(option))
   added.addHelpText('after', `${command.details === undefined ? '' : `\n${command.details}\n`}${EXIT_CODES}`)
   added.action(() =>
     finish(() => {
-      const { json, ...options } = added.opts() as Record<string, string | boolean | undefined>
+      const { json, ...options } = added.opts() as CliOptions
       return command.run(
         { arguments: added.processedArgs as (string | undefined)[], options },
         ioOf(settings, json === true),
       )
     }),
   )
+}
+
+function toOption({ flags, description, required, repeatable, choices }: CliOption): Option {
+  const remarks = [...(required ? ['required'] : []), ...(repeatable ? ['may be repeated'] : [])]
+  const option = new Option(flags, remarks.length === 0 ? description : `${description} (${remarks.join(', ')})`)
+  option.makeOptionMandatory(required === true)
+  if (choices !== undefined) return option.choices(choices)
+  if (option.isBoolean()) return option
+  return option.argParser<string | readonly string[]>((value, earlier = []) => {
+    // Otherwise `--out --force` would write to a directory named `--force`.
+    if (value.startsWith('--') || (required && value === '')) throw new InvalidArgumentError('The value is missing.')
+    return repeatable ? [...earlier, value] : value
+  })
 }
 
 function ioOf({ out, err, env }: CliSettings, json: boolean): CliIo {
@@ -108,17 +144,17 @@ function paintFor(coloured: boolean): Paint {
 }
 
 /** `undefined` for an unexpected error: it is printed with its stack. */
-function exitCodeOf(error: unknown): ExitCode | undefined {
-  if (error instanceof BadInput || error instanceof ValidationFailed || error instanceof NotFound) return 2
+function exitCodeOf(error: unknown, { refused = 2 }: CliProgram): ExitCode | undefined {
+  if (error instanceof ValidationFailed || error instanceof NotFound) return refused
+  if (error instanceof BadInput || error instanceof InvalidSetting) return 2
   // Files before sockets: both report ENOENT, for a missing file and for a socket that nobody listens on.
-  if (isOfFiles(error)) return 1
+  if (isOfSystem(error) && typeof error.path === 'string' && error.syscall !== 'connect') return 1
   if (error instanceof Unavailable || isConnectionFailure(error)) return 3
-  if (error instanceof BursarError) return 1
+  if (error instanceof BursarError || isOfSystem(error)) return 1
   return undefined
 }
 
-/** No such file, no space, no permission: the system's message names the path and is enough. */
-function isOfFiles(error: unknown): boolean {
-  const { syscall, path } = error as { syscall?: unknown; path?: unknown }
-  return typeof syscall === 'string' && syscall !== 'connect' && typeof path === 'string'
+/** No such file, no space, no permission: the message of the system is enough. */
+function isOfSystem(error: unknown): error is { readonly syscall: string; readonly path?: unknown } {
+  return error instanceof Error && 'syscall' in error && typeof error.syscall === 'string'
 }

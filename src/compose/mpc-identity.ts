@@ -10,7 +10,7 @@ import { type Kek, parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import { type Identity, openIdentity } from '../keys/mpc/identity.ts'
 import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
-import type { MpcCommandIo } from '../mpc-wallets/mpc-command.ts'
+import type { IdentityOf } from '../mpc-wallets/mpc-program.ts'
 import { type OpenedKeystore, openKeystore } from './open-keystore.ts'
 
 type PartyKeys = { readonly directory: string; readonly key: string | null }
@@ -30,7 +30,7 @@ export function openCoordinatorIdentity(keys: OpenedKeystore): Promise<Identity>
 }
 
 /** Opens identities for a command: it needs only the settings that locate the identity. */
-export function composeIdentityOf(env: NodeJS.ProcessEnv): MpcCommandIo['identityOf'] {
+export function composeIdentityOf(env: NodeJS.ProcessEnv): IdentityOf {
   return async (owner) => {
     const config = configFor(env)
     if (owner === 'coordinator') return coordinatorIdentity(config)

@@ -1,16 +1,8 @@
-/**
- * Runs an operator command: parts, one task, an exit code. Without DATABASE_URL it uses the sandbox running on this
- * machine.
- */
+/** The parts for one operator command. Without DATABASE_URL it uses the sandbox running on this machine. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, loadConfig } from '../config.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
-
-/** @param task returns the exit code */
-export async function runCommand(env: NodeJS.ProcessEnv, task: (kernel: Kernel) => Promise<number>): Promise<void> {
-  process.exitCode = await withKernel(env, task)
-}
 
 /** The result of a task that uses the parts of a process; they are closed afterwards. */
 export async function withKernel<T>(env: NodeJS.ProcessEnv, task: (kernel: Kernel) => Promise<T>): Promise<T> {

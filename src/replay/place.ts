@@ -26,8 +26,3 @@ export function readPlace(option: string, text: string, now: number): bigint | D
   if (time > now) throw new BadInput(`${option} is in the future (the time is ${toInstant(now)}): use an earlier time.`)
   return new Date(time)
 }
-
-/** The value of an option; `undefined` when it was omitted. */
-export function textOf(value: string | boolean | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined
-}

@@ -1,7 +1,8 @@
 /** `replay`: folds the log into a shadow of every read model and compares both. Changes nothing. */
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
+import { textOf } from '../cli/option-values.ts'
 import { type Replayed, type ReplaySettings, replay } from '../event-log/replay.ts'
-import { readPlace, textOf } from './place.ts'
+import { readPlace } from './place.ts'
 import type { ReplayPorts } from './ports.ts'
 import { count, describe, progressOf, rowsTable } from './show.ts'
 

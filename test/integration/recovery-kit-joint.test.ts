@@ -9,9 +9,10 @@ import { shareFacts } from '../../src/keys/mpc/sign-together.ts'
 import { createBackUp } from '../../src/recovery/kit/back-up.ts'
 import { describeWallet } from '../../src/recovery/kit/list-wallets.ts'
 import type { KitSources, SourceWallet } from '../../src/recovery/kit/sources.ts'
+import type { CliRun } from '../support/cli.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { refreshShares } from '../support/joint-key.ts'
-import { makeIdentity, OFFLINE, type Ran, runRecovery, scratch } from '../support/recovery.ts'
+import { makeIdentity, OFFLINE, runRecovery, scratch } from '../support/recovery.ts'
 
 const TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const NOW = '2026-11-21T12:00:00.000Z'
@@ -72,7 +73,7 @@ async function withHolders(t: Test, shares = SHARES, key = KEY) {
 }
 
 const places = (holders: readonly Holder[]) => holders.flatMap(({ kit, file }) => ['--kit', kit, '--identity', file])
-const verify = (...holders: Holder[]): Promise<Ran> => runRecovery(OFFLINE, ['verify', ...places(holders)])
+const verify = (...holders: Holder[]): Promise<CliRun> => runRecovery(OFFLINE, ['verify', ...places(holders)])
 
 t.test('a kit of the first version is read for ever', async (t) => {
   const kit = fileURLToPath(new URL('../golden/kit/', import.meta.url))

@@ -12,7 +12,8 @@ import { callRpc } from '../../src/sandbox/rpc.ts'
 import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { findAge } from '../support/age.ts'
 import { withAnvil } from '../support/anvil.ts'
-import { makeIdentity, OFFLINE, type Ran, recoveryOf, runRecovery, scratch } from '../support/recovery.ts'
+import type { CliRun } from '../support/cli.ts'
+import { makeIdentity, OFFLINE, recoveryOf, runRecovery, scratch } from '../support/recovery.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, makeWallet, withWallets } from '../support/wallet-parts.ts'
 
@@ -57,7 +58,7 @@ async function withService(t: Test) {
 
 type Service = Awaited<ReturnType<typeof withService>>
 
-function sweep({ kit, file }: Service, wallet: string, chainId: number, ...more: string[]): Promise<Ran> {
+function sweep({ kit, file }: Service, wallet: string, chainId: number, ...more: string[]): Promise<CliRun> {
   const where = ['--kit', kit, '--identity', file, '--wallet', wallet, '--to', RECIPIENT, '--chain-id', `${chainId}`]
   return runRecovery(OFFLINE, ['sweep', ...where, '--nonce', '0', '--gas-limit', '21000', ...FEES, ...more])
 }

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { composeRecovery, type RecoverySources } from '../../src/compose/recovery.ts'
-import { type RecoveryCommandIo, recoveryCommand } from '../../src/recovery/command/recovery-command.ts'
-
-export type Ran = { readonly code: number; readonly out: string; readonly err: string }
+import { type RecoveryPorts, recoveryProgram } from '../../src/recovery/command/recovery-program.ts'
+import { type CliRun, runProgramLine } from './cli.ts'
 
 /** Without a database: any use of one fails the test. */
 export const OFFLINE: RecoverySources = {
@@ -15,20 +14,12 @@ export const OFFLINE: RecoverySources = {
   restoreSeeds: () => Promise.reject(new Error('an offline command opened the service')),
 }
 
-export async function runRecovery(
+export function runRecovery(
   sources: RecoverySources,
-  args: readonly string[],
-  stdin: RecoveryCommandIo['stdin'] = async () => '',
-): Promise<Ran> {
-  const out: string[] = []
-  const err: string[] = []
-  const code = await recoveryCommand(args, {
-    ...sources,
-    stdin,
-    out: (text) => void out.push(text),
-    err: (text) => void err.push(text),
-  })
-  return { code, out: out.join(''), err: err.join('') }
+  args: string | readonly string[],
+  stdin: RecoveryPorts['stdin'] = async () => '',
+): Promise<CliRun> {
+  return runProgramLine(recoveryProgram({ ...sources, stdin }), args)
 }
 
 /** With the settings of a service. */

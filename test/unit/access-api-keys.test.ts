@@ -4,10 +4,11 @@ import t, { type Test } from 'tap'
 import { apiKeyAggregate } from '../../src/access/aggregate.ts'
 import { type ApiKeyCommand, apiKeyDecider } from '../../src/access/decider.ts'
 import type { ApiKeyEvent, ApiKeyIssued } from '../../src/access/events.ts'
-import { parseKeysArguments } from '../../src/access/keys-arguments.ts'
+import { type KeysPorts, keysProgram } from '../../src/access/keys-program.ts'
 import { createToken, digestOf, isToken } from '../../src/access/token.ts'
 import { SCOPES } from '../../src/declarations.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
+import { runProgramLine } from '../support/cli.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const key: Omit<ApiKeyIssued['data'], 'issuedAt'> = {
@@ -160,12 +161,48 @@ t.test('a token has 256 bits of its own and says its environment; its digest is 
   t.equal(digestOf('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad') // FIPS 180-4's own example.
 })
 
-t.test('the command line is read as it is meant', async (t) => {
-  t.strictSame(parseKeysArguments(['issue', '--tenant', 'acme', '--environment', 'mainnet']), {
-    name: 'issue',
-    json: false,
-    request: { tenantId: 'acme', environment: 'mainnet' },
-  })
+/** Runs a command line of `npm run keys`; `asked` holds what the use cases were asked. */
+async function run(...args: readonly string[]) {
+  const asked: unknown[] = []
+  const ports: KeysPorts = {
+    issueApiKey: async (request) => {
+      asked.push(request)
+      return {
+        ...key,
+        ...request,
+        keyId: 'key_1',
+        token: 'bsk',
+        label: '',
+        scopes: [],
+        expiresAt: null,
+        createdAt: NOW,
+      }
+    },
+    revokeApiKey: async (keyId) => {
+      asked.push(keyId)
+      return { keyId, tenantId: 'acme', revokedAt: NOW }
+    },
+    keys: {
+      list: async (filter) => {
+        asked.push(filter)
+        return []
+      },
+    },
+    clock: () => 0,
+  }
+  return {
+    ...(await runProgramLine(
+      keysProgram((task) => task(ports)),
+      args,
+    )),
+    asked,
+  }
+}
+
+t.test('each command passes its options to its use case', async (t) => {
+  const plain = await run('issue', '--tenant', 'acme', '--environment', 'mainnet')
+  t.match(plain, { code: 0, err: '' })
+  t.strictSame(plain.asked, [{ tenantId: 'acme', environment: 'mainnet' }])
   const all = [
     'issue',
     '--json',
@@ -174,45 +211,46 @@ t.test('the command line is read as it is meant', async (t) => {
     '--label=x y',
     '--scopes=wallets:read, assets:read',
   ]
-  t.strictSame(parseKeysArguments([...all, '--expires', '2027-01-01']), {
-    name: 'issue',
-    json: true,
-    request: {
+  const dated = await run(...all, '--expires', '2027-01-01')
+  t.strictSame(dated.asked, [
+    {
       tenantId: 'acme',
       environment: 'testnet',
       label: 'x y',
       scopes: ['wallets:read', 'assets:read'],
       expiresAt: '2027-01-01T00:00:00.000Z',
     },
+  ])
+  t.match(JSON.parse(dated.out), { key_id: 'key_1' })
+  t.match(await run(...all, '--expires', '2028-02-29T12:30:00.5Z'), {
+    asked: [{ expiresAt: '2028-02-29T12:30:00.500Z' }],
   })
-  t.match(parseKeysArguments([...all, '--expires', '2028-02-29T12:30:00.5Z']), {
-    request: { expiresAt: '2028-02-29T12:30:00.500Z' },
+  t.strictSame((await run('list')).asked, [{ limit: 100 }])
+  t.strictSame((await run('list', '--tenant', 'acme', '--limit', '5')).asked, [{ tenantId: 'acme', limit: 5 }])
+  t.strictSame((await run('revoke', 'key_1')).asked, ['key_1'])
+  t.match(await run('issue', '--help'), {
+    code: 0,
+    asked: [],
+    out: /--environment <name>[\s\S]*"mainnet",\s+"testnet"/,
   })
-  t.strictSame(parseKeysArguments(['list']), { name: 'list', json: false, filter: { limit: 100 } })
-  t.strictSame(parseKeysArguments(['list', '--tenant', 'acme', '--limit', '5']), {
-    name: 'list',
-    json: false,
-    filter: { tenantId: 'acme', limit: 5 },
-  })
-  t.strictSame(parseKeysArguments(['revoke', 'key_1']), { name: 'revoke', json: false, keyId: 'key_1' })
-  t.strictSame(parseKeysArguments(['issue', '--help']), { name: 'help' })
 })
 
-t.test('a command line that cannot be meant is refused in one line that names what is wrong', async (t) => {
+t.test('an invalid command line exits with 2 and an error line that names the option', async (t) => {
   const base = ['issue', '--tenant', 'acme', '--environment', 'mainnet']
   const wrong: [args: string[], says: RegExp][] = [
-    [[], /no command given/],
-    [['isue'], /unknown command: isue/],
-    [['issue', '--environment', 'mainnet'], /--tenant/],
-    [['issue', '--tenant', 'acme'], /--environment must be one of: mainnet, testnet/],
-    [['issue', '--tenant', 'acme', '--environment', 'live'], /--environment/],
-    [[...base, '--scope', '*'], /--scope/],
-    [[...base, 'key_1'], /too many arguments: key_1/],
-    [[...base, '--limit', '5'], /issue has no option --limit/],
-    [['revoke'], /key id/],
-    [['revoke', 'a', 'b'], /too many arguments: b/],
-    [['list', '--limit', '0'], /--limit/],
-    [['list', '--label', 'x'], /list has no option --label/],
+    [['isue'], /unknown command 'isue' \(Did you mean issue\?\)/],
+    [['issue', '--environment', 'mainnet'], /required option '--tenant <name>' not specified/],
+    [['issue', '--tenant=', '--environment', 'mainnet'], /'--tenant <name>' .*The value is missing/],
+    [['issue', '--tenant', 'acme'], /required option '--environment <name>' not specified/],
+    [['issue', '--tenant', 'acme', '--environment', 'live'], /'--environment <name>' .*choices are mainnet, testnet/],
+    [[...base, '--scope', '*'], /unknown option '--scope'/],
+    [[...base, 'key_1'], /too many arguments for 'issue'/],
+    [[...base, '--limit', '5'], /unknown option '--limit'/],
+    [['revoke'], /missing required argument 'key-id'/],
+    [['revoke', 'a', 'b'], /too many arguments for 'revoke'/],
+    [['list', '--limit', '0'], /--limit must be a number from 1 to 9999/],
+    [['list', '--limit', '10000'], /--limit must be a number from 1 to 9999/],
+    [['list', '--label', 'x'], /unknown option '--label'/],
     ...[
       'tomorrow',
       '2027',
@@ -223,5 +261,11 @@ t.test('a command line that cannot be meant is refused in one line that names wh
       '01/02/2027',
     ].map((time): [string[], RegExp] => [[...base, '--expires', time], /--expires/]),
   ]
-  for (const [args, says] of wrong) t.throws(() => parseKeysArguments(args), { message: says }, args.join(' '))
+  for (const [args, says] of wrong) {
+    const { code, out, err, asked } = await run(...args)
+    t.strictSame([code, out, asked], [2, '', []], args.join(' '))
+    t.match(err, /^keys: [^\n]*\n$/)
+    t.match(err, says)
+  }
+  t.match(await run(), { code: 2, out: '', err: /^Usage: npm run keys -- / })
 })

@@ -1,8 +1,8 @@
-/** The framework of `npm run bursar`: arguments in; text or JSON, one-line errors, and exit codes out. */
+/** The framework of all commands: arguments in; text or JSON, one-line errors, and exit codes out. */
 import t from 'tap'
 import { BadInput, type CliCommand, type CliInput } from '../../src/cli/command.ts'
-import { NotFound, Unavailable } from '../../src/core/errors.ts'
-import { runCommandLine } from '../support/cli.ts'
+import { InvalidSetting, NotFound, Unavailable } from '../../src/core/errors.ts'
+import { runCommandLine, runProgramLine } from '../support/cli.ts'
 
 const heard: CliInput[] = []
 const COMMANDS: readonly CliCommand[] = [
@@ -17,6 +17,8 @@ const COMMANDS: readonly CliCommand[] = [
     options: [
       { flags: '--to <position|time>', description: 'until when' },
       { flags: '--dry-run', description: 'only look' },
+      { flags: '--by <key>', description: 'the order', choices: ['name', 'size'] },
+      { flags: '--skip <thing>', description: 'what is not counted', repeatable: true },
     ],
     async run(input, io) {
       heard.push(input)
@@ -26,11 +28,19 @@ const COMMANDS: readonly CliCommand[] = [
     },
   },
   { name: 'audit verify', summary: 'verifies', run: async () => 0 },
+  {
+    name: 'store',
+    summary: 'stores',
+    options: [{ flags: '--out <dir>', description: 'where', required: true }],
+    run: async () => 0,
+  },
   ...Object.entries({
     misfit: new BadInput('--to must be a position or a time:\n such as 12'),
     absent: new NotFound('transaction'),
+    unset: new InvalidSetting('MPC_PARTY', 'must be set.'),
     away: new Unavailable('database_unavailable', 'The database does not answer.'),
     unread: Object.assign(new Error('ENOENT: no such file, open x'), { code: 'ENOENT', syscall: 'open', path: 'x' }),
+    full: Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' }),
     deaf: Object.assign(new Error('connect ENOENT /tmp/x'), { code: 'ENOENT', syscall: 'connect', address: '/tmp/x' }),
     cut: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
     defect: new TypeError('a defect'),
@@ -45,6 +55,29 @@ t.test('a command gets its arguments and options, and its code is the exit code'
     err: 'counted\n',
   })
   t.strictSame(heard.at(-1), { arguments: ['coins', undefined], options: { to: '12', dryRun: true } })
+})
+
+t.test('an option may be required, be one of several values, or be repeated', async (t) => {
+  await run('count coins --skip a --skip b --by size')
+  t.strictSame(heard.at(-1)?.options, { skip: ['a', 'b'], by: 'size' })
+  t.equal((await run('store --out x')).code, 0)
+  t.match((await run('store --help')).out, /--out <dir> +where \(required\)/)
+  t.match((await run('count --help')).out, /--skip <thing> +what is not counted \(may be repeated\)/)
+})
+
+t.test('a program may prefix its error lines, and exit with 1 when an input is refused', async (t) => {
+  const program = {
+    name: 'keys',
+    description: 'Under test.',
+    commands: COMMANDS,
+    refused: 1,
+    errorLine: (message: string) => `keys: ${message}`,
+  } as const
+  t.strictSame(await runProgramLine(program, 'absent'), { code: 1, out: '', err: 'keys: No such transaction.\n' })
+  t.match(await runProgramLine(program, 'misfit'), { code: 2, err: /^keys: --to must be/ })
+  const usage = "keys: unknown option '--out' (add --help for usage)\n"
+  t.strictSame(await runProgramLine(program, 'count a --out x'), { code: 2, out: '', err: usage })
+  t.match((await runProgramLine(program, '--help')).out, /^Usage: npm run keys -- /)
 })
 
 t.test('with --json standard output is one line of JSON', async (t) => {
@@ -70,7 +103,11 @@ for (const [line, expected] of [
   ['count', /missing required argument 'thing'/],
   ['count a b c', /too many arguments/],
   ['count a --too 3', /unknown option '--too'/],
-  ['count a --to', /argument missing/],
+  ['count a --to', /option '--to <position\|time>' argument missing/],
+  ['count a --to --dry-run', /option '--to <position\|time>' argument '--dry-run' is invalid. The value is missing/],
+  ['count a --by colour', /option '--by <key>' .* Allowed choices are name, size/],
+  ['store', /required option '--out <dir>' not specified/],
+  ['store --out=', /option '--out <dir>' .* The value is missing/],
 ] as const) {
   t.test(`${line}: wrong usage is told and ends with 2`, async (t) => {
     const { code, out, err } = await run(line)
@@ -83,8 +120,10 @@ for (const [line, expected] of [
 for (const [name, code, line] of [
   ['misfit', 2, '--to must be a position or a time: such as 12\n'],
   ['absent', 2, 'No such transaction.\n'],
+  ['unset', 2, 'MPC_PARTY must be set.\n'],
   ['away', 3, 'The database does not answer.\n'],
   ['unread', 1, 'ENOENT: no such file, open x\n'],
+  ['full', 1, 'ENOSPC: no space left on device, write\n'],
   ['deaf', 3, 'connect ENOENT /tmp/x\n'],
   ['cut', 3, 'connect ECONNREFUSED\n'],
 ] as const) {

@@ -4,20 +4,15 @@ import { readdir } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { composeIdentityOf } from '../../src/compose/mpc-identity.ts'
 import { Unavailable } from '../../src/core/errors.ts'
-import { type MpcCommandIo, mpcCommand } from '../../src/mpc-wallets/mpc-command.ts'
+import { type IdentityOf, mpcProgram } from '../../src/mpc-wallets/mpc-program.ts'
+import { runProgramLine } from '../support/cli.ts'
 
 const KEY = Buffer.alloc(32, 7).toString('base64')
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64')
 
-async function run(line: string, identityOf: MpcCommandIo['identityOf']) {
-  const out: string[] = []
-  const err: string[] = []
-  const write = { out: (text: string) => out.push(text), err: (text: string) => err.push(text) }
-  const code = await mpcCommand(line.split(' ').filter(Boolean), { identityOf, ...write })
-  return { code, out: out.join(''), err: err.join('') }
-}
+const run = (line: string, identityOf: IdentityOf) => runProgramLine(mpcProgram(identityOf), line)
 
-const nobody: MpcCommandIo['identityOf'] = async () => {
+const nobody: IdentityOf = async () => {
   throw new Error('no identity is asked for')
 }
 
@@ -32,6 +27,11 @@ t.test('a party shows the same certificate whenever it is asked, and makes it th
   t.strictSame(await run('certificate', identityOf), first)
   t.strictSame(await readdir(directory), ['party-2.mpc-identity.sealed.json'])
   t.notMatch(first.out, /PRIVATE/)
+  t.strictSame(JSON.parse((await run('certificate --json', identityOf)).out), {
+    name: 'party-2',
+    fingerprint: certificate.fingerprint256,
+    certificate: first.out,
+  })
 })
 
 t.test(
@@ -67,13 +67,20 @@ t.test('settings that name no process are told by name', async (t: Test) => {
 t.test('a command line that is not understood changes nothing and says how it is used', async (t: Test) => {
   const { code, out } = await run('help', nobody)
   t.equal(code, 0)
-  t.match(out, /^usage: npm run mpc -- certificate/)
+  t.match(out, /^Usage: npm run mpc -- [\s\S]*certificate/)
   t.match(await run('certificate --help', nobody), { code: 0 })
-  for (const line of ['', 'trust', 'certificate 2', 'certificate --party 2', '--coordinator']) {
+  const wrong: [string, RegExp][] = [
+    ['', /^Usage: npm run mpc/],
+    ['trust', /unknown command 'trust'/],
+    ['certificate 2', /too many arguments for 'certificate'/],
+    ['certificate --party 2', /unknown option '--party'/],
+    ['--coordinator', /unknown option '--coordinator'/],
+  ]
+  for (const [line, message] of wrong) {
     const { code, out, err } = await run(line, nobody)
     t.equal(code, 2, line)
     t.equal(out, '')
-    t.match(err, /usage: npm run mpc/)
+    t.match(err, message)
   }
 })
 

@@ -1,5 +1,6 @@
 /** `lanes`: every lane with pending transactions, one line each. */
-import { BadInput, type CliCommand, type Within } from '../../cli/command.ts'
+import type { CliCommand, Within } from '../../cli/command.ts'
+import { limitOf } from '../../cli/option-values.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
 import type { OperatorPorts } from '../ports.ts'
 import { duration } from '../words.ts'
@@ -8,7 +9,7 @@ import { completeLanes, type LaneNow } from './lane-now.ts'
 import { type LeaseNow, readLaneRows } from './lane-rows.ts'
 import { readLaneContext } from './read-context.ts'
 
-const DEFAULT_LIMIT = 200
+const LIMIT = { byDefault: 200, most: 99_999 }
 const HEAD = [
   'network',
   'address',
@@ -37,12 +38,12 @@ JSON: [{"network", "chain_id", "address", "wallet_id", "signer", "submitter", "n
       { flags: '--all', description: 'also list lanes with no work in progress' },
       {
         flags: '--limit <number>',
-        description: `the most lanes to list, longest waiting first (default ${DEFAULT_LIMIT})`,
+        description: `the most lanes to list, longest waiting first (default ${LIMIT.byDefault})`,
       },
     ],
     run: ({ options }, io) =>
       within(async (ports) => {
-        const limit = readLimit(options.limit)
+        const limit = limitOf(options.limit, LIMIT)
         const chains = await Promise.all(ports.chains.map(readChain))
         const rows = await readLaneRows(ports.pool, { idle: options.all === true, limit: limit + 1 })
         const lanes = await completeLanes(ports, rows.slice(0, limit), chains)
@@ -117,11 +118,4 @@ function toCells(lane: LaneJson): string[] {
     oldest === null ? '-' : duration(oldest),
     lane.attention.length === 0 ? '-' : lane.attention.join(', '),
   ]
-}
-
-function readLimit(text: string | boolean | undefined): number {
-  if (text === undefined) return DEFAULT_LIMIT
-  if (typeof text !== 'string' || !/^[1-9]\d{0,4}$/.test(text))
-    throw new BadInput('--limit must be a number from 1 to 99999')
-  return Number(text)
 }

@@ -1,14 +1,11 @@
-/** The output of the recovery command: tables and sentences for people, one line of JSON for programs. */
+/** The output of the recovery commands: tables and sentences for people, objects for JSON. */
+import type { CliIo } from '../../cli/command.ts'
 import type { BackedUp } from '../kit/back-up.ts'
 import { HD_PART, partyPart } from '../kit/format.ts'
 import type { OpenedKit } from '../kit/open-kits.ts'
 import type { Sweep, SweepRequest } from '../kit/sign-sweep.ts'
 import type { RestoredSeeds } from '../kit/sources.ts'
 import type { KitVerdict } from '../kit/verify-kit.ts'
-
-export function json(value: unknown): string {
-  return `${JSON.stringify(value)}\n`
-}
 
 /** Parties that together reach the threshold, sealed to one identity: its holder needs nobody else. */
 function sealedTogether({ written, wallets }: BackedUp): string {
@@ -66,7 +63,7 @@ export function verdictsAsJson({ problems }: OpenedKit, verdicts: readonly KitVe
   }
 }
 
-export function verdictsAsText({ problems }: OpenedKit, verdicts: readonly KitVerdict[]): string {
+export function verdictsAsText({ table }: CliIo, { problems }: OpenedKit, verdicts: readonly KitVerdict[]): string {
   const failed = verdicts.filter(({ ok }) => !ok).length
   const rows = verdicts.map(({ wallet, ok, heldBy, note }) => [
     wallet.address,
@@ -82,7 +79,7 @@ export function verdictsAsText({ problems }: OpenedKit, verdicts: readonly KitVe
     failed === 0
       ? `${rows.length} of ${rows.length} wallets can be restored from these parts`
       : `${failed} of ${rows.length} wallets can NOT be restored from these parts`
-  return `${table([['wallet', 'type', 'network', 'restored', 'parts', ''], ...rows])}${warnings}${verdict}\n`
+  return `${table(['wallet', 'type', 'network', 'restored', 'parts', ''], rows)}${warnings}${verdict}\n`
 }
 
 export function restoredAsText({ restored, unchanged }: RestoredSeeds): string {
@@ -111,34 +108,27 @@ export function sweepAsJson({ wallet }: SweepRequest, { rawTransaction, hash, tr
   }
 }
 
-export function sweepAsText({ wallet }: SweepRequest, { rawTransaction, hash, transaction, heldBy }: Sweep): string {
+export function sweepAsText(
+  { table }: CliIo,
+  { wallet }: SweepRequest,
+  { rawTransaction, hash, transaction, heldBy }: Sweep,
+): string {
   const { to, value, data, chainId, nonce, gasLimit, maxFeePerGas } = transaction
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [rawTransaction] })
   return [
-    ...table([
+    table(
       ['from', `${wallet} (${heldBy.join(', ')})`],
-      ['to', to],
-      ['value', `${value} wei`],
-      ...(data === '0x' ? [] : [['data', data]]),
-      ['chain', `${chainId}, nonce ${nonce}`],
-      ['gas', `${gasLimit}, which costs at most ${gasLimit * maxFeePerGas} wei`],
-      ['hash', hash],
-      ['raw', rawTransaction],
-    ]),
+      [
+        ['to', to],
+        ['value', `${value} wei`],
+        ...(data === '0x' ? [] : [['data', data]]),
+        ['chain', `${chainId}, nonce ${nonce}`],
+        ['gas', `${gasLimit}, which costs at most ${gasLimit * maxFeePerGas} wei`],
+        ['hash', hash],
+        ['raw', rawTransaction],
+      ],
+    ),
     '\nNothing was sent. You can send it to any node of the chain:\n',
     `  curl -s "$RPC_URL" -H 'Content-Type: application/json' -d '${body}'\n`,
   ].join('')
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('')
 }

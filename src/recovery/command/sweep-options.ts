@@ -1,14 +1,32 @@
-/** Parses the options of a sweep. Amounts are whole base units: nothing is rounded or guessed. */
+/** The options of `sweep`. Amounts are whole base units: nothing is rounded or guessed. */
 import { parseAddress, parseRecipient } from '../../chain/address.ts'
+import { BadInput, type CliOption, type CliOptions } from '../../cli/command.ts'
+import { textOf } from '../../cli/option-values.ts'
 import { ValidationFailed } from '../../core/errors.ts'
 import type { SweepPayload, SweepRequest } from '../kit/sign-sweep.ts'
-import type { Options } from './options.ts'
-import { WrongUsage } from './usage.ts'
 
 const MAX_UINT256 = (1n << 256n) - 1n
 
-/** @throws WrongUsage with a message of one line */
-export function parseSweep(options: Options): SweepRequest {
+export const SWEEP_OPTIONS: readonly CliOption[] = [
+  { flags: '--wallet <address>', description: 'the wallet that sends', required: true },
+  { flags: '--to <address>', description: 'the recipient, or the contract of a call', required: true },
+  { flags: '--chain-id <n>', description: 'the chain', required: true },
+  { flags: '--nonce <n>', description: 'the next nonce of the wallet', required: true },
+  { flags: '--gas-limit <n>', description: 'at least 21000', required: true },
+  { flags: '--max-fee-per-gas <wei>', description: 'the highest price of a unit of gas', required: true },
+  { flags: '--max-priority-fee-per-gas <wei>', description: 'the tip in that price', required: true },
+  { flags: '--value <wei>', description: 'send this amount of the native currency' },
+  { flags: '--balance <wei>', description: 'send the whole balance except the highest cost of the gas' },
+  { flags: '--token <address>', description: 'send an ERC-20 token, with --amount' },
+  { flags: '--amount <units>', description: 'base units of the token' },
+  { flags: '--data <hex>', description: 'call the contract at --to, with or without --value' },
+]
+
+export const SWEEP_DETAILS = `Use one of --value, --balance, --token with --amount, or --data.
+Numbers: decimal digits, or 0x and hex digits as nodes return them.`
+
+/** @throws BadInput */
+export function readSweep(options: CliOptions): SweepRequest {
   const request = {
     wallet: address(options, 'wallet', parseAddress),
     payload: payloadOf(options),
@@ -19,9 +37,9 @@ export function parseSweep(options: Options): SweepRequest {
     maxPriorityFeePerGas: quantity(options, 'max-priority-fee-per-gas'),
   }
   if (request.gasLimit < 21_000n)
-    throw new WrongUsage('--gas-limit must be at least 21000, the lowest cost of a transaction')
+    throw new BadInput('--gas-limit must be at least 21000, the lowest cost of a transaction')
   if (request.maxPriorityFeePerGas > request.maxFeePerGas) {
-    throw new WrongUsage('--max-priority-fee-per-gas must be at most --max-fee-per-gas')
+    throw new BadInput('--max-priority-fee-per-gas must be at most --max-fee-per-gas')
   }
   return request
 }
@@ -34,7 +52,7 @@ const KINDS = {
   call: ['data', 'value'],
 } as const
 
-function payloadOf(options: Options): SweepPayload {
+function payloadOf(options: CliOptions): SweepPayload {
   const given = (['value', 'balance', 'token', 'amount', 'data'] as const).filter((name) => options[name] !== undefined)
   const kind = kindOf(given)
   const to = address(options, 'to', parseRecipient)
@@ -46,9 +64,9 @@ function payloadOf(options: Options): SweepPayload {
     case 'token':
       return { kind, to, token: address(options, 'token', parseRecipient), amount: quantity(options, 'amount') }
     case 'call': {
-      const { data = '' } = options
+      const data = textOf(options.data) ?? ''
       if (!/^0x([0-9a-fA-F]{2})+$/.test(data))
-        throw new WrongUsage('--data must be call data: 0x and pairs of hex digits')
+        throw new BadInput('--data must be call data: 0x and pairs of hex digits')
       return {
         kind,
         to,
@@ -72,40 +90,37 @@ function kindOf(given: readonly string[]): keyof typeof KINDS {
   const takes: readonly string[] = KINDS[kind]
   if (given.length > 0 && given.every((name) => takes.includes(name))) return kind
   const names = given.map((name) => `--${name}`).join(' with ')
-  throw new WrongUsage(
+  throw new BadInput(
     `use one of --value, --balance, --token with --amount, or --data${given.length === 0 ? '' : `, not ${names}`}`,
   )
 }
 
 function address(
-  options: Options,
+  options: CliOptions,
   name: 'wallet' | 'to' | 'token',
   parse: (text: string, field: string) => string,
 ): string {
-  const text = options[name]
-  if (text === undefined) throw new WrongUsage(`--${name} is missing: an address`)
   try {
-    return parse(text, `--${name}`)
+    return parse(String(options[name]), `--${name}`)
   } catch (error) {
-    throw error instanceof ValidationFailed ? new WrongUsage(error.message) : error
+    throw error instanceof ValidationFailed ? new BadInput(error.message) : error
   }
 }
 
 /** Digits, or a JSON-RPC quantity (`0x1bc16d674ec80000`), so that a node's result can be used directly. */
 const QUANTITY = /^(\d{1,78}|0x[0-9a-f]{1,64})$/i
 
-function quantity(options: Options, name: keyof Options): bigint {
-  const text = options[name]
-  if (typeof text !== 'string') throw new WrongUsage(`--${name} is missing: a whole number`)
+/** @param name the long name of an option, in kebab case */
+function quantity(options: CliOptions, name: string): bigint {
+  const text = textOf(options[name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())])
+  if (text === undefined) throw new BadInput(`--${name} is missing: a whole number`)
   const value = QUANTITY.test(text) ? BigInt(text) : MAX_UINT256 + 1n
   if (value <= MAX_UINT256) return value
-  throw new WrongUsage(
-    `--${name} must be a whole number in base units (wei), in decimal digits or as 0x and hex digits`,
-  )
+  throw new BadInput(`--${name} must be a whole number in base units (wei), in decimal digits or as 0x and hex digits`)
 }
 
-function count(options: Options, name: 'chain-id' | 'nonce', least: number): number {
+function count(options: CliOptions, name: 'chain-id' | 'nonce', least: number): number {
   const value = quantity(options, name)
   if (value >= least && value <= Number.MAX_SAFE_INTEGER) return Number(value)
-  throw new WrongUsage(`--${name} must be a whole number of at least ${least}`)
+  throw new BadInput(`--${name} must be a whole number of at least ${least}`)
 }

@@ -1,0 +1,126 @@
+/** `npm run recovery`: creates, verifies and uses recovery kits. Prints no secret. */
+import type { CliCommand, CliProgram } from '../../cli/command.ts'
+import { createIdentity, withoutIdentities } from '../age.ts'
+import type { BackUp } from '../kit/back-up.ts'
+import type { KitWallet } from '../kit/format.ts'
+import { KitRefused } from '../kit/kit-refused.ts'
+import { signSweep } from '../kit/sign-sweep.ts'
+import type { RestoreSeeds } from '../kit/sources.ts'
+import { verifyKit } from '../kit/verify-kit.ts'
+import { BACKUP_OPTIONS, readBackup, readTenant, TENANT_OPTION } from './backup-options.ts'
+import { KIT_OPTIONS, openPlaces, type Stdin } from './kit-places.ts'
+import {
+  backedUpAsJson,
+  backedUpAsText,
+  restoredAsText,
+  sweepAsJson,
+  sweepAsText,
+  verdictsAsJson,
+  verdictsAsText,
+} from './output.ts'
+import { readSweep, SWEEP_DETAILS, SWEEP_OPTIONS } from './sweep-options.ts'
+import { writeIdentity } from './write-identity.ts'
+
+export type RecoveryPorts = {
+  /** Opens the database and the secrets on this machine; nothing else here does. */
+  readonly backUp: BackUp
+  /** The current wallets of the service. */
+  readonly currentWallets: () => Promise<readonly KitWallet[]>
+  readonly restoreSeeds: RestoreSeeds
+  readonly stdin: Stdin
+}
+
+export function recoveryProgram(ports: RecoveryPorts): CliProgram {
+  return {
+    name: 'recovery',
+    description: 'Creates, verifies and uses recovery kits.',
+    commands: [keygenCommand(), backupCommand(ports), verifyCommand(ports), restoreCommand(ports), sweepCommand(ports)],
+    refused: 1,
+    errorLine: (message) => `recovery: ${withoutIdentities(message)}`,
+  }
+}
+
+function keygenCommand(): CliCommand {
+  return {
+    name: 'keygen',
+    summary: 'create an age identity, as age-keygen does, and print its recipient',
+    options: [{ flags: '--out <file>', description: 'the file to write the identity to', required: true }],
+    async run({ options }, io) {
+      const out = String(options.out)
+      const { identity, recipient } = await createIdentity()
+      const file = `# created: ${new Date().toISOString()}\n# public key: ${recipient}\n${identity}\n`
+      await writeIdentity(out, file)
+      io.print({ file: out, recipient }, `${recipient}\n`)
+      return 0
+    },
+  }
+}
+
+function backupCommand({ backUp }: RecoveryPorts): CliCommand {
+  return {
+    name: 'backup',
+    summary: 'make a kit of the secrets on this machine, or add parts to a kit',
+    details: 'Exit code 1: refused, or a share is missing.',
+    options: BACKUP_OPTIONS,
+    async run({ options }, io) {
+      const made = await backUp(readBackup(options))
+      io.print(backedUpAsJson(made), backedUpAsText(made))
+      return made.leftOut.length === 0 ? 0 : 1
+    },
+  }
+}
+
+function verifyCommand({ stdin, currentWallets }: RecoveryPorts): CliCommand {
+  return {
+    name: 'verify',
+    summary: 'check that a kit restores its wallets; changes nothing and works without the service',
+    details: 'Exit code 1: refused, or a wallet cannot be restored.',
+    options: [
+      ...KIT_OPTIONS,
+      { flags: '--against-database', description: 'compare the kit with the current wallets of the service' },
+    ],
+    async run({ options }, io) {
+      const kit = await openPlaces(options, stdin)
+      const verdicts = verifyKit(kit, options.againstDatabase === true ? await currentWallets() : null)
+      io.print(verdictsAsJson(kit, verdicts), verdictsAsText(io, kit, verdicts))
+      // An empty kit proves nothing.
+      return verdicts.length > 0 && verdicts.every(({ ok }) => ok) ? 0 : 1
+    },
+  }
+}
+
+function restoreCommand({ stdin, restoreSeeds }: RecoveryPorts): CliCommand {
+  return {
+    name: 'restore',
+    summary: 'restore the seeds of hd wallets into the keystore of this machine; never replaces a seed',
+    options: [...KIT_OPTIONS, TENANT_OPTION],
+    async run({ options }, io) {
+      const tenant = readTenant(options)
+      const { seeds, problems } = await openPlaces(options, stdin)
+      const owners = [...seeds].filter(([owner]) => tenant === null || owner === tenant)
+      const wanted = new Map(owners.map(([owner, { entropy }]) => [owner, entropy]))
+      if (wanted.size === 0) {
+        const why = problems.map(({ path, problem }) => `; ${path}: ${problem}`).join('')
+        throw new KitRefused(`the opened parts have no seed${tenant === null ? '' : ` of tenant ${tenant}`}${why}`)
+      }
+      const restored = await restoreSeeds(wanted)
+      io.print(restored, restoredAsText(restored))
+      return 0
+    },
+  }
+}
+
+function sweepCommand({ stdin }: RecoveryPorts): CliCommand {
+  return {
+    name: 'sweep',
+    summary: 'sign one transaction without the service and print it; sends nothing',
+    details: SWEEP_DETAILS,
+    options: [...KIT_OPTIONS, ...SWEEP_OPTIONS],
+    async run({ options }, io) {
+      const request = readSweep(options)
+      const sweep = signSweep(await openPlaces(options, stdin), request)
+      io.print(sweepAsJson(request, sweep), sweepAsText(io, request, sweep))
+      return 0
+    },
+  }
+}
