@@ -7,7 +7,7 @@ import { type RpcNode, startRpcNode } from '../support/rpc-node.ts'
 function connect(t: Test, { url }: RpcNode, batch?: RpcBatchLimits) {
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const limits = batch === undefined ? {} : { batch }
-  const options = { urls: [url], chainId: 1, timeoutMs: 5_000, now: Date.now, log: silent, ...limits }
+  const options = { urls: [url], chainId: 1, timeoutMs: 60_000, now: Date.now, log: silent, ...limits }
   const client = createRpcClient(options)
   t.after(() => client.close())
   return client

@@ -3,9 +3,14 @@ import t, { type Test } from 'tap'
 import { createRpcClient, type RpcClientOptions } from '../../src/chain/rpc-client.ts'
 import type { RpcObservation } from '../../src/chain/rpc-endpoint.ts'
 import { type Fault, NodeError, type RpcNode, startRpcNode } from '../support/rpc-node.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 
 const FAULTS: readonly Fault[] = ['refuse', 'status 502', 'status 429', 'html', 'cut', 'hang', 'silent', 'overloaded']
 const READ = { method: 'eth_getBalance', params: ['0xa', 'latest'] }
+/** Longer than the machine ever pauses: no request that is answered times out. */
+const PATIENCE_MS = 60_000
+/** A request that hangs is given up; this long a pause of the machine would give up others as well. */
+const hangsFor = (fault: Fault) => (fault === 'hang' ? { timeoutMs: 3_000 } : {})
 
 type Logged = { readonly level: string; readonly message: string; readonly fields: Record<string, unknown> }
 
@@ -18,7 +23,7 @@ function connect(t: Test, nodes: readonly Pick<RpcNode, 'url'>[], options: Parti
   const client = createRpcClient({
     urls: nodes.map(({ url }) => url),
     chainId: 1,
-    timeoutMs: 200,
+    timeoutMs: PATIENCE_MS,
     now: () => clock.now,
     log: { info: log('info'), warn: log('warn'), error: log('error') },
     ...options,
@@ -37,7 +42,7 @@ async function read(connected: ReturnType<typeof connect>): Promise<string> {
 t.test('what the first URL does not answer, in whatever way it fails, the second one does', async (t) => {
   for (const fault of FAULTS) {
     const [first, second] = [await startRpcNode(t), await startRpcNode(t)]
-    const { client } = connect(t, [first, second])
+    const { client } = connect(t, [first, second], hangsFor(fault))
     await client.call('eth_gasPrice')
     t.equal(first.asked.length, 1, 'the first URL is the preferred one')
     first.fault = fault
@@ -65,7 +70,7 @@ t.test('when no URL answers, it is said which way, and nothing is thrown by a ba
   }
   for (const fault of FAULTS) {
     const node = await startRpcNode(t)
-    const connected = connect(t, [node])
+    const connected = connect(t, [node], hangsFor(fault))
     t.equal(await read(connected), 'ok')
     node.fault = fault
     t.equal(await read(connected), reasons[fault], fault)
@@ -167,7 +172,7 @@ t.test('a URL whose head lags is not preferred for reads, but still for sending'
   const connected = connect(t, [late, fresh])
   late.head = 94
   await read(connected)
-  await t.resolves(untilProbed(connected.client))
+  await untilProbed(connected.client)
   const before = late.asked.length
   await read(connected)
   t.equal(late.asked.length, before)
@@ -181,13 +186,11 @@ t.test('a URL whose head lags is not preferred for reads, but still for sending'
   t.equal(late.asked.length, before + 2, 'it has caught up')
 })
 
-async function untilProbed(client: ReturnType<typeof createRpcClient>, head = 94): Promise<void> {
-  for (let i = 0; i < 200; i++) {
+function untilProbed(client: ReturnType<typeof createRpcClient>, head = 94): Promise<true> {
+  return eventually(() => {
     const [late, fresh] = client.health()
-    if (late?.head === head && fresh?.head === 100 && late.lagging === head < 95) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-  throw new Error('the heads were not compared')
+    return late?.head === head && fresh?.head === 100 && late.lagging === head < 95
+  })
 }
 
 t.test('only what one node lacks is asked of the next one, and its own words outlive a silence', async (t) => {
@@ -254,7 +257,7 @@ t.test('each exchange is told to the metrics, by place and not by URL', async (t
 
 t.test('after close everything is unavailable at once, what was under way too', async (t) => {
   const node = await startRpcNode(t)
-  const connected = connect(t, [node], { timeoutMs: 60_000 })
+  const connected = connect(t, [node])
   await read(connected)
   node.fault = 'hang'
   const pending = read(connected)

@@ -96,7 +96,9 @@ t.test('plain TCP is cut: at once when it says something, in time when it does n
   for (const socket of [talking, silent]) socket.on('error', () => socket.destroy()).resume()
   talking.write('GET / HTTP/1.1\r\n\r\n')
   await Promise.all([once(talking, 'close'), once(silent, 'close')])
-  const reasons = channel.lines.filter(({ message }) => message === 'connection refused').map(({ reason }) => reason)
+  const refused = () => channel.lines.filter(({ message }) => message === 'connection refused')
+  await until(() => refused().length === 2, 'both are refused')
+  const reasons = refused().map(({ reason }) => reason)
   t.strictSame(reasons.sort(), ['ERR_SSL_HTTP_REQUEST', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
 })
 

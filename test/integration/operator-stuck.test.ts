@@ -15,13 +15,13 @@ const TROUBLES: readonly (readonly [what: string, make: string, undo: string, to
   [
     'a process that fell silent',
     `UPDATE heartbeats SET beat_at = now() - interval '1 minute' WHERE process = 'submitter'`,
-    'UPDATE heartbeats SET beat_at = now()',
+    `UPDATE heartbeats SET beat_at = now() + interval '1 hour'`,
     'process_missing submitter',
   ],
   [
     'a party that stopped',
     `DELETE FROM heartbeats WHERE process = 'mpc-party-1'`,
-    `INSERT INTO heartbeats VALUES ('mpc-party-1', 'h:1', now())`,
+    `INSERT INTO heartbeats VALUES ('mpc-party-1', 'h:1', now() + interval '1 hour')`,
     'mpc_party_down mpc-party-1',
   ],
   [
@@ -39,7 +39,7 @@ const TROUBLES: readonly (readonly [what: string, make: string, undo: string, to
   [
     'a follower that hears no node',
     `UPDATE chain_cursors SET updated_at = now() - interval '2 minutes'`,
-    'UPDATE chain_cursors SET updated_at = now()',
+    `UPDATE chain_cursors SET updated_at = now() + interval '1 hour'`,
     'follower_halted ethereum',
   ],
   [
@@ -197,7 +197,7 @@ async function signing(t: Test, stage: OperatorStage, found: Found): Promise<voi
     const wallet = await stage.wallet()
     await old(stage, () => stage.request(wallet))
     t.strictSame(await kindsOf(found, wallet.address), ['lane_without_holder'])
-    await holdLease(pool, `sign-${TEST_CHAIN}-${wallet.address}`, 60_000)
+    await holdLease(pool, `sign-${TEST_CHAIN}-${wallet.address}`, 600_000)
     t.strictSame(await kindsOf(found, wallet.address), ['lane_not_signing'])
     await pool.query(`UPDATE leases SET expires_at = now() - interval '1 minute' WHERE name LIKE 'sign-%'`)
     t.strictSame(await kindsOf(found, wallet.address), ['lane_without_holder', 'lease_expired'])

@@ -36,7 +36,7 @@ async function withChain(t: Test, calls: Calls) {
     tokens: [],
   } as const
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const clients = createChainClients({ chains: [settings], timeoutMs: 10_000, now: Date.now, log: silent })
+  const clients = createChainClients({ chains: [settings], timeoutMs: 60_000, now: Date.now, log: silent })
   t.after(() => clients.close())
   const { client, code, fees } = clients.get(settings)
   const drain = createDrainLane({

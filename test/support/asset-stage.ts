@@ -12,7 +12,6 @@ import { assetRoutes } from '../../src/assets/routes.ts'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
-import { freePort } from '../../src/sandbox/ports.ts'
 import { sendMined, withAnvil } from './anvil.ts'
 import { deployToken } from './demo-token.ts'
 import { startTestApp } from './http.ts'
@@ -45,8 +44,8 @@ export async function withAssets(t: Test) {
   const { pool, log, accept } = await withLog(t)
   const anvil = await withAnvil(t, { mining: 'each' })
   const ethereum = settings('ethereum', 1000001, anvil.url)
-  const polygon = { ...settings('polygon', 1000137, `http://127.0.0.1:${await freePort()}`), tokens: [] }
-  const chains = createChainClients({ chains: [ethereum, polygon], timeoutMs: 2_000, now: Date.now, log: SILENT })
+  const polygon = { ...settings('polygon', 1000137, 'http://127.0.0.1:9'), tokens: [] }
+  const chains = createChainClients({ chains: [ethereum, polygon], timeoutMs: 60_000, now: Date.now, log: SILENT })
   t.after(() => chains.close())
   const compose = () => {
     const books = createAssetBooks(pool)

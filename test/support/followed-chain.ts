@@ -51,7 +51,7 @@ export async function withFollowedChain(
     tokens: [],
     ...(await deploy(anvil.url)),
   }
-  const clients = createChainClients({ chains: [settings], timeoutMs: 10_000, now: Date.now, log: SILENT })
+  const clients = createChainClients({ chains: [settings], timeoutMs: 60_000, now: Date.now, log: SILENT })
   t.after(() => clients.close())
   const [client] = clients.all
   if (client === undefined) throw new Error('one chain is configured')

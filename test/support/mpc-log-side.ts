@@ -20,7 +20,7 @@ import { createMakeMpcWallet } from '../../src/mpc-wallets/make-mpc-wallet.ts'
 import { createRefreshShares } from '../../src/mpc-wallets/refresh-shares.ts'
 import { createRequestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
 import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
-import { ACME, hdRequest, type WalletParts, withWallets } from './wallet-parts.ts'
+import { ACME, FRESH_FOR_THE_TEST, hdRequest, type WalletParts, withWallets } from './wallet-parts.ts'
 
 export const newId: NewId = (kind) => `${ID_PREFIXES[kind]}_${v7()}`
 export const TERMS = { threshold: 2, parties: 3 }
@@ -117,8 +117,8 @@ export async function withMpcKeys(t: Test) {
   }
 }
 
-/** Writes heartbeats of processes. */
-export async function beatAs(pool: Pool, processes: readonly string[], agoSeconds = 0): Promise<void> {
+/** Writes heartbeats of processes. @param agoSeconds default: fresh until the test ends */
+export async function beatAs(pool: Pool, processes: readonly string[], agoSeconds = FRESH_FOR_THE_TEST): Promise<void> {
   await pool.query(
     `INSERT INTO heartbeats (process, instance, beat_at)
        SELECT process, 'test', now() - $2 * interval '1 second' FROM unnest($1::text[]) AS process

@@ -14,6 +14,7 @@ import {
 } from '../../src/keys/mpc/channel/open-channel.ts'
 import { type Identity, openIdentity } from '../../src/keys/mpc/identity.ts'
 import { publishCertificate } from '../../src/keys/mpc/trust.ts'
+import { HANGS_AFTER_MS } from './within.ts'
 
 export const freshKek = (): Kek => parseKek(randomBytes(32).toString('base64'))
 
@@ -86,11 +87,11 @@ export async function openTestChannel(
   return { ...channel, lines, heard, gone }
 }
 
-/** Waits until a condition holds, and fails after a timeout. */
-export async function until(what: () => boolean, why: string, ms = 10_000): Promise<void> {
-  const deadline = Date.now() + ms
+/** Waits until a condition holds, and ends a hanging test with what it waited for. */
+export async function until(what: () => boolean, why: string): Promise<void> {
+  const deadline = Date.now() + HANGS_AFTER_MS
   while (!what()) {
-    if (Date.now() > deadline) throw new Error(`not in ${ms} ms: ${why}`)
+    if (Date.now() > deadline) throw new Error(`not in ${HANGS_AFTER_MS} ms: ${why}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -101,11 +101,13 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     },
     execute: (id, command) => log.execute(transactionAggregate, id, command, { metadata: WORKER }),
   }
-  await pool.query(`INSERT INTO heartbeats SELECT name, name || ':1', now() FROM unnest($1::text[]) AS name`, [
+  // An hour ahead: they are fresh until the test ends, however slow the machine is.
+  const fresh = `now() + interval '1 hour'`
+  await pool.query(`INSERT INTO heartbeats SELECT name, name || ':1', ${fresh} FROM unnest($1::text[]) AS name`, [
     ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor', 'mpc-party-1'],
   ])
-  for (const name of ['dispatcher', 'sweeper', `follow-${TEST_CHAIN}`]) await holdLease(pool, name, 600_000)
-  await pool.query(`INSERT INTO chain_cursors VALUES ($1, 100, '0x', 100, now())`, [TEST_CHAIN])
+  for (const name of ['dispatcher', 'sweeper', `follow-${TEST_CHAIN}`]) await holdLease(pool, name, 3_600_000)
+  await pool.query(`INSERT INTO chain_cursors VALUES ($1, 100, '0x', 100, ${fresh})`, [TEST_CHAIN])
   return stage
 }
 
