@@ -18,7 +18,8 @@ import type { LoadWallet } from '../support/load.ts'
 import { withStage } from '../support/service-stage.ts'
 
 t.test('anchors', async (t) => {
-  const stage = await withStage(t)
+  // A node that pauses is waited for: a verification reports anchors that it could not read.
+  const stage = await withStage(t, { env: { RPC_TIMEOUT_MS: '60000' } })
   const { kernel, pool, places } = stage.service
   const [wallet] = (await stage.service.makeWallets(1)) as [LoadWallet]
   const directory = await mkdtemp(join(tmpdir(), 'bursar-anchor-'))

@@ -7,7 +7,9 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 
 const CONTEXT = { metadata: { tenantId: 'acme', actor: 'test' }, now: '2026-01-01T00:00:00.000Z' }
-const OTHERS = 300
+/** More than a batch holds; few enough that they end before the wait for a lock does. */
+const OTHERS = 150
+const ROUNDS = 5
 
 function transferOf(walletId: string) {
   const unknown = { id: newTransactionId(), state: transactionAggregate.initialState, version: 0, hash: '' }
@@ -70,7 +72,7 @@ t.test('commits of other wallets are appended while one wallet waits for a lock'
   // In one batch with the first of them, and in batches after it.
   await Promise.all(Array.from({ length: OTHERS }, () => test.log.append(transferOf('wal_2'))))
   const late = test.log.append(transferOf('wal_1'))
-  for (let round = 0; round < 20; round += 1) await test.log.append(transferOf('wal_2'))
+  for (let round = 0; round < ROUNDS; round += 1) await test.log.append(transferOf('wal_2'))
   t.strictSame(
     states.map(({ is }) => is),
     ['open', 'open'],
@@ -83,7 +85,7 @@ t.test('commits of other wallets are appended while one wallet waits for a lock'
   )
   t.strictSame(rows, [
     { wallet_id: 'wal_1', n: 4 },
-    { wallet_id: 'wal_2', n: OTHERS + 21 },
+    { wallet_id: 'wal_2', n: OTHERS + ROUNDS + 1 },
   ])
 })
 

@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createReadiness, type ReadinessCheck } from '../../src/http/health.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { startMetricsServer } from '../../src/http/metrics-server.ts'
 import { KEYS, startTestApp, told } from '../support/http.ts'
 import { TRANSFER, TRANSFER_PATH, transferRoutes } from '../support/http-transfers.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 
 /** Sends raw bytes, and reads until the server closes the connection. */
 async function exchange(port: number, bytes: string): Promise<string> {
@@ -193,17 +193,13 @@ t.test('what other modules count is shown, and a gauge that cannot be read leave
   t.equal((await get('/metrics', 'POST')).status, 405)
 })
 
-/** A process that answers `/v1/slow` after `answerMs`, and its output lines. */
-async function startStoppable(t: Test, options: { graceMs: number; answerMs: number; env?: Record<string, string> }) {
+/** A process that answers `/v1/slow` when `answer` is called, and its output lines. */
+async function startStoppable(t: Test, options: { graceMs: number; env?: Record<string, string> }) {
   const script = new URL('../support/http-stopping.ts', import.meta.url).pathname
-  const process_ = spawn(
-    process.execPath,
-    ['--import', 'tsx', script, String(options.graceMs), String(options.answerMs)],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, ...options.env },
-    },
-  )
+  const process_ = spawn(process.execPath, ['--import', 'tsx', script, String(options.graceMs)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...options.env },
+  })
   t.teardown(() => process_.kill('SIGKILL'))
   let printed = ''
   process_.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
@@ -213,16 +209,32 @@ async function startStoppable(t: Test, options: { graceMs: number; answerMs: num
   await until('http://')
   const [url = ''] = /http:\S+/.exec(printed) ?? []
   const exited = once(process_, 'exit') as Promise<[number | null, string | null]>
-  return { url, until, exited, printed: () => printed, kill: (signal: 'SIGTERM' | 'SIGINT') => process_.kill(signal) }
+  /** Until no new connection is accepted: the process has noticed a signal. */
+  const refuses = () =>
+    eventually(() =>
+      fetch(`${url}/healthz`).then(
+        () => false,
+        () => true,
+      ),
+    )
+  return {
+    url,
+    until,
+    refuses,
+    exited,
+    printed: () => printed,
+    answer: () => void process_.stdin.write('answer\n'),
+    kill: (signal: 'SIGTERM' | 'SIGINT') => process_.kill(signal),
+  }
 }
 
 t.test('a signal lets running requests end, refuses new connections, and closes what they need last', async (t) => {
-  const stoppable = await startStoppable(t, { graceMs: 20_000, answerMs: 500 })
+  const stoppable = await startStoppable(t, { graceMs: 60_000 })
   const answer = fetch(`${stoppable.url}/v1/slow`)
   await stoppable.until('begun')
   stoppable.kill('SIGTERM')
-  await delay(100)
-  await t.rejects(fetch(`${stoppable.url}/healthz`), 'nobody listens any more')
+  t.ok(await stoppable.refuses(), 'new connections are refused while the request runs')
+  stoppable.answer()
   const { status, headers } = await answer
   t.equal(status, 200)
   t.equal(headers.get('connection'), 'close')
@@ -231,7 +243,7 @@ t.test('a signal lets running requests end, refuses new connections, and closes 
 })
 
 t.test('a request that outlasts the grace time does not keep the process', async (t) => {
-  const stoppable = await startStoppable(t, { graceMs: 200, answerMs: 60_000 })
+  const stoppable = await startStoppable(t, { graceMs: 200 })
   const answer = fetch(`${stoppable.url}/v1/slow`)
   await stoppable.until('begun')
   stoppable.kill('SIGINT')
@@ -240,18 +252,19 @@ t.test('a request that outlasts the grace time does not keep the process', async
 })
 
 t.test('a second signal ends the process at once', async (t) => {
-  const stoppable = await startStoppable(t, { graceMs: 60_000, answerMs: 60_000 })
+  const stoppable = await startStoppable(t, { graceMs: 600_000 })
   const answer = fetch(`${stoppable.url}/v1/slow`)
   await stoppable.until('begun')
   stoppable.kill('SIGTERM')
-  await delay(100)
+  // Two signals that are delivered together count as one.
+  await stoppable.refuses()
   stoppable.kill('SIGTERM')
   await t.rejects(answer)
   t.strictSame(await stoppable.exited, [143, null])
 })
 
 t.test('a step that fails does not keep the later ones from closing, and the end says so', async (t) => {
-  const stoppable = await startStoppable(t, { graceMs: 20_000, answerMs: 0, env: { BREAK: '1' } })
+  const stoppable = await startStoppable(t, { graceMs: 60_000, env: { BREAK: '1' } })
   stoppable.kill('SIGTERM')
   t.strictSame(await stoppable.exited, [1, null])
   t.match(stoppable.printed(), /database closed\n$/)

@@ -65,9 +65,7 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     await eventually(() => ran.size >= wanted.length)
     t.strictSame([...ran.keys()].sort(), wanted.map((job) => JSON.stringify(job)).sort())
     const again = [...ran.values()].reduce((sum, runs) => sum + runs - 1, 0)
-    // A worker that cannot renew its lock on a busy machine loses the job and logs it: nothing else runs twice.
-    const lost = jobs.logged.filter((text) => text.startsWith('a worker died or hung')).length
-    t.ok(again <= lost, `${again} ran once more, ${lost} locks were lost`)
+    t.ok(again <= lostLocks(jobs), `${again} ran once more, ${lostLocks(jobs)} locks were lost`)
     t.strictSame(await eventually(async () => allZero(await jobs.counts())), true, 'nothing is kept of what is done')
   })
 
@@ -94,9 +92,9 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     jobs.process('lane', handler, { concurrency: 1 })
     await eventually(() => came.length === 1)
     t.match(await jobs.oldest('lane'), { id: 'a', state: 'active' })
-    for (const more of [2, 3]) {
+    for (const id of ['b', 'c']) {
       letGo()
-      await eventually(() => came.length === more)
+      await eventually(() => came.includes(`${id} 1`))
     }
     letGo()
     t.equal(await eventually(async () => (await jobs.oldest('lane')) === null), true)
@@ -111,10 +109,12 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     for (let times = 0; times < 3; times += 1) await jobs.add([lane('a')])
     t.strictSame((await jobs.counts()).lane.active, 1, 'not beside it')
     letGo()
-    await eventually(() => came.length === 2)
-    letGo()
-    await eventually(async () => allZero(await jobs.counts()))
-    t.strictSame(came, ['a 1', 'a 1'])
+    await eventually(() => came.length >= 2)
+    await eventually(async () => {
+      letGo()
+      return allZero(await jobs.counts())
+    })
+    t.ok(came.length <= 2 + lostLocks(jobs), `it ran ${came.length} times`)
   })
 }
 
@@ -257,6 +257,11 @@ async function dying(t: Test, place: JobPlace): Promise<void> {
     await eventually(async () => allZero(await jobs.counts()))
     t.strictSame(ran.sort(), ['a 1', 'b 1'], 'a death is not a failed try')
   })
+}
+
+/** A worker that cannot renew its lock on a busy machine loses the job and logs it: nothing else runs twice. */
+function lostLocks({ logged }: { readonly logged: readonly string[] }): number {
+  return logged.filter((text) => text.startsWith('a worker died or hung')).length
 }
 
 function allZero(counts: Readonly<Record<string, object>>): boolean {

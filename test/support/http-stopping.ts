@@ -1,17 +1,20 @@
-/** A process that serves one slow response, for tests of its shutdown. Prints its port, then what it closes. */
-import { setTimeout as delay } from 'node:timers/promises'
+/**
+ * A process that responds to a request when it reads a line, for tests of its shutdown. Prints its port, then what it
+ * closes.
+ */
+import { once } from 'node:events'
 import { closeOnSignal } from '../../src/http/shutdown.ts'
 import { createLogger } from '../../src/logging.ts'
 import { startTestApp } from './http.ts'
 
-const [graceMs = '0', answerMs = '0'] = process.argv.slice(2)
+const [graceMs = '0'] = process.argv.slice(2)
 
 const { app } = await startTestApp({
   routes: (app) => {
     const schema = { operationId: 'wait', summary: 'Wait', description: 'Waits.', tags: ['Test'] }
     app.get('/v1/slow', { config: { scope: 'public' }, schema }, async () => {
       process.stdout.write('begun\n')
-      await delay(Number(answerMs))
+      await once(process.stdin, 'data')
       return { status: 'success', data: {} }
     })
   },
