@@ -43,17 +43,24 @@ type Columns<Table extends TableName> = {
     : Read<Generated<Table>[Column]>
 }
 
-/**
- * A whole row as `pg` reads it: 64-bit numbers and amounts are decimal digits in strings.
- *
- * @template Known more precise types of some columns than in the schema: state names, the form of JSON
- */
-export type Row<
-  Table extends TableName,
-  Known extends {
-    readonly [Column in keyof Known]: Column extends keyof Columns<Table> ? Columns<Table>[Column] : never
-  } = Record<never, never>,
-> = Omit<Columns<Table>, keyof Known> & Known
+/** More precise types of some columns than in the schema: state names, the form of JSON. */
+type KnownColumns<Table extends TableName, Known> = {
+  readonly [Column in keyof Known]: Column extends keyof Columns<Table> ? Columns<Table>[Column] : never
+}
+
+/** A whole row as `pg` reads it: 64-bit numbers and amounts are decimal digits in strings. */
+export type Row<Table extends TableName, Known extends KnownColumns<Table, Known> = Record<never, never>> = Omit<
+  Columns<Table>,
+  keyof Known
+> &
+  Known
+
+/** A whole row as `pg` reads it or as an append writes it. */
+export type ReadOrWrittenRow<Table extends TableName, Known extends KnownColumns<Table, Known>> = {
+  readonly [Column in Exclude<keyof Generated<Table>, keyof Known>]: Column extends keyof Shared
+    ? Shared[Column]
+    : Columns<Table>[Column] | WrittenRow<Table>[Column]
+} & Known
 
 /** A whole row as an append writes it: times are ISO 8601 and amounts are decimal digits in strings. */
 export type WrittenRow<Table extends TableName> = {

@@ -1,7 +1,6 @@
 /** Reads transactions for their owner. Reading a status is one named statement by primary key. */
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
-import type { Environment } from '../core/networks.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
@@ -40,7 +39,7 @@ export type TransactionReads = {
   readonly untilMined: WaitUntil<{ readonly state: string }>
 }
 
-type Row = TransactionRow & { readonly environment: Environment; readonly head: string | null }
+type Found = TransactionRow & { readonly head: string | null }
 
 const SELECT = `SELECT t.*, c.number AS head FROM transactions t LEFT JOIN chain_cursors c ON c.chain_id = t.chain_id`
 
@@ -50,11 +49,11 @@ export function createTransactionReads(settings: {
   readonly confirmationsOf: (chainId: number) => number
 }): TransactionReads {
   const { pool, wakeUps, confirmationsOf } = settings
-  const view = (row: Row) =>
+  const view = (row: Found) =>
     toView(row, { head: row.head === null ? null : Number(row.head), required: confirmationsOf(row.chain_id) })
 
-  async function readById(tenantId: string, transactionId: string): Promise<Row> {
-    const { rows } = await pool.query<Row>({
+  async function readById(tenantId: string, transactionId: string): Promise<Found> {
+    const { rows } = await pool.query<Found>({
       name: 'read_transaction',
       text: `${SELECT} WHERE t.transaction_id = $1`,
       values: [transactionId],
@@ -76,7 +75,7 @@ export function createTransactionReads(settings: {
     },
     readById: async (tenantId, transactionId) => view(await readById(tenantId, transactionId)),
     async list(tenantId, walletId, filter) {
-      const { rows } = await pool.query<Row>({
+      const { rows } = await pool.query<Found>({
         name: 'list_transactions',
         text: `${SELECT} WHERE t.wallet_id = $1 AND t.tenant_id = $2
                  AND ($3::text IS NULL OR t.transaction_id < $3) AND ($4::text IS NULL OR t.type = $4)

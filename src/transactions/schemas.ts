@@ -1,8 +1,8 @@
 /** Schemas of the requests and responses about transactions. */
 
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
-import { type Page, pageSchema } from '../http/paging.ts'
+import { pageSchema } from '../http/paging.ts'
 import {
   addressSchema,
   amountSchema,
@@ -18,7 +18,6 @@ import {
 } from '../http/schemas.ts'
 import { SUBJECT_TYPES, TRANSACTION_TYPES } from './events.ts'
 import { FINAL_STATES, UNMINED_STATES } from './state.ts'
-import type { TransactionView } from './view.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
 const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
@@ -96,108 +95,100 @@ export const acceptedSchema = named(
 
 export const transactionSchema = named(
   'Transaction',
-  Type.Unsafe<TransactionView>(
-    Type.Object({
-      transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
-      status: statusSchema,
-      hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
-      block_number: nullable(
-        Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
-      ),
-      confirmations: Type.Integer({ description: 'The number of blocks from its own to the newest.', examples: [12] }),
-      wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
-      network: networkSchema,
-      type: oneOf(TYPES, { description: 'What the transaction does.', examples: ['TRANSFER'] }),
-      state: stateSchema,
-      from: { ...addressSchema, description: 'The address of the wallet that sends.' },
-      to: {
-        ...addressSchema,
-        description: 'The recipient. For an NFT transaction, the contract that is called.',
-      },
-      amount: amountSchema,
-      amount_moved: nullable(
-        Type.String({
-          description:
-            'For a token: the amount that its Transfer logs show from the wallet to the recipient. Null until the transaction is in a block. ' +
-            'A token that charges a fee on transfer moves less than `amount`.',
-          examples: ['0.99'],
-        }),
-      ),
-      asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
-      asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: ['eip155:1/slip44:60'] }),
-      gas_priority: gasPrioritySchema,
-      nonce: nullable(Type.Integer({ description: 'The nonce. Null until it is signed.', examples: [7] })),
-      hashes: Type.Array(hashSchema, {
-        description: 'The hash of every version that was signed, oldest first. At most one of them is mined.',
+  Type.Object({
+    transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
+    status: statusSchema,
+    hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
+    block_number: nullable(
+      Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
+    ),
+    confirmations: Type.Integer({ description: 'The number of blocks from its own to the newest.', examples: [12] }),
+    wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
+    network: networkSchema,
+    type: oneOf(TYPES, { description: 'What the transaction does.', examples: ['TRANSFER'] }),
+    state: stateSchema,
+    from: { ...addressSchema, description: 'The address of the wallet that sends.' },
+    to: {
+      ...addressSchema,
+      description: 'The recipient. For an NFT transaction, the contract that is called.',
+    },
+    amount: amountSchema,
+    amount_moved: nullable(
+      Type.String({
+        description:
+          'For a token: the amount that its Transfer logs show from the wallet to the recipient. Null until the transaction is in a block. ' +
+          'A token that charges a fee on transfer moves less than `amount`.',
+        examples: ['0.99'],
       }),
-      required_confirmations: Type.Integer({ description: 'How many confirmations make it final.', examples: [32] }),
-      fee: Type.Object(
-        {
-          estimated: Type.String({ description: 'The highest fee that it can cost.', examples: ['0.000042'] }),
-          actual: nullable(
-            Type.String({ description: 'The fee that was paid. Null until it is mined.', examples: ['0.000042'] }),
-          ),
-          currency: currencySchema,
-        },
-        { description: 'The transaction fee, in the native currency.' },
-      ),
-      failure: nullable(
-        failure('Why the transaction failed. Null unless it did.', {
-          code: 'execution_reverted',
-          message: 'ERC20InsufficientBalance',
-        }),
-      ),
-      history: Type.Array(
-        Type.Object({
-          state: stateSchema,
-          at: instant('When the transaction entered this state.'),
-          revoked: Type.Optional(
-            Type.Object(
-              {
-                state: { ...stateSchema, description: 'The state that was revoked.' },
-                confirmations: Type.Integer({
-                  description: 'How many confirmations its block had when it was revoked.',
-                  examples: [34],
-                }),
-              },
-              { description: 'Only where a chain reorganisation revoked a final state.' },
-            ),
-          ),
-        }),
-        { description: 'Every state that the transaction entered, oldest first.' },
-      ),
-      depends_on: nullable(
-        idSchema(
-          'transaction',
-          'The transaction that must succeed in a block before this one is signed. Null for none.',
-        ),
-      ),
-      subject: nullable(
-        Type.Object(
-          {
-            type: oneOf(SUBJECT_TYPES, { description: 'The type of the resource.', examples: ['mint'] }),
-            id: Type.String({
-              description: 'The id of the resource.',
-              examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
-            }),
-          },
-          { description: 'The resource that the transaction belongs to, such as a mint. Null for a transfer.' },
-        ),
-      ),
-      reference_id: nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] })),
-      memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
-      valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
-      estimated_completion_time: completionSchema,
-      created_at: instant('When the transaction was requested.'),
-      updated_at: instant('When the transaction last changed.'),
+    ),
+    asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
+    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: ['eip155:1/slip44:60'] }),
+    gas_priority: gasPrioritySchema,
+    nonce: nullable(Type.Integer({ description: 'The nonce. Null until it is signed.', examples: [7] })),
+    hashes: Type.Array(hashSchema, {
+      description: 'The hash of every version that was signed, oldest first. At most one of them is mined.',
     }),
-  ),
+    required_confirmations: Type.Integer({ description: 'How many confirmations make it final.', examples: [32] }),
+    fee: Type.Object(
+      {
+        estimated: Type.String({ description: 'The highest fee that it can cost.', examples: ['0.000042'] }),
+        actual: nullable(
+          Type.String({ description: 'The fee that was paid. Null until it is mined.', examples: ['0.000042'] }),
+        ),
+        currency: currencySchema,
+      },
+      { description: 'The transaction fee, in the native currency.' },
+    ),
+    failure: nullable(
+      failure('Why the transaction failed. Null unless it did.', {
+        code: 'execution_reverted',
+        message: 'ERC20InsufficientBalance',
+      }),
+    ),
+    history: Type.Array(
+      Type.Object({
+        state: stateSchema,
+        at: instant('When the transaction entered this state.'),
+        revoked: Type.Optional(
+          Type.Object(
+            {
+              state: { ...stateSchema, description: 'The state that was revoked.' },
+              confirmations: Type.Integer({
+                description: 'How many confirmations its block had when it was revoked.',
+                examples: [34],
+              }),
+            },
+            { description: 'Only where a chain reorganisation revoked a final state.' },
+          ),
+        ),
+      }),
+      { description: 'Every state that the transaction entered, oldest first.' },
+    ),
+    depends_on: nullable(
+      idSchema('transaction', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
+    ),
+    subject: nullable(
+      Type.Object(
+        {
+          type: oneOf(SUBJECT_TYPES, { description: 'The type of the resource.', examples: ['mint'] }),
+          id: Type.String({
+            description: 'The id of the resource.',
+            examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
+          }),
+        },
+        { description: 'The resource that the transaction belongs to, such as a mint. Null for a transfer.' },
+      ),
+    ),
+    reference_id: nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] })),
+    memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
+    valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
+    estimated_completion_time: completionSchema,
+    created_at: instant('When the transaction was requested.'),
+    updated_at: instant('When the transaction last changed.'),
+  }),
 )
 
-export const transactionPageSchema = named(
-  'TransactionPage',
-  Type.Unsafe<Page<'transactions', TransactionView>>(pageSchema('transactions', transactionSchema as TSchema)),
-)
+export const transactionPageSchema = named('TransactionPage', pageSchema('transactions', transactionSchema))
 
 const feeLevel = (priority: string) =>
   Type.Object(

@@ -1,80 +1,28 @@
 /** A transaction in the form of the API, from its row in the read model. */
 import { nativeAsset } from '../core/assets.ts'
 import { formatAmount } from '../core/money.ts'
-import type { Network } from '../core/networks.ts'
 import type { Change } from '../event-log/aggregate.ts'
-import type { Subject, SubjectType } from './events.ts'
-import type { HistoryEntry } from './state.ts'
+import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
+import type { View } from '../http/view.ts'
+import type { GasPriority, SubjectType, TransactionType } from './events.ts'
+import type { transactionSchema } from './schemas.ts'
+import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
 
-export type TransactionView = {
-  readonly transaction_id: string
-  readonly wallet_id: string
-  readonly status: string
-  readonly state: string
-  readonly type: string
-  readonly network: string
-  readonly hash: string | null
-  readonly hashes: readonly string[]
-  readonly from: string
-  readonly to: string
-  readonly amount: string
-  readonly amount_moved: string | null
-  readonly asset: string
-  readonly asset_id: string
-  readonly gas_priority: string
-  readonly nonce: number | null
-  readonly block_number: number | null
-  readonly confirmations: number
-  readonly required_confirmations: number
-  readonly fee: { readonly estimated: string; readonly actual: string | null; readonly currency: string }
-  readonly failure: { readonly code: string; readonly message: string } | null
-  readonly history: readonly HistoryEntry[]
-  readonly depends_on: string | null
-  readonly subject: Subject | null
-  readonly reference_id: string | null
-  readonly memo: string | null
-  readonly valid_until: string | null
-  readonly estimated_completion_time: string
-  readonly created_at: string
-  readonly updated_at: string
-}
+export type TransactionView = View<typeof transactionSchema>
 
 /** A row of the table `transactions` as node-postgres reads it, or as the projection writes it. */
-export type TransactionRow = {
-  readonly transaction_id: string
-  readonly tenant_id: string
-  readonly wallet_id: string
-  readonly network: Network
-  readonly chain_id: number
-  readonly type: string
-  readonly state: string
-  readonly status: string
-  readonly from_address: string
-  readonly to_address: string
-  readonly asset_id: string
-  readonly asset_symbol: string
-  readonly asset_decimals: number
-  readonly amount: string
-  readonly amount_moved: string | null
-  readonly gas_priority: string
-  readonly nonce: string | number | null
-  readonly hash: string | null
-  readonly hashes: readonly string[]
-  readonly block_number: string | number | null
-  readonly fee_estimated: string
-  readonly fee_actual: string | null
-  readonly failure: { readonly code: string; readonly message: string } | null
-  readonly history: readonly HistoryEntry[]
-  readonly depends_on: string | null
-  readonly subject_type: SubjectType | null
-  readonly subject_id: string | null
-  readonly reference_id: string | null
-  readonly memo: string | null
-  readonly valid_until: Date | string | null
-  readonly estimated_completion_at: Date | string
-  readonly created_at: Date | string
-  readonly updated_at: Date | string
-}
+export type TransactionRow = ReadOrWrittenRow<
+  'transactions',
+  {
+    readonly type: TransactionType
+    readonly state: TransactionStateName
+    readonly status: TransactionStatus
+    readonly gas_priority: GasPriority
+    readonly hashes: readonly string[]
+    readonly history: readonly HistoryEntry[]
+    readonly subject_type: SubjectType | null
+  }
+>
 
 /** @param chain number of the newest processed block (null: none yet), and the required confirmations */
 export function toView(
