@@ -3,8 +3,7 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
 import { closedObject, instant, nullable } from '../http/schemas.ts'
-import type { EventPage } from './event-page.ts'
-import { PROOF_FORMAT, type Proof } from './proof/proof-file.ts'
+import { PROOF_FORMAT } from './proof/proof-file.ts'
 
 const STREAM = 'wallet-wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 const HASH = '9f2b7f0c5d1e4a3b8c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3'
@@ -38,7 +37,7 @@ export const eventsQuery = closedObject({
 })
 
 const anyObject = (description: string, example: object) =>
-  Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, description, examples: [example] })
+  Type.Unknown({ type: 'object', additionalProperties: true, description, examples: [example] })
 
 const streamVersion = Type.Integer({ description: 'The position of the event in its stream, from 1.', examples: [1] })
 const metadata = anyObject('Who caused the event, and by which request.', {
@@ -60,37 +59,35 @@ const schemaVersion = Type.Integer({ description: 'The version of the schema of 
 
 export const eventPageSchema = named(
   'AuditEventPage',
-  Type.Unsafe<EventPage>(
-    Type.Object({
-      events: Type.Array(
-        Type.Object({
-          event_id: eventIdSchema,
-          stream_id: streamId,
-          stream_version: streamVersion,
-          type,
-          schema_version: schemaVersion,
-          data: nullable(data),
-          needs_scope: nullable(
-            Type.String({
-              description:
-                'The scope that is required to see `data`, if the API key does not have it. Null if `data` is included.',
-              examples: [null],
-            }),
-          ),
-          metadata,
-          recorded_at,
-          hash: hex(
-            'SHA-256 over the hash of the previous event of its stream, a line feed, and the canonical JSON of the event.',
-          ),
-        }),
-        { description: 'The events of this page, oldest first.' },
-      ),
-      next_after: nullable(
-        Type.String({ description: 'Pass it as `after` to get the next page.', examples: [`evt_${STREAM}.1`] }),
-      ),
-      has_more: Type.Boolean({ description: 'Whether there are more events now.', examples: [false] }),
-    }),
-  ),
+  Type.Object({
+    events: Type.Array(
+      Type.Object({
+        event_id: eventIdSchema,
+        stream_id: streamId,
+        stream_version: streamVersion,
+        type,
+        schema_version: schemaVersion,
+        data: nullable(data),
+        needs_scope: nullable(
+          Type.String({
+            description:
+              'The scope that is required to see `data`, if the API key does not have it. Null if `data` is included.',
+            examples: [null],
+          }),
+        ),
+        metadata,
+        recorded_at,
+        hash: hex(
+          'SHA-256 over the hash of the previous event of its stream, a line feed, and the canonical JSON of the event.',
+        ),
+      }),
+      { description: 'The events of this page, oldest first.' },
+    ),
+    next_after: nullable(
+      Type.String({ description: 'Pass it as `after` to get the next page.', examples: [`evt_${STREAM}.1`] }),
+    ),
+    has_more: Type.Boolean({ description: 'Whether there are more events now.', examples: [false] }),
+  }),
 )
 
 const NOTE = `example.com/bursar\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n— example.com/bursar Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n`
@@ -121,28 +118,26 @@ export const proofParams = closedObject({ event_id: eventIdSchema })
 /** The fields are in the order of the proof file: `audit check` reads this object, indented by two spaces. */
 export const proofSchema = named(
   'AuditProof',
-  Type.Unsafe<Proof>(
-    Type.Object({
-      format: Type.String({ description: 'The format of the proof.', examples: [PROOF_FORMAT] }),
-      event_id: eventIdSchema,
-      event: Type.Object(
-        {
-          stream_id: streamId,
-          stream_version: streamVersion,
-          type,
-          schema_version: schemaVersion,
-          data,
-          metadata,
-          recorded_at,
-        },
-        { description: 'The event, without its hash.' },
-      ),
-      previous_hash: hex('The hash of the previous event of its stream. Empty for the first event.'),
-      leaf_index: Type.Integer({ description: 'The position of the event in the log, from 0.', examples: [4_711] }),
-      path: Type.Array(hex('The hash of a sibling on the path to the root.'), {
-        description: 'The hashes of the siblings on the path to the root, nearest first.',
-      }),
-      checkpoint: note,
+  Type.Object({
+    format: Type.String({ description: 'The format of the proof.', examples: [PROOF_FORMAT] }),
+    event_id: eventIdSchema,
+    event: Type.Object(
+      {
+        stream_id: streamId,
+        stream_version: streamVersion,
+        type,
+        schema_version: schemaVersion,
+        data,
+        metadata,
+        recorded_at,
+      },
+      { description: 'The event, without its hash.' },
+    ),
+    previous_hash: hex('The hash of the previous event of its stream. Empty for the first event.'),
+    leaf_index: Type.Integer({ description: 'The position of the event in the log, from 0.', examples: [4_711] }),
+    path: Type.Array(hex('The hash of a sibling on the path to the root.'), {
+      description: 'The hashes of the siblings on the path to the root, nearest first.',
     }),
-  ),
+    checkpoint: note,
+  }),
 )

@@ -3,9 +3,16 @@
  * without a separate event.
  */
 import { sqlList } from '../core/sql-list.ts'
+import type { Row } from '../event-log/table-rows.ts'
 
 /** The columns of `transactions` that determine the outcome. */
-export type TransactionFate = { readonly state: string; readonly succeeded: boolean | null }
+export type TransactionFate = Pick<Row<'transactions'>, 'state' | 'succeeded'>
+
+const FATE_COLUMNS = ['state', 'succeeded', 'hash', 'failure'] as const
+
+/** The columns of a row `x` of `transactions` that the view of its resource contains. */
+export const FATE = FATE_COLUMNS.map((column) => `x.${column}`).join(', ')
+export type Fate = Pick<Row<'transactions'>, (typeof FATE_COLUMNS)[number]>
 
 /** `done` once mined; `failed` only when no block can change it any more. */
 export type Outcome = 'pending' | 'done' | 'failed'

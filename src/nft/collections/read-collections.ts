@@ -2,32 +2,26 @@
 
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
-import type { Environment, Network } from '../../core/networks.ts'
+import type { Network } from '../../core/networks.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
-import type { TransactionFate } from '../outcome.ts'
+import { FATE, type Fate } from '../outcome.ts'
 import type { CollectionType, PublishedCollection, Standard } from './events.ts'
 
 /** A row of `nft_collections` with the outcome of its transaction. */
-export type CollectionRow = TransactionFate &
-  Omit<
-    Row<
-      'nft_collections',
-      {
-        readonly network: Network
-        readonly environment: Environment
-        readonly standard: Standard
-        readonly collection_type: CollectionType
-        readonly metadata: PublishedCollection
-      }
-    >,
-    'version'
-  > &
-  Pick<
-    Row<'transactions', { readonly failure: { readonly code: string; readonly message: string } | null }>,
-    'hash' | 'failure'
-  >
+export type CollectionRow = Omit<
+  Row<
+    'nft_collections',
+    {
+      readonly standard: Standard
+      readonly collection_type: CollectionType
+      readonly metadata: PublishedCollection
+    }
+  >,
+  'version'
+> &
+  Fate
 
 /** Omitted fields match everything. */
 export type CollectionFilter = {
@@ -50,7 +44,7 @@ export type CollectionReads = {
   readonly list: (owner: Owner, filter: CollectionFilter) => Promise<CollectionRow[]>
 }
 
-const SELECT = `SELECT c.*, x.state, x.succeeded, x.hash, x.failure
+const SELECT = `SELECT c.*, ${FATE}
                   FROM nft_collections c JOIN ${TRANSACTIONS} x ON x.transaction_id = c.transaction_id`
 
 export function createCollectionReads(pool: Pool): CollectionReads {

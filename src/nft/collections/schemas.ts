@@ -1,9 +1,9 @@
 /** Schemas of the requests and responses about collections. */
 
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { MAX_SUPPLY_LIMIT } from '../../chain/nft-collection.ts'
 import { named } from '../../http/components.ts'
-import { type Page, pageSchema } from '../../http/paging.ts'
+import { pageSchema } from '../../http/paging.ts'
 import {
   addressSchema,
   closedObject,
@@ -19,7 +19,6 @@ import {
 } from '../../http/schemas.ts'
 import { collectionMetadataSchema } from '../metadata/schemas.ts'
 import { COLLECTION_TYPES, STANDARDS } from './events.ts'
-import { COLLECTION_STATUSES, type CollectionView } from './view.ts'
 
 const nameSchema = text(128, { minLength: 1, description: 'The name of the collection.', examples: ['Lighthouses'] })
 const symbolSchema = text(32, { minLength: 1, description: 'The symbol of the collection.', examples: ['LIGHT'] })
@@ -129,63 +128,58 @@ export const failureSchema = nullable(
 
 export const collectionSchema = named(
   'NftCollection',
-  Type.Unsafe<CollectionView>(
-    Type.Object({
-      collection_id: idSchema('collection', 'The id of the collection. It never changes.'),
-      contract_address: {
-        ...addressSchema,
-        description: 'The address of the contract. It is known before the contract is deployed.',
-      },
-      name: nameSchema,
-      symbol: symbolSchema,
-      standard: standardSchema,
-      network: networkSchema,
-      created_at: instant('When the collection was requested.'),
-      status: oneOf(COLLECTION_STATUSES, {
-        description: 'The status of the contract. You can request mints while it is `DEPLOYING`: they wait for it.',
-        examples: ['DEPLOYED'],
-      }),
-      transaction_id: idSchema('transaction', 'The transaction that deploys the contract, sent from `wallet_id`.'),
-      transaction_hash: nullable(hashSchema),
-      environment: environmentSchema,
-      description: nullable(descriptionSchema),
-      metadata: Type.Object(
-        {
-          external_url: nullable(
-            Type.String({
-              description: 'A web page about the collection. Null for none.',
-              examples: ['https://example.com/lighthouses'],
-            }),
-          ),
-          image: nullable(
-            Type.String({
-              description: 'The image. Null for none.',
-              examples: ['https://example.com/lighthouses'],
-            }),
-          ),
-        },
-        { description: 'What marketplaces show about the collection.' },
-      ),
-      metadata_uri: Type.String({
-        description: 'The URI of the metadata of the collection: the `contractURI` of the contract (ERC-7572).',
-        examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
-      }),
-      collection_type: typeSchema,
-      wallet_id: idSchema('wallet', 'The wallet that owns the contract. Every mint is sent from it.'),
-      owner: { ...addressSchema, description: 'The address of the wallet that owns the contract.' },
-      royalty_percentage: royaltySchema,
-      royalty_recipient: nullable({
-        ...addressSchema,
-        description: 'The address that receives royalties. Null without royalties.',
-      }),
-      max_supply: nullable(maxSupplySchema),
-      transferable: Type.Boolean({ description: 'Whether tokens can be transferred after their mint.' }),
-      failure: failureSchema,
+  Type.Object({
+    collection_id: idSchema('collection', 'The id of the collection. It never changes.'),
+    contract_address: {
+      ...addressSchema,
+      description: 'The address of the contract. It is known before the contract is deployed.',
+    },
+    name: nameSchema,
+    symbol: symbolSchema,
+    standard: standardSchema,
+    network: networkSchema,
+    created_at: instant('When the collection was requested.'),
+    status: oneOf(['DEPLOYING', 'DEPLOYED', 'FAILED'], {
+      description: 'The status of the contract. You can request mints while it is `DEPLOYING`: they wait for it.',
+      examples: ['DEPLOYED'],
     }),
-  ),
+    transaction_id: idSchema('transaction', 'The transaction that deploys the contract, sent from `wallet_id`.'),
+    transaction_hash: nullable(hashSchema),
+    environment: environmentSchema,
+    description: nullable(descriptionSchema),
+    metadata: Type.Object(
+      {
+        external_url: nullable(
+          Type.String({
+            description: 'A web page about the collection. Null for none.',
+            examples: ['https://example.com/lighthouses'],
+          }),
+        ),
+        image: nullable(
+          Type.String({
+            description: 'The image. Null for none.',
+            examples: ['https://example.com/lighthouses'],
+          }),
+        ),
+      },
+      { description: 'What marketplaces show about the collection.' },
+    ),
+    metadata_uri: Type.String({
+      description: 'The URI of the metadata of the collection: the `contractURI` of the contract (ERC-7572).',
+      examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
+    }),
+    collection_type: typeSchema,
+    wallet_id: idSchema('wallet', 'The wallet that owns the contract. Every mint is sent from it.'),
+    owner: { ...addressSchema, description: 'The address of the wallet that owns the contract.' },
+    royalty_percentage: royaltySchema,
+    royalty_recipient: nullable({
+      ...addressSchema,
+      description: 'The address that receives royalties. Null without royalties.',
+    }),
+    max_supply: nullable(maxSupplySchema),
+    transferable: Type.Boolean({ description: 'Whether tokens can be transferred after their mint.' }),
+    failure: failureSchema,
+  }),
 )
 
-export const collectionPageSchema = named(
-  'NftCollectionPage',
-  Type.Unsafe<Page<'collections', CollectionView>>(pageSchema('collections', collectionSchema as TSchema)),
-)
+export const collectionPageSchema = named('NftCollectionPage', pageSchema('collections', collectionSchema))

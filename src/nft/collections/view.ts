@@ -1,38 +1,18 @@
 /** A collection in the form of the API. */
+import type { View } from '../../http/view.ts'
 import { type Outcome, outcomeOf } from '../outcome.ts'
 import type { CollectionRow } from './read-collections.ts'
+import type { collectionSchema } from './schemas.ts'
 
-export const COLLECTION_STATUSES = ['DEPLOYING', 'DEPLOYED', 'FAILED'] as const
-export type CollectionStatus = (typeof COLLECTION_STATUSES)[number]
+export type CollectionView = View<typeof collectionSchema>
 
-const STATUS: Readonly<Record<Outcome, CollectionStatus>> = { pending: 'DEPLOYING', done: 'DEPLOYED', failed: 'FAILED' }
-
-export type CollectionView = {
-  readonly collection_id: string
-  readonly contract_address: string
-  readonly name: string
-  readonly symbol: string
-  readonly standard: string
-  readonly network: string
-  readonly created_at: string
-  readonly status: CollectionStatus
-  readonly transaction_id: string
-  readonly transaction_hash: string | null
-  readonly environment: string
-  readonly description: string | null
-  readonly metadata: { readonly external_url: string | null; readonly image: string | null }
-  readonly metadata_uri: string
-  readonly collection_type: string
-  readonly wallet_id: string
-  readonly owner: string
-  readonly royalty_percentage: number
-  readonly royalty_recipient: string | null
-  readonly max_supply: number | null
-  readonly transferable: boolean
-  readonly failure: { readonly code: string; readonly message: string } | null
+const STATUS: Readonly<Record<Outcome, CollectionView['status']>> = {
+  pending: 'DEPLOYING',
+  done: 'DEPLOYED',
+  failed: 'FAILED',
 }
 
-export function collectionStatus(row: CollectionRow): CollectionStatus {
+export function collectionStatus(row: CollectionRow): CollectionView['status'] {
   return STATUS[outcomeOf(row)]
 }
 

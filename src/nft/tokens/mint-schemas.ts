@@ -1,14 +1,12 @@
 /** Schemas of the requests and responses about mints and tokens. */
 
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { named, withShapes } from '../../http/components.ts'
-import { type Page, pageSchema } from '../../http/paging.ts'
+import { pageSchema } from '../../http/paging.ts'
 import { addressSchema, closedObject, idSchema, instant, nullable, oneOf, warnings } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
 import { tokenMetadataSchema } from '../metadata/schemas.ts'
 import { MINTING_TYPES } from './mint-events.ts'
-import { type MintView, TOKEN_STATUSES, type TokenView } from './mint-view.ts'
-import type { HeldToken } from './read-token.ts'
 import { updateFields } from './update-schemas.ts'
 import { voucherSchema } from './voucher-schemas.ts'
 
@@ -130,6 +128,8 @@ export const tokenParams = closedObject({
   }),
 })
 
+const STATUSES = ['PENDING', 'MINTED', 'LAZY', 'REVOKED', 'FAILED'] as const
+
 const tokenFields = {
   token_id: Type.String({ description: 'The id of the token in its collection.', examples: ['1'] }),
   transaction_hash: nullable(
@@ -146,7 +146,7 @@ const tokenFields = {
     description: 'The URI of the metadata: the `tokenURI` (ERC721) or `uri` (ERC1155) of the contract.',
     examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
   }),
-  status: oneOf(TOKEN_STATUSES, { description: 'The status of the token.', examples: ['MINTED'] }),
+  status: oneOf(STATUSES, { description: 'The status of the token.', examples: ['MINTED'] }),
   amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
   edition: nullable(
     Type.Integer({
@@ -166,82 +166,67 @@ const tokenFields = {
 /** The first token's fields, as the contract returns them, and the whole mint. */
 export const mintSchema = named(
   'NftMint',
-  Type.Unsafe<MintView>(
-    Type.Object({
-      ...tokenFields,
-      status: oneOf(TOKEN_STATUSES, {
-        description:
-          'The status of the whole mint: `PENDING` until the outcome of each token is known, `FAILED` if one of them failed.',
-        examples: ['MINTED'],
-      }),
-      mint_id: idSchema('mint', 'The id of the mint. It never changes.'),
-      collection_id: idSchema('collection', 'The id of the collection.'),
-      minting_type: mintingTypeSchema,
-      voucher: voucherSchema,
-      created_at: instant('When the mint was requested.'),
-      tokens: Type.Array(Type.Object(tokenFields), {
-        description: 'Each token with its status, in the order of the request.',
-      }),
+  Type.Object({
+    ...tokenFields,
+    status: oneOf(STATUSES, {
+      description:
+        'The status of the whole mint: `PENDING` until the outcome of each token is known, `FAILED` if one of them failed.',
+      examples: ['MINTED'],
     }),
-  ),
+    mint_id: idSchema('mint', 'The id of the mint. It never changes.'),
+    collection_id: idSchema('collection', 'The id of the collection.'),
+    minting_type: mintingTypeSchema,
+    voucher: voucherSchema,
+    created_at: instant('When the mint was requested.'),
+    tokens: Type.Array(Type.Object(tokenFields), {
+      description: 'Each token with its status, in the order of the request.',
+    }),
+  }),
 )
-
-export type AcceptedMintView = MintView & { readonly warnings: readonly Warning[] }
-export type Warning = { readonly code: string; readonly message: string; readonly field: string }
 
 export const acceptedMintSchema = named(
   'AcceptedNftMint',
-  Type.Unsafe<AcceptedMintView>(
-    Type.Object({
-      ...(mintSchema as unknown as { properties: Record<string, TSchema> }).properties,
-      warnings: warnings('Possible mistakes. They do not stop the mint.', {
-        code: 'recipient_cannot_receive',
-        message: 'recipient is a contract that does not declare support for these tokens.',
-        field: 'recipient',
-      }),
+  Type.Object({
+    ...mintSchema.properties,
+    warnings: warnings('Possible mistakes. They do not stop the mint.', {
+      code: 'recipient_cannot_receive',
+      message: 'recipient is a contract that does not declare support for these tokens.',
+      field: 'recipient',
     }),
-  ),
+  }),
 )
 
-const tokenSchema = named(
+export const tokenSchema = named(
   'NftToken',
-  Type.Unsafe<TokenView>(
-    Type.Object({
-      ...tokenFields,
-      owner: nullable({
-        ...addressSchema,
-        description:
-          'The address that holds the token now. Null if it was burnt or if several addresses hold it. Before the mint, its recipient.',
-      }),
-      collection_id: idSchema('collection', 'The id of the collection.'),
-      mint_id: idSchema('mint', 'The id of the mint that created the token.'),
-      created_at: instant('When the token was requested.'),
+  Type.Object({
+    ...tokenFields,
+    owner: nullable({
+      ...addressSchema,
+      description:
+        'The address that holds the token now. Null if it was burnt or if several addresses hold it. Before the mint, its recipient.',
     }),
-  ),
+    collection_id: idSchema('collection', 'The id of the collection.'),
+    mint_id: idSchema('mint', 'The id of the mint that created the token.'),
+    created_at: instant('When the token was requested.'),
+  }),
 )
 
 export const tokenDetailSchema = named(
   'NftTokenDetail',
-  Type.Unsafe<HeldToken>(
-    Type.Object({
-      ...(tokenSchema as unknown as { properties: Record<string, TSchema> }).properties,
-      ...updateFields,
-      metadata: tokenMetadataSchema,
-      owners: Type.Array(
-        Type.Object({
-          owner: { ...addressSchema, description: 'An address that holds the token.' },
-          amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
-        }),
-        {
-          description:
-            'The addresses that hold the token as of the newest block: at most 100, the largest holder first.',
-        },
-      ),
-    }),
-  ),
+  Type.Object({
+    ...tokenSchema.properties,
+    ...updateFields,
+    metadata: tokenMetadataSchema,
+    owners: Type.Array(
+      Type.Object({
+        owner: { ...addressSchema, description: 'An address that holds the token.' },
+        amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
+      }),
+      {
+        description: 'The addresses that hold the token as of the newest block: at most 100, the largest holder first.',
+      },
+    ),
+  }),
 )
 
-export const tokenPageSchema = named(
-  'NftTokenPage',
-  Type.Unsafe<Page<'tokens', TokenView>>(pageSchema('tokens', tokenSchema as TSchema)),
-)
+export const tokenPageSchema = named('NftTokenPage', pageSchema('tokens', tokenSchema))

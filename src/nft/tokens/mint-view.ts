@@ -1,48 +1,18 @@
 /** Mints and tokens in the form of the API. */
+import type { View } from '../../http/view.ts'
 import { type Outcome, outcomeOf } from '../outcome.ts'
-import type { MintingType } from './mint-events.ts'
+import type { mintSchema, tokenDetailSchema, tokenSchema } from './mint-schemas.ts'
 import type { TokenRow } from './token-rows.ts'
-import { type VoucherView, voucherOf } from './voucher-view.ts'
+import { voucherOf } from './voucher-view.ts'
 
-export const TOKEN_STATUSES = ['PENDING', 'MINTED', 'LAZY', 'REVOKED', 'FAILED'] as const
-export type TokenStatus = (typeof TOKEN_STATUSES)[number]
+export type MintView = View<typeof mintSchema>
+export type TokenView = View<typeof tokenSchema>
+export type TokenDetailView = View<typeof tokenDetailSchema>
+/** One token of a mint. */
+type MintedToken = MintView['tokens'][number]
+type TokenStatus = MintedToken['status']
 
 const STATUS = { pending: 'PENDING', done: 'MINTED', failed: 'FAILED' } as const
-
-type Failure = { readonly code: string; readonly message: string }
-
-/** One token of a mint. */
-export type MintedToken = {
-  readonly token_id: string
-  readonly transaction_hash: string | null
-  /** The recipient; null when a voucher names nobody. */
-  readonly owner: string | null
-  readonly metadata_uri: string
-  readonly status: TokenStatus
-  readonly amount: string
-  /** In a SERIES, the number of tokens released before it, plus one; null elsewhere, and for a failed token. */
-  readonly edition: number | null
-  readonly transaction_id: string | null
-  readonly failure: Failure | null
-}
-
-/** The first token's fields apply to the whole mint, except the status. */
-export type MintView = MintedToken & {
-  /** Null unless the mint is LAZY. */
-  readonly voucher: VoucherView | null
-  readonly mint_id: string
-  readonly collection_id: string
-  readonly minting_type: MintingType
-  readonly created_at: string
-  readonly tokens: readonly MintedToken[]
-}
-
-/** One token of a collection. */
-export type TokenView = MintedToken & {
-  readonly collection_id: string
-  readonly mint_id: string
-  readonly created_at: string
-}
 
 function tokenStatus(row: TokenRow): TokenStatus {
   const minting = fateOf(row.state, row.succeeded)

@@ -3,12 +3,10 @@ import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { PublishedToken } from './mint-events.ts'
-import { type MintView, type TokenView, toMint, toTokens } from './mint-view.ts'
+import { type MintView, type TokenDetailView, type TokenView, toMint, toTokens } from './mint-view.ts'
 import { readUpdates } from './read-updates.ts'
 import { countTokens, TOKEN_COLUMNS, TOKEN_TABLES, type TokenRow } from './token-rows.ts'
-import { toUpdates, type UpdatesView } from './update-view.ts'
-
-export type TokenDetail = TokenView & UpdatesView & { readonly metadata: PublishedToken }
+import { toUpdates } from './update-view.ts'
 
 export type MintReads = {
   /**
@@ -26,7 +24,7 @@ export type MintReads = {
     page: { readonly before: string | null; readonly limit: number },
   ) => Promise<readonly TokenView[]>
   /** @param tokenId decimal digits @throws NotFound `token_not_found` */
-  readonly token: (collectionId: string, tokenId: string) => Promise<TokenDetail>
+  readonly token: (collectionId: string, tokenId: string) => Promise<Omit<TokenDetailView, 'owners'>>
 }
 
 /** Token ids of the service have 48 bits; a longer one is unknown, and would not fit the column. */

@@ -1,10 +1,8 @@
 /** One token in the form of the API: its mint, its metadata, and its holder. */
 import type { CollectionRow } from '../collections/read-collections.ts'
-import type { OwnersOf, TokenOwner } from '../ownership/owners-of.ts'
-import { withHolder } from './mint-view.ts'
-import type { MintReads, TokenDetail } from './read-mints.ts'
-
-export type HeldToken = TokenDetail & { readonly owners: readonly TokenOwner[] }
+import type { OwnersOf } from '../ownership/owners-of.ts'
+import { type TokenDetailView, withHolder } from './mint-view.ts'
+import type { MintReads } from './read-mints.ts'
 
 export type ReadTokenPorts = { readonly reads: Pick<MintReads, 'token'>; readonly ownersOf: OwnersOf }
 
@@ -13,7 +11,7 @@ export async function readToken(
   { reads, ownersOf }: ReadTokenPorts,
   { collection_id, chain_id, contract_address }: CollectionRow,
   tokenId: string,
-): Promise<HeldToken> {
+): Promise<TokenDetailView> {
   const view = await reads.token(collection_id, tokenId)
   const owners = (await ownersOf(chain_id, contract_address, [view.token_id])).get(view.token_id) ?? []
   return { ...withHolder(view, owners), owners }

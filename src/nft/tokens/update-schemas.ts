@@ -1,9 +1,8 @@
 /** Schemas of the requests and responses about token updates. */
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { closedObject, idSchema, nullable, oneOf } from '../../http/schemas.ts'
 import { failureSchema } from '../collections/schemas.ts'
 import { tokenMetadataSchema } from '../metadata/schemas.ts'
-import { UPDATE_STATUSES } from './update-view.ts'
 
 export const updateBody = closedObject(
   {
@@ -22,7 +21,7 @@ export const updateBody = closedObject(
 )
 
 /** The fields about updates, for tokens of DYNAMIC collections. */
-export const updateFields: Record<string, TSchema> = {
+export const updateFields = {
   pending_metadata_uri: nullable(
     Type.String({
       description: 'The new `metadata_uri`, while the transaction of an update is not in a block. Null for none.',
@@ -37,7 +36,10 @@ export const updateFields: Record<string, TSchema> = {
           description: '`METADATA`: new metadata. `FREEZE`: the metadata was frozen.',
           examples: ['METADATA'],
         }),
-        status: oneOf(UPDATE_STATUSES, { description: 'The status of the update.', examples: ['PENDING'] }),
+        status: oneOf(['PENDING', 'DONE', 'FAILED'], {
+          description: 'The status of the update.',
+          examples: ['PENDING'],
+        }),
         transaction_id: idSchema('transaction', "The transaction of the update, sent from the collection's wallet."),
         transaction_hash: nullable(
           Type.String({

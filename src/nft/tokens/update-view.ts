@@ -1,34 +1,14 @@
 /** The updates of a token of a DYNAMIC collection since its mint, including pending ones. */
-import { outcomeOf } from '../outcome.ts'
-
-export const UPDATE_STATUSES = ['PENDING', 'DONE', 'FAILED'] as const
-export type UpdateStatus = (typeof UPDATE_STATUSES)[number]
+import type { Row } from '../../event-log/table-rows.ts'
+import { type Fate, outcomeOf } from '../outcome.ts'
+import type { TokenDetailView } from './mint-view.ts'
 
 const STATUS = { pending: 'PENDING', done: 'DONE', failed: 'FAILED' } as const
 
-/** A row of `nft_token_updates` with the outcome of its transaction. */
-export type UpdateRow = {
-  /** Null for a freeze. */
-  readonly cid: string | null
-  readonly transaction_id: string
-  readonly state: string
-  readonly succeeded: boolean | null
-  readonly hash: string | null
-  readonly failure: { readonly code: string; readonly message: string } | null
-}
+/** A row of `nft_token_updates` with the outcome of its transaction; without a CID, a freeze. */
+export type UpdateRow = Pick<Row<'nft_token_updates'>, 'cid' | 'transaction_id'> & Fate
 
-export type UpdatesView = {
-  /** The value of `metadata_uri` if the newest pending change succeeds; null when none is pending. */
-  readonly pending_metadata_uri: string | null
-  readonly frozen: boolean
-  readonly last_update: {
-    readonly type: 'METADATA' | 'FREEZE'
-    readonly status: UpdateStatus
-    readonly transaction_id: string
-    readonly transaction_hash: string | null
-    readonly failure: UpdateRow['failure']
-  } | null
-}
+export type UpdatesView = Pick<TokenDetailView, 'pending_metadata_uri' | 'frozen' | 'last_update'>
 
 /** @param updates in order of acceptance */
 export function toUpdates(updates: readonly UpdateRow[], baseUri: string): UpdatesView {

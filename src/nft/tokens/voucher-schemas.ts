@@ -3,7 +3,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '../../http/components.ts'
 import { addressSchema, closedObject, idSchema, instant, nullable, oneOf } from '../../http/schemas.ts'
-import { REVOCATION_STATUSES } from './voucher-view.ts'
 
 export const redeemBody = closedObject(
   {
@@ -77,7 +76,7 @@ export const voucherSchema = nullable(
         revocation: nullable(
           Type.Object(
             {
-              status: oneOf(REVOCATION_STATUSES, {
+              status: oneOf(['PENDING', 'REVOKED', 'FAILED'], {
                 description: 'The status of the revocation.',
                 examples: ['PENDING'],
               }),

@@ -1,32 +1,14 @@
 /** The voucher of a lazy mint in the form of the API, with everything needed to redeem it. */
 import { voucherTypedData } from '../../chain/nft-voucher.ts'
+import type { View } from '../../http/view.ts'
 import { outcomeOf } from '../outcome.ts'
 import type { TokenRow } from './token-rows.ts'
+import type { voucherSchema } from './voucher-schemas.ts'
 import { chainVoucher } from './voucher-terms.ts'
-
-export const REVOCATION_STATUSES = ['PENDING', 'REVOKED', 'FAILED'] as const
-export type RevocationStatus = (typeof REVOCATION_STATUSES)[number]
 
 const STATUS = { pending: 'PENDING', done: 'REVOKED', failed: 'FAILED' } as const
 
-export type VoucherView = {
-  readonly token_id: string
-  /** Its recipient; null for whoever redeems. */
-  readonly recipient: string | null
-  readonly amount: string
-  readonly metadata_digest: string
-  readonly valid_until: string | null
-  /** Null until it is signed. */
-  readonly signature: string | null
-  /** EIP-712, as the contract's `redeem` expects it. */
-  readonly domain: ReturnType<typeof voucherTypedData>['domain']
-  readonly message: ReturnType<typeof voucherTypedData>['message']
-  readonly revocation: {
-    readonly status: RevocationStatus
-    readonly transaction_id: string
-    readonly transaction_hash: string | null
-  } | null
-}
+type VoucherView = NonNullable<View<typeof voucherSchema>>
 
 /** Null unless the mint is LAZY. */
 export function voucherOf(row: TokenRow): VoucherView | null {

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Owner } from '../../transactions/prepare-transaction.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
+import { FATE } from '../outcome.ts'
 import { type NftTransferView, type TransferItemRow, type TransferRow, toTransferView } from './view.ts'
 
 export type NftTransferReads = {
@@ -18,7 +19,7 @@ export function createNftTransferReads(pool: Pool): NftTransferReads {
     async read({ tenantId, environment }, transferId) {
       const { rows } = await pool.query<TransferRow & TransferItemRow>({
         name: 'read_nft_transfer',
-        text: `SELECT n.*, c.contract_address, i.token_id, i.to_address, i.amount, i.transaction_id, x.state, x.succeeded, x.hash, x.failure
+        text: `SELECT n.*, c.contract_address, i.token_id, i.to_address, i.amount, i.transaction_id, ${FATE}
                  FROM nft_transfers n JOIN nft_collections c USING (collection_id) JOIN nft_transfer_items i USING (transfer_id)
                  JOIN ${TRANSACTIONS} x ON x.transaction_id = i.transaction_id
                 WHERE n.transfer_id = $1 ORDER BY i.item`,

@@ -14,7 +14,6 @@ import {
   warnings,
 } from '../../http/schemas.ts'
 import { TRANSFER_TYPES } from './events.ts'
-import { type NftTransferView, TRANSFER_STATUSES } from './view.ts'
 
 const tokenIdSchema = Type.String({
   description: 'The id of the token in its collection.',
@@ -111,7 +110,7 @@ export const transferBody = withShapes(named('TransferNftRequest', transferField
 
 export const transferParams = closedObject({ transfer_id: idSchema('nftTransfer', 'The id of the transfer.') })
 
-const statusSchema = oneOf(TRANSFER_STATUSES, {
+const statusSchema = oneOf(['PENDING', 'CONFIRMED', 'FAILED'], {
   description: '`CONFIRMED` when it is in a block. `FAILED` when it has failed and no later block can change that.',
   examples: ['PENDING'],
 })
@@ -124,44 +123,42 @@ const hashSchema = nullable(
 
 export const transferSchema = named(
   'NftTransfer',
-  Type.Unsafe<NftTransferView>(
-    Type.Object({
-      transfer_id: idSchema('nftTransfer', 'The id of the transfer. It never changes.'),
-      transaction_hash: {
-        ...hashSchema,
-        description: 'The hash of the transaction of the first item. Null until it is signed.',
-      },
-      status: { ...statusSchema, description: '`PENDING` while any item is. `FAILED` if any item failed.' },
-      estimated_completion: instant('When the transfer is expected to be final.'),
-      collection_id: idSchema('collection', 'The id of the collection.'),
-      contract_address: { ...addressSchema, description: 'The contract of the collection.' },
-      network: networkSchema,
-      wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
-      from: { ...addressSchema, description: 'The address of the wallet that sends.' },
-      transfer_type: transferTypeSchema,
-      items: Type.Array(
-        Type.Object({
-          token_id: tokenIdSchema,
-          to: { ...addressSchema, description: 'The recipient.' },
-          amount: unitsSchema,
-          status: statusSchema,
-          transaction_id: idSchema('transaction', 'The transaction that moves the token. Items can share one.'),
-          transaction_hash: hashSchema,
-          failure: nullable(
-            failure('Why the item failed. Null unless it did.', {
-              code: 'execution_reverted',
-              message: 'ERC721IncorrectOwner',
-            }),
-          ),
-        }),
-        { description: 'Each token with its status.' },
-      ),
-      warnings: warnings('Possible mistakes. They do not stop the transfer.', {
-        code: 'recipient_cannot_receive',
-        message: 'to is a contract that does not declare support for these tokens.',
-        field: 'to',
+  Type.Object({
+    transfer_id: idSchema('nftTransfer', 'The id of the transfer. It never changes.'),
+    transaction_hash: {
+      ...hashSchema,
+      description: 'The hash of the transaction of the first item. Null until it is signed.',
+    },
+    status: { ...statusSchema, description: '`PENDING` while any item is. `FAILED` if any item failed.' },
+    estimated_completion: instant('When the transfer is expected to be final.'),
+    collection_id: idSchema('collection', 'The id of the collection.'),
+    contract_address: { ...addressSchema, description: 'The contract of the collection.' },
+    network: networkSchema,
+    wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
+    from: { ...addressSchema, description: 'The address of the wallet that sends.' },
+    transfer_type: transferTypeSchema,
+    items: Type.Array(
+      Type.Object({
+        token_id: tokenIdSchema,
+        to: { ...addressSchema, description: 'The recipient.' },
+        amount: unitsSchema,
+        status: statusSchema,
+        transaction_id: idSchema('transaction', 'The transaction that moves the token. Items can share one.'),
+        transaction_hash: hashSchema,
+        failure: nullable(
+          failure('Why the item failed. Null unless it did.', {
+            code: 'execution_reverted',
+            message: 'ERC721IncorrectOwner',
+          }),
+        ),
       }),
-      created_at: instant('When the transfer was requested.'),
+      { description: 'Each token with its status.' },
+    ),
+    warnings: warnings('Possible mistakes. They do not stop the transfer.', {
+      code: 'recipient_cannot_receive',
+      message: 'to is a contract that does not declare support for these tokens.',
+      field: 'to',
     }),
-  ),
+    created_at: instant('When the transfer was requested.'),
+  }),
 )
