@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { tokenAsset } from '../core/assets.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { type AssetChain, type AssetIndex, createAssetIndex, type KnownAsset } from './asset-index.ts'
 
 /** How long another process's registration may be invisible to lookups that find a match. */
@@ -39,12 +40,7 @@ export function createAssetBooks(pool: Pool): AssetBooks {
   }
 }
 
-type AssetRow = {
-  readonly symbol: string
-  readonly name: string
-  readonly decimals: number
-  readonly contract_address: string
-}
+type AssetRow = Pick<Row<'assets'>, 'symbol' | 'name' | 'decimals' | 'contract_address'>
 
 async function readRegistered(pool: Pool, tenantId: string, chainId: number): Promise<KnownAsset[]> {
   const { rows } = await pool.query<AssetRow>({

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { Conflict } from '../core/errors.ts'
+import type { Row } from '../event-log/table-rows.ts'
 
 /**
  * The failure of the contract: `gas`: it used more gas than a read may; `size`: it returned too much; `none`: it
@@ -20,19 +21,16 @@ export type Unreadable = {
 /** `null` for a readable token, and for the native currency. */
 export type UnreadableOf = (chainId: number, asset: Pick<Asset, 'contract'>) => Unreadable | null
 
-type UnreadableRow = {
-  readonly chain_id: number
-  readonly contract: string
-  readonly since: Date
-  readonly reason: Unreadable['reason']
-  readonly retry_at: Date
-}
+const COLUMNS = ['chain_id', 'contract', 'since', 'reason', 'retry_at'] as const
+type UnreadableRow = Pick<Row<'unread_tokens', { readonly reason: Unreadable['reason'] }>, (typeof COLUMNS)[number]>
+
+/** The rows of the tokens that cannot be read. */
+const SELECT = `SELECT ${COLUMNS.join(', ')} FROM unread_tokens WHERE quarantined_at IS NOT NULL`
 
 export async function readUnreadable(pool: Pool, chainIds: readonly number[]): Promise<UnreadableOf> {
   const { rows } = await pool.query<UnreadableRow>({
     name: 'unreadable_tokens',
-    text: `SELECT chain_id, contract, since, reason, retry_at FROM unread_tokens
-            WHERE chain_id = ANY ($1) AND quarantined_at IS NOT NULL`,
+    text: `${SELECT} AND chain_id = ANY ($1)`,
     values: [chainIds],
   })
   const found = new Map(rows.map((row) => [`${row.chain_id} ${row.contract}`, toUnreadable(row)]))
@@ -48,8 +46,7 @@ export function createRequireReadable(pool: Pool): RequireReadable {
     if (contract === null) return
     const { rows } = await pool.query<UnreadableRow>({
       name: 'unreadable_token',
-      text: `SELECT chain_id, contract, since, reason, retry_at FROM unread_tokens
-              WHERE chain_id = $1 AND contract = $2 AND quarantined_at IS NOT NULL`,
+      text: `${SELECT} AND chain_id = $1 AND contract = $2`,
       values: [chainId, contract],
     })
     const [row] = rows

@@ -4,6 +4,7 @@ import type { RpcReader } from '../chain/json-rpc.ts'
 import { type Asset, nativeAsset, tokenAsset } from '../core/assets.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
+import type { OrNull, Row } from '../event-log/table-rows.ts'
 
 export type BalanceChain = ChainKey & {
   readonly chainId: number
@@ -38,11 +39,13 @@ export function createBalanceChains(
 }
 
 /** The row of `assets` for a registered token; nulls when the tenant did not register it. */
-export type RegisteredToken = {
-  readonly asset_id: string | null
-  readonly contract_address: string | null
-  readonly symbol: string | null
-  readonly decimals: number | null
+export type RegisteredToken = OrNull<Pick<Row<'assets'>, 'asset_id' | 'contract_address' | 'symbol' | 'decimals'>>
+
+/** A wallet whose address is known. */
+export type HolderRow = Pick<Row<'wallets', { readonly address: string }>, 'wallet_id' | 'tenant_id' | 'address'>
+
+export function holderOf(row: HolderRow): { walletId: string; tenantId: string; address: string } {
+  return { walletId: row.wallet_id, tenantId: row.tenant_id, address: row.address }
 }
 
 /** The CAIP-2 prefix of the asset ids (CAIP-19) of a chain. */

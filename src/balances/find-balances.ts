@@ -2,6 +2,8 @@
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { upcast } from '../event-log/aggregate.ts'
+import type { EventRow } from '../event-log/rows.ts'
+import type { OrNull, Row } from '../event-log/table-rows.ts'
 import { HOLDS } from '../transactions/sql.ts'
 import { balanceAggregate } from './aggregate.ts'
 import type { BalanceEvent } from './events.ts'
@@ -28,15 +30,12 @@ export type RecordedBalance = {
   readonly unread: { readonly since: string; readonly quarantined: boolean } | null
 }
 
-type RecordedRow = {
-  readonly balance: string | null
-  readonly block_number: string | null
-  readonly updated_at: Date | null
-  readonly held: string | null
-  readonly usd: string | null
-  readonly unread_since: Date | null
-  readonly quarantined_at: Date | null
-}
+type RecordedRow = OrNull<
+  Pick<Row<'balances'>, 'balance' | 'block_number' | 'updated_at'> &
+    Pick<Row<'wallet_holds'>, 'held'> &
+    Pick<Row<'prices'>, 'usd'> &
+    Pick<Row<'unread_tokens'>, 'quarantined_at'> & { unread_since: Row<'unread_tokens'>['since'] }
+>
 
 /** The current record, in the order of the assets. @param now ms since the epoch */
 export async function findRecorded(
@@ -80,7 +79,7 @@ function knownOf(row: RecordedRow | undefined): RecordedBalance['known'] {
   }
 }
 
-type EventRow = { readonly n: string; readonly type: string; readonly schema_version: number; readonly data: unknown }
+type KnownRow = Pick<EventRow, 'type' | 'schema_version' | 'data'> & { readonly n: string }
 
 /**
  * What was known at a time, even if its block later left the chain. Assets without an observation by then are left out.
@@ -91,7 +90,7 @@ export async function findKnownAt(
   assets: readonly Asset[],
   at: Date,
 ): Promise<FoundBalance[]> {
-  const { rows } = await pool.query<EventRow>({
+  const { rows } = await pool.query<KnownRow>({
     name: 'balances_known_at',
     text: `SELECT wanted.n, e.type, e.schema_version, e.data
              FROM unnest($2::text[]) WITH ORDINALITY AS wanted(asset_id, n)

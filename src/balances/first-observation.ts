@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
 import type { BalanceChainOf } from './chain.ts'
@@ -50,7 +51,7 @@ export function createObserveWallet(ports: ObserveWalletPorts): ObserveWallet {
   }
 }
 
-type ObservableRow = { readonly tenant_id: string; readonly chain_id: number; readonly address: string }
+type ObservableRow = Pick<Row<'wallets', { readonly address: string }>, 'tenant_id' | 'chain_id' | 'address'>
 
 async function findObservable(pool: Pool, walletId: string): Promise<ObservableRow | null> {
   const { rows } = await pool.query<ObservableRow>({

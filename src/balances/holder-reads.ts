@@ -1,7 +1,17 @@
 /** Finds the wallets affected by blocks, in the read models. */
 import type { Pool } from 'pg'
+import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { assetOf, type BalanceChain, chainPrefix, nativeOf, type RegisteredToken, tokenOf } from './chain.ts'
+import {
+  assetOf,
+  type BalanceChain,
+  chainPrefix,
+  type HolderRow,
+  holderOf,
+  nativeOf,
+  type RegisteredToken,
+  tokenOf,
+} from './chain.ts'
 import type { Holding } from './read-holdings.ts'
 import type { Touched } from './touched.ts'
 
@@ -23,8 +33,6 @@ export function createHolderReads(pool: Pool): HolderReads {
     suspect: (chain, heights, hashes) => findSuspect(pool, chain, heights, hashes),
   }
 }
-
-type HolderRow = { readonly wallet_id: string; readonly tenant_id: string; readonly address: string }
 
 async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly Touched[]): Promise<Holding[]> {
   if (touched.length === 0) return []
@@ -49,8 +57,7 @@ async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly To
   })
 }
 
-type SuspectRow = HolderRow &
-  RegisteredToken & { readonly asset_id: string; readonly block_number: string; readonly block_hash: string }
+type SuspectRow = HolderRow & RegisteredToken & Pick<Row<'balances'>, 'asset_id' | 'block_number' | 'block_hash'>
 
 async function findSuspect(
   pool: Pool,
@@ -72,8 +79,4 @@ async function findSuspect(
     const orphaned = { blockNumber: Number(row.block_number), blockHash: row.block_hash }
     return asset === null ? [] : [{ ...holderOf(row), asset, orphaned }]
   })
-}
-
-function holderOf(row: HolderRow): { walletId: string; tenantId: string; address: string } {
-  return { walletId: row.wallet_id, tenantId: row.tenant_id, address: row.address }
 }

@@ -5,17 +5,12 @@
 import type { Pool } from 'pg'
 import type { Loaded } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { balanceAggregate } from './aggregate.ts'
 import type { BalanceState, KnownBalance } from './state.ts'
 
-type BalanceRow = {
-  readonly wallet_id: string
-  readonly asset_id: string
-  readonly balance: string
-  readonly block_number: string
-  readonly block_hash: string
-  readonly updated_at: Date
-}
+const COLUMNS = ['wallet_id', 'asset_id', 'balance', 'block_number', 'block_hash', 'updated_at'] as const
+type BalanceRow = Pick<Row<'balances'>, (typeof COLUMNS)[number]>
 
 /** The balances of each wallet as of the log. */
 export type LoadBalances = (walletIds: readonly string[]) => Promise<ReadonlyMap<string, Loaded<BalanceState>>>
@@ -31,7 +26,7 @@ export function createLoadBalances({ pool, log }: { readonly pool: Pool; readonl
     const heads = await log.heads(ids.map((id) => `${balanceAggregate.category}-${id}`))
     const { rows } = await pool.query<BalanceRow>({
       name: 'balances_of_wallets',
-      text: `SELECT wallet_id, asset_id, balance, block_number, block_hash, updated_at FROM balances WHERE wallet_id = ANY($1)`,
+      text: `SELECT ${COLUMNS.join(', ')} FROM balances WHERE wallet_id = ANY($1)`,
       values: [ids],
     })
     const states = new Map<string, Record<string, KnownBalance>>(ids.map((id) => [id, {}]))

@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
-import type { BalanceChain } from './chain.ts'
+import type { BalanceChain, HolderRow } from './chain.ts'
 import { decideReadings } from './decide-readings.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { LoadBalances } from './load-balances.ts'
@@ -43,8 +43,6 @@ export type TokenPages = {
  */
 export type ReadToken = (chain: BalanceChain, pages: TokenPages) => Promise<boolean>
 
-type WalletRow = { readonly wallet_id: string; readonly tenant_id: string; readonly address: string }
-
 export function createReadToken({ pool, log, load, knownAssets }: ReadTokenPorts): ReadToken {
   return async (chain, { contract, tenantId, signal, read }) => {
     let after = ''
@@ -71,11 +69,11 @@ export function createReadToken({ pool, log, load, knownAssets }: ReadTokenPorts
 type Page = { readonly contract: string; readonly tenantId: string | undefined; readonly after: string }
 
 /** Wallets of the tenants that know the token; of all tenants when it is configured. */
-async function nextHolders(pool: Pool, chain: BalanceChain, { contract, tenantId, after }: Page): Promise<WalletRow[]> {
+async function nextHolders(pool: Pool, chain: BalanceChain, { contract, tenantId, after }: Page): Promise<HolderRow[]> {
   const configured = chain.tokens.some((token) => token.contract === contract)
   const known = `tenant_id IN (SELECT tenant_id FROM assets
                    WHERE chain_id = $1 AND lower(contract_address) = lower($3) AND removed_at IS NULL)`
-  const { rows } = await pool.query<WalletRow>(
+  const { rows } = await pool.query<HolderRow>(
     `SELECT wallet_id, tenant_id, address FROM ${WALLETS} AS wallets
       WHERE chain_id = $1 AND address IS NOT NULL AND wallet_id > $2
         AND ($4::text IS NULL OR tenant_id = $4) AND ${configured ? '$3::text IS NOT NULL' : known}

@@ -13,13 +13,13 @@ import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
-import { type BalanceChain, type BalanceChainOf, nativeOf } from './chain.ts'
+import { type BalanceChain, type BalanceChainOf, type HolderRow, holderOf, nativeOf } from './chain.ts'
 import { decideReadings } from './decide-readings.ts'
 import type { BlockRef } from './events.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { LoadBalances } from './load-balances.ts'
 import type { Holding, ReadForRecord } from './read-holdings.ts'
-import { createTokenRotation, type WalletRow } from './token-rotation.ts'
+import { createTokenRotation } from './token-rotation.ts'
 
 /** One call of a node and one commit. */
 const WALLETS_PER_PAGE = 500
@@ -109,13 +109,12 @@ function createRun({ pool, log, load, readForRecord }: ReconcilePorts, chain: Ba
   }
 }
 
-function holdingOf(wallet: WalletRow, asset: Holding['asset']): Holding {
-  const { wallet_id: walletId, tenant_id: tenantId, address } = wallet
-  return { walletId, tenantId, address, asset, orphaned: null }
+function holdingOf(wallet: HolderRow, asset: Holding['asset']): Holding {
+  return { ...holderOf(wallet), asset, orphaned: null }
 }
 
-async function nextPage(pool: Pool, chainId: number, after: string): Promise<WalletRow[]> {
-  const { rows } = await pool.query<WalletRow>({
+async function nextPage(pool: Pool, chainId: number, after: string): Promise<HolderRow[]> {
+  const { rows } = await pool.query<HolderRow>({
     name: 'wallets_to_reconcile',
     text: `SELECT wallet_id, tenant_id, address FROM ${WALLETS} AS wallets
             WHERE chain_id = $1 AND address IS NOT NULL AND wallet_id > $2

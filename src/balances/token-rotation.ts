@@ -3,8 +3,9 @@
  * so that every balance is read regardless of other tenants.
  */
 import type { Pool } from 'pg'
+import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { assetOf, type BalanceChain, chainPrefix, type RegisteredToken } from './chain.ts'
+import { assetOf, type BalanceChain, chainPrefix, type HolderRow, holderOf, type RegisteredToken } from './chain.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { Holding } from './read-holdings.ts'
 
@@ -15,8 +16,6 @@ const HELD_PER_TENANT = 500
  * it is one wallet.
  */
 const SWEPT_PER_TENANT = 300
-
-export type WalletRow = { readonly wallet_id: string; readonly tenant_id: string; readonly address: string }
 
 export type TokenRotation = {
   /** The next balances of these tenants: at most 800 per tenant, or all of one wallet if it may hold more. */
@@ -69,7 +68,7 @@ type Place = { held: readonly [walletId: string, assetId: string]; wallet: strin
 const NOT_ORPHANED = { orphaned: null } as const
 
 async function somewhere(pool: Pool, chainId: number, tenantId: string): Promise<Place> {
-  const { rows } = await pool.query<{ wallet_id: string }>(
+  const { rows } = await pool.query<Pick<HolderRow, 'wallet_id'>>(
     `SELECT wallet_id FROM ${WALLETS} AS wallets WHERE tenant_id = $1 AND chain_id = $2 AND address IS NOT NULL ORDER BY random() LIMIT 1`,
     [tenantId, chainId],
   )
@@ -77,7 +76,7 @@ async function somewhere(pool: Pool, chainId: number, tenantId: string): Promise
   return { held: [wallet, ''], wallet }
 }
 
-type HeldRow = WalletRow & RegisteredToken & { readonly asset_id: string }
+type HeldRow = HolderRow & RegisteredToken & Pick<Row<'balances'>, 'asset_id'>
 
 async function takeHeld(pool: Pool, chain: BalanceChain, tenantId: string, place: Place): Promise<Holding[]> {
   const rows = await fromPlace(HELD_PER_TENANT, async (limit, wrapped) => {
@@ -105,7 +104,7 @@ async function takeHeld(pool: Pool, chain: BalanceChain, tenantId: string, place
 
 async function takeWallets(pool: Pool, chainId: number, tenantId: string, place: Place, tokens: number) {
   const rows = await fromPlace(Math.max(1, Math.floor(SWEPT_PER_TENANT / tokens)), async (limit, wrapped) => {
-    const page = await pool.query<WalletRow>({
+    const page = await pool.query<HolderRow>({
       name: 'wallets_to_sweep',
       text: `SELECT wallet_id, tenant_id, address FROM ${WALLETS} AS wallets
               WHERE tenant_id = $1 AND chain_id = $2 AND address IS NOT NULL AND wallet_id > $3
@@ -125,10 +124,6 @@ async function fromPlace<Row>(
 ): Promise<Row[]> {
   const rows = await take(limit, false)
   return rows.length === limit ? rows : [...rows, ...(await take(limit - rows.length, true))]
-}
-
-function holderOf(row: WalletRow): { walletId: string; tenantId: string; address: string } {
-  return { walletId: row.wallet_id, tenantId: row.tenant_id, address: row.address }
 }
 
 /** A short list wraps around: keep each wallet and asset once. */

@@ -9,6 +9,7 @@
 import type { Pool } from 'pg'
 import { DATABASE_EPOCH } from './database-epoch.ts'
 import { pause } from './lead.ts'
+import type { EventRow } from './rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** A place in the reading order. */
@@ -63,13 +64,8 @@ export async function readAfter(
   }
 }
 
-type NoticeRow = {
-  readonly position: string
-  readonly transaction_id: string
-  readonly stream_id: string
-  readonly type: string
+type NoticeRow = Pick<EventRow, 'position' | 'transaction_id' | 'stream_id' | 'type' | 'data'> & {
   readonly tenant_id: string
-  readonly data: unknown
 }
 
 /** The checkpoint of a named subscription. */

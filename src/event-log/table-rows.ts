@@ -55,6 +55,9 @@ export type Row<Table extends TableName, Known extends KnownColumns<Table, Known
 > &
   Known
 
+/** Columns of an outer join: null where the other table has no row. */
+export type OrNull<Columns> = { readonly [Column in keyof Columns]: Columns[Column] | null }
+
 /** A whole row as `pg` reads it or as an append writes it. */
 export type ReadOrWrittenRow<Table extends TableName, Known extends KnownColumns<Table, Known>> = {
   readonly [Column in Exclude<keyof Generated<Table>, keyof Known>]: Column extends keyof Shared

@@ -1,6 +1,7 @@
 /** Jobs for the events of a transaction, and which unfinished transactions are queued again. */
 import type { Pool } from 'pg'
 import type { Notice } from '../event-log/subscription.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
 import { TRANSACTION_TYPES } from './events.ts'
 import { type Lane, laneName, unchangedFor } from './lanes.ts'
@@ -158,10 +159,7 @@ export function createFindUnfinishedLanes(
   }
 }
 
-type UnfinishedRow = {
-  readonly tenant_id: string
-  readonly chain_id: number
-  readonly from_address: string
+type UnfinishedRow = Pick<Row<'transactions'>, 'tenant_id' | 'chain_id' | 'from_address'> & {
   readonly to_sign: boolean
   readonly to_submit: boolean
 }

@@ -1,5 +1,6 @@
 /** The checkpoints in the database: one for each tree size. */
 import type { Pool } from 'pg'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { Queryable } from '../chain/log-rows.ts'
 import { type Checkpoint, rotationOf } from '../note/checkpoint.ts'
 
@@ -25,7 +26,7 @@ const COLUMNS = 'size, root, note, taken_at'
 export function createCheckpointRows(database: Queryable): CheckpointRows {
   const pool = database as Pick<Pool, 'query'>
   async function one(text: string): Promise<CheckpointRow | null> {
-    const { rows } = await pool.query<Row>(text)
+    const { rows } = await pool.query<Row<'audit_checkpoints'>>(text)
     const [row] = rows
     if (row === undefined) return null
     const { size, root, note, taken_at: takenAt } = row
@@ -58,11 +59,4 @@ export function createCheckpointRows(database: Queryable): CheckpointRows {
       )
     },
   }
-}
-
-type Row = {
-  readonly size: string
-  readonly root: Buffer
-  readonly note: string
-  readonly taken_at: Date
 }

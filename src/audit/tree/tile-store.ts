@@ -1,6 +1,8 @@
 /** The tree in the database: its tiles and its size. Only a writer that knows the current size can extend it. */
 import type { Pool } from 'pg'
+import type { EventRow } from '../../event-log/rows.ts'
 import type { SubscriptionPosition } from '../../event-log/subscription.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { Queryable } from '../chain/log-rows.ts'
 import { decodeTile, encodeTile, type Tile, type TilePlace } from '../merkle/tiles.ts'
 
@@ -37,7 +39,7 @@ export function createTileStore(database: Queryable): TileStore {
         : { size: Number(row.size), last: placeOf(row) }
     },
     async tiles(places) {
-      const { rows } = await pool.query<{ level: number; index: string; hashes: Buffer }>({
+      const { rows } = await pool.query<Pick<Row<'audit_tiles'>, 'level' | 'index' | 'hashes'>>({
         name: 'audit_tiles',
         text: `SELECT t.level, t.index, t.hashes FROM unnest($1::integer[], $2::bigint[]) AS wanted(level, index)
                  JOIN audit_tiles t ON t.level = wanted.level AND t.index = wanted.index`,
@@ -55,7 +57,7 @@ export function createTileStore(database: Queryable): TileStore {
       return row === undefined ? null : placeOf(row)
     },
     async tileAt({ transactionId, position }) {
-      const { rows } = await pool.query<{ index: string; hashes: Buffer }>(
+      const { rows } = await pool.query<Pick<Row<'audit_tiles'>, 'index' | 'hashes'>>(
         `SELECT index, hashes FROM audit_tiles WHERE level = 0 AND (first_transaction_id, first_position) <= ($1::xid8, $2::bigint)
           ORDER BY first_transaction_id DESC, first_position DESC LIMIT 1`,
         [transactionId.toString(), position.toString()],
@@ -89,8 +91,8 @@ export function createTileStore(database: Queryable): TileStore {
   }
 }
 
-type PlaceRow = { readonly transaction_id: string; readonly position: string }
-type StateRow = PlaceRow & { readonly size: string }
+type PlaceRow = Pick<EventRow, 'transaction_id' | 'position'>
+type StateRow = PlaceRow & Pick<Row<'audit_tree'>, 'size'>
 
 function placeOf({ transaction_id, position }: PlaceRow): SubscriptionPosition {
   return { transactionId: BigInt(transaction_id), position: BigInt(position) }

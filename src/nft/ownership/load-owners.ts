@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import type { Loaded } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { ownershipAggregate } from './aggregate.ts'
 import type { MovesOfBlock } from './events.ts'
 import { type Holding, holdingKey, type OwnershipState, stateOf } from './state.ts'
@@ -12,13 +13,7 @@ import { type Holding, holdingKey, type OwnershipState, stateOf } from './state.
 /** The moves or undone moves of a step in one collection; at least one block. */
 export type TouchedCollection = { readonly collectionId: string; readonly blocks: readonly MovesOfBlock[] }
 
-type OwnerRow = {
-  readonly collection_id: string
-  readonly token_id: string
-  readonly owner: string
-  readonly amount: string
-  readonly block_number: string
-}
+type OwnerRow = Pick<Row<'nft_owners'>, 'collection_id' | 'token_id' | 'owner' | 'amount' | 'block_number'>
 
 /**
  * The collections in the given order; each state contains only the touched holders.

@@ -9,6 +9,7 @@ import type { Pool } from 'pg'
 import type { Block } from '../../chain/blocks.ts'
 import { type Change, change } from '../../event-log/aggregate.ts'
 import { decided, type EventLog } from '../../event-log/log.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { ownershipAggregate } from './aggregate.ts'
 import type { OwnershipCommand } from './decider.ts'
 import type { MovesOfBlock } from './events.ts'
@@ -76,7 +77,7 @@ async function changesOf(
   )
 }
 
-type CollectionRow = { readonly collection_id: string; readonly tenant_id: string; readonly contract_address: string }
+type CollectionRow = Pick<Row<'nft_collections'>, 'collection_id' | 'tenant_id' | 'contract_address'>
 
 async function findCollections(pool: Pool, chainId: number, contracts: readonly string[]) {
   const { rows } = await pool.query<CollectionRow>({

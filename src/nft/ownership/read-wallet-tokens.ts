@@ -1,6 +1,7 @@
 /** The tokens that an address holds in the collections of one tenant, newest collection first. */
 import type { Pool } from 'pg'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 
 export type WalletTokensQuery = {
   readonly tenantId: string
@@ -14,17 +15,13 @@ export type WalletTokensQuery = {
 }
 
 /** A row of `nft_owners` with data of its collection and mint. */
-export type WalletTokenRow = {
-  readonly collection_id: string
-  readonly contract_address: string
-  readonly standard: TokenStandard
-  readonly token_id: string
-  readonly amount: string
-  /** `null` when the service did not mint the token. */
-  readonly metadata_uri: string | null
-  readonly name: string | null
-  readonly image: string | null
-}
+export type WalletTokenRow = Pick<Row<'nft_owners'>, 'collection_id' | 'token_id' | 'amount'> &
+  Pick<Row<'nft_collections', { readonly standard: TokenStandard }>, 'contract_address' | 'standard'> & {
+    /** `null` when the service did not mint the token. */
+    readonly metadata_uri: string | null
+    readonly name: string | null
+    readonly image: string | null
+  }
 
 export async function readWalletTokens(pool: Pool, query: WalletTokensQuery): Promise<WalletTokenRow[]> {
   const { rows } = await pool.query<WalletTokenRow>({

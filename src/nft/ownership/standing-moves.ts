@@ -4,18 +4,14 @@
  */
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
+import type { EventRow } from '../../event-log/rows.ts'
 import { ownershipAggregate } from './aggregate.ts'
 import type { MovesOfBlock, OwnershipEvent } from './events.ts'
 
 /** Blocks per read: reorgs are rarely deeper. */
 const CHUNK = 32
 
-type TailRow = {
-  readonly stream_version: number
-  readonly type: string
-  readonly schema_version: number
-  readonly data: unknown
-}
+type TailRow = Pick<EventRow, 'stream_version' | 'type' | 'schema_version' | 'data'>
 
 /** The blocks above the ancestor whose moves were recorded and not undone, newest first. */
 export async function standingMoves(pool: Pool, collectionId: string, ancestor: number): Promise<MovesOfBlock[]> {

@@ -1,48 +1,37 @@
 /** Rows of tokens with everything a view needs: mint, collection, and the outcome of the transaction. */
 import type { Pool } from 'pg'
-import type { Environment } from '../../core/networks.ts'
+import type { OrNull, Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { CollectionType } from '../collections/events.ts'
-import { doneInSql, FAILED_IN_SQL } from '../outcome.ts'
+import { doneInSql, FAILED_IN_SQL, FATE, type Fate } from '../outcome.ts'
 import type { MintingType } from './mint-events.ts'
 
-export type TokenRow = {
-  readonly tenant_id: string
-  readonly environment: Environment
-  /** `bigint` as text. */
-  readonly token_id: string
-  readonly collection_id: string
-  readonly mint_id: string
-  readonly minting_type: MintingType
-  readonly collection_type: CollectionType
-  readonly base_uri: string
-  readonly recipient: string | null
-  /** `numeric` as text. */
-  readonly amount: string
-  /** Of its current metadata on chain. */
-  readonly cid: string
-  /** Of the metadata in the mint request. */
-  readonly minted_cid: string
-  readonly chain_id: number
-  readonly contract_address: string
-  readonly created_at: Date
-  readonly transaction_id: string | null
-  /** All columns of the transaction are null while the token has none. */
-  readonly state: string | null
-  readonly succeeded: boolean | null
-  readonly hash: string | null
-  readonly failure: { readonly code: string; readonly message: string } | null
-  /** From here on only for a LAZY mint. The voucher's recipient; null for whoever redeems. */
-  readonly named: string | null
-  readonly valid_until: Date | null
-  readonly signature: string | null
-  readonly revocation_id: string | null
-  readonly revocation_state: string | null
-  readonly revocation_succeeded: boolean | null
-  readonly revocation_hash: string | null
-  /** The largest holder according to the chain: anybody may redeem a voucher. */
-  readonly holder: string | null
-}
+type Token = Row<'nft_tokens'>
+type Voucher = OrNull<Row<'nft_vouchers'>>
+type Revocation = OrNull<Fate>
+
+export type TokenRow = Pick<
+  Token,
+  'token_id' | 'collection_id' | 'mint_id' | 'recipient' | 'amount' | 'cid' | 'created_at' | 'transaction_id'
+> &
+  Pick<Row<'nft_mints', { readonly minting_type: MintingType }>, 'tenant_id' | 'minting_type'> &
+  Pick<
+    Row<'nft_collections', { readonly collection_type: CollectionType }>,
+    'environment' | 'collection_type' | 'base_uri' | 'chain_id' | 'contract_address'
+  > &
+  /** Null while the token has no transaction. */
+  OrNull<Fate> &
+  Pick<Voucher, 'valid_until' | 'signature' | 'revocation_id'> & {
+    /** Of the metadata in the mint request; `cid` is of its current metadata on chain. */
+    readonly minted_cid: Token['cid']
+    /** From here on only for a LAZY mint. The voucher's recipient; null for whoever redeems. */
+    readonly named: Voucher['recipient']
+    readonly revocation_state: Revocation['state']
+    readonly revocation_succeeded: Revocation['succeeded']
+    readonly revocation_hash: Revocation['hash']
+    /** The largest holder according to the chain: anybody may redeem a voucher. */
+    readonly holder: Row<'nft_owners'>['owner'] | null
+  }
 
 /**
  * Of `nft_tokens` as `t`, with `m`, `c` and `x` for its mint, collection and transaction; `v`, `r` and `h` for its
@@ -50,7 +39,7 @@ export type TokenRow = {
  */
 export const TOKEN_COLUMNS = `m.tenant_id, c.environment, t.token_id, t.collection_id, t.mint_id, m.minting_type, c.collection_type,
   c.base_uri, t.recipient, t.amount, coalesce(u.cid, t.cid) AS cid, t.cid AS minted_cid, c.chain_id, c.contract_address, t.created_at,
-  t.transaction_id, x.state, x.succeeded, x.hash, x.failure, v.recipient AS named, v.valid_until, v.signature, v.revocation_id,
+  t.transaction_id, ${FATE}, v.recipient AS named, v.valid_until, v.signature, v.revocation_id,
   r.state AS revocation_state, r.succeeded AS revocation_succeeded, r.hash AS revocation_hash, h.owner AS holder`
 export const TOKEN_TABLES = `nft_tokens t JOIN nft_mints m ON m.mint_id = t.mint_id
   JOIN nft_collections c ON c.collection_id = t.collection_id

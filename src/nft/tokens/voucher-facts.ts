@@ -1,7 +1,8 @@
 /** What the chain has done to a voucher, as of the newest processed block. */
 import type { Pool } from 'pg'
+import type { OrNull } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
-import { outcomeOf } from '../outcome.ts'
+import { outcomeOf, type TransactionFate } from '../outcome.ts'
 import type { VoucherFacts } from './voucher-decider.ts'
 
 /** @returns no facts for an unknown mint */
@@ -30,13 +31,12 @@ export function createFactsOf(pool: Pool): FactsOf {
   }
 }
 
-type FactsRow = {
-  readonly redemption_state: string | null
-  readonly redemption_succeeded: boolean | null
-  readonly revocation_state: string | null
-  readonly revocation_succeeded: boolean | null
-  readonly held: boolean
-}
+type FactsRow = OrNull<{
+  redemption_state: TransactionFate['state']
+  redemption_succeeded: TransactionFate['succeeded']
+  revocation_state: TransactionFate['state']
+  revocation_succeeded: TransactionFate['succeeded']
+}> & { readonly held: boolean }
 
 function fateOf(state: string | null | undefined, succeeded: boolean | null | undefined) {
   return state ? outcomeOf({ state, succeeded: succeeded ?? null }) : null

@@ -1,5 +1,6 @@
 /** A sender's holdings of tokens and its pending transfers of them, in one query, so that both are consistent. */
 import type { Pool } from 'pg'
+import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
 
 /** Of one token, in units. */
@@ -27,15 +28,17 @@ export type HoldingsQuery = {
   readonly tokenIds: readonly string[]
 }
 
-type Row = {
-  readonly token_id: string
-  readonly owned: string
-  readonly leaving: string
-  readonly leaving_by: string | null
-  readonly transfers: number
-  readonly minting_by: string | null
-  readonly minting: string | null
-  readonly holder: string | null
+type Item = Row<'nft_transfer_items'>
+
+type HoldingRow = {
+  readonly token_id: Item['token_id']
+  readonly owned: Row<'nft_owners'>['amount']
+  readonly leaving: Item['amount']
+  readonly leaving_by: Item['transfer_id'] | null
+  readonly transfers: Item['sequence']
+  readonly minting_by: Row<'nft_tokens'>['transaction_id']
+  readonly minting: Row<'nft_tokens'>['amount'] | null
+  readonly holder: Row<'nft_owners'>['owner'] | null
 }
 
 /** May still be mined. A failed execution may succeed in another block until it is final. */
@@ -43,7 +46,7 @@ const UNDER_WAY = `(t.state IN ${UNMINED} OR (t.state = 'mined' AND NOT t.succee
 
 /** @returns in the order of the ids */
 export async function findHoldings(pool: Pool, query: HoldingsQuery): Promise<HeldToken[]> {
-  const { rows } = await pool.query<Row>({
+  const { rows } = await pool.query<HoldingRow>({
     name: 'held_tokens',
     text: `WITH under_way AS MATERIALIZED
              (SELECT i.token_id, i.amount, i.transfer_id FROM ${TRANSACTIONS} t JOIN nft_transfer_items i USING (transaction_id)
@@ -71,7 +74,7 @@ export async function findHoldings(pool: Pool, query: HoldingsQuery): Promise<He
   return rows.map(toHeld)
 }
 
-function toHeld(row: Row): HeldToken {
+function toHeld(row: HoldingRow): HeldToken {
   const { minting, minting_by } = row
   return {
     tokenId: row.token_id,
