@@ -17,7 +17,12 @@ import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain } from '../support/service-stage.ts'
 
 const server = await withLosableServer(t)
-const stage = await withMpcStage(t, { databaseUrl: server.url, keys: [goldenShares(2, 3)] })
+const stage = await withMpcStage(t, {
+  databaseUrl: server.url,
+  keys: [goldenShares(2, 3)],
+  // A node that pauses is waited for: reconcile reports lanes whose node does not answer.
+  env: { RPC_TIMEOUT_MS: '60000' },
+})
 const { service } = stage
 
 /** Sends transfers with unique amounts, so that each can be identified on chain. */
