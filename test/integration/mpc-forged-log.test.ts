@@ -46,7 +46,7 @@ const item = (id: string, transaction: UnsignedTransaction): SigningItem => ({
 })
 
 const ask = (items: readonly SigningItem[], signers: readonly number[] = [1, 2]): Promise<Answers> =>
-  puppeteer.ask(signers, { ceremony: 'sign', signers, finisher: signers[0] as number, items }, { timeoutMs: 20_000 })
+  puppeteer.ask(signers, { ceremony: 'sign', signers, finisher: signers[0] as number, items }, { timeoutMs: 60_000 })
 
 /** The kind of refusal of each item, at each party; `signed` for none. */
 const kinds = (answers: Answers) =>

@@ -42,7 +42,7 @@ const item = (id: string, subject: SigningSubject | UnsignedTransaction, keyId =
 })
 
 const ask = (items: readonly SigningItem[], signers: readonly number[] = [1, 2]): Promise<Answers> =>
-  puppeteer.ask(signers, { ceremony: 'sign', signers, finisher: signers[0] as number, items }, { timeoutMs: 20_000 })
+  puppeteer.ask(signers, { ceremony: 'sign', signers, finisher: signers[0] as number, items }, { timeoutMs: 60_000 })
 
 /** The kind of refusal of each item, at each party; `signed` for none. */
 const kinds = (answers: Answers) =>
@@ -134,9 +134,9 @@ t.test('a request that does not fit the key is refused whole', async (t) => {
   t.strictSame(kinds(await ask([good], [1, 2, 3])), [['invalid'], ['invalid'], ['invalid']], 'too many signers')
   t.strictSame(kinds(await ask([{ ...good, keyId: 'mpk_0' }])), [['key_unknown'], ['key_unknown']])
   const absent = { ceremony: 'sign', signers: [1, 3], finisher: 1, items: [good] } as const
-  t.strictSame(kinds(await puppeteer.ask([2], absent, { timeoutMs: 5_000 })), [['invalid']], 'one who is not asked')
+  t.strictSame(kinds(await puppeteer.ask([2], absent, { timeoutMs: 60_000 })), [['invalid']], 'one who is not asked')
   const foreign = { ...absent, signers: [1, 2], finisher: 3 }
-  t.strictSame(kinds(await puppeteer.ask([1, 2], foreign, { timeoutMs: 5_000 })), [['invalid'], ['invalid']])
+  t.strictSame(kinds(await puppeteer.ask([1, 2], foreign, { timeoutMs: 60_000 })), [['invalid'], ['invalid']])
 })
 
 t.test('what is no request of a coordinator is not answered', async (t) => {

@@ -32,7 +32,12 @@ const [ofThree, ofTwo] = stage.wallets as [MpcWallet, MpcWallet]
 const { parties, service, send, until, settle } = stage
 
 const metricsOf = () => service.workerOf('signer').metrics.registry.metrics()
-const refusedSignatures = () => service.lines.filter(({ msg }) => msg === 'a party did not sign')
+/** Reasons that a slow machine may cause: another party of the session, or a later session, signs. */
+const OF_A_SLOW_MACHINE = ['busy', 'given_up', 'stalled', 'unavailable']
+const refusedSignatures = () =>
+  service.lines
+    .filter(({ msg, kind }) => msg === 'a party did not sign' && !OF_A_SLOW_MACHINE.includes(String(kind)))
+    .map(({ party, kind }) => ({ party, kind }))
 const kindOf = ([first]: readonly ItemOutcome[] = []) => (first === undefined || first.ok ? 'done' : first.refusal.kind)
 
 async function restart(number: number, connect?: typeof openChannel): Promise<void> {
@@ -58,7 +63,7 @@ t.test('what a party says a second time changes nothing', async (t) => {
   await settle()
   t.equal((await onChain(stage, ofThree)).length, 4)
   t.ok(sent.length > 0, `it spoke ${sent.length} times`)
-  t.match(refusedSignatures(), [], 'every signature was made at the first try')
+  t.strictSame(refusedSignatures(), [], 'no party refused a message')
 })
 
 const eventsOf = async (type: string) =>
@@ -90,14 +95,19 @@ t.test(
       { party: 3, epoch: 0, accusedBy: 3 - (first as number) },
     ])
     t.match(await eventsOf('MpcPartyBanned'), [{ party: 3, epoch: 0, reportedBy: 3 - (first as number) }])
-    t.match(await metricsOf(), /^bursar_mpc_bans_total\{party="3",process="signer"\} 1$/m)
-    const alarms = service.lines.filter(({ msg }) => /failed a check/.test(msg))
+    // Counted and logged once the event is in the log.
+    await eventually(async () => /^bursar_mpc_bans_total\{party="3",process="signer"\} 1$/m.test(await metricsOf()))
+    const alarms = await eventually(() => {
+      const lines = service.lines.filter(({ msg }) => /failed a check/.test(msg))
+      return lines.length === 3 && lines
+    })
     const fields = { level: 50, party: 3, key_id: ofThree.keyId }
     t.match(alarms, [fields, fields, { ...fields, msg: /is banned from signing/ }])
-    const refusals = refusedSignatures().length
+    const ofBanned = () => service.lines.filter(({ msg, party }) => msg === 'a party did not sign' && party === 3)
+    const refusals = ofBanned().length
     for (let index = 0; index < 4; index += 1) await send(ofThree, '0.1')
     await settle()
-    t.equal(refusedSignatures().length, refusals, 'it is not asked any more')
+    t.equal(ofBanned().length, refusals, 'the banned party is not asked to sign')
   },
 )
 
@@ -130,7 +140,7 @@ t.test('neither a coordinator nor a restart makes the others sign with a banned 
     { keyId: ofThree.keyId, intent: { kind: 'transaction', id }, subject: { kind: 'transaction', transaction } },
   ] as const
   const begin = { ceremony: 'sign', signers: [1, 3], finisher: 3, items } as const
-  const answers = await puppeteer.ask([1, 3], begin, { timeoutMs: 10_000 })
+  const answers = await puppeteer.ask([1, 3], begin, { timeoutMs: 60_000 })
   t.match(answers.get(1), [{ ok: false, refusal: { kind: 'banned', party: 3 } }])
   await service.startWorker('signer')
   await stage.connected(1, 2, 3)
@@ -177,10 +187,8 @@ t.test("another wallet's share in the place of a party's own is not used, and th
     await until(ofThree, await send(ofThree, '0.1'), 'submitted', 'confirmed')
     return refusedSignatures().length > before
   })
-  const causes = refusedSignatures()
-    .slice(before)
-    .filter(({ kind }) => kind !== 'given_up') // The other party of the session, which may have answered by now.
-  t.match(causes, [{ party: 1, kind: 'share_missing' }])
+  const causes = refusedSignatures().slice(before)
+  t.strictSame(new Set(causes.map(({ party, kind }) => `${party} ${kind}`)), new Set(['1 share_missing']))
   await parties.stop(1)
   await copyFile(`${own}.kept`, own)
   await parties.start(1)
@@ -264,7 +272,7 @@ t.test(
     const path = `/v1/wallets/${ofTwo.id}/shares`
     await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
     await until(ofTwo, await send(ofTwo, '1'), 'submitted')
-    const answers = await puppeteer.ask([1, 2], signWith('mpk_full'), { timeoutMs: 10_000 })
+    const answers = await puppeteer.ask([1, 2], signWith('mpk_full'), { timeoutMs: 60_000 })
     t.strictSame([kindOf(answers.get(1)), kindOf(answers.get(2))], ['key_unknown', 'key_unknown'])
   },
 )

@@ -91,7 +91,7 @@ t.test('new shares wait for the party that is away; then the old ones are gone f
   const { parties, service, send, until } = stage
   await parties.stop(2)
   const path = `/v1/wallets/${ofTwo.id}/shares`
-  const asked = await service.api.once({ method: 'POST', path: `${path}/refresh`, key: 'refresh', prefer: 'wait=1' })
+  const asked = await service.api.insist({ method: 'POST', path: `${path}/refresh`, key: 'refresh', prefer: 'wait=1' })
   t.match(asked, { status: 202, body: { data: { status: 'pending', epoch: 0 } } })
   const waiting = await send(ofTwo, '1')
   await parties.start(2)
