@@ -35,7 +35,7 @@ t.test('the command refuses a key for a tenant of the service itself, and record
   t.equal((await pool.query('SELECT FROM events')).rowCount, 0)
 })
 
-t.test('a key works from its issue to its revocation, and nothing stored can make it again', async (t) => {
+t.test('a key works from its issue to its revocation, and cannot be derived from what is stored', async (t) => {
   const { log, pool, issueApiKey, revokeApiKey, authenticator } = await withAccess(t)
   const issued = await issueApiKey({ tenantId: 'acme', environment: 'testnet' }, { actor: 'operator' })
   t.strictSame(await authenticator.verify(issued.token), {
@@ -71,7 +71,7 @@ t.test('a key works from its issue to its revocation, and nothing stored can mak
   )
 })
 
-t.test('a refused key leaves no trace', async (t) => {
+t.test('a refused key is not recorded', async (t) => {
   const { pool, issueApiKey } = await withAccess(t)
   const request = { tenantId: 'acme', environment: 'mainnet', scopes: ['all'] } as const
   await t.rejects(issueApiKey(request, { actor: 'operator' }), { code: 'validation_failed' })
@@ -138,7 +138,7 @@ t.test('an operator issues, lists and revokes keys, in words and in JSON', async
     t.notOk(out.includes('bsk_') || out.includes(digestOf(token)))
 })
 
-t.test('what goes wrong is one line and its own exit code', async (t) => {
+t.test('each failure prints one line and has its own exit code', async (t) => {
   const { operate, revokeApiKey, issueApiKey } = await withAccess(t)
   t.match(await operate('help'), { code: 0, out: /^Usage: npm run keys/, err: /^$/ })
   t.match(await operate('issue', '--tenant', 'acme'), {

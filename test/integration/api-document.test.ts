@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('what is read as an id is authenticated like any other id, and not advertised', async (t) => {
+t.test('a path read as an id is authenticated like any other id, and is not in the reference', async (t) => {
   for (const url of ['/v1/wallets/create', '/v1/wallets/watch', '/v1/nft/collections/create']) {
     const answer = await app.inject({ method: 'GET', url })
     t.strictSame([answer.statusCode, answer.headers.allow], [401, undefined], url)

@@ -25,7 +25,7 @@ async function request({ log }: TestLog, key: string, amount: string, digest = a
   return appendOnce(log, { changes: [requested] }, { resourceId: id, metadata })
 }
 
-t.test('a key makes one resource, gives it again for ever, and refuses another request', async (t: Test) => {
+t.test('a key makes one resource, returns it to every replay, and refuses another request', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
   const { id, replayed } = await request(test, 'k1', '1')
@@ -44,7 +44,7 @@ t.test('a key makes one resource, gives it again for ever, and refuses another r
   await t.rejects(findReplay(metadata('k1', '2')), { code: 'idempotency_key_reused' })
 })
 
-t.test('a replay in the same batch is told of the resource only when that one is in the log', async (t: Test) => {
+t.test('a replay in the same batch gets the resource only when it is in the log', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
   const order: boolean[] = []
@@ -59,7 +59,7 @@ t.test('a replay in the same batch is told of the resource only when that one is
   t.strictSame(order, [false, ...Array.from({ length: 9 }, () => true)])
 })
 
-t.test('a request that is refused leaves its key to the one that came with it', async (t: Test) => {
+t.test('a refused request leaves its key to the simultaneous one', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 50_000n })
   const [dear, cheap] = await Promise.allSettled([

@@ -29,7 +29,7 @@ const commands = [
 ]
 const run = (...args: string[]) => runCommandLine(commands, args)
 
-t.test('before anything was signed there is nothing to show, and it is said so', async (t) => {
+t.test('before the first checkpoint the log has nothing to show and says so', async (t) => {
   const [id] = await transfers(1)
   t.strictSame(told(await get('/v1/audit/checkpoint')), ['- checkpoint_not_found'])
   const answer = await get(`/v1/audit/proof/evt_transaction-${id}.1`)
@@ -43,7 +43,7 @@ t.test('before anything was signed there is nothing to show, and it is said so',
 const mine = await transfers(120)
 const theirs = await transfers(20, 'globex')
 
-t.test('a checkpoint is in the file, in the database and on the wire, and others can read it', async (t) => {
+t.test('a checkpoint is in the file, in the database and in the API, and other programs can read it', async (t) => {
   const { code, out, err } = await run('audit', 'checkpoint')
   t.equal(code, 0, err)
   t.match(openCheckpoint(out, signer), { origin: 'example.com/test', size: 423 })
@@ -142,7 +142,7 @@ t.test('a tenant reads its own events in order, page by page, and never another 
   t.equal(events.length, 124)
 })
 
-t.test('what an API answers as a proof is what the command checks', async (t) => {
+t.test('the command accepts the proof that the API returns', async (t) => {
   const answer = await get(`/v1/audit/proof/evt_transaction-${mine[5]}.3`)
   t.equal(answer.status, 200, answer.text)
   const check = checkProof(`${JSON.stringify(answer.body.data, null, 2)}\n`, await readVerifier(publicKey))
@@ -161,7 +161,7 @@ t.test('bad requests name the field, and a key without the scope is refused', as
   }
 })
 
-t.test('a key that is gone is never replaced unseen, and a name that changed is told', async (t) => {
+t.test('a missing key is not replaced silently, and a changed name is reported', async (t) => {
   const missing = { keyFile: join(directory, 'gone', 'audit.key'), origin: null }
   await t.rejects(
     openAuditKey(missing, async () => true),
@@ -184,7 +184,7 @@ t.test('a key that is gone is never replaced unseen, and a name that changed is 
   )
 })
 
-t.test('a crash in the middle of a note leaves a file that goes on', async (t) => {
+t.test('after a crash in the middle of a note the file is continued', async (t) => {
   const path = join(directory, 'torn')
   const file = createCheckpointFile(path)
   const [note = ''] = await createCheckpointFile(checkpointFile).notes()

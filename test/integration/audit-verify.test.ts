@@ -55,7 +55,7 @@ async function rehash({ pool, tamper }: AuditStage, streamId: string, from: numb
   }
 }
 
-t.test('a log that nobody touched is whole, and the command says what it saw', async (t) => {
+t.test('an unchanged log is verified, and the command prints what it read', async (t) => {
   const { code, out, err } = await verify('--json')
   t.equal(code, 0, err)
   t.match(JSON.parse(out), { ok: true, events: 615, checkpoints: 2, finding: null })
@@ -120,7 +120,7 @@ t.test('an event that was changed together with the hashes behind it is named by
   })
 })
 
-t.test('a history that was written anew with its tree contradicts what was signed', async (t) => {
+t.test('a rewritten history with its tree contradicts the signed checkpoint', async (t) => {
   const { stream_id, stream_version, position } = await eventAt(500)
   await restoring(async () => {
     await tamper(
@@ -227,7 +227,7 @@ t.test('a tail that was cut off is found by the tree, by the database and by the
   })
 })
 
-t.test('a checkpoint that nobody signed is refused, and a forked one is told from the log', async (t) => {
+t.test('an unsigned checkpoint is refused, and a forked one is distinguished from a changed log', async (t) => {
   await restoring(async () => {
     const fork = signCheckpoint({ size: 450, root: Buffer.alloc(32, 7) }, stage.signer)
     await appendFile(stage.checkpointFile, `${fork.note}\n`)
@@ -246,7 +246,7 @@ t.test('a checkpoint that nobody signed is refused, and a forked one is told fro
   })
 })
 
-t.test('a tree that was damaged is told from a log that was', async (t) => {
+t.test('a damaged tree is distinguished from a damaged log', async (t) => {
   await restoring(async () => {
     await tamper(
       'UPDATE audit_tiles SET hashes = set_byte(hashes, 40, 1 - get_byte(hashes, 40) % 2) WHERE level = 0 AND index = 1',
@@ -257,7 +257,7 @@ t.test('a tree that was damaged is told from a log that was', async (t) => {
   })
 })
 
-t.test('nothing is changed by a verification', async (t) => {
+t.test('a verification changes nothing', async (t) => {
   // Each row with the transaction that wrote it.
   const contents = async () => {
     const { rows } = await pool.query(
@@ -272,7 +272,7 @@ t.test('nothing is changed by a verification', async (t) => {
   t.strictSame(await contents(), before)
 })
 
-t.test('wrong usage is told in one line, with exit code 2', async (t) => {
+t.test('wrong usage is reported in one line, with exit code 2', async (t) => {
   for (const [options, told] of [
     ['--threads 0', /^--threads must be a whole number from 1 to 16, not "0"\.\n$/],
     ['--checkpoints /nowhere', /^--checkpoints: there is no file \/nowhere\.\n$/],

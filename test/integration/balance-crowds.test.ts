@@ -56,7 +56,7 @@ async function registerToken(chain: FollowedChain) {
   return asset
 }
 
-t.test('an airdrop to 20,000 of our wallets in one block is walked over, and all of it is found', async (t) => {
+t.test('an airdrop to 20,000 wallets in one block is read whole', async (t) => {
   const chain = await withCrowd(t, WALLETS)
   const { rows } = await chain.pool.query('SHOW statement_timeout')
   t.strictSame(rows, [{ statement_timeout: '30s' }], 'on the connections that the follower uses')

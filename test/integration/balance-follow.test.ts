@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('a new wallet is looked at once; the follower may come first, in between, or after', async (t) => {
+t.test('a new wallet is read once, whether the follower runs before, in between or after', async (t) => {
   const chain = await withFollowedChain(t)
   await addWallet(chain, 'wal_a', { address: fresh(3) })
   await chain.transfer(fresh(3), 9n)
@@ -169,7 +169,7 @@ t.test(
   },
 )
 
-t.test('what another writer appends while balances are loaded is met as a conflict, never written over', async (t) => {
+t.test('an append by another writer while balances are loaded is a conflict, and is not overwritten', async (t) => {
   const chain = await withFollowedChain(t)
   const { pool, log, ports, settings, observeWallet, transfer } = chain
   await addWallet(chain, 'wal_a', { address: fresh(10) })

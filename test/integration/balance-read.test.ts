@@ -76,7 +76,7 @@ async function withReads(t: Test) {
   return { ...chain, clock, record, read }
 }
 
-t.test('a balance is told with its value, and with what pending transactions hold back of it', async (t) => {
+t.test('a balance is shown with its value, and with what pending transactions reserve of it', async (t) => {
   const { pool, record, read, clock } = await withReads(t)
   await record(wallets.mine, NATIVE, '1500000000000000000', 42, '2026-11-21T11:00:00.000Z')
   const expected = {
@@ -145,7 +145,7 @@ t.test('a token is named by symbol or contract; what a tenant registered itself 
   t.match([unknown.status, unknown.body.errors?.[0]], [422, { code: 'unknown_asset', field: 'asset' }])
 })
 
-t.test('before the first observation the chain is asked, and nothing is recorded', async (t) => {
+t.test('before the first observation the chain is read, and nothing is recorded', async (t) => {
   const { pool, transfer, read, record } = await withReads(t)
   await transfer(ADDRESS, 5n)
   const live = {
@@ -167,7 +167,7 @@ t.test('before the first observation the chain is asked, and nothing is recorded
   t.match((await read(wallets.mine)).body.data, { balance: '0.000000000000000007' }, 'from then on the row answers')
 })
 
-t.test('with `at` a balance is told as it was known then', async (t) => {
+t.test('with `at` a balance is shown as it was known then', async (t) => {
   const { read, record, pool } = await withReads(t)
   for (const [balance, block, minute] of [
     ['1', 1, '01'],
@@ -212,7 +212,7 @@ t.test('with `at` a balance is told as it was known then', async (t) => {
   t.match(JSON.stringify(rows), /Index Scan Backward using events_balances_by_time/)
 })
 
-t.test('who asks for what is not there, or not theirs, is told so in the same words', async (t) => {
+t.test('a resource of another tenant is refused in the same words as one that does not exist', async (t) => {
   const { read, record } = await withReads(t)
   await record(wallets.archived, NATIVE, '1', 1, '2026-11-21T11:00:00.000Z')
   await record(wallets.foreign, NATIVE, '1', 1, '2026-11-21T11:00:00.000Z', 'globex')

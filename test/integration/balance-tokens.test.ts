@@ -109,7 +109,7 @@ t.test(
   },
 )
 
-t.test('a chain that begins anew takes its tokens along: nobody holds what is not there', async (t) => {
+t.test('a chain that starts again has no earlier tokens: their balances are withdrawn', async (t) => {
   const { chain, usdc, mint } = await withTokens(t)
   await addWallet(chain, 'wal_a', { address: fresh(3) })
   chain.follow()
@@ -127,7 +127,7 @@ t.test('a chain that begins anew takes its tokens along: nobody holds what is no
   await sameWhenMadeAgain(t, chain)
 })
 
-t.test('the reconciliation looks at every wallet, page by page, beside the follower', async (t) => {
+t.test('the reconciliation reads every wallet, page by page, beside the follower', async (t) => {
   const { chain, usdc, mint } = await withTokens(t)
   const count = 260
   for (let n = 0; n < count; n += 1)
@@ -151,7 +151,7 @@ t.test('the reconciliation looks at every wallet, page by page, beside the follo
   await sameWhenMadeAgain(t, chain)
 })
 
-t.test('prices are those of the feeds; one that grew old goes, and a silent node takes none away', async (t) => {
+t.test('prices are those of the feeds; an old one is dropped, and a silent node drops none', async (t) => {
   const { chain } = await withTokens(t)
   const { pool, client } = chain
   const clock = { now: Date.now() }
@@ -177,7 +177,7 @@ t.test('prices are those of the feeds; one that grew old goes, and a silent node
   t.strictSame(await prices(), [])
 })
 
-t.test('a wallet whose first look was lost is found and queued again, once it has been quiet', async (t) => {
+t.test('a wallet whose first read was lost is found and queued again after a while', async (t) => {
   const { chain } = await withTokens(t)
   const [lost, seen, requested] = [`wal_${v7()}`, `wal_${v7()}`, `wal_${v7()}`]
   const old = `wal_${v7({ msecs: Date.now() - 3 * 24 * 60 * 60 * 1_000 })}`

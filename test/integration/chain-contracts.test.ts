@@ -88,7 +88,7 @@ t.test('a token that burns all the gas takes no other balance with it', async (t
   ])
 })
 
-t.test('a token tells what it is, and an address that is none is told apart', async (t) => {
+t.test('the symbol and decimals of a token are read, and an address without a token is distinguished', async (t) => {
   const client = await withClient(t)
   t.strictSame(await describeToken(client, await deploy(client, 'Token')), {
     token: { symbol: 'PRB', name: 'Probe', decimals: 6 },
@@ -97,7 +97,7 @@ t.test('a token tells what it is, and an address that is none is told apart', as
     t.match(await describeToken(client, contract), { flaw: /^its symbol\(\) returns nothing/ })
 })
 
-t.test('prices come from the feeds, and a feed that is old or not there has none', async (t) => {
+t.test('prices come from the feeds, and an old or missing feed has none', async (t) => {
   const client = await withClient(t)
   const now = Math.floor(Date.now() / 1_000)
   const aggregator = await deploy(client, 'Aggregator')
@@ -114,7 +114,7 @@ t.test('prices come from the feeds, and a feed that is old or not there has none
   }
 })
 
-t.test('contracts and delegated accounts have code, others have not', async (t) => {
+t.test('contracts and delegated accounts have code, other accounts have none', async (t) => {
   const client = await withClient(t)
   const token = await deploy(client, 'Token')
   const delegated = '0x2222222222222222222222222222222222222222'
@@ -123,7 +123,7 @@ t.test('contracts and delegated accounts have code, others have not', async (t) 
   t.strictSame(await lookup.haveCode([token, POOR, delegated, RICH]), [true, false, true, false])
 })
 
-t.test('a simulation that reverts tells the reason, the panic or the custom error', async (t) => {
+t.test('a simulation that reverts returns the reason, the panic or the custom error', async (t) => {
   const client = await withClient(t)
   const token = await deploy(client, 'Token')
   const reasonOf = async (method: string, data: string, errors?: Interface) => {
@@ -148,7 +148,7 @@ t.test('a simulation that reverts tells the reason, the panic or the custom erro
   }
 })
 
-t.test('what a node says of a transaction is understood', async (t) => {
+t.test('the answers of a node to a transaction are classified', async (t) => {
   const client = await withClient(t)
   // The public private key of RICH: it is anvil's own.
   const wallet = new Wallet('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
@@ -172,7 +172,7 @@ t.test('what a node says of a transaction is understood', async (t) => {
   t.equal(await outcome({ nonce: 0, value: 2n }), 'nonce_too_low')
 })
 
-t.test('a real chain is quoted, and what is quoted is mined', async (t) => {
+t.test('a transaction with quoted fees is mined on a real chain', async (t) => {
   const client = await withClient(t)
   const policy = { minTipWei: 10n ** 9n, maxFeePerGasWei: 500n * 10n ** 9n }
   const fees = createFeeOracle({ client, policy, now: Date.now, refreshMs: 0, maxStaleMs: 0 })

@@ -150,7 +150,7 @@ t.test(
   },
 )
 
-t.test('a chain that lost its last blocks in a crash, or all of them, is followed on', async (t) => {
+t.test('a chain that lost its last blocks, or all of them, in a crash is followed further', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-follow-'))
   const port = await freePort()
   const start = (extraArgs: string[] = []) =>

@@ -38,7 +38,7 @@ t.test('a batch is split to the limit of the client, and to the limit of a node 
   t.hasStrict(client.health()[0], { state: 'ready', failures: 0 })
 })
 
-t.test('a batch that a server finds too large, in whatever way it says so, is asked in halves', async (t) => {
+t.test('a batch that a server refuses as too large, in any wording, is sent in halves', async (t) => {
   const large = (i: number) => ({ method: 'eth_call', params: [i, 'x'.repeat(10_000)] })
   const requests = Array.from({ length: 40 }, (_, i) => large(i))
   const ways: Readonly<Record<string, Partial<RpcNode>>> = {

@@ -36,7 +36,7 @@ t.test('a holder that lives and renews keeps its lease when the clock is set bac
   t.equal(await other.acquire('lane'), null)
 })
 
-t.test('a clock that is corrected by less than a lease lives takes it from nobody', async (t) => {
+t.test('a clock that is corrected by less than a lease lasts ends no lease', async (t) => {
   const { held, other, setBack } = await withTwo(t)
   await setBack('30 seconds')
   t.equal(await other.acquire('lane'), null)

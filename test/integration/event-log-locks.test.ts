@@ -89,7 +89,7 @@ t.test('commits of other wallets are appended while one wallet waits for a lock'
   ])
 })
 
-t.test('a lock that is kept ends the wait of its own wallet with an error that says so', async (t) => {
+t.test('a lock that is not released ends the wait of its own wallet with an error that names it', async (t) => {
   const test = await withTwoWallets(t)
   const unlock = await lockHolds(t, test, 'wal_1')
   await t.rejects(test.log.append(transferOf('wal_1')), { code: 'database_busy', retryable: true })

@@ -128,7 +128,7 @@ t.test(
   },
 )
 
-t.test('operators and the API read who it is, whatever the process roles may see of other sessions', async (t) => {
+t.test('operators and the API read the session, whatever the process roles may see of other sessions', async (t) => {
   await quiet()
   const { pid, client } = await leaveOpen(t, 'warehouse')
   const operator = new pg.Pool({ connectionString: service.urlAs('operator'), max: 2 })
@@ -196,7 +196,7 @@ async function groups(): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-t.test('readers that only read, and replication slots, hold up nobody', async (t) => {
+t.test('read-only transactions and replication slots delay nobody', async (t) => {
   await quiet()
   const { client } = await leaveOpen(t, 'warehouse', [])
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')

@@ -46,7 +46,7 @@ t.test('the tables that joined before are still written', async (t: Test) => {
   t.same((await pool.query('SELECT label FROM wallets')).rows, [{ label: 'new' }])
 })
 
-t.test('rows for a table that never joined are refused, and nothing of the append stays', async (t: Test) => {
+t.test('rows for a table that never joined are refused with the whole append', async (t: Test) => {
   const { put, read } = await withTable(t, 'SELECT 1')
   await t.rejects(put({ author: 'a', title: 'one', body: 'b' }), { message: /no put function: notes/ })
   t.same(await read(), [])

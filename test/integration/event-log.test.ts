@@ -274,7 +274,7 @@ t.test('text that jsonb cannot hold is replaced before it is appended, and hashe
   t.equal(loaded?.broken, null)
 })
 
-t.test('a change that the database cannot hold is set aside, and those beside it are appended', async (t: Test) => {
+t.test('a change that the database cannot hold is skipped, and those beside it are appended', async (t: Test) => {
   const { pool, log } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 20n })
   const ids = Array.from({ length: 7 }, () => newTransactionId())

@@ -179,7 +179,7 @@ t.test('a line that two programs could read differently is refused, whatever its
   await imported(pool, lines)
 })
 
-t.test('a part of a log says that it is one, and is not taken for a log', async (t: Test) => {
+t.test('a part of a log is marked as such, and is not taken for a log', async (t: Test) => {
   const { some, lines } = await withExport(t)
   const { pool } = await withDatabase(t)
   const positions = lines.slice(1, -1).map((line) => BigInt(JSON.parse(line).position))

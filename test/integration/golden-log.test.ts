@@ -13,7 +13,7 @@ const EVENTS = LINES.slice(1, -1).map((line) => JSON.parse(line))
 const MODELS: Models = JSON.parse(readFileSync(golden('log/read-models.json'), 'utf8'))
 const ADD = 'add it at the end of test/support/golden-history.ts and run npm run golden-log'
 
-t.test('every event type in every version that is known is in the golden log', (t: Test) => {
+t.test('every known version of every event type is in the golden log', (t: Test) => {
   const held = new Set(EVENTS.map(({ type, schema_version }) => `${type}.v${schema_version}`))
   const files = readdirSync(golden('events')).map((name) => name.replace(/\.json$/, ''))
   const schemas = (
@@ -28,7 +28,7 @@ t.test('every event type in every version that is known is in the golden log', (
   t.end()
 })
 
-t.test('the golden log gives the rows that it always gave', async (t: Test) => {
+t.test('the golden log gives the recorded rows', async (t: Test) => {
   const { pool } = await withDatabase(t)
   const { events } = await imported(pool, LINES)
   t.equal(events, EVENTS.length)
@@ -47,7 +47,7 @@ t.test('the golden log gives the rows that it always gave', async (t: Test) => {
   )
 })
 
-t.test('a row that comes out otherwise is named', (t: Test) => {
+t.test('a row that differs is named', (t: Test) => {
   const changed = structuredClone(MODELS) as Record<string, Record<string, Record<string, string | null>>>
   const row = changed.transactions?.tx_5
   if (row) row.amount = '1'

@@ -81,14 +81,14 @@ t.test('every failing field is listed, nested ones by their path', async (t) => 
   }
 })
 
-t.test('a misspelt field is named, with what was likely meant, and nothing is sent by default', async (t) => {
+t.test('a misspelt field is named, with the closest field, and no default is used', async (t) => {
   const { status, body } = await post({ ...TRANSFER, gasPriority: 'high' })
   t.equal(status, 422)
   t.equal(body.message, 'gasPriority is not a field of this request: did you mean gas_priority?')
   t.match((await post({ ...TRANSFER, zzz: 1 })).body.message, 'zzz is not a field of this request.')
 })
 
-t.test('amounts and addresses that break their rule are told the rule in words', async (t) => {
+t.test('invalid amounts and addresses are refused with the rule in words', async (t) => {
   for (const amount of [
     '1e5',
     '-1',
@@ -231,7 +231,7 @@ t.test('deep, wide and poisonous bodies are refused in a bounded answer', async 
   t.equal(({} as { a?: unknown }).a, undefined)
 })
 
-t.test('at most a hundred things are told of one body', async (t) => {
+t.test('at most a hundred errors are reported for one body', async (t) => {
   const answer = await post({
     ...TRANSFER,
     ...Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`f${index}`, 0])),
@@ -239,7 +239,7 @@ t.test('at most a hundred things are told of one body', async (t) => {
   t.equal(answer.body.errors?.length, 100)
 })
 
-t.test('nothing of a valid body is dropped or bent; defaults are filled in', async (t) => {
+t.test('a valid body is used unchanged, with its defaults', async (t) => {
   const body = {
     ...TRANSFER,
     royalty: 2.55,
@@ -251,21 +251,24 @@ t.test('nothing of a valid body is dropped or bent; defaults are filled in', asy
   t.match(answer.data, { received: { ...body, gas_priority: 'medium' } })
 })
 
-t.test('no body is an empty one where nothing is required; where none is taken, fields are refused', async (t) => {
-  const to = (path: string, payload?: string) =>
-    send({
-      method: 'POST',
-      url: `/v1/wallets/${WALLET}/${path}`,
-      ...(payload === undefined ? {} : { payload, headers: { 'content-type': 'application/json' } }),
-    })
-  for (const payload of [undefined, '', '{}', 'null']) {
-    t.equal((await to('restore', payload)).status, 200, `restore with ${payload}`)
-    const nudged = await to('nudge', payload)
-    t.strictSame([nudged.status, nudged.body.data], [200, { gas_priority: 'low' }], `nudge with ${payload}`)
-  }
-  t.strictSame((await to('nudge', '{"gas_priority":"medium"}')).body.data, { gas_priority: 'medium' })
-  t.strictSame(told(await to('nudge', '{"gas_priority":"high"}')), ['gas_priority not_allowed'])
-  const fields = await to('restore', '{"force":true,"label":"x"}')
-  t.strictSame([fields.status, ...told(fields)], [422, 'force unknown_field', 'label unknown_field'])
-  t.equal((await to('restore', '[1]')).status, 422)
-})
+t.test(
+  'a missing body is an empty one where nothing is required; where none is accepted, fields are refused',
+  async (t) => {
+    const to = (path: string, payload?: string) =>
+      send({
+        method: 'POST',
+        url: `/v1/wallets/${WALLET}/${path}`,
+        ...(payload === undefined ? {} : { payload, headers: { 'content-type': 'application/json' } }),
+      })
+    for (const payload of [undefined, '', '{}', 'null']) {
+      t.equal((await to('restore', payload)).status, 200, `restore with ${payload}`)
+      const nudged = await to('nudge', payload)
+      t.strictSame([nudged.status, nudged.body.data], [200, { gas_priority: 'low' }], `nudge with ${payload}`)
+    }
+    t.strictSame((await to('nudge', '{"gas_priority":"medium"}')).body.data, { gas_priority: 'medium' })
+    t.strictSame(told(await to('nudge', '{"gas_priority":"high"}')), ['gas_priority not_allowed'])
+    const fields = await to('restore', '{"force":true,"label":"x"}')
+    t.strictSame([fields.status, ...told(fields)], [422, 'force unknown_field', 'label unknown_field'])
+    t.equal((await to('restore', '[1]')).status, 422)
+  },
+)

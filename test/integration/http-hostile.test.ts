@@ -45,7 +45,7 @@ function post(payload: string): Promise<Answer> {
   return send({ method: 'POST', url: TRANSFER_PATH, headers: JSON_TYPE, payload })
 }
 
-t.test('a body has the bytes that its route takes and no more, and the refusal names them', async (t) => {
+t.test('a body above the size limit of its route is refused with the limit', async (t) => {
   const sized = (bytes: number) => JSON.stringify(TRANSFER).padEnd(bytes)
   t.equal((await post(sized(65_536))).status, 202)
   const answer = await post(sized(65_537))
@@ -66,7 +66,7 @@ t.test('a body has the bytes that its route takes and no more, and the refusal n
   t.match((await importTo(small.send, 32_769)).body.message, /32768 bytes/, 'the setting bounds every route')
 })
 
-t.test('a body has the values that its route takes and no more, whatever they are', async (t) => {
+t.test('a body with more values than its route takes is refused', async (t) => {
   const many = async (count: number, value: string) => post(`{"abi":[${Array(count).fill(value).join(' , ')}]}`)
   for (const value of ['{}', '[]', '0', '""', 'null', '"[,{:\\\\"']) {
     const taken = await many(2_046, value)
@@ -81,7 +81,7 @@ t.test('a body has the values that its route takes and no more, whatever they ar
   t.strictSame(told(await importTo(rows(3_001))), ['- too_many_values'])
 })
 
-t.test('what no route takes is refused before its body arrives', async (t) => {
+t.test('an unknown route is refused before the body arrives', async (t) => {
   for (const [url, status] of [
     ['/v1/nothing', 404],
     ['/v1/wallets', 405],
@@ -118,7 +118,7 @@ const GET = `GET /v1/wallets HTTP/1.1\r\n${HEAD}`
 const BODY = JSON.stringify(TRANSFER)
 const POST = `POST ${TRANSFER_PATH} HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n`
 
-t.test('a header of which one counts is refused when it is sent twice', async (t) => {
+t.test('a header that must be single is refused when it is sent twice', async (t) => {
   const port = await listen(t)
   const exchange = (bytes: string) => {
     const socket = connect(port, '127.0.0.1')
@@ -174,7 +174,7 @@ t.test('a request that does not arrive in time is answered 408 and its connectio
   t.match(await readAll(silent), /^$|request_timeout/, 'who says nothing at all is cut off too')
 })
 
-t.test('no more connections are taken than there may be, altogether and of one address', async (t) => {
+t.test('the number of connections is limited, in total and by address', async (t) => {
   const metrics = createMetrics('test')
   const dropped = async () =>
     (await metrics.registry.getSingleMetricAsString('bursar_http_connections_dropped_total')) ?? ''
@@ -210,7 +210,7 @@ t.test('no more connections are taken than there may be, altogether and of one a
   t.strictSame([(await open(behind)).served, (await open(behind)).served], [true, false])
 })
 
-t.test('a connection ends after its share of requests', async (t) => {
+t.test('a connection ends after a limited number of requests', async (t) => {
   const port = await listen(t, { settings: { connections: { ...LIMITS, maxRequests: 2 } } })
   const socket = connect(port, '127.0.0.1')
   socket.write(`${GET}\r\n${GET}\r\n${GET}\r\n`)

@@ -89,7 +89,7 @@ t.test('examples are whole and pass the validation that they document', async (t
   t.equal(response.statusCode, 202, response.body)
 })
 
-t.test('a refusal in the reference looks as the service answers it', async (t) => {
+t.test('a refusal in the reference has the form of the answers of the service', async (t) => {
   for (const [status, shared] of Object.entries(document.components?.responses ?? {})) {
     t.match(shared, { description: String, content: { 'application/json': { example: { status: 'error' } } } }, status)
   }
@@ -121,22 +121,25 @@ t.test('the page and its script come from this server, and the policy lets it as
   t.ok(script.body.length > 1_000_000)
 })
 
-t.test('documents are sent packed to who takes that, and not again to who has them', async (t) => {
-  for (const url of ['/docs/', '/docs/js/scalar.js', '/openapi.json', '/metrics']) {
-    const plain = await app.inject({ url })
-    const packed = await app.inject({ url, headers: { 'accept-encoding': 'br, gzip;q=0.8' } })
-    t.match([plain.headers['content-encoding'], packed.headers['content-encoding']], [undefined, 'gzip'], url)
-    t.equal(packed.headers.vary, 'accept-encoding')
-    t.equal(gunzipSync(packed.rawPayload).toString(), plain.body)
-    t.ok(packed.rawPayload.length < plain.rawPayload.length / 2 || plain.rawPayload.length < 2_000)
-    const again = await app.inject({ url, headers: { 'if-none-match': `"other", ${plain.headers.etag}` } })
-    t.strictSame([again.statusCode, again.body], [304, ''])
-    const other = await app.inject({ url, headers: { 'if-none-match': '"other"', 'accept-encoding': 'gzip;q=0' } })
-    t.strictSame([other.statusCode, other.headers['content-encoding']], [200, undefined])
-  }
-})
+t.test(
+  'documents are sent compressed to clients that accept it, and not again to clients that have them',
+  async (t) => {
+    for (const url of ['/docs/', '/docs/js/scalar.js', '/openapi.json', '/metrics']) {
+      const plain = await app.inject({ url })
+      const packed = await app.inject({ url, headers: { 'accept-encoding': 'br, gzip;q=0.8' } })
+      t.match([plain.headers['content-encoding'], packed.headers['content-encoding']], [undefined, 'gzip'], url)
+      t.equal(packed.headers.vary, 'accept-encoding')
+      t.equal(gunzipSync(packed.rawPayload).toString(), plain.body)
+      t.ok(packed.rawPayload.length < plain.rawPayload.length / 2 || plain.rawPayload.length < 2_000)
+      const again = await app.inject({ url, headers: { 'if-none-match': `"other", ${plain.headers.etag}` } })
+      t.strictSame([again.statusCode, again.body], [304, ''])
+      const other = await app.inject({ url, headers: { 'if-none-match': '"other"', 'accept-encoding': 'gzip;q=0' } })
+      t.strictSame([other.statusCode, other.headers['content-encoding']], [200, undefined])
+    }
+  },
+)
 
-t.test('an address gets its share of documents, of the large script a tenth', async (t) => {
+t.test('the requests for documents of one address are limited, those for the large script to a tenth', async (t) => {
   let now = 0
   const limited = await startTestApp({ routes: transferRoutes, settings: { rateLimitPerSecond: 20 }, clock: () => now })
   t.teardown(() => limited.app.close())
@@ -156,7 +159,7 @@ t.test('an address gets its share of documents, of the large script a tenth', as
   }
 })
 
-t.test('metrics are made once a second, and stand on the port of the API unless they have one', async (t) => {
+t.test('metrics are collected once a second, and served on the port of the API unless they have one', async (t) => {
   let now = 0
   let made = 0
   const metrics = createMetrics('test')

@@ -54,7 +54,7 @@ t.test('query parameters are read from text; unknown and repeated ones are refus
   t.equal((await get('limit=1&limit=2')).body.message, 'limit must be sent once.')
 })
 
-t.test('an id that cannot exist is answered as one that does not', async (t) => {
+t.test('an impossible id is answered like one that does not exist', async (t) => {
   const real = await send({ method: 'GET', url: '/v1/fail/missing' })
   for (const id of ['wal_1', 'x', '%00', WALLET.toUpperCase(), `${WALLET}0`, '1%20OR%201=1']) {
     const { status, body } = await send({ method: 'GET', url: `/v1/wallets/${id}/notes` })
@@ -96,7 +96,7 @@ t.test(
   },
 )
 
-t.test('errors of the domain keep their items; what was not foreseen is logged and not told', async (t) => {
+t.test('errors of the domain keep their items; unexpected ones are logged and not shown', async (t) => {
   const fail = (how: string) => send({ method: 'GET', url: `/v1/fail/${how}` })
   t.match((await fail('conflict')).body.errors, [
     { type: 'conflict', code: 'wallet_has_balance', details: { balances: [{ asset: 'ETH' }] } },

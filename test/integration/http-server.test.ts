@@ -29,7 +29,7 @@ function sample(text: string, name: string, labels: Readonly<Record<string, stri
   return undefined
 }
 
-t.test('what is too broken to be a request is answered in the same shape', async (t) => {
+t.test('bytes that are not an HTTP request get an error of the same shape', async (t) => {
   const { app } = await startTestApp({ routes: transferRoutes })
   t.teardown(() => app.close())
   const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port)
@@ -54,7 +54,7 @@ t.test('what is too broken to be a request is answered in the same shape', async
   t.match(await exchange(port, `${closing}${body}`), /^HTTP\/1\.1 202 /)
 })
 
-t.test('ready means that every check passes; the ones that fail are told with the reason', async (t) => {
+t.test('readiness requires every check; the failed ones are returned with the reason', async (t) => {
   let now = 0
   let asked = 0
   const failing: Record<string, Error | null> = { database: null, queue: null }
@@ -95,7 +95,7 @@ t.test('ready means that every check passes; the ones that fail are told with th
   t.equal((await ready()).status, 200, 'and is ready again without a restart')
 })
 
-t.test('a check that hangs has failed', async (t) => {
+t.test('a check that does not answer in time has failed', async (t) => {
   const readiness = createReadiness([{ name: 'signer', check: () => new Promise(() => undefined) }], Date.now)
   t.match(await readiness(), [{ name: 'signer', ok: false, why: /did not answer in \d+ ms/ }])
 })
@@ -156,7 +156,7 @@ t.test('requests are counted by route template and logged in one line, never by 
   t.notMatch(JSON.stringify(logged()), /secret|0x7099|key-with-every/, 'neither query, body nor key')
 })
 
-t.test('what other modules count is shown, and a gauge that cannot be read leaves the rest standing', async (t) => {
+t.test('metrics of other modules are served, and a gauge that cannot be read does not affect the others', async (t) => {
   const metrics = createMetrics('signer')
   metrics.observeAppend({ commits: 7, durationMs: 3 })
   metrics.observeRpc({ network: 'polygon', method: 'eth_call', outcome: 'ok', durationMs: 12 })
@@ -263,7 +263,7 @@ t.test('a second signal ends the process at once', async (t) => {
   t.strictSame(await stoppable.exited, [143, null])
 })
 
-t.test('a step that fails does not keep the later ones from closing, and the end says so', async (t) => {
+t.test('a failed step does not keep the later ones from closing, and changes the exit code', async (t) => {
   const stoppable = await startStoppable(t, { graceMs: 60_000, env: { BREAK: '1' } })
   stoppable.kill('SIGTERM')
   t.strictSame(await stoppable.exited, [1, null])

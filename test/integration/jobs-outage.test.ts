@@ -44,7 +44,7 @@ async function flows(jobs: { add: (jobs: Job[]) => Promise<void> }, ran: Set<str
 }
 
 async function stopping(t: Test, place: JobPlace, server: NonNullable<JobPlace['server']>): Promise<void> {
-  await t.test('down at the start: callers are told, and everything begins by itself once it is up', async (t) => {
+  await t.test('down at the start: callers get an error, and everything starts by itself once it is up', async (t) => {
     const where = await place.fresh()
     await server.stop()
     const jobs = openJobs(t, where)
@@ -58,7 +58,7 @@ async function stopping(t: Test, place: JobPlace, server: NonNullable<JobPlace['
     await jobs.ping()
   })
 
-  await t.test('restarted in the middle: callers are told, workers go on, what ran ends', async (t) => {
+  await t.test('restarted in the middle: callers get an error, workers go on, running jobs end', async (t) => {
     const jobs = openJobs(t, await place.fresh())
     const { ran, handler, hold, release } = recorder()
     jobs.process('lane', handler, { concurrency: 1 })

@@ -49,7 +49,7 @@ const kinds: Record<string, (t: Test) => Promise<Opened>> = {
 }
 
 for (const [kind, openKind] of Object.entries(kinds)) {
-  t.test(`${kind}: the first envelope stays, and callers that come later are given it`, async (t) => {
+  t.test(`${kind}: the first envelope stays, and later callers get it`, async (t) => {
     const { keystore } = await openKind(t)
     const kek = freshKek()
     t.equal(await keystore.read(id), undefined)

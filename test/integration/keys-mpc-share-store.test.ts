@@ -28,7 +28,7 @@ async function opened(t: Test, party = 1, kek: Kek = freshKek()) {
   return { store, directory, folder, kek, again, files: async () => (await readdir(folder)).sort() }
 }
 
-t.test('a share that was prepared is loaded as it was, also by a later process', async (t) => {
+t.test('a prepared share is loaded unchanged, also by a later process', async (t) => {
   const { store, again, folder, files } = await opened(t)
   const share = randomBytes(150_000)
   await store.prepare(keyId, 'dkg-1', share, facts)
@@ -88,14 +88,14 @@ t.test(
   },
 )
 
-t.test('a generation that is not here cannot be settled, and nothing is removed for it', async (t) => {
+t.test('a missing generation cannot be settled, and nothing is removed for it', async (t) => {
   const { store, files } = await opened(t)
   await store.prepare(keyId, 'dkg-1', randomBytes(10), facts)
   await t.rejects(store.settle(keyId, 'refresh-1'), { code: 'mpc_share_missing', retryable: true })
   t.equal((await files()).length, 1)
 })
 
-t.test('a generation that the log will never name is dropped alone', async (t) => {
+t.test('only the generation that the log will never name is dropped', async (t) => {
   const { store, files } = await opened(t)
   await store.prepare(keyId, 'dkg-1', randomBytes(10), facts)
   await store.prepare(keyId, 'refresh-1', randomBytes(10), facts)
@@ -132,7 +132,7 @@ t.test('the file of another key, party or generation is refused, and the refusal
   await t.rejects(one.store.load(keyId, 'dkg-1'), { code: 'mpc_share_missing' })
 })
 
-t.test('another key-encryption key is told apart from damage', async (t) => {
+t.test('another key-encryption key is distinguished from damage', async (t) => {
   const { store, again, folder } = await opened(t)
   await store.prepare(keyId, 'dkg-1', randomBytes(10), facts)
   const before = await readFile(join(folder, `${keyId}.1.dkg-1.share`))
@@ -170,7 +170,7 @@ t.test('a changed bit anywhere in the file is refused, and so is a file cut shor
   t.ok(share.equals((await store.load(keyId, 'dkg-1')).share))
 })
 
-t.test('what a crash left half written is taken away, and what it left whole is found', async (t) => {
+t.test('a file half written in a crash is removed, and a whole one is found', async (t) => {
   const { store, folder, again, files } = await opened(t)
   await store.prepare(keyId, 'dkg-1', randomBytes(10), facts)
   await writeFile(join(folder, '.0190-half.tmp'), 'bursar mpc sh')

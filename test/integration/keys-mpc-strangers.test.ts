@@ -47,7 +47,7 @@ async function refused(t: Test, channel: Awaited<ReturnType<typeof listening>>['
   t.strictSame(channel.connected(), [])
 }
 
-t.test('a peer that claims the name of another is cut before a word is said', async (t) => {
+t.test('a peer that claims the name of another is disconnected before any message', async (t) => {
   const { channel, port } = await listening(t)
   const impostor = await freshIdentity(t, 'party-1')
   const { heard } = await stranger(port, keys(impostor), saying('steal'))
@@ -55,14 +55,14 @@ t.test('a peer that claims the name of another is cut before a word is said', as
   await refused(t, channel, { reason: 'certificate_not_trusted', claimed: 'party-1' })
 })
 
-t.test('a name that is not expected is cut, even when its certificate lies in the trust directory', async (t) => {
+t.test('an unexpected name is disconnected, even when its certificate is in the trust directory', async (t) => {
   const { channel, port, of } = await listening(t, (name) => name === 'coordinator')
   const { heard } = await stranger(port, keys(of('party-1')), saying('x'))
   t.equal(heard.length, 0)
   await refused(t, channel, { reason: 'name_not_expected', claimed: 'party-1' })
 })
 
-t.test('a name without a certificate in the trust directory is cut', async (t) => {
+t.test('a name without a certificate in the trust directory is disconnected', async (t) => {
   const { channel, port } = await listening(t)
   const { heard } = await stranger(port, keys(await freshIdentity(t, 'party-9')), saying('x'))
   t.equal(heard.length, 0)
@@ -75,7 +75,7 @@ t.test('a process is no peer of itself', async (t) => {
   await refused(t, channel, { reason: 'name_not_expected', claimed: 'party-2' })
 })
 
-t.test('a client without a certificate, one of another protocol, and one of TLS 1.2 are cut', async (t) => {
+t.test('a client without a certificate, one of another protocol, and one of TLS 1.2 are disconnected', async (t) => {
   for (const [options, reason] of [
     [{}, 'no_certificate'],
     [{ ALPNProtocols: ['http/1.1'] }, /NO_APPLICATION_PROTOCOL|another_protocol/],
@@ -89,7 +89,7 @@ t.test('a client without a certificate, one of another protocol, and one of TLS 
   }
 })
 
-t.test('plain TCP is cut: at once when it says something, in time when it does not', async (t) => {
+t.test('a plain TCP connection is closed: at once when it sends something, after a time limit otherwise', async (t) => {
   const { channel, port } = await listening(t)
   const talking = connectPlain(port, '127.0.0.1')
   const silent = connectPlain(port, '127.0.0.1')
@@ -102,7 +102,7 @@ t.test('plain TCP is cut: at once when it says something, in time when it does n
   t.strictSame(reasons.sort(), ['ERR_SSL_HTTP_REQUEST', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
 })
 
-t.test('a trusted peer that breaks the protocol is cut, and what it had said before stands', async (t) => {
+t.test('a trusted peer that breaks the protocol is disconnected, and its earlier messages stay valid', async (t) => {
   const data = frameHeader('data', 2)
   for (const wrong of [
     Buffer.concat([hello, data, Buffer.from('ok'), frameHeader('data', MAX_FRAME_BYTES + 1)]),
@@ -122,7 +122,7 @@ t.test('a trusted peer that breaks the protocol is cut, and what it had said bef
   await refused(t, channel, { reason: 'broke_the_protocol', claimed: 'party-1' })
 })
 
-t.test('no session is taken up again: whoever comes back proves anew who he is', async (t) => {
+t.test('no TLS session is resumed: a peer that reconnects authenticates again', async (t) => {
   const { channel, port, of } = await listening(t)
   const sessions: Buffer[] = []
   const first = connect({ host: '127.0.0.1', port, ...tlsOptions(of('party-1')) })
@@ -166,7 +166,7 @@ async function dialling(t: Test, serve: (of: (name: string) => Identity) => Prom
   return { channel, heard }
 }
 
-t.test('who dials is as careful: a server that is not the peer that was meant hears nothing', async (t) => {
+t.test('a client checks the server too: a server that is another peer gets no message', async (t) => {
   const impostor = await freshIdentity(t, 'party-2')
   for (const [serve, reason] of [
     [async () => tlsOptions(impostor), 'certificate_not_trusted'],
@@ -189,7 +189,7 @@ t.test('who dials is as careful: a server that is not the peer that was meant he
   }
 })
 
-t.test('a certificate that is replaced counts at once, and the old one no more', async (t) => {
+t.test('a replaced certificate is valid at once, and the old one no longer', async (t) => {
   const { channel, port, trustDir, of } = await listening(t)
   const dials = new Map([['party-2', { host: '127.0.0.1', port }]])
   const old = await openTestChannel(t, { identity: of('party-1'), trustDir, dials })
@@ -209,7 +209,7 @@ t.test('a certificate that is replaced counts at once, and the old one no more',
   t.strictSame(old.connected(), [])
 })
 
-t.test('a certificate that is taken away ends the connection; one that is half copied does not', async (t) => {
+t.test('a removed certificate ends the connection; an incomplete one does not', async (t) => {
   const { channel, port, trustDir, of } = await listening(t)
   const one = await openTestChannel(t, {
     identity: of('party-1'),
@@ -228,7 +228,7 @@ t.test('a certificate that is taken away ends the connection; one that is half c
   await until(() => channel.connected().length === 1, 'it may come again')
 })
 
-t.test('two processes of one name do not push each other out: the second one is refused', async (t) => {
+t.test('of two processes of one name the second one is refused', async (t) => {
   const { channel, port, trustDir, of } = await listening(t)
   const dials = new Map([['party-2', { host: '127.0.0.1', port }]])
   const first = await openTestChannel(t, { identity: of('party-1'), trustDir, dials })

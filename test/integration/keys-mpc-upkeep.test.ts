@@ -51,7 +51,7 @@ async function party(t: Test, held: Readonly<Record<string, readonly string[]>>,
   return { ports, store, errors, asked, rests: () => rests, holds, tidy: createTidyShares(ports) }
 }
 
-t.test('what the log named meanwhile is settled, and attempts go that are long over', async (t) => {
+t.test('shares that the log named meanwhile are settled, and old attempts are removed', async (t) => {
   const [early, late] = [idOf('mpk', 100), idOf('mpk', 90)]
   const [named, failed, running] = [idOf('rfr', 60), idOf('rfr', 31), idOf('rfr', 1)]
   const { tidy, holds } = await party(
@@ -64,7 +64,7 @@ t.test('what the log named meanwhile is settled, and attempts go that are long o
   t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0 })
 })
 
-t.test('where the share that the log names is not here, nothing goes', async (t) => {
+t.test('where the share that the log names is missing, nothing is removed', async (t) => {
   const keyId = idOf('mpk', 100)
   const old = [idOf('rfr', 80), idOf('rfr', 70)]
   const { tidy, holds } = await party(t, { [keyId]: old }, [keyOf(keyId, idOf('rfr', 60))])
@@ -72,7 +72,7 @@ t.test('where the share that the log names is not here, nothing goes', async (t)
   t.strictSame(holds(), { [keyId]: old })
 })
 
-t.test('shares of a key that never came to be go after a month, if the log has later keys', async (t) => {
+t.test('shares of a key that was never recorded are removed after a month, if the log has later keys', async (t) => {
   const [never, recent, known, unnamed] = [idOf('mpk', 31), idOf('mpk', 29), idOf('mpk', 2), 'mpk_unlike-any']
   const generations = ['generated']
   const { tidy, holds } = await party(
@@ -84,7 +84,7 @@ t.test('shares of a key that never came to be go after a month, if the log has l
   t.strictSame(holds(), { [recent]: generations, [known]: generations, [unnamed]: generations })
 })
 
-t.test('a log that knows no key, or none that is later, takes nothing away', async (t) => {
+t.test('with a log that has no key, or no later one, nothing is removed', async (t) => {
   const [older, never] = [idOf('mpk', 200), idOf('mpk', 100)]
   const held = { [older]: ['generated'], [never]: ['generated'] }
   const empty = await party(t, held, [])
@@ -95,7 +95,7 @@ t.test('a log that knows no key, or none that is later, takes nothing away', asy
   t.strictSame(restored.holds(), held)
 })
 
-t.test('many keys are asked about in steps with rests between them, and one that fails does not end it', async (t) => {
+t.test('many keys are checked in steps with pauses between them, and a failed one does not end it', async (t) => {
   const ids = Array.from({ length: 120 }, () => idOf('mpk', 10))
   const [broken = ''] = ids
   const refreshId = idOf('rfr', 1)
@@ -117,7 +117,7 @@ t.test('many keys are asked about in steps with rests between them, and one that
   t.strictSame(await tidy(AbortSignal.abort()), { keys: 0, settled: 0, dropped: 0 }, 'and it stops when it is told to')
 })
 
-t.test('the journal forgets what has ended for good, asks of nothing young, and keeps the rest', async (t) => {
+t.test('the journal drops ended transactions, does not look up young ones, and keeps the rest', async (t) => {
   const directory = await temporaryDirectory(t)
   const journal = await openSigningJournal({ directory, log: listeningLog().log })
   const entry = (transactionId: string, nonce: number) => ({ transactionId, chainId: 1, address: facts.address, nonce })

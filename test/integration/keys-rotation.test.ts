@@ -110,7 +110,7 @@ for (const keyInFile of [false, true]) {
   )
 }
 
-t.test('what the old key does not open, and what is refused at the last moment, changes nothing', async (t) => {
+t.test('a rotation that the old key does not open, or that is refused at the end, changes nothing', async (t) => {
   const { directory, kek, secrets } = await filled(t, makeKekText())
   const next = makeKekText()
   const plan = rotation(directory, kek, next, false)
@@ -140,7 +140,7 @@ t.test('what the old key does not open, and what is refused at the last moment, 
   t.equal(await rotateDirectory(plan), 0, 'again it has nothing to do')
 })
 
-t.test('a signer that still holds the old key makes no seed under it, and signs on with what it has', async (t) => {
+t.test('a signer that still has the old key makes no seed under it, and goes on signing with its seeds', async (t) => {
   const { pool } = await withDatabase(t)
   const directory = await temporaryDirectory(t)
   const [from, toText] = [kekOf(makeKekText()), makeKekText()]
@@ -220,7 +220,7 @@ t.test(
   },
 )
 
-t.test('the command refuses while a process holds the key, names what is wrong, and does nothing twice', async (t) => {
+t.test('the command refuses while a process holds the key, names the problem, and does nothing twice', async (t) => {
   const { pool, url } = await withDatabase(t)
   const oldText = makeKekText()
   const { directory, kek, secrets } = await filled(t, oldText)

@@ -82,7 +82,7 @@ t.test(`every pair of the three signs for the address, ${SIGNATURES} times, with
   t.end()
 })
 
-t.test('a changed bit in any message gives no signature, and a failure that says what it is', (t) => {
+t.test('a changed bit in any message gives no signature, and an error that names the cause', (t) => {
   const seed = Number(process.env.MPC_SEED ?? Date.now() % 1_000_000)
   t.comment(`seed ${seed}`)
   const kinds = new Map<string, number>()
@@ -115,7 +115,7 @@ t.test('a changed bit in any message gives no signature, and a failure that says
   t.end()
 })
 
-t.test('after a refresh the address is the same, and a new share signs with no old one', (t) => {
+t.test('after a refresh the address is the same, and new shares do not sign with old ones', (t) => {
   const refreshed = refreshShares(SHARES)
   const digest = randomBytes(32)
   t.equal(recovered(sign([1, 3], digest, undefined, seatsOf(refreshed)), digest), ADDRESS)
@@ -140,7 +140,7 @@ t.test('a message of one session is refused in another', (t) => {
   t.end()
 })
 
-t.test('what is no share, no request and no session is refused', (t) => {
+t.test('bytes that are not a share, a request or a session are refused', (t) => {
   const engine = createEngine()
   const share = SHARES[0] as Uint8Array
   t.throws(() => engine.load(share.subarray(0, 1_000)), { code: 'mpc_invalid' })

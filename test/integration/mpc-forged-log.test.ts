@@ -149,7 +149,7 @@ t.test('what was edited in the log or in its row is refused', async (t) => {
   await edit(`mpckey-${wallet.keyId}`, { threshold: 2 })
 })
 
-t.test('no key and no shares are made that the log does not want', async (t) => {
+t.test('no key and no shares are made that the log does not request', async (t) => {
   const parties = [1, 2, 3]
   const generate = { ceremony: 'generate', keyId: 'mpk_unwanted', threshold: 2, parties } as const
   const refresh = {

@@ -71,7 +71,7 @@ t.test(
   },
 )
 
-t.test('terms that cannot be kept are refused with their field and rule, and nothing is recorded', async (t: Test) => {
+t.test('impossible terms are refused with their field and rule, and nothing is recorded', async (t: Test) => {
   const { parts, post } = await withShares(t)
   await beatAs(parts.pool, ALL_ALIVE)
   const cases: [object, string][] = [
@@ -156,7 +156,7 @@ t.test('the shares of a wallet are read, refreshed and recovered', async (t: Tes
   t.match(dataOf(late), { refresh_id: pending.refresh_id, epoch: 1 }, 'the first request is answered as it was')
 })
 
-t.test('a refresh that failed says why, and the shares stay', async (t: Test) => {
+t.test('a failed refresh returns its reason, and the shares stay', async (t: Test) => {
   const { parts, post, get } = await withShares(t)
   const { walletId, keyId } = await makeMpcWallet(parts)
   const url = `/v1/wallets/${walletId}/shares`
@@ -220,7 +220,7 @@ t.test('wallets without shares, without a key yet, or of others are refused, and
   }
 })
 
-t.test("a key of the pool is nobody's, and is not shown", async (t: Test) => {
+t.test('a key of the pool belongs to no tenant, and is not shown', async (t: Test) => {
   const { parts, get } = await withShares(t)
   await parts.generateKey(newId('mpcKey'), TERMS)
   const answer = await get('/v1/wallets')

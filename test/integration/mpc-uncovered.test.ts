@@ -53,7 +53,7 @@ await stage.service.stopWorker('signer')
 const pending = await stage.send(wallet, '1')
 const next = await stage.send(wallet, '2')
 
-t.test('what no intent covers is refused by every party, and every party says so in its log', async (t) => {
+t.test('a request that no intent covers is refused and logged by every party', async (t) => {
   const mail = { name: 'Mail', version: '1', chainId: 1_000_001 }
   const lies: readonly (readonly [string, SigningItem])[] = [
     ['another recipient', item(pending, transfer({ to: THIEF }))],
@@ -97,7 +97,7 @@ t.test('what no intent covers is refused by every party, and every party says so
   }
 })
 
-t.test('one lie among true items is refused alone', async (t) => {
+t.test('one forged item among valid ones is refused alone', async (t) => {
   const answers = await ask([item(next, transfer({ to: THIEF })), item(pending, transfer({ nonce: 7 }))])
   t.strictSame(kinds(answers), [
     ['not_covered', 'signed'],
@@ -139,7 +139,7 @@ t.test('a request that does not fit the key is refused whole', async (t) => {
   t.strictSame(kinds(await puppeteer.ask([1, 2], foreign, { timeoutMs: 60_000 })), [['invalid'], ['invalid']])
 })
 
-t.test('what is no request of a coordinator is not answered', async (t) => {
+t.test('a message that is not a request of a coordinator is not answered', async (t) => {
   const session = randomBytes(16).toString('hex')
   const address = { session, round: 0, sequence: 0, sender: 'coordinator', receiver: partyName(1) }
   const begin = encodeBegin({ ceremony: 'sign', signers: [1, 2], finisher: 1, items: [item(pending, transfer())] })

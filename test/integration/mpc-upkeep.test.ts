@@ -31,52 +31,55 @@ async function codeOf(promise: Promise<unknown> | undefined): Promise<string> {
   )
 }
 
-t.test('old shares of wallets are refreshed in time, spread over days, a few at once', async (t: Test) => {
-  const parts = await withMpcKeys(t)
-  const { pool, log } = parts
-  await parts.generateKey(newId('mpcKey'), TERMS)
-  const wallets = []
-  for (let n = 0; n < 20; n += 1) wallets.push(await makeMpcWallet(parts))
-  await parts.generateKey(newId('mpcKey'), TERMS)
-  let day = 0
-  const later = { ...log, now: () => new Date(Date.now() + day * DAY_MS).toISOString() }
-  const scheduled = createScheduleRefreshes({ pool, log: later, newId, intervalDays: 30 })
-  const { refreshShares } = signerOn(later, pool, parts.parties)
-  const counts: number[] = []
-  for (; day < 31; day += 1) {
-    await beatAs(pool, ALL_ALIVE)
-    let ofDay = 0
-    for (;;) {
-      const requested = await scheduled()
-      t.ok(requested <= 8, 'few at once')
-      if (requested === 0) break
-      ofDay += requested
-      t.ok((await scheduled()) <= 8 - requested, 'what is under way counts')
-      for (const { key_id } of await openOnes(pool)) await refreshShares(key_id)
+t.test(
+  'old shares of wallets are refreshed before their age limit, spread over days, a few at once',
+  async (t: Test) => {
+    const parts = await withMpcKeys(t)
+    const { pool, log } = parts
+    await parts.generateKey(newId('mpcKey'), TERMS)
+    const wallets = []
+    for (let n = 0; n < 20; n += 1) wallets.push(await makeMpcWallet(parts))
+    await parts.generateKey(newId('mpcKey'), TERMS)
+    let day = 0
+    const later = { ...log, now: () => new Date(Date.now() + day * DAY_MS).toISOString() }
+    const scheduled = createScheduleRefreshes({ pool, log: later, newId, intervalDays: 30 })
+    const { refreshShares } = signerOn(later, pool, parts.parties)
+    const counts: number[] = []
+    for (; day < 31; day += 1) {
+      await beatAs(pool, ALL_ALIVE)
+      let ofDay = 0
+      for (;;) {
+        const requested = await scheduled()
+        t.ok(requested <= 8, 'few at once')
+        if (requested === 0) break
+        ofDay += requested
+        t.ok((await scheduled()) <= 8 - requested, 'what is under way counts')
+        for (const { key_id } of await openOnes(pool)) await refreshShares(key_id)
+      }
+      counts.push(ofDay)
     }
-    counts.push(ofDay)
-  }
-  t.comment(`by day: ${counts.join(' ')}`)
-  t.strictSame(
-    counts.slice(0, 24).filter((count) => count > 0),
-    [],
-    'none is refreshed early',
-  )
-  const { rows } = await pool.query(
-    'SELECT epoch, wallet_id IS NULL AS pooled, count(*)::int AS n FROM mpc_keys GROUP BY 1, 2',
-  )
-  t.strictSame(
-    rows.toSorted((a, b) => a.n - b.n),
-    [
-      { epoch: 0, pooled: true, n: 1 },
-      { epoch: 1, pooled: false, n: 20 },
-    ],
-    'each wallet once, and no key of the pool',
-  )
-  t.ok(counts.filter((count) => count > 0).length >= 3, 'not all on one day')
-  const reasons = await pool.query('SELECT DISTINCT reason FROM mpc_refreshes')
-  t.strictSame(reasons.rows, [{ reason: 'scheduled' }])
-})
+    t.comment(`by day: ${counts.join(' ')}`)
+    t.strictSame(
+      counts.slice(0, 24).filter((count) => count > 0),
+      [],
+      'none is refreshed early',
+    )
+    const { rows } = await pool.query(
+      'SELECT epoch, wallet_id IS NULL AS pooled, count(*)::int AS n FROM mpc_keys GROUP BY 1, 2',
+    )
+    t.strictSame(
+      rows.toSorted((a, b) => a.n - b.n),
+      [
+        { epoch: 0, pooled: true, n: 1 },
+        { epoch: 1, pooled: false, n: 20 },
+      ],
+      'each wallet once, and no key of the pool',
+    )
+    t.ok(counts.filter((count) => count > 0).length >= 3, 'not all on one day')
+    const reasons = await pool.query('SELECT DISTINCT reason FROM mpc_refreshes')
+    t.strictSame(reasons.rows, [{ reason: 'scheduled' }])
+  },
+)
 
 async function openOnes(pool: MpcParts['pool']): Promise<readonly { readonly key_id: string }[]> {
   return (await pool.query<{ key_id: string }>(`SELECT key_id FROM mpc_refreshes WHERE status = 'pending'`)).rows
@@ -108,7 +111,7 @@ t.test(
   },
 )
 
-t.test('shares that have served long are made anew, once an hour at most', async (t: Test) => {
+t.test('shares used for a long time are refreshed, once an hour at most', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const { pool, log } = parts
   const { keyId } = await makeMpcWallet(parts)

@@ -37,7 +37,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   )
 }
 
-t.test('a wallet takes the oldest key of the pool that fits, and has one made where none does', async (t: Test) => {
+t.test('a wallet takes the oldest fitting key of the pool, and has one generated where none fits', async (t: Test) => {
   const parts = await withMpcKeys(t)
   for (const keyId of ['mpk_b', 'mpk_a']) await parts.generateKey(keyId, TERMS)
   const first = await makeMpcWallet(parts)
@@ -64,7 +64,7 @@ t.test('a wallet takes the oldest key of the pool that fits, and has one made wh
   t.strictSame(await differences(parts.pool), [])
 })
 
-t.test('a wallet that has its key, or is none of type mpc, is left as it is', async (t: Test) => {
+t.test('a wallet that has its key, or is not of type mpc, is not changed', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const { walletId } = await makeMpcWallet(parts)
   await parts.makeMpcWallet(walletId)
@@ -75,7 +75,7 @@ t.test('a wallet that has its key, or is none of type mpc, is left as it is', as
   await t.rejects(parts.makeMpcWallet('wal_nobody'), { code: 'wallet_not_found', retryable: false })
 })
 
-t.test('the job of a wallet goes the way of its type, and waits where no keys of it are made', async (t: Test) => {
+t.test('the job of a wallet is for its type, and waits where no keys of that type are made', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const { log, makeHdWallet: hd, makeMpcWallet: mpc } = parts
   const ids = [await requestMpc(parts), (await parts.requestWallet(hdRequest(), { metadata: ACME })).id]
@@ -173,7 +173,7 @@ t.test('a key whose address the tenant watches already is passed over', async (t
   t.equal((await keysOf(parts)).find(({ key_id }) => key_id === 'mpk_watched')?.wallet_id, null)
 })
 
-t.test('a wallet is accepted when all its parties live or a key lies ahead, and a signer lives', async (t: Test) => {
+t.test('a wallet is accepted when all its parties or a pooled key, and a signer, are available', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const { pool } = parts
   const request = (mpc: typeof TERMS | null = null, metadata: object = {}) =>
@@ -228,7 +228,7 @@ t.test(
   },
 )
 
-t.test('no key is made ahead while somebody waits for the parties', async (t: Test) => {
+t.test('no key is made ahead while requests wait for the parties', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const { pool, generateKey } = parts
   const wallet = await makeMpcWallet(parts)

@@ -74,7 +74,7 @@ t.test('a collection needs a name and a symbol: the rest is filled in, and its a
   t.not(elsewhere.body.data?.wallet_id, data.wallet_id, 'each network has its own')
 })
 
-t.test('everything that can be said of a collection is kept, and royalties are exact', async (t) => {
+t.test('every field of a collection is kept, and royalties are exact', async (t) => {
   const { collection, get } = await withNftApi(t)
   const wanted = {
     description: 'Twelve lighthouses.\nEach of them stands.',
@@ -96,7 +96,7 @@ t.test('everything that can be said of a collection is kept, and royalties are e
   t.equal(owned.royalty_recipient, owned.owner, 'royalties go to the owner unless somebody else is named')
 })
 
-t.test('what is wrong with a collection is told field by field, and leaves no trace', async (t) => {
+t.test('every invalid field of a collection is reported, and nothing is recorded', async (t) => {
   const { calls, post } = await withNftApi(t)
   const watch = {
     network: 'ethereum',
@@ -145,7 +145,7 @@ t.test('what is wrong with a collection is told field by field, and leaves no tr
   t.equal((await calls.pool.query('SELECT FROM nft_metadata')).rowCount, 0)
 })
 
-t.test('who cannot pay, or whose metadata is not on IPFS, gets no collection', async (t) => {
+t.test('without funds, or without metadata on IPFS, no collection is created', async (t) => {
   const poor = await withNftApi(t, { issuerFunds: 10n })
   const refused = await poor.post(CREATE, COLLECTION, ASYNC)
   t.equal(refused.status, 422)
@@ -173,7 +173,7 @@ t.test('who cannot pay, or whose metadata is not on IPFS, gets no collection', a
   t.equal((await unpinned.calls.pool.query('SELECT FROM nft_collections')).rowCount, 0)
 })
 
-t.test('an issuer wallet is made once, whoever asks at the same instant, and its name may be taken', async (t) => {
+t.test('simultaneous requests make one issuer wallet, also where its name is taken', async (t) => {
   const { calls, post } = await withNftApi(t)
   const other = await startTestApp({ routes: routesOf(calls, {}) })
   const headers = ASYNC
@@ -189,7 +189,7 @@ t.test('an issuer wallet is made once, whoever asks at the same instant, and its
   t.match(taken.body.message, /wallet_id/)
 })
 
-t.test('the same key gives the same collection, for ever and at the same instant', async (t) => {
+t.test('the same key gives the same collection, later and at the same time', async (t) => {
   const { calls, post } = await withNftApi(t)
   const key = { ...ASYNC, 'idempotency-key': 'one' }
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(CREATE, COLLECTION, key)))
@@ -204,7 +204,7 @@ t.test('the same key gives the same collection, for ever and at the same instant
   t.equal((await calls.pool.query('SELECT FROM nft_collections')).rowCount, 1)
 })
 
-t.test('where the factory is missing the first collection brings it, and the next ones wait for it', async (t) => {
+t.test('where the factory is missing the first collection deploys it, and the next ones wait for it', async (t) => {
   const { calls, collection } = await withNftApi(t, { hasFactory: false })
   const made = await Promise.all([1, 2, 3].map((n) => collection({ name: `Number ${n}` })))
   const { rows } = await calls.pool.query(
@@ -251,7 +251,7 @@ t.test('collections are listed newest first, by page and by filter, each tenant 
   }
 })
 
-t.test('what became of the deployment is told by its transaction, reorgs included', async (t) => {
+t.test('the status of a deployment follows its transaction, also after a reorg', async (t) => {
   const { calls, collection, get, mint } = await withNftApi(t)
   const { collection_id, transaction_id } = await collection()
   const status = async () => (await get(`/v1/nft/collections/${collection_id}`)).body.data?.status

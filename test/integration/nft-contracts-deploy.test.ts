@@ -21,7 +21,7 @@ const ZERO = `0x${'00'.repeat(20)}`
 const minimalProxy = (implementation: string): string =>
   `0x363d3d373d3d3d363d73${implementation.slice(2).toLowerCase()}5af43d82803e903d91602b57fd5bf3`
 
-t.test('every config is found at its predicted address and says what it was told', async (t) => {
+t.test('every collection is at its predicted address and has its config', async (t) => {
   const chain = await withNftChain(t)
   const configs: Partial<CollectionConfig>[] = [
     {},
@@ -50,7 +50,7 @@ t.test('every config is found at its predicted address and says what it was told
   }
 })
 
-t.test('an address follows from the caller, the salt and the config, and the factory says the same', async (t) => {
+t.test('an address follows from the caller, the salt and the config, and equals that of the factory', async (t) => {
   const chain = await withNftChain(t)
   const config = collectionConfig(chain.owner)
   const salt = collectionSalt('col_a')
@@ -94,7 +94,7 @@ t.test(
   },
 )
 
-t.test('what no collection may be is refused, and nothing is left behind', async (t) => {
+t.test('an invalid collection is refused, and nothing is deployed', async (t) => {
   const chain = await withNftChain(t)
   const refusalOf = (given: Partial<CollectionConfig>) => {
     const config = { ...collectionConfig(chain.owner), ...given }

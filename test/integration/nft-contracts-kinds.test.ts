@@ -60,7 +60,7 @@ t.test('a series without a limit counts too, and other kinds have no editions', 
   t.equal(await chain.refusal(chain.alice, plain.request('edition', 1)), 'NotASeries()')
 })
 
-t.test('a dynamic token changes by its owner until it is frozen, and tells the marketplaces', async (t) => {
+t.test('a dynamic token is changed by its owner until it is frozen, with events for marketplaces', async (t) => {
   const chain = await withNftChain(t)
   for (const standard of BOTH) {
     const { mint, read, request, abi, address } = await chain.collection({ standard, kind: 'DYNAMIC' })
@@ -111,7 +111,7 @@ t.test('metadata of any other collection never changes, so it counts as frozen',
   }
 })
 
-t.test('tokens that may not move say so, move for nobody, and can still be burnt (ERC-5192)', async (t) => {
+t.test('locked tokens report so, cannot be transferred, and can still be burnt (ERC-5192)', async (t) => {
   const chain = await withNftChain(t)
   const single = await chain.collection({ transferable: false })
   const minted = await single.mint(1, chain.alice)

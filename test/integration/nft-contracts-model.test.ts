@@ -151,5 +151,5 @@ async function runModel(t: Test, standard: TokenStandard, seed: number): Promise
 }
 
 for (const standard of ['ERC721', 'ERC1155'] as const) {
-  t.test(`${standard}: random calls leave the contract where the model is`, (t) => runModel(t, standard, 20_260))
+  t.test(`${standard}: after random calls the contract equals the model`, (t) => runModel(t, standard, 20_260))
 }

@@ -22,7 +22,7 @@ const safe = ({ config, address }: Collection, from: string, to: string, tokenId
   data: encodeSafeTransfer(config.standard, { from, to, tokenId, amount }),
 })
 
-t.test('a safe transfer reaches accounts and receivers, and nobody else', async (t) => {
+t.test('a safe transfer reaches accounts and receivers only', async (t) => {
   const chain = await withNftChain(t)
   const [none, good, reverting, wrong] = [
     await deploy(chain, 'NoReceiver'),
@@ -85,7 +85,7 @@ t.test('a plain ERC-721 transfer does not ask, and a mint asks nobody', async (t
   }
 })
 
-t.test('a receiver that calls back can pass on what it got, and take nothing twice', async (t) => {
+t.test('a receiver that calls back can transfer what it got, and gets nothing twice', async (t) => {
   const chain = await withNftChain(t)
   const accomplice = strangerOf(13)
   const reentering = contractIn(compiled, 'ReenteringReceiver').abi
@@ -109,7 +109,7 @@ t.test('a receiver that calls back can pass on what it got, and take nothing twi
   }
 })
 
-t.test('nobody moves what he neither holds nor is approved for', async (t) => {
+t.test('only the holder and approved accounts move a token', async (t) => {
   const chain = await withNftChain(t)
   const [single, multi] = [await chain.collection(), await chain.collection({ standard: 'ERC1155' })]
   t.ok((await single.mint(1, chain.alice)).ok)

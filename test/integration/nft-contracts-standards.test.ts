@@ -52,7 +52,7 @@ t.test('every function, event and error of the standards is there', (t) => {
   t.end()
 })
 
-t.test('ERC-165 tells what each contract is, by the whole procedure', async (t) => {
+t.test('each contract reports its interfaces by ERC-165, by the whole procedure', async (t) => {
   const chain = await withNftChain(t)
   const checker = await chain.deploy(STANDARDS.abi, STANDARDS.bytecode)
   const known = [ERC165, ERC721, ERC721_METADATA, ERC1155, ERC1155_METADATA, ERC2981]
@@ -74,7 +74,7 @@ t.test('ERC-165 tells what each contract is, by the whole procedure', async (t) 
   }
 })
 
-t.test('a royalty is its share of any price, rounded down (ERC-2981)', async (t) => {
+t.test('a royalty is its percentage of any price, rounded down (ERC-2981)', async (t) => {
   const chain = await withNftChain(t)
   const { read } = await chain.collection({ royaltyBps: 1_234, royaltyRecipient: chain.bob })
   for (const [price, royalty] of [

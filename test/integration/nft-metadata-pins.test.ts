@@ -130,7 +130,7 @@ t.test(
   },
 )
 
-t.test('without an IPFS node nothing is pinned, and all of it is once there is one', async (t: Test) => {
+t.test('without an IPFS node nothing is pinned, and everything is once there is one', async (t: Test) => {
   const { kubo, pool, mint, repin, pinRow } = await withPins(t)
   const noNode = createPinMetadata({ pool, pin: null, clock: Date.now })
   await noNode(tokens(150))
@@ -158,7 +158,7 @@ t.test('a pin that was confirmed long ago is confirmed again, which restores wha
   t.same((await pinRow(token(1).cid))?.pinned_at, new Date('2026-01-08T00:00:00.000Z'))
 })
 
-t.test('a node that is down is asked for little, and what it refuses stands behind the others', async (t: Test) => {
+t.test('a node that is down gets few requests, and refused content is tried after the rest', async (t: Test) => {
   const { kubo, pool, mint, repin, pass } = await withPins(t)
   await mint(tokens(20))
   kubo.fail('errors')
@@ -190,15 +190,18 @@ t.test('a stop ends the work between two pieces without a failure', async (t: Te
   t.ok(rows[0].n >= 8, 'what the node confirmed is recorded')
 })
 
-t.test('what was pinned for a mint that never came is forgotten once its confirmation is old', async (t: Test) => {
-  const { pinMetadata, repin, pinRow, pass, mint } = await withPins(t)
-  await pinMetadata([token(1), token(2)])
-  await mint([token(2)])
-  pass(6 * 24 * HOUR)
-  await repin()
-  t.ok(await pinRow(token(1).cid))
-  pass(24 * HOUR)
-  await repin()
-  t.equal(await pinRow(token(1).cid), undefined)
-  t.ok(await pinRow(token(2).cid))
-})
+t.test(
+  'content pinned for a mint that was never requested is dropped once its confirmation is old',
+  async (t: Test) => {
+    const { pinMetadata, repin, pinRow, pass, mint } = await withPins(t)
+    await pinMetadata([token(1), token(2)])
+    await mint([token(2)])
+    pass(6 * 24 * HOUR)
+    await repin()
+    t.ok(await pinRow(token(1).cid))
+    pass(24 * HOUR)
+    await repin()
+    t.equal(await pinRow(token(1).cid), undefined)
+    t.ok(await pinRow(token(2).cid))
+  },
+)

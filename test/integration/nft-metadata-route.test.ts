@@ -52,7 +52,7 @@ t.test('metadata is answered without a key, byte for byte as it was hashed', asy
   })
 })
 
-t.test('HEAD tells the same without the bytes', async (t: Test) => {
+t.test('HEAD returns the same headers without the bytes', async (t: Test) => {
   const { get } = await withRoute(t)
   const [head, answer] = [await get(TOWER.cid, {}, 'HEAD'), await get(TOWER.cid)]
   t.equal(head.statusCode, 200)
@@ -61,7 +61,7 @@ t.test('HEAD tells the same without the bytes', async (t: Test) => {
     t.equal(head.headers[name], answer.headers[name], name)
 })
 
-t.test('who has it already is told so', async (t: Test) => {
+t.test('a client that has the document gets 304', async (t: Test) => {
   const { get } = await withRoute(t)
   for (const tag of [`"${TOWER.cid}"`, `W/"${TOWER.cid}"`, `"other", W/"${TOWER.cid}"`, '*']) {
     const answer = await get(TOWER.cid, { 'if-none-match': tag })
@@ -97,7 +97,7 @@ t.test('what was never minted is 404 and may come: nobody is to cache that', asy
   }
 })
 
-t.test('what is no CID is refused by its name', async (t: Test) => {
+t.test('a value that is not a CID is refused', async (t: Test) => {
   const { get, app } = await withRoute(t)
   for (const cid of ['x', TOWER.cid.slice(1), `${TOWER.cid}a`, '..%2F..%2Fetc%2Fpasswd', 'a'.repeat(256)]) {
     const answer = await get(cid)

@@ -24,7 +24,7 @@ t.test('ERC1155 takes amounts up to what a contract can hold', async (t) => {
   t.strictSame(told(await mint(collection_id, { amount: 5 })), ['amount wrong_type'])
 })
 
-t.test('what is wrong with a mint is told field by field, and leaves no trace', async (t) => {
+t.test('every invalid field of a mint is reported, and nothing is recorded', async (t) => {
   const { calls, collection, mint } = await withNftApi(t)
   const { collection_id } = await collection()
   const batch = { minting_type: 'BATCH', recipient: undefined, metadata: undefined }
@@ -86,7 +86,7 @@ t.test('another tenant finds neither mint nor token, and an unknown token is not
   }
 })
 
-t.test('who cannot pay for the gas is told how much it takes, and mints nothing', async (t) => {
+t.test('a mint without funds for the gas is refused with the amount needed, and not recorded', async (t) => {
   const { calls, collection, mint } = await withNftApi(t)
   const { collection_id, wallet_id } = await collection()
   await calls.pool.query('UPDATE balances SET balance = 4000000000000000 WHERE wallet_id = $1', [wallet_id])
@@ -99,7 +99,7 @@ t.test('who cannot pay for the gas is told how much it takes, and mints nothing'
   t.equal((await calls.pool.query('SELECT FROM nft_mints')).rowCount, 0)
 })
 
-t.test('the same key mints once, whoever asks at the same instant', async (t) => {
+t.test('simultaneous requests with the same key mint once', async (t) => {
   const { calls, collection, mint } = await withNftApi(t)
   const { collection_id } = await collection()
   const key = { ...ASYNC, 'idempotency-key': 'mint-one' }
@@ -116,7 +116,7 @@ t.test('the same key mints once, whoever asks at the same instant', async (t) =>
   t.strictSame([archived.status, ...told(archived)], [409, '- wallet_archived'])
 })
 
-t.test('a contract that cannot receive is warned of, and gets its token', async (t) => {
+t.test('a recipient contract that cannot receive causes a warning, and gets its token', async (t) => {
   const { collection, mint } = await withNftApi(t)
   const { collection_id } = await collection()
   const direct = await mint(collection_id, { recipient: DEAF_CONTRACT })

@@ -15,7 +15,7 @@ const tokensOf = (answer: Answer) => (answer.body.data?.tokens ?? []) as Tokens
 const item = (n: number, more: object = {}) => ({ recipient: RECIPIENT, metadata: { name: `Token ${n}` }, ...more })
 const items = (count: number, more: object = {}) => Array.from({ length: count }, (_, n) => item(n, more))
 
-t.test('a mint is answered with its number before anything is sent, and tells what became of it', async (t) => {
+t.test('a mint gets its number before anything is sent, and shows its outcome', async (t) => {
   const { calls, collection, mint, get } = await withNftApi(t)
   const { collection_id, contract_address, transaction_id: deployment } = await collection()
   const answer = await mint(collection_id)
@@ -176,7 +176,7 @@ t.test(
   },
 )
 
-t.test('a full collection refuses, what is on its way counts, and what failed does not', async (t) => {
+t.test('a full collection refuses mints; pending ones count, failed ones do not', async (t) => {
   const { calls, collection, mint } = await withNftApi(t)
   const { collection_id } = await collection({ max_supply: 3, collection_type: 'SERIES' })
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => mint(collection_id)))
@@ -203,7 +203,7 @@ t.test('a full collection refuses, what is on its way counts, and what failed do
   t.equal((await mint(collection_id)).status, 409)
 })
 
-t.test('who names an edition gets that one or none', async (t) => {
+t.test('a mint that names an edition gets that one or none', async (t) => {
   const { collection, mint } = await withNftApi(t)
   const { collection_id } = await collection({ collection_type: 'SERIES', standard: 'ERC1155' })
   const batch = (...wanted: (number | undefined)[]) =>
@@ -224,7 +224,7 @@ t.test('who names an edition gets that one or none', async (t) => {
   t.equal((await batch(4)).status, 202)
 })
 
-t.test('collections, mints and tokens fold from the log as they stand', async (t) => {
+t.test('collections, mints and tokens fold from the log to their present rows', async (t) => {
   const { calls, collection, mint } = await withNftApi(t)
   for (const standard of ['ERC721', 'ERC1155']) {
     const { collection_id, transaction_id } = await collection({ standard, description: 'é 🗼', max_supply: 50 })

@@ -43,25 +43,28 @@ t.test('explain', async (t) => {
   const dependent = await stage.request(wallet, { dependsOn: id })
   const tell = async (what: string): Promise<Story> => JSON.parse((await run(`explain ${what} --json`)).out)
 
-  await t.test('who asked, and what it was accepted on: recorded, or as the log was then', async (t) => {
-    const story = await tell(id)
-    t.match(story.story, [{ event: 'TransferRequested', who: `API key "payroll" ${KEY_ID} of tenant acme` }])
-    const facts = Object.fromEntries(
-      story.story[0]?.details.map(({ name, value, source }) => [name, [value, source]]) ?? [],
-    )
-    t.match(facts, {
-      'request id': ['req_1', 'recorded'],
-      'idempotency key': ['invoice-1042', 'recorded'],
-      reference: ['invoice-1', 'recorded'],
-      serves: ['mint mint_1', 'recorded'],
-      'fee quote': ['base fee 5 gwei, tip 2 gwei, at most 12 gwei, priority medium', 'recorded'],
-      'held back': [/0\.000000000000001 ETH, and 0\.000000000000042 ETH for 21000 gas/, 'recorded'],
-      'balance then': [/^1 ETH at block 1, of which 0\.000000000000026 ETH was held by other requests$/, 'derived'],
-    })
-    t.match(story.dependents, [{ id: dependent }])
-    t.match(await tell(dependent), { depends_on: { id }, now: { says: new RegExp(`waits for ${id}`) } })
-    t.match(detail(await tell(other), 0, 'fee quote')?.value, /not recorded/)
-  })
+  await t.test(
+    'explain shows the caller and the basis of the acceptance, recorded or derived from the log',
+    async (t) => {
+      const story = await tell(id)
+      t.match(story.story, [{ event: 'TransferRequested', who: `API key "payroll" ${KEY_ID} of tenant acme` }])
+      const facts = Object.fromEntries(
+        story.story[0]?.details.map(({ name, value, source }) => [name, [value, source]]) ?? [],
+      )
+      t.match(facts, {
+        'request id': ['req_1', 'recorded'],
+        'idempotency key': ['invoice-1042', 'recorded'],
+        reference: ['invoice-1', 'recorded'],
+        serves: ['mint mint_1', 'recorded'],
+        'fee quote': ['base fee 5 gwei, tip 2 gwei, at most 12 gwei, priority medium', 'recorded'],
+        'held back': [/0\.000000000000001 ETH, and 0\.000000000000042 ETH for 21000 gas/, 'recorded'],
+        'balance then': [/^1 ETH at block 1, of which 0\.000000000000026 ETH was held by other requests$/, 'derived'],
+      })
+      t.match(story.dependents, [{ id: dependent }])
+      t.match(await tell(dependent), { depends_on: { id }, now: { says: new RegExp(`waits for ${id}`) } })
+      t.match(detail(await tell(other), 0, 'fee quote')?.value, /not recorded/)
+    },
+  )
 
   await wholeLife(t, stage, id)
   await lookUps(t, stage, { id, other, dependent, walletId: wallet.walletId })
@@ -73,7 +76,7 @@ function detail(story: Story, step: number, name: string): Told | undefined {
 
 async function wholeLife(t: Test, stage: OperatorStage, id: string): Promise<void> {
   const { log, run, execute } = stage
-  await t.test('each hash with its purpose, each block, each reorg, and how long it took', async (t) => {
+  await t.test('explain shows each hash with its purpose, each block, each reorg, and the durations', async (t) => {
     await execute(id, { ...signature(id, 0, 12n * GWEI, log.now()), quote: QUOTE })
     await execute(id, { type: 'RecordSubmission', hash: hashOf(id, 0), now: log.now() })
     const dearer = { ...signature(id, 0, 20n * GWEI, log.now()).signed, hash: hashOf(id, 9) }
@@ -116,7 +119,7 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
   const { run, node } = stage
   const tell = async (what: string): Promise<Story> => JSON.parse((await run(`explain ${what} --json`)).out)
 
-  await t.test('a hash of any version, a wallet, and what is no such thing', async (t) => {
+  await t.test('explain takes a hash of any version and a wallet, and refuses other ids', async (t) => {
     t.match(await tell(hashOf(id, 0)), { transaction_id: id }, 'a version that was replaced too')
     await record(stage, walletAggregate, walletId, { type: 'WalletArchived', data: { archivedAt: stage.log.now() } })
     t.match(JSON.parse((await run(`explain ${walletId} --json`)).out), {
@@ -147,7 +150,7 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
     t.match((await run(`explain ${mintId}`)).out, new RegExp(`npm run bursar -- explain ${own}`))
   })
 
-  await t.test('without a node the story is told all the same', async (t) => {
+  await t.test('explain works without a node', async (t) => {
     node.up = false
     t.match(await run(`explain ${dependent}`), {
       code: 3,

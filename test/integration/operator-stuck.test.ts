@@ -82,7 +82,7 @@ const TROUBLES: readonly (readonly [what: string, make: string, undo: string, to
   ],
 ]
 
-t.test('stuck tells what is wrong, and nothing else, and what to do', async (t) => {
+t.test('stuck prints what is wrong, and nothing else, and what to do', async (t) => {
   const stage = await withOperator(t)
   const { pool, run } = stage
   const found = async () => {
@@ -156,7 +156,7 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
     })
   })
 
-  await t.test('what does not answer is told of, with what is known without it', async (t) => {
+  await t.test('what does not answer is reported, with what is known without it', async (t) => {
     node.up = false
     t.match(await found(), { code: 3, told: ['node_down ethereum'] })
     t.match(await run('lanes'), { code: 3, out: 'no lane has work in progress\n', err: /No node of ethereum answers/ })
@@ -193,7 +193,7 @@ async function kindsOf(found: Found, address: string): Promise<(string | undefin
 async function signing(t: Test, stage: OperatorStage, found: Found): Promise<void> {
   const { pool, node, run, execute, log } = stage
 
-  await t.test('requests that nobody signs: no holder, one that hangs, one that died', async (t) => {
+  await t.test('unsigned requests are found: without a holder, with one that hangs, with one that died', async (t) => {
     const wallet = await stage.wallet()
     await old(stage, () => stage.request(wallet))
     t.strictSame(await kindsOf(found, wallet.address), ['lane_without_holder'])
@@ -207,7 +207,7 @@ async function signing(t: Test, stage: OperatorStage, found: Found): Promise<voi
     node.baseFee = GWEI
   })
 
-  await t.test('what waits for another transaction is not stuck by itself', async (t) => {
+  await t.test('a transaction that waits for another one is not a finding itself', async (t) => {
     const wallet = await stage.wallet()
     await old(stage, async () => {
       const first = await stage.request(wallet)
@@ -255,7 +255,7 @@ async function mining(t: Test, stage: OperatorStage, found: Found): Promise<void
     },
   )
 
-  await t.test('what is deep enough and not final', async (t) => {
+  await t.test('a transaction that is deep enough and not final is found', async (t) => {
     const wallet = await stage.wallet()
     await old(stage, async () => {
       const id = await stage.request(wallet)

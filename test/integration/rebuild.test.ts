@@ -21,7 +21,7 @@ async function namedDifferences({ pool }: SomeLog): Promise<string[]> {
   return differences.map(({ table, key }) => `${table} ${Object.values(key).join(' ')}`).sort()
 }
 
-t.test('a row that was changed by hand is named, and a rebuild puts it right', async (t: Test) => {
+t.test('a row that was changed by hand is named, and a rebuild corrects it', async (t: Test) => {
   const some = await withSomeLog(t)
   const [first = '', second = '', third = ''] = await some.transfer(5)
   await some.pool.query('UPDATE transactions SET amount = amount + 1 WHERE transaction_id = $1', [first])
@@ -42,7 +42,7 @@ t.test('a row that was changed by hand is named, and a rebuild puts it right', a
   t.strictSame((await some.pool.query(`SELECT FROM pg_namespace WHERE nspname = '${REBUILD_SCHEMA}'`)).rowCount, 0)
 })
 
-t.test('a client that repeats a request after a rebuild is told what the first one made', async (t: Test) => {
+t.test('a client that repeats a request after a rebuild gets the resource of the first one', async (t: Test) => {
   const some = await withSomeLog(t)
   const [id = ''] = await some.transfer(1)
   await some.pool.query('TRUNCATE idempotency_keys')
@@ -100,7 +100,7 @@ t.test('transfers go on and readers see no gap while all read models are rebuilt
   t.comment(`${transferred} transfers, ${reads} reads, ${caughtUp} events caught up`)
 })
 
-t.test('a rebuild that is killed leaves the live tables as they were, and can be started again', async (t: Test) => {
+t.test('a killed rebuild does not change the live tables, and can be started again', async (t: Test) => {
   const some = await withSomeLog(t)
   await some.transfer(50)
   const killer = new pg.Client({ connectionString: some.url })

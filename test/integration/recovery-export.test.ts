@@ -76,7 +76,7 @@ async function open({ identity }: Pick<Exports, 'identity'>, armor: string | und
   return JSON.parse(Buffer.from(opened.plaintext).toString()) as Data
 }
 
-t.test('the key of an hd wallet comes sealed to the recipient, and no other place ever has it', async (t) => {
+t.test('the key of an hd wallet is sealed to the recipient, and is nowhere else', async (t) => {
   const api = await withExports(t)
   const { pool, walletId, recipient, signer, told, logged } = api
   const accepted = await api.post({ recipient }, { 'idempotency-key': 'once' })
@@ -115,7 +115,7 @@ t.test('the key of an hd wallet comes sealed to the recipient, and no other plac
   t.strictSame(told, [`requested ${id}`, `exported ${id}`], 'each step is told once')
 })
 
-t.test('a key for everything is refused, and a stranger sees no wallet', async (t) => {
+t.test('a key with all scopes is refused, and another tenant sees no wallet', async (t) => {
   const { post, get, recipient, walletId } = await withExports(t)
   const full = { authorization: `Bearer ${KEYS.full}` }
   const refused = await post({ recipient }, full)
@@ -127,7 +127,7 @@ t.test('a key for everything is refused, and a stranger sees no wallet', async (
   t.strictSame(told(foreign), ['- wallet_not_found'])
 })
 
-t.test('what cannot be exported is refused by its reason, and leaves no trace', async (t) => {
+t.test('a wallet that cannot be exported is refused with the reason, and nothing is recorded', async (t) => {
   const { post, recipient, identity, pool, walletId, archiveWallet, findWallet } = await withExports(t)
   const mistyped = `${recipient.slice(0, -1)}${recipient.endsWith('q') ? 'p' : 'q'}`
   for (const bad of ['age1', mistyped, identity, 'age1pq1x']) {
@@ -166,7 +166,7 @@ t.test('what cannot be exported is refused by its reason, and leaves no trace', 
   t.equal((await pool.query('SELECT FROM wallet_exports')).rowCount, 0)
 })
 
-t.test('a file is there for an hour and then gone, its facts are not', async (t) => {
+t.test('a file is kept for an hour, its record for longer', async (t) => {
   const api = await withExports(t)
   const { pool, clock, signer, recipient } = api
   const { export_id: id = '' } = dataOf(await api.post({ recipient }, { 'idempotency-key': 'once' }))
@@ -184,7 +184,7 @@ t.test('a file is there for an hour and then gone, its facts are not', async (t)
   t.strictSame(rows, [{ status: 'exported', known: true }])
 })
 
-t.test('of signers that race one makes the file, and its hash is in the log', async (t) => {
+t.test('one of several signers makes the file, and its hash is in the log', async (t) => {
   const api = await withExports(t)
   const { export_id: id = '' } = dataOf(await api.post({ recipient: api.recipient }))
   await Promise.all(Array.from({ length: 5 }, () => api.signer()(id)))
@@ -234,7 +234,7 @@ t.test('where no recipient is set exports are off: the API names the setting, an
   t.equal((await taken.pool.query('SELECT FROM wallet_export_files')).rowCount, 0)
 })
 
-t.test('under another keystore nothing is sealed, and the export waits for the right one', async (t) => {
+t.test('with another keystore nothing is sealed, and the export waits for the right one', async (t) => {
   const api = await withExports(t)
   const { export_id: id = '' } = dataOf(await api.post({ recipient: api.recipient }))
   await t.rejects(api.signer({ loadSeed: () => seedOf('another') })(id), { code: 'keystore_wrong', retryable: true })

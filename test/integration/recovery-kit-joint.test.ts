@@ -75,7 +75,7 @@ async function withHolders(t: Test, shares = SHARES, key = KEY) {
 const places = (holders: readonly Holder[]) => holders.flatMap(({ kit, file }) => ['--kit', kit, '--identity', file])
 const verify = (...holders: Holder[]): Promise<CliRun> => runRecovery(OFFLINE, ['verify', ...places(holders)])
 
-t.test('a kit of the first version is read for ever', async (t) => {
+t.test('a kit of the first version is readable', async (t) => {
   const kit = fileURLToPath(new URL('../golden/kit/', import.meta.url))
   const ran = await verify({ kit, file: join(kit, 'identity.txt') })
   t.match(ran, {
@@ -155,7 +155,7 @@ t.test(
   },
 )
 
-t.test('a share that is said to be of another epoch than it is does not pass', async (t) => {
+t.test('a kit with a share of a wrong epoch fails its verification', async (t) => {
   const { one, make } = await withHolders(t)
   const lying = await make(3, REFRESHED, { ...KEY, keyId: 'mpk_1' }).catch(() => null)
   t.equal(lying, null, 'the directory is taken: kits are not mixed by chance')
@@ -167,7 +167,7 @@ t.test('a share that is said to be of another epoch than it is does not pass', a
   t.match(await verify(one, { kit, file }), { code: 1, out: /FAILED.*its shares do not fit together/ })
 })
 
-t.test('a manifest names the wallets of its own parts, and what is elsewhere is told', async (t) => {
+t.test('a manifest names the wallets of its own parts, and reports those of other parts', async (t) => {
   const directory = await scratch(t)
   const { file, recipient } = await makeIdentity(directory, 'identity.txt')
   const hd: SourceWallet = {
@@ -217,26 +217,33 @@ t.test('parts in one directory are one kit, and a key without a wallet is in it 
   t.equal(Transaction.from(JSON.parse(swept.out).raw_transaction).from, ADDRESS, 'it may have become a wallet since')
 })
 
-t.test('what a party holds is looked at before it is sealed, and what is lost is left out and told', async (t) => {
-  const directory = await scratch(t)
-  const { recipient } = await makeIdentity(directory, 'identity.txt')
-  const request = { out: join(directory, 'kit'), recipients: [recipient], parts: null, tenant: null, force: false }
-  const refused = (from: KitSources, message: RegExp) => t.rejects(createBackUp(from, () => NOW)(request), { message })
-  await refused(sources([], KEY, [1]), /party-1 has no share to back up: the share is lost: recover it/)
-  await refused(sources(SHARES.toReversed(), KEY, [1]), /belongs to another key or party/)
-  await refused(sources(SHARES, { ...KEY, address: TO }, [1]), /belongs to another key or party/)
-  await refused(sources([Buffer.from('no share')], KEY, [1]), /the stored file is not a share/)
-  await refused({ ...sources(SHARES, KEY, [1]), jointKeys: async () => [] }, /mpc key mpk_1 of wal_1 is not in the log/)
-  await refused(sources(SHARES, KEY, []), /This machine has neither a keystore nor the shares of an mpc party/)
-  const many = Array.from({ length: 2_001 }, (_, n) => ({ ...KEY, keyId: `mpk_${n}` }))
-  await refused({ ...sources(SHARES, KEY, [1]), jointKeys: async () => many }, /2001 shares.*for each --tenant/)
-  const lost = { ...KEY, keyId: 'mpk_2' }
-  const both: KitSources = {
-    ...sources(SHARES, KEY, []),
-    jointKeys: async () => [KEY, lost],
-    parties: [{ party: 1, load: async ({ keyId }) => (keyId === 'mpk_1' ? SHARES[0]?.slice() : undefined) }],
-  }
-  const backUp = createBackUp(both, () => NOW)
-  const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', request.out, '--recipient', recipient])
-  t.match(ran, { code: 1, out: /party-1 written.*NOT IN party-1: the share of 0x.*recover it/s })
-})
+t.test(
+  'the shares of a party are checked before they are sealed, and lost ones are left out and reported',
+  async (t) => {
+    const directory = await scratch(t)
+    const { recipient } = await makeIdentity(directory, 'identity.txt')
+    const request = { out: join(directory, 'kit'), recipients: [recipient], parts: null, tenant: null, force: false }
+    const refused = (from: KitSources, message: RegExp) =>
+      t.rejects(createBackUp(from, () => NOW)(request), { message })
+    await refused(sources([], KEY, [1]), /party-1 has no share to back up: the share is lost: recover it/)
+    await refused(sources(SHARES.toReversed(), KEY, [1]), /belongs to another key or party/)
+    await refused(sources(SHARES, { ...KEY, address: TO }, [1]), /belongs to another key or party/)
+    await refused(sources([Buffer.from('no share')], KEY, [1]), /the stored file is not a share/)
+    await refused(
+      { ...sources(SHARES, KEY, [1]), jointKeys: async () => [] },
+      /mpc key mpk_1 of wal_1 is not in the log/,
+    )
+    await refused(sources(SHARES, KEY, []), /This machine has neither a keystore nor the shares of an mpc party/)
+    const many = Array.from({ length: 2_001 }, (_, n) => ({ ...KEY, keyId: `mpk_${n}` }))
+    await refused({ ...sources(SHARES, KEY, [1]), jointKeys: async () => many }, /2001 shares.*for each --tenant/)
+    const lost = { ...KEY, keyId: 'mpk_2' }
+    const both: KitSources = {
+      ...sources(SHARES, KEY, []),
+      jointKeys: async () => [KEY, lost],
+      parties: [{ party: 1, load: async ({ keyId }) => (keyId === 'mpk_1' ? SHARES[0]?.slice() : undefined) }],
+    }
+    const backUp = createBackUp(both, () => NOW)
+    const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', request.out, '--recipient', recipient])
+    t.match(ran, { code: 1, out: /party-1 written.*NOT IN party-1: the share of 0x.*recover it/s })
+  },
+)

@@ -30,7 +30,7 @@ async function withCommands(t: Test) {
   return { ...some, ids, directory, on, run: on(some.url) }
 }
 
-t.test('replay tells what it read, and with --diff what differs, by exit codes too', async (t: Test) => {
+t.test('replay prints what it read, and with --diff what differs, by exit codes too', async (t: Test) => {
   const { run, pool, ids } = await withCommands(t)
   const before = await readModels(pool)
   const whole = await run('replay')
@@ -61,7 +61,7 @@ t.test('replay tells what it read, and with --diff what differs, by exit codes t
   t.strictSame(await readModels(pool), before)
 })
 
-t.test('replay --to goes as far as it is told', async (t: Test) => {
+t.test('replay --to stops at the given position', async (t: Test) => {
   const { run, pool } = await withCommands(t)
   const { rows } = await pool.query(
     'SELECT position FROM events ORDER BY events.transaction_id, position OFFSET 4 LIMIT 1',
@@ -71,7 +71,7 @@ t.test('replay --to goes as far as it is told', async (t: Test) => {
   t.match(await run('replay', '--to', '2026-01-01T00:00:00.000Z'), { code: 0, out: /wallets +1\n/ })
 })
 
-t.test('what cannot be meant is one line, exit code 2, and nothing is changed', async (t: Test) => {
+t.test('an invalid command line prints one line, exits with 2, and changes nothing', async (t: Test) => {
   const { run, pool, directory } = await withCommands(t)
   const before = await readModels(pool)
   const file = join(directory, 'there.jsonl')
@@ -225,7 +225,7 @@ t.test(
   },
 )
 
-t.test("the operator's user suffices for what reads, and not for what writes tables anew", async (t: Test) => {
+t.test('the user of the operator suffices for reads, and not for rebuilding tables', async (t: Test) => {
   const some = await withSomeLog(t)
   await some.transfer(3)
   await applyDatabaseRoles(some.pool) // Settings of a whole database are not copied from the template.

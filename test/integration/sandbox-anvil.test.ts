@@ -46,7 +46,7 @@ t.test('a transfer is mined at once, and final two blocks later', async (t) => {
   t.ok(finalized)
 })
 
-t.test('asked for it, a block comes with each transaction and at no other time', async (t) => {
+t.test('with mining by transaction a block comes with each transaction and at no other time', async (t) => {
   const anvil = await withAnvil(t, { mining: 'each' })
   await pay(anvil.url, '0x5')
   await pay(anvil.url, '0x5')
@@ -70,7 +70,7 @@ t.test('the chain is there again after a stop, its receipts and old balances rea
   t.match(await callRpc(second.url, 'eth_getTransactionByHash', [hash]), { value: '0x5' })
 })
 
-t.test('half a state file, as a kill leaves it, gives way to the state of the start before', async (t) => {
+t.test('a truncated state file is replaced by the state of the start before', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-anvil-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   const options = { chainId: 1000001, port: await freePort(), directory, keepState: true, mining: 'each' } as const

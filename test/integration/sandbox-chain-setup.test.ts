@@ -25,7 +25,7 @@ function blockOf(url: string): Promise<number> {
   return callRpc(url, 'eth_blockNumber').then(Number)
 }
 
-t.test('a chain that was lost is furnished again at the same addresses', async (t) => {
+t.test('a lost chain gets its contracts again at the same addresses', async (t) => {
   const first = await withAnvil(t, { mining: 'call' })
   const contracts = await setUpChain(first.url, 'ethereum')
   t.equal(new Set(Object.values(contracts)).size, 5)
@@ -38,7 +38,7 @@ t.test('a chain that was lost is furnished again at the same addresses', async (
   }
 })
 
-t.test('furnishing twice deploys nothing again and keeps what the token knows', async (t) => {
+t.test('a second run deploys nothing and keeps the state of the token', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
   const contracts = await setUpChain(url, 'polygon')
   await fundFaucet(url, contracts, FAUCET)
@@ -50,7 +50,7 @@ t.test('furnishing twice deploys nothing again and keeps what the token knows', 
   t.strictSame([...(await read(url, 'DemoToken', contracts.usdc, 'balanceOf', [FAUCET]))], [10n ** 15n])
 })
 
-t.test('the token and the feeds say what a reader of public chains expects', async (t) => {
+t.test('the token and the feeds answer like those of public chains', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
   const { usdc, nativeFeed, usdcFeed } = await setUpChain(url, 'binance')
   t.strictSame([...(await read(url, 'DemoToken', usdc, 'symbol'))], ['USDC'])
@@ -85,7 +85,7 @@ t.test('a price that the owner set stays over a restart and never goes stale', a
   t.ok(first + BigInt(twoDays) <= updatedAt, 'older answers keep their time')
 })
 
-t.test('one call reads many, reports what may fail, and undoes all for what may not', async (t) => {
+t.test('one call reads many, reports optional failures, and reverts on others', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
   const { multicall3, usdc } = await setUpChain(url, 'ethereum')
   const multicall = new Interface(artefact('Multicall3').abi)

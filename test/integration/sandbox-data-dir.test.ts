@@ -20,7 +20,7 @@ async function stranger(t: Test, directory: string) {
   return child
 }
 
-t.test('a directory that a living process holds is refused in one line, and left as it is', async (t) => {
+t.test('a directory that a live process holds is refused in one line, and not changed', async (t) => {
   const directory = await place(t)
   await openDataDir({ directory, reset: false })
   const holder = await stranger(t, directory)
@@ -36,7 +36,7 @@ t.test('a directory that a living process holds is refused in one line, and left
   t.ok(existsSync(join(directory, 'stranger.log')))
 })
 
-t.test('the mark of a process that is gone blocks nothing, even when its pid is another program by now', async (t) => {
+t.test('the lock of a process that ended blocks nothing, even when another program has its pid', async (t) => {
   const directory = await place(t)
   const reused = await stranger(t, directory)
   const before = `${birthOf(reused.pid)}`.replace(/\d+$/, '1')

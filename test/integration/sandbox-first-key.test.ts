@@ -6,7 +6,7 @@ import { printedBy } from '../support/printed-by.ts'
 
 const MPC = { ...TERMS, poolSize: 1 }
 
-t.test('it goes on once a key of these terms lies ahead', async (t: Test) => {
+t.test('the start continues once a key of these terms is in the pool', async (t: Test) => {
   const { pool, generateKey } = await withMpcKeys(t)
   await generateKey(newId('mpcKey'), { threshold: 2, parties: 2 })
   const waiting = printedBy(t, () => awaitFirstKey(pool, MPC))
@@ -14,17 +14,20 @@ t.test('it goes on once a key of these terms lies ahead', async (t: Test) => {
   t.match(await waiting, /^ {2}✓ first mpc key +\d+\.\d s\n$/)
 })
 
-t.test('it goes on without one when that takes too long or the database is away, and says so', async (t: Test) => {
-  const { pool } = await withMpcKeys(t)
-  t.match(
-    await printedBy(t, () => awaitFirstKey(pool, MPC, 300)),
-    /✗ first mpc key .+\n {2}! the parties made no key of an mpc wallet in 0\.3 seconds: the first mpc wallet waits for one\n$/,
-  )
-  const broken = { query: async () => Promise.reject(new Error('the database is away')) } as unknown as typeof pool
-  t.match(await printedBy(t, () => awaitFirstKey(broken, MPC)), /! the database is away: the first mpc wallet waits/)
-})
+t.test(
+  'the start continues without a key when that takes too long or the database is unavailable, with a warning',
+  async (t: Test) => {
+    const { pool } = await withMpcKeys(t)
+    t.match(
+      await printedBy(t, () => awaitFirstKey(pool, MPC, 300)),
+      /✗ first mpc key .+\n {2}! the parties made no key of an mpc wallet in 0\.3 seconds: the first mpc wallet waits for one\n$/,
+    )
+    const broken = { query: async () => Promise.reject(new Error('the database is away')) } as unknown as typeof pool
+    t.match(await printedBy(t, () => awaitFirstKey(broken, MPC)), /! the database is away: the first mpc wallet waits/)
+  },
+)
 
-t.test('it does not wait where no keys are made ahead', async (t: Test) => {
+t.test('the start does not wait where no keys are made ahead', async (t: Test) => {
   const { pool } = await withMpcKeys(t)
   for (const mpc of [null, { ...MPC, poolSize: 0 }]) t.equal(await printedBy(t, () => awaitFirstKey(pool, mpc)), '')
 })

@@ -55,7 +55,7 @@ async function scene(t: Test) {
   return { supervisor, said, pids, run, service }
 }
 
-t.test('what dies is started again, under a new pid that the list of processes names', async (t) => {
+t.test('a process that dies is started again, under a new pid that the list of processes has', async (t) => {
   const { supervisor, said, service } = await scene(t)
   await supervisor.start(service('worker', 1))
   const [first] = supervisor.processes()
@@ -66,7 +66,7 @@ t.test('what dies is started again, under a new pid that the list of processes n
   t.strictSame(said, ['worker started', 'worker died of SIGKILL', 'worker started'])
 })
 
-t.test('a start that fails is told and tried once more', async (t) => {
+t.test('a failed start is reported and tried once more', async (t) => {
   const { supervisor, said, run } = await scene(t)
   let starts = 0
   await supervisor.start({
@@ -93,7 +93,7 @@ t.test('the first start that fails is the caller to handle, and leaves nothing b
   t.strictSame(said, [])
 })
 
-t.test('a rank is stopped at once, and after every rank above it', async (t) => {
+t.test('the processes of a rank are stopped together, after every rank above it', async (t) => {
   const { supervisor, said, pids, service } = await scene(t)
   await supervisor.start(service('database', 0))
   await Promise.all([supervisor.start(service('signer', 2)), supervisor.start(service('submitter', 2))])
@@ -106,7 +106,7 @@ t.test('a rank is stopped at once, and after every rank above it', async (t) => 
   t.strictSame(supervisor.processes(), [])
 })
 
-t.test('what is being started while the stop comes does not outlive it', async (t) => {
+t.test('a process that is being started during the stop does not outlive it', async (t) => {
   const { supervisor, run } = await scene(t)
   const started: number[] = []
   let told = false

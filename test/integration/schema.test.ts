@@ -40,7 +40,7 @@ function columnsOf(page: string): string[] {
   )
 }
 
-t.test('the page of the schema and the migrations tell of the same columns', async (t) => {
+t.test('the page of the schema and the migrations have the same columns', async (t) => {
   const { pool } = await withDatabase(t)
   const { rows } = await pool.query<{ line: string }>(
     `SELECT concat_ws(' ', table_name, column_name, udt_name, CASE is_nullable WHEN 'YES' THEN 'null' ELSE 'not null' END) AS line
@@ -90,7 +90,7 @@ t.test('each partial index over a state contains the states that the queries ask
   t.strictSame(migrated, await conditions())
 })
 
-t.test('events that were there before belong to the environment of their wallet, collection or stream', async (t) => {
+t.test('older events belong to the environment of their wallet, collection or stream', async (t) => {
   const { pool } = await withDatabase(t)
   await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
   const older = await mkdtemp(join(tmpdir(), 'bursar-migrations-'))
@@ -111,7 +111,7 @@ t.test('events that were there before belong to the environment of their wallet,
   await t.rejects(pool.query("UPDATE events SET environment = 'testnet'"), /append-only/)
 })
 
-t.test('of what was mined before calls were known, the row tells from the log whether it succeeded', async (t) => {
+t.test('the row of a transaction mined before calls were known has its success from the log', async (t) => {
   const { pool } = await withDatabase(t)
   await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
   const older = await mkdtemp(join(tmpdir(), 'bursar-migrations-'))

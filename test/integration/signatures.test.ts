@@ -101,7 +101,7 @@ t.test('typed data is signed as wallets sign it, whether or not it names its cha
   ])
 })
 
-t.test('what is malformed is refused by its field, and leaves no trace', async (t) => {
+t.test('an invalid request is refused by its field, and nothing is recorded', async (t) => {
   const { post, wallet, events } = await withSigning(t)
   const { path } = await wallet()
   const messages: [body: object, ...refusals: string[]][] = [
@@ -169,7 +169,7 @@ t.test('only the owner of an active wallet with a key has it sign', async (t) =>
   t.equal((await events()).length, before)
 })
 
-t.test('the same key gives the same signature for ever, and another body under it is refused', async (t) => {
+t.test('the same key gives the same signature again, and another body under it is refused', async (t) => {
   const { post, send, wallet, events } = await withSigning(t)
   const { path } = await wallet()
   const sign = (body: object, key: string) => post(`${path}/sign/message`, body, { 'idempotency-key': key })
@@ -191,7 +191,7 @@ t.test('the same key gives the same signature for ever, and another body under i
   t.strictSame([(await events()).length, (await crowd.events()).length], [2, 2])
 })
 
-t.test('while nobody signs the wish is pending, and nothing of it is lost', async (t) => {
+t.test('without a signer a request stays pending, and is not lost', async (t) => {
   const { parts, post, get } = await withSigning(t, { signer: false })
   await beat(parts)
   const walletId = String(dataOf(await post('/v1/wallets/create', CREATE, ASYNC)).wallet_id)

@@ -64,7 +64,7 @@ const reported = () =>
 
 const logged = (pattern: RegExp) => eventually(() => service.lines.some(({ reason }) => pattern.test(String(reason))))
 
-t.test('on an empty keystore everything waits, no seed is made, and all goes on with the right one', async (t) => {
+t.test('with an empty keystore everything waits, no seed is made, and the right one continues the work', async (t) => {
   const { token } = await createIssueApiKey(service.kernel)(
     { tenantId: 'globex', environment: 'mainnet' },
     { actor: 'operator' },

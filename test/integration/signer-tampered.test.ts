@@ -62,7 +62,7 @@ t.test("a wallet's row that names another tenant's key does not make that tenant
   t.equal((await onChain(stage, payer)).length, 1, 'the wallet pays with the key that the log names')
 })
 
-t.test('a row that says otherwise than its stream is not signed, until it is put right', async (t) => {
+t.test('a row that differs from its stream is not signed until it is corrected', async (t) => {
   const id = await waiting(payer, '0.25')
   const changes: readonly (readonly [column: string, value: unknown])[] = [
     ['to_address', THIEF],

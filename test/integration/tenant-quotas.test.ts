@@ -56,7 +56,7 @@ function create({ post }: WalletApi, key: string, headers: Record<string, string
   return post('/v1/wallets/create', CREATE, { 'idempotency-key': key, ...headers })
 }
 
-t.test('of many wallets asked for at once a tenant gets its quota, and the rest are refused unrecorded', async (t) => {
+t.test('of many wallets requested at once a tenant gets its quota, and the rest are refused unrecorded', async (t) => {
   const parts = await withParts(t)
   const api = await walletApi(parts, { QUOTA_WALLETS: '3' })
   const keys = Array.from({ length: 12 }, (_, n) => `wallet-${n}`)
@@ -164,7 +164,7 @@ t.test('a tenant that moves more bytes than its rate is refused before its body 
   t.equal((await api.get('/v1/wallets', undefined, { authorization: `Bearer ${KEYS.cold}` })).status, 200)
 })
 
-t.test('what is counted is what is there and unfinished, of one tenant', async (t) => {
+t.test('a quota counts what exists and is unfinished, of one tenant', async (t) => {
   const { pool, log } = await withLog(t)
   const count = createCountUsage(pool, USAGE_COUNTS)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
@@ -190,7 +190,7 @@ t.test('what is counted is what is there and unfinished, of one tenant', async (
   })
 })
 
-t.test('a route that creates or spends and does not say what it adds to keeps the API from starting', async (t) => {
+t.test('the API does not start with a route that creates or spends without declaring its quota', async (t) => {
   const routes: Routes = (app) => {
     app.post('/v1/things', { schema: THING, config: { scope: 'wallets:write', idempotent: true } }, async () => 'x')
   }
@@ -199,7 +199,7 @@ t.test('a route that creates or spends and does not say what it adds to keeps th
   })
 })
 
-t.test('a tenant reads what it may have, what it has and what is left', async (t) => {
+t.test('a tenant reads its limits, its usage and what is left', async (t) => {
   const parts = await withParts(t)
   const api = await walletApi(parts, { QUOTA_WALLETS: '5', QUOTA_ASSETS: '0' })
   for (const key of ['one', 'two']) await create(api, key)

@@ -40,7 +40,7 @@ async function withStory(t: Test) {
   return { id, reads, look: (time: string) => readsAt.read(OWNER, 'wal_1', id, time), readsAt, log }
 }
 
-t.test('each time tells what was so then', async (t: Test) => {
+t.test('each time returns the state of that time', async (t: Test) => {
   const { id, reads, look } = await withStory(t)
   const states = []
   for (let minute = 1; minute <= 7; minute += 1) {
@@ -62,7 +62,7 @@ t.test('each time tells what was so then', async (t: Test) => {
   t.equal((await look('2026-01-01T01:02:30+01:00')).state, 'signed', 'a time may name its zone')
 })
 
-t.test('before it was asked for there is none; a time to come and a time that is none are refused', async (t: Test) => {
+t.test('before its request a transaction does not exist; a future or invalid time is refused', async (t: Test) => {
   const { id, look, readsAt } = await withStory(t)
   await t.rejects(look('2026-01-01T00:00:59.999Z'), { type: 'not_found', code: 'transaction_not_requested_yet' })
   await t.rejects(look('2026-01-01T00:09:00.001Z'), { message: /^at is in the future/ })
@@ -73,7 +73,7 @@ t.test('before it was asked for there is none; a time to come and a time that is
   await t.rejects(readsAt.read(OWNER, 'wal_2', id, MINUTE(8)), { code: 'transaction_not_found' })
 })
 
-t.test('a list tells what there was by then, as it was then, page by page', async (t: Test) => {
+t.test('a list returns what existed at that time, in its state of that time, page by page', async (t: Test) => {
   const { id: first, log, readsAt } = await withStory(t)
   let second = newTransactionId()
   while (second < first) second = newTransactionId() // Within one millisecond their order is undefined.

@@ -83,7 +83,7 @@ async function withChain(t: Test, calls: Calls) {
   return { drain, rpc, send, fund, register: await deployRegister(url) }
 }
 
-t.test('a call is signed with its data and value, and does on chain what it says', async (t) => {
+t.test('a call is signed with its data and value, and has its effect on chain', async (t) => {
   const calls = await withCalls(t)
   const { drain, send, fund, register, rpc } = await withChain(t, calls)
   const { walletId, address, lane } = await calls.wallet()

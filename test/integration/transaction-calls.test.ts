@@ -55,7 +55,7 @@ t.test(
   },
 )
 
-t.test('what a wallet cannot pay is refused with what the whole commit needs, and leaves no trace', async (t) => {
+t.test('a transfer without funds is refused with what the whole commit needs, and nothing is recorded', async (t) => {
   const calls = await withCalls(t)
   const fee = 100_000n * LEVEL.maxFeePerGas
   const { walletId, address } = await calls.wallet(2n * fee)
@@ -79,7 +79,7 @@ t.test('what a wallet cannot pay is refused with what the whole commit needs, an
   await calls.call(walletId)
 })
 
-t.test('a watch sends nothing, an archived wallet neither, and nothing is sent that is past its time', async (t) => {
+t.test('watch and archived wallets send nothing, and an expired transfer is not sent', async (t) => {
   const calls = await withCalls(t)
   const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const
   const watch = { ...place, address: CONTRACT, label: '', notifications: {} }
@@ -124,7 +124,7 @@ t.test('a lane leaves out what depends on an undecided transaction, and keeps th
   t.strictSame(await calls.lanes.waiting(lane, 1), [free])
 })
 
-t.test('what waits is found through its index, with one look-up for each dependency', async (t) => {
+t.test('waiting transactions are found through their index, with one look-up for each dependency', async (t) => {
   const { pool } = await withCalls(t)
   await pool.query(`
     INSERT INTO transactions SELECT row.* FROM generate_series(1, 20000) AS n CROSS JOIN LATERAL jsonb_populate_record(NULL::transactions, jsonb_build_object(
@@ -152,7 +152,7 @@ t.test('what waits is found through its index, with one look-up for each depende
   t.notMatch(plan, /Seq Scan|Hash|Sort/)
 })
 
-t.test('who waits for a transaction is found once it is decided, in whatever lane', async (t) => {
+t.test('dependents of a transaction are found once it is decided, in any lane', async (t) => {
   const calls = await withCalls(t)
   const [one, other] = [await calls.wallet(), await calls.wallet()]
   const dependency = await calls.call(one.walletId)
@@ -173,7 +173,7 @@ t.test('who waits for a transaction is found once it is decided, in whatever lan
   t.equal(unfinished.length, 2, 'and the sweeper finds both lanes whatever became of their jobs')
 })
 
-t.test('rows of calls fold from the log as they stand', async (t) => {
+t.test('rows of calls fold from the log to their present state', async (t) => {
   const calls = await withCalls(t)
   const { walletId } = await calls.wallet()
   const ids = [await calls.call(walletId), await calls.call(walletId, { dependsOn: 'tx_1', subject: null })]

@@ -83,7 +83,7 @@ async function withToken(decimals = 18) {
   }
 }
 
-t.test('a token that returns false is refused before anything is signed, and holds nothing', async (t) => {
+t.test('a token that returns false is refused before anything is signed, and reserves nothing', async (t) => {
   const token = await withToken()
   const wallet = await token.holder(10n ** 19n, '10')
   await token.turn('refuses')
@@ -120,7 +120,7 @@ t.test('a transfer that moved nothing in its block is not confirmed', async (t) 
   }
 })
 
-t.test('what a token moves is reported where it is another amount, and nobody fails for it', async (t) => {
+t.test('a token that moves another amount is reported, and its transfer does not fail', async (t) => {
   const cases = [
     { way: 'returnsNothing', moved: '3', left: '7' },
     { way: 'charges', moved: '2.7', left: '7' },

@@ -110,7 +110,7 @@ t.test(
   },
 )
 
-t.test('a watch goes whatever its balance', async (t: Test) => {
+t.test('a watch wallet is archived whatever its balance', async (t: Test) => {
   const parts = await withWallets(t)
   const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
   const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const

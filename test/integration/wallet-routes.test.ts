@@ -22,7 +22,7 @@ import {
 } from '../support/wallet-api.ts'
 import { runSigner } from '../support/wallet-parts.ts'
 
-t.test('a list shows what its filters say, page after page, and never the wallets of others', async (t: Test) => {
+t.test('a list follows its filters, page by page, and never has wallets of other tenants', async (t: Test) => {
   const { parts, post, get, remove } = await withWalletApi(t)
   await runSigner(t, parts)
   const cold = { authorization: `Bearer ${KEYS.cold}` }
@@ -103,7 +103,7 @@ t.test('a change is seen at once; what does not fit the wallet is refused', asyn
   }
 })
 
-t.test('an archived wallet is out of sight until it is asked for, and restoring brings it back', async (t: Test) => {
+t.test('an archived wallet is listed only on request, and restoring undoes it', async (t: Test) => {
   const { parts, post, patch, get, remove } = await withWalletApi(t)
   await runSigner(t, parts)
   const wallet = dataOf(await post('/v1/wallets/create', CREATE))
@@ -165,7 +165,7 @@ t.test('a wallet of another tenant looks exactly like one that does not exist', 
   t.equal((await patch(`/v1/wallets/${wallet_id}`, { label: 'x' }, reader)).status, 403)
 })
 
-t.test('a database that does not answer is told as 503, whoever reads', async (t: Test) => {
+t.test('a database that does not answer is reported as 503 by every read', async (t: Test) => {
   const { parts } = await withWalletApi(t)
   const pool = new pg.Pool({ connectionString: 'postgresql://bursar@127.0.0.1:1/bursar' })
   t.after(() => pool.end())
@@ -182,7 +182,7 @@ t.test('a database that does not answer is told as 503, whoever reads', async (t
   }
 })
 
-t.test('a read that the database breaks off is told as 503 and works again after it', async (t: Test) => {
+t.test('a read that the database cancels is reported as 503 and works again afterwards', async (t: Test) => {
   const { parts, get } = await withWalletApi(t)
   const client = await parts.pool.connect()
   await client.query('BEGIN')

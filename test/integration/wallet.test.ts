@@ -261,7 +261,7 @@ t.test(
   },
 )
 
-t.test('a wallet without its address is not remembered as one', async (t: Test) => {
+t.test('a wallet without its address is not cached', async (t: Test) => {
   const parts = await withWallets(t)
   await beat(parts)
   const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
@@ -270,7 +270,7 @@ t.test('a wallet without its address is not remembered as one', async (t: Test) 
   t.match(await parts.findWallet(OWNER, id), { address: /^0x/ })
 })
 
-t.test('who waits for an address is told as soon as it is there, or that it is not', async (t: Test) => {
+t.test('a request that waits for an address is answered as soon as it exists, or that it does not', async (t: Test) => {
   const parts = await withWallets(t)
   await beat(parts)
   const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
@@ -281,7 +281,7 @@ t.test('who waits for an address is told as soon as it is there, or that it is n
   t.match(await waiting, [{ address }, { address }])
 })
 
-t.test('a requested wallet whose job was lost is found again, once it is old enough', async (t: Test) => {
+t.test('a requested wallet whose job was lost is found again after a while', async (t: Test) => {
   const parts = await withWallets(t)
   await makeWallet(parts)
   const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })

@@ -114,7 +114,7 @@ t.test('a transfer whose signature was forgotten waits for what a pool has', asy
   t.equal((await onChain(stage, payer)).length, 7)
 })
 
-t.test('a cancellation that was forgotten is what its transfer came to', async (t) => {
+t.test('a forgotten cancellation is recorded as the outcome of its transfer', async (t) => {
   const one = await sendFrom(payer)
   await stage.until(one.wallet, one.id, 'submitted')
   const copy = await server.copy()
@@ -137,7 +137,7 @@ t.test('a cancellation that was forgotten is what its transfer came to', async (
   )
 })
 
-t.test('a signature of a request that was forgotten, and that nobody has, keeps no nonce from others', async (t) => {
+t.test('a forgotten signature that no node has does not hold a nonce', async (t) => {
   const copy = await server.copy()
   await service.stopWorker('submitter')
   for (const wallet of [payer, joint]) {
@@ -149,7 +149,7 @@ t.test('a signature of a request that was forgotten, and that nobody has, keeps 
   await paidOnce(t, [await sendFrom(payer), await sendFrom(joint)])
 })
 
-t.test('reconcile records what the chain has while no signer runs, and names what holds a lane', async (t) => {
+t.test('reconcile records what the chain has while no signer runs, and names what blocks a lane', async (t) => {
   const all = await waiting()
   const copy = await server.copy()
   await service.startWorker('signer')

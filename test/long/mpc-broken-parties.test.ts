@@ -47,7 +47,7 @@ async function restart(number: number, connect?: typeof openChannel): Promise<vo
   await stage.connected(number)
 }
 
-t.test('what a party says a second time changes nothing', async (t) => {
+t.test('a repeated accusation by one party changes nothing', async (t) => {
   const sent: Outgoing[] = []
   await restart(
     3,
@@ -122,7 +122,7 @@ async function meetWithout(first: number): Promise<void> {
   await settle()
 }
 
-t.test('neither a coordinator nor a restart makes the others sign with a banned party', async (t) => {
+t.test('neither a coordinator nor a restart makes other parties sign with a banned party', async (t) => {
   await restart(1)
   await service.stopWorker('signer')
   const id = await send(ofThree, '0.1')

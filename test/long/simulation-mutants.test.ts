@@ -39,6 +39,6 @@ for (const { seed, ...mutant } of FOUND) {
   })
 }
 
-t.test('a seed is a schedule: it ends the same way each time', async (t) => {
+t.test('a seed gives one schedule, with the same end each time', async (t) => {
   for (const seed of [1, 2, 3]) t.strictSame(await simulate(seed), await simulate(seed))
 })

@@ -8,7 +8,7 @@ import { simulate } from '../simulation/world.ts'
 const SEED = Number(process.env.SIMULATION_SEED ?? Date.now() % 2 ** 31)
 const SCHEDULES = Number(process.env.SIMULATION_SCHEDULES ?? 600)
 
-t.test(`no schedule breaks a law (SIMULATION_SEED=${SEED} SIMULATION_SCHEDULES=${SCHEDULES})`, async (t) => {
+t.test(`no schedule breaks an invariant (SIMULATION_SEED=${SEED} SIMULATION_SCHEDULES=${SCHEDULES})`, async (t) => {
   const settled: Record<string, number> = {}
   let steps = 0
   for (let seed = SEED; seed < SEED + SCHEDULES; seed += 1) {

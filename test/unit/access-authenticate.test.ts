@@ -30,7 +30,7 @@ function authenticatorOver(rows: Map<string, ApiKey>) {
   return { world, authenticator: createAuthenticator({ keys: { byDigest }, clock: () => world.nowMs }) }
 }
 
-t.test('a good key is remembered for a second, and asked for again after it', async (t) => {
+t.test('a valid key is cached for a second, and then read again', async (t) => {
   const token = createToken('mainnet')
   const { world, authenticator } = authenticatorOver(new Map([[digestOf(token), row]]))
   t.equal(authenticator.recall(token), undefined)
@@ -58,7 +58,7 @@ t.test('unknown, revoked and expired keys look the same', async (t) => {
   }
 })
 
-t.test('a key expires to the millisecond, remembered or not', async (t) => {
+t.test('a key expires to the millisecond, cached or not', async (t) => {
   const token = createToken('mainnet')
   const expiresAt = new Date(Date.parse(NOW) + 300)
   const { world, authenticator } = authenticatorOver(new Map([[digestOf(token), { ...row, expiresAt }]]))
@@ -70,7 +70,7 @@ t.test('a key expires to the millisecond, remembered or not', async (t) => {
   t.equal(await authenticator.verify(token), null)
 })
 
-t.test('a bad token is refused from memory for a moment, then looked up again', async (t) => {
+t.test('an unknown token is refused from the cache for a moment, then looked up again', async (t) => {
   const token = createToken('mainnet')
   const rows = new Map<string, ApiKey>()
   const { world, authenticator } = authenticatorOver(rows)
@@ -84,7 +84,7 @@ t.test('a bad token is refused from memory for a moment, then looked up again', 
   t.equal(world.asked, 2, 'what cannot be a token costs no look into the database')
 })
 
-t.test('requests that come together ask once, and an error is not remembered', async (t) => {
+t.test('simultaneous requests make one query, and an error is not cached', async (t) => {
   const token = createToken('mainnet')
   const { world, authenticator } = authenticatorOver(new Map([[digestOf(token), row]]))
   world.answer = () => Promise.reject(new Unavailable('database_unavailable', 'away'))
@@ -97,7 +97,7 @@ t.test('requests that come together ask once, and an error is not remembered', a
   t.equal(world.asked, 2)
 })
 
-t.test('strangers who guess keys cost few queries, and a good key waits for two of them at most', async (t) => {
+t.test('guessed keys cause few queries, and a valid key waits for two of them at most', async (t) => {
   const good = { ...row, keyId: 'key_good' }
   const queries: { readonly names: readonly string[]; readonly answer: () => void }[] = []
   const find = batchLookups(async (names: readonly string[]) => {
@@ -120,7 +120,7 @@ t.test('strangers who guess keys cost few queries, and a good key waits for two 
   t.ok((await Promise.all([...guesses, ...more])).every((found) => found === undefined))
 })
 
-t.test('a query that fails, fails who waited for it, and the next one is made', async (t) => {
+t.test('a failed query fails the requests that waited for it, and the next request queries again', async (t) => {
   const down = new Unavailable('database_unavailable', 'away')
   let fails = true
   const find = batchLookups(async () => {
@@ -133,7 +133,7 @@ t.test('a query that fails, fails who waited for it, and the next one is made', 
   t.equal(await find('a'), row)
 })
 
-t.test('a forgotten key is asked for at once, even when an older answer is still under way', async (t) => {
+t.test('a key dropped from the cache is read at once, even while an older query is pending', async (t) => {
   const token = createToken('mainnet')
   const rows = new Map([[digestOf(token), row]])
   const { world, authenticator } = authenticatorOver(rows)

@@ -46,7 +46,7 @@ async function refusal(promise: Promise<unknown>): Promise<readonly Partial<Erro
   )
 }
 
-t.test('an asset goes by its symbol in any case, its contract, or its id', async (t) => {
+t.test('an asset is found by its symbol in any case, its contract, or its id', async (t) => {
   const resolve = resolver()
   for (const name of ['USDC', 'usdc', USDC, USDC.toLowerCase(), `eip155:1/erc20:${USDC}`]) {
     t.match(await resolve(name), { symbol: 'USDC', decimals: 6, contract: USDC, source: 'configured' }, name)
@@ -55,13 +55,13 @@ t.test('an asset goes by its symbol in any case, its contract, or its id', async
     t.match(await resolve(name), { symbol: 'ETH', contract: null }, name)
 })
 
-t.test('POL was called MATIC: both mean the currency of polygon, and of no other network', async (t) => {
+t.test('POL and its former name MATIC both mean the currency of polygon, and of no other network', async (t) => {
   const resolve = resolver()
   for (const name of ['POL', 'MATIC', 'matic']) t.match(await resolve(name, polygon), { symbol: 'POL', contract: null })
   t.match(await refusal(resolve('MATIC')), [{ code: 'unknown_asset' }])
 })
 
-t.test('an unknown asset is refused with the assets that are known, and what was likely meant', async (t) => {
+t.test('an unknown asset is refused with the known assets and the closest symbol', async (t) => {
   const [item] = await refusal(resolver([registered(FAKE, 'WETH')])('USDCC'))
   t.match(item, { type: 'validation_error', field: 'asset', code: 'unknown_asset', message: /did you mean USDC\?/ })
   t.strictSame(item?.details, { assets: ['ETH', 'USDC', 'DAI', 'WETH'] })
@@ -82,7 +82,7 @@ t.test('a symbol of several assets is refused with the candidates; a contract te
   t.match(await resolve(FAKE), { decimals: 9, source: 'registered' })
 })
 
-t.test('of symbols that differ by case alone the exact one is meant', async (t) => {
+t.test('among symbols that differ by case alone the exact one is chosen', async (t) => {
   const resolve = resolver([registered(FAKE, 'usdc', 9)])
   t.match(await resolve('usdc'), { contract: FAKE })
   t.match(await resolve('USDC'), { contract: USDC })
@@ -94,16 +94,19 @@ t.test('no token takes the name of the currency that pays for gas', async (t) =>
   t.match(await resolver([registered(FAKE, 'eth')])('eth'), { contract: null, source: 'native' })
 })
 
-t.test('what the operator configured counts more than what a tenant registered for the same contract', async (t) => {
-  const index = createAssetIndex(ethereum, [registered(USDC, 'FAKE', 2)])
-  t.match(index.byContract(USDC), { symbol: 'USDC', decimals: 6 })
-  t.strictSame(
-    index.all.map(({ symbol }) => symbol),
-    ['ETH', 'USDC', 'DAI'],
-  )
-})
+t.test(
+  'an asset that the operator configured takes precedence over one a tenant registered for the same contract',
+  async (t) => {
+    const index = createAssetIndex(ethereum, [registered(USDC, 'FAKE', 2)])
+    t.match(index.byContract(USDC), { symbol: 'USDC', decimals: 6 })
+    t.strictSame(
+      index.all.map(({ symbol }) => symbol),
+      ['ETH', 'USDC', 'DAI'],
+    )
+  },
+)
 
-t.test('an asset that was registered a moment ago elsewhere is found by a second look', async (t) => {
+t.test('an asset that another process has just registered is found by a second query', async (t) => {
   const resolve = resolver([], [registered(FAKE, 'NEW')])
   t.match(await resolve('NEW'), { contract: FAKE })
   t.match(await resolve(FAKE), { symbol: 'NEW' })
@@ -115,7 +118,7 @@ function golden<Type extends AssetEvent['type']>(type: Type) {
   return event as Extract<AssetEvent, { type: Type }>
 }
 
-t.test('an asset is registered once, and its row is what the contract said', async (t) => {
+t.test('an asset is registered once, and its row has what the contract returned', async (t) => {
   const event = golden('AssetRegistered')
   const unknown = { id: 'x', state: assetAggregate.initialState, version: 0, hash: '' }
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }

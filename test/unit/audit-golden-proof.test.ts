@@ -16,7 +16,7 @@ const verifier = parseNoteVerifier(
 )
 if (verifier === undefined) throw new Error('the golden key cannot be read')
 
-t.test('the golden proof is believed, by the command too, with the key that lies beside it', async (t) => {
+t.test('the golden proof is accepted, by the command too, with the key beside it', async (t) => {
   t.match(checkProof(text, verifier), {
     ok: true,
     proof: { event_id: 'evt_wallet-wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11.2', leaf_index: 300 },
@@ -27,7 +27,7 @@ t.test('the golden proof is believed, by the command too, with the key that lies
   t.match(out, /^Proved: evt_wallet-.* is event 300 of the first 777 events of example\.com\/bursar\.\n/)
 })
 
-t.test('one turned bit anywhere in the file is refused', async (t) => {
+t.test('one flipped bit anywhere in the file is refused', async (t) => {
   const bytes = Buffer.from(text, 'utf8')
   let refused = 0
   for (let index = 0; index < bytes.length; index += 1) {
@@ -73,7 +73,7 @@ t.test('a byte more or less, or another form of the same values, is refused', as
   }
 })
 
-t.test('members in another order are another file, and refused', async (t) => {
+t.test('members in another order are refused', async (t) => {
   const proof = JSON.parse(text) as { event: { data: object } }
   const reversed = (value: object) => Object.fromEntries(Object.entries(value).reverse())
   for (const other of [reversed(proof), { ...proof, event: { ...proof.event, data: reversed(proof.event.data) } }]) {

@@ -40,7 +40,7 @@ function growTree(leaves: readonly Uint8Array[], step: number) {
   return { hashOf, rootAt }
 }
 
-t.test('roots and proofs are those of every other implementation', async (t) => {
+t.test('roots and proofs equal those of other implementations', async (t) => {
   const tree = growTree(
     LEAVES.map((hex) => leafHash(Buffer.from(hex, 'hex'))),
     3,

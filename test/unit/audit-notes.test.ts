@@ -22,7 +22,7 @@ t.test('a note is signed and opened as the Go package does it', async (t) => {
   t.equal(openNote(NOTE, verifier), TEXT)
 })
 
-t.test('signatures of strangers are passed over, and do not count', async (t) => {
+t.test('signatures by unknown keys are ignored', async (t) => {
   const stranger = parseNoteSigner(makeNoteKey(() => 'stranger.example'))
   if (stranger === undefined) return t.fail('a key that was just made cannot be read')
   const theirs = signNote(TEXT, [stranger]).slice(TEXT.length + 1)
@@ -31,7 +31,7 @@ t.test('signatures of strangers are passed over, and do not count', async (t) =>
   t.equal(openNote(NOTE, stranger), null)
 })
 
-t.test('a note in which any bit was turned is refused', async (t) => {
+t.test('a note with any flipped bit is refused', async (t) => {
   const bytes = Buffer.from(NOTE, 'utf8')
   for (let index = 0; index < bytes.length; index += 1) {
     for (let bit = 0; bit < 8; bit += 1) {
@@ -77,7 +77,7 @@ t.test('a checkpoint is three lines, signed under the name of its log', async (t
 })
 
 t.test(
-  'a key that was handed over counts up to there, the new one from there on, whichever of them is trusted',
+  'after a handover the old key counts up to it and the new one from it on, whichever of them is trusted',
   async (t) => {
     const key = () => parseNoteSigner(makeNoteKey(() => 'example.com/log')) as NoteSigner
     const [one, two, three, thief] = [key(), key(), key(), key()]
@@ -119,7 +119,7 @@ t.test(
   },
 )
 
-t.test('the bytes of a signing key are wiped once it is a key, and once it is a text', async (t) => {
+t.test('the bytes of a signing key are wiped after import and after export', async (t) => {
   const joined: Buffer[] = []
   const concat = Buffer.concat
   t.intercept(Buffer, 'concat', {

@@ -59,25 +59,25 @@ t.test('another amount is recorded, in a newer block or in another block of the 
     .expect(t, changed(sibling))
 })
 
-t.test('the same amount in a newer block is no fact', async (t) => {
+t.test('the same amount in a newer block is not recorded', async (t) => {
   given(changed(seen('1', 7)))
     .when(observe(seen('1', 9)))
     .expect(t)
 })
 
-t.test('an older block knows less: nothing is recorded', async (t) => {
+t.test('nothing is recorded from an older block', async (t) => {
   given(changed(seen('1', 7)))
     .when(observe(seen('2', 6)))
     .expect(t)
 })
 
-t.test('assets do not touch each other', async (t) => {
+t.test('an observation of one asset does not change another', async (t) => {
   given(changed(seen('1', 7)))
     .when(observe(seen('2', 3, USDC)))
     .expect(t, changed(seen('2', 3, USDC)))
 })
 
-t.test('a block that left the chain takes its balance along, even where the amount is the same', async (t) => {
+t.test('a balance is withdrawn with the block it was read at, even where the amount is the same', async (t) => {
   const orphan = seen('9', 7)
   given(changed(orphan))
     .when(correct(seen('4', 5), orphan))
@@ -240,7 +240,7 @@ t.test('a block touches its senders and recipients, and both sides of each trans
   )
 })
 
-t.test('a registered token makes a job to look at the wallets of its tenant, and nothing else does', async (t) => {
+t.test('only a registered token makes a job that reads the wallets of its tenant', async (t) => {
   const job = { queue: 'observe', id: 'acme-137-0xT', data: { chain_id: '137', tenant_id: 'acme', contract: '0xT' } }
   const jobsOf = (type: string) =>
     balanceWork.jobsOf({ type, streamId: '-', data: { chainId: 137, contractAddress: '0xT' }, tenantId: 'acme' })
@@ -260,7 +260,7 @@ t.test('every version of every event that was ever written is still read', async
   }
 })
 
-t.test('a value is told in dollars and cents, rounded half up', async (t) => {
+t.test('a value is in dollars and cents, rounded half up', async (t) => {
   t.equal(usdValue(1_500_000n, 6, '1'), '1.50')
   t.equal(usdValue(10n ** 18n, 18, '3012.345'), '3012.35')
   t.equal(usdValue(10n ** 18n, 18, '3012.344999999999999999'), '3012.34')

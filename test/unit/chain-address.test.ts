@@ -29,7 +29,7 @@ function codeOf(run: () => unknown): string | undefined {
   return undefined
 }
 
-t.test('the addresses of EIP-55 come out as they stand there, whatever single case they come in', async (t) => {
+t.test('addresses in lower or upper case get the checksum of the EIP-55 examples', async (t) => {
   for (const address of EIP55) {
     t.equal(parseAddress(address, 'to'), address)
     t.equal(parseAddress(address.toLowerCase(), 'to'), address)
@@ -37,7 +37,7 @@ t.test('the addresses of EIP-55 come out as they stand there, whatever single ca
   }
 })
 
-t.test('any 20 bytes get the checksum that another implementation gives them', async (t) => {
+t.test('any 20 bytes get the same checksum as from another implementation', async (t) => {
   const bytes = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((array) => Buffer.from(array).toString('hex'))
   fc.assert(fc.property(bytes, (hex) => toChecksumAddress(`0x${hex}`) === getAddress(`0x${hex}`)))
   t.pass()
@@ -64,7 +64,7 @@ t.test('an address with one letter in the wrong case is refused', async (t) => {
   )
 })
 
-t.test('what is not an address is refused and the field is named', async (t) => {
+t.test('a value that is not an address is refused and the field is named', async (t) => {
   const wrong = ['', '0x', '5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', `0x${'0'.repeat(39)}`, `0x${'0'.repeat(41)}`]
   wrong.push(
     `0X${'a'.repeat(40)}`,

@@ -121,7 +121,7 @@ function oracle(baseFee: () => string | RpcResult, gasPrice = '0x5', policy = PO
   return { node, fees }
 }
 
-t.test('the oracle asks once per interval, whoever asks it at the same time', async (t) => {
+t.test('the oracle makes one request per interval, however many callers there are', async (t) => {
   let baseFee = '0x64'
   const { node, fees } = oracle(() => baseFee)
   const quotes = await Promise.all(Array.from({ length: 20 }, () => fees.quote()))
@@ -151,7 +151,7 @@ t.test('the oracle serves the last quote while no node answers, for a bounded ti
   t.equal((await fees.quote()).baseFeePerGas, 200n, 'it comes back by itself')
 })
 
-t.test('a node that refuses to tell its fees is as good as silent: nobody asked for anything wrong', async (t) => {
+t.test('a node that refuses to return its fees is treated as unavailable', async (t) => {
   const refusal: RpcResult = { ok: false, error: { kind: 'answer', code: -32602, message: 'invalid digit' } }
   let given: string | RpcResult = refusal
   const { node, fees } = oracle(() => given)
@@ -163,7 +163,7 @@ t.test('a node that refuses to tell its fees is as good as silent: nobody asked 
   t.equal((await fees.quote()).baseFeePerGas, 100n)
 })
 
-t.test('a network above the cap is told as such, and an old quote does not hide it', async (t) => {
+t.test('a network above the cap is reported as such, and an old quote does not hide it', async (t) => {
   let given = '0x64'
   const { node, fees } = oracle(() => given)
   await fees.quote()

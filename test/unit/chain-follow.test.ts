@@ -52,7 +52,7 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
 
 const types = (steps: readonly FollowStep[]): string => steps.map(({ type }) => type).join(' ')
 
-t.test('blocks come in an unbroken line, with their transactions, receipts and logs', async (t) => {
+t.test('blocks are read without gaps, with their transactions, receipts and logs', async (t) => {
   const chain = createFakeChain()
   chain.grow(3, 2)
   const follower = follow(chain)
@@ -75,7 +75,7 @@ t.test('blocks come in an unbroken line, with their transactions, receipts and l
   t.equal(types(await follower.catchUp()), 'idle')
 })
 
-t.test('a branch that is left is undone down to the last common block', async (t) => {
+t.test('an abandoned branch is undone down to the last common block', async (t) => {
   for (const depth of [1, 2, 8, 9, 40, 200]) {
     const chain = createFakeChain()
     chain.grow(300)
@@ -90,7 +90,7 @@ t.test('a branch that is left is undone down to the last common block', async (t
   }
 })
 
-t.test('a longer and a shorter branch are reorgs too; a shorter chain of ours is only behind', async (t) => {
+t.test('a longer or shorter branch is a reorg; a shorter copy of the same chain is only behind', async (t) => {
   const chain = createFakeChain()
   chain.grow(20)
   const follower = follow(chain)
@@ -107,7 +107,7 @@ t.test('a longer and a shorter branch are reorgs too; a shorter chain of ours is
   t.strictSame(follower.cursor(), { number: 25, hash: chain.hash(25) })
 })
 
-t.test('a reorg below all that was kept is told as such, and read again from the lowest kept block', async (t) => {
+t.test('a reorg below all kept blocks is reported as such, and read again from the lowest kept block', async (t) => {
   const chain = createFakeChain()
   chain.grow(50)
   const follower = follow(chain, { window: 10 })
@@ -119,7 +119,7 @@ t.test('a reorg below all that was kept is told as such, and read again from the
   t.strictSame(follower.cursor(), { number: 60, hash: chain.hash(60) })
 })
 
-t.test('a chain that began anew is read from its start, even while it is shorter than all that was kept', async (t) => {
+t.test('a chain that started again is read from its start, even while it is below all kept blocks', async (t) => {
   for (const grown of [2, 45, 70]) {
     const chain = createFakeChain()
     chain.grow(50)
@@ -133,7 +133,7 @@ t.test('a chain that began anew is read from its start, even while it is shorter
   }
 })
 
-t.test('a node that shows another block 0 below the same blocks has not begun anew', async (t) => {
+t.test('a node with another block 0 below the same blocks has not started again', async (t) => {
   // Below the kept hashes, and the whole chain: the chains then have block 0 in common.
   for (const { window, cut, to } of [
     { window: 10, cut: 15, to: 40 },
@@ -159,7 +159,7 @@ t.test('a node that shows another block 0 below the same blocks has not begun an
   }
 })
 
-t.test('a node far behind, on what may be our chain, is waited for', async (t) => {
+t.test('a node far behind, possibly on the same chain, is waited for', async (t) => {
   const chain = createFakeChain()
   chain.grow(50)
   const follower = follow(chain, { window: 10 })
@@ -169,7 +169,7 @@ t.test('a node far behind, on what may be our chain, is waited for', async (t) =
   t.equal(follower.cursor().number, 50)
 })
 
-t.test('a chain that changes while it is read is cut, not mixed', async (t) => {
+t.test('a chain that changes while it is read gives blocks of one branch only', async (t) => {
   const chain = createFakeChain()
   chain.grow(20)
   const follower = follow(chain)
@@ -207,7 +207,7 @@ t.test('receipts that a node leaves out of a block are asked for one by one', as
   }
 })
 
-t.test('a node without an answer, or with receipts that never fit, is an error and no news', async (t) => {
+t.test('a node that does not answer, or whose receipts never fit, is an error', async (t) => {
   const chain = createFakeChain()
   chain.grow(3)
   const follower = follow(chain)
@@ -222,7 +222,7 @@ t.test('a node without an answer, or with receipts that never fit, is an error a
   t.equal(follower.cursor().number, 0)
 })
 
-t.test('a step holds few blocks when they are full, and many when they are not', async (t) => {
+t.test('a step has few blocks when they are full, and many when they are not', async (t) => {
   const chain = createFakeChain()
   chain.grow(300, 0)
   chain.grow(20, 2_000)
@@ -239,7 +239,7 @@ t.test('a step holds few blocks when they are full, and many when they are not',
   t.equal(advances.length, 17, 'no more steps than it takes')
 })
 
-t.test('whatever a chain does, who obeys the steps ends up with that chain', async (t) => {
+t.test('whatever a chain does, following the steps ends with that chain', async (t) => {
   const action = fc.oneof(
     fc.record({ do: fc.constant('grow' as const), by: fc.integer({ min: 1, max: 12 }) }),
     fc.record({ do: fc.constant('cut' as const), by: fc.integer({ min: 1, max: 15 }) }),

@@ -6,7 +6,7 @@ import { decodeResults } from '../../src/chain/json-rpc.ts'
 import { decodeRevert } from '../../src/chain/revert-reason.ts'
 import { isStorable, storable } from '../../src/event-log/storable.ts'
 
-t.test('text of a contract or a node is kept without what no database and no terminal can hold', async (t) => {
+t.test('characters that a database or terminal cannot hold are replaced in text from a contract or node', async (t) => {
   const table: readonly (readonly [string, number, string])[] = [
     ['plain', 10, 'plain'],
     ['a\0b', 10, 'ab'],

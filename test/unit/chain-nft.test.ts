@@ -70,7 +70,7 @@ const BY_HAND = new Interface([
   'function transferOwnership(address newOwner)',
 ])
 
-t.test('every call is what the signature says, argument by argument', (t) => {
+t.test('every call encodes its signature, argument by argument', (t) => {
   const token = { recipient: ALICE, amount: 5n, digest: DIGEST }
   const second = { recipient: BOB, amount: 6n, digest: `0x${'cd'.repeat(32)}` }
   const move = { from: ALICE, to: BOB, tokenId: 7n, amount: 5n }
@@ -155,7 +155,7 @@ t.test('the documentation names the addresses that follow from the code', (t) =>
   t.end()
 })
 
-t.test('a deployment carries the config, and words for what is not given', (t) => {
+t.test('a deployment contains the config, with defaults for what is not given', (t) => {
   const decode = (config: CollectionConfig) => {
     const { to, data } = deployCollection(config, collectionSalt('col_1'))
     t.equal(to, FACTORY_ADDRESS)
@@ -212,7 +212,7 @@ function logOf(event: string, values: readonly unknown[]): { topics: string[]; d
   return { topics: topics.filter((topic) => topic !== null).flat(), data }
 }
 
-t.test('the logs of both standards tell who got what', (t) => {
+t.test('recipients and amounts are read from the logs of both standards', (t) => {
   const both = { from: ALICE.toLowerCase(), to: BOB }
   t.strictSame(parseNftTransferLog(logOf('Transfer', [ALICE, BOB, 2n ** 255n])), {
     standard: 'ERC721',
@@ -236,7 +236,7 @@ t.test('the logs of both standards tell who got what', (t) => {
   t.end()
 })
 
-t.test('what keeps to no standard is no transfer, whatever bytes it has', (t) => {
+t.test('a log of neither standard is not a transfer, whatever bytes it has', (t) => {
   const single = logOf('TransferSingle', [BOB, ALICE, BOB, 4n, 9n])
   const batch = logOf('TransferBatch', [BOB, ALICE, BOB, [4n], [9n]])
   const erc721 = logOf('Transfer', [ALICE, BOB, 1n])

@@ -66,7 +66,7 @@ t.test('every request gets exactly one result, however the server answers', asyn
   t.strictSame(kinds({ id: 0, result: null }, 1), [null])
 })
 
-t.test('call data and Transfer logs of ERC-20 are what the ABI says', async (t) => {
+t.test('call data and Transfer logs of ERC-20 are encoded as the ABI defines', async (t) => {
   const erc20 = new Interface([
     'function transfer(address to, uint256 amount)',
     'function balanceOf(address owner)',
@@ -91,7 +91,7 @@ t.test('call data and Transfer logs of ERC-20 are what the ABI says', async (t) 
 const told = (outcome: bigint, bytes: bigint, gas: bigint, balance = 0n) =>
   encode(['uint256', 'uint256'], [(outcome << 248n) | (bytes << 64n) | gas, balance]).slice(2)
 
-t.test('a token says its symbol and decimals as a string, or as the bytes32 of older tokens', async (t) => {
+t.test('the symbol of a token is read as a string, or as the bytes32 of older tokens', async (t) => {
   const ask = async (symbol: string | RpcResult, name: string | RpcResult, decimals: string | RpcResult) =>
     describeToken(
       reader(({ params }) => {
@@ -131,7 +131,7 @@ t.test('a token says its symbol and decimals as a string, or as the bytes32 of o
   await t.rejects(token(SILENCE, text(''), six), { code: 'rpc_unavailable' })
 })
 
-t.test('a price that is old, negative, zero or of an unfinished round is no price', async (t) => {
+t.test('a price that is old, negative, zero or of an unfinished round is not used', async (t) => {
   const NOW_S = 1_800_000_000n
   const round = (answer: bigint, updatedAt: bigint, roundId = 5n, answeredIn = 5n, startedAt = updatedAt) =>
     encode(['uint80', 'int256', 'uint256', 'uint256', 'uint80'], [roundId, answer, startedAt, updatedAt, answeredIn])
@@ -165,7 +165,7 @@ t.test('a price that is old, negative, zero or of an unfinished round is no pric
   await t.rejects(read(SILENCE), { code: 'rpc_unavailable' })
 })
 
-t.test('native balances come one by one where there is no Multicall3', async (t) => {
+t.test('native balances are read one by one where there is no Multicall3', async (t) => {
   const client = reader(({ method }) => (method === 'eth_getBalance' ? '0xde0b6b3a7640000' : '0x'))
   for (const multicall of [null, MULTICALL]) {
     t.strictSame(await readNativeBalances(client, multicall, [ALICE, TOKEN], 255), [10n ** 18n, 10n ** 18n])
@@ -183,7 +183,7 @@ t.test('native balances come one by one where there is no Multicall3', async (t)
   await t.rejects(read(PRUNED), { code: 'rpc_error', cause: PRUNED.ok ? null : PRUNED.error })
 })
 
-t.test('of a token that does harm one read is made, and what it left no gas for is read in another call', async (t) => {
+t.test('a harmful token is read once, and what it left no gas for is read in another call', async (t) => {
   const [good, greedy] = [TOKEN, MULTICALL]
   const reads = [greedy, greedy, good, good].map((token) => ({ token, owner: ALICE }))
   const client = reader(({ params }) => {
@@ -228,7 +228,7 @@ t.test(
   },
 )
 
-t.test('contracts are remembered; accounts, delegated ones too, only for a while; memory is bounded', async (t) => {
+t.test('contracts are cached; accounts, delegated ones too, only for a while; the cache is bounded', async (t) => {
   const code: Record<string, string> = { '0xa': '0x6001', '0xb': '0x', '0xc': `0xef0100${'11'.repeat(20)}` }
   let now = 0
   const client = reader(({ params }) => code[String(params[0])] ?? '0x')

@@ -146,7 +146,7 @@ const SUBMISSIONS: readonly (readonly [SubmissionOutcome, string, number, string
   ['unknown', 'any', 1, 'the moon is in the wrong house'],
 ]
 
-t.test('a submission is judged by the words of the node, whatever its code', async (t) => {
+t.test('a submission error is classified by the message of the node, whatever its code', async (t) => {
   for (const [outcome, node, code, message] of SUBMISSIONS) {
     const submission = classifySubmission({ ok: false, error: answer(message, code) })
     t.strictSame(submission, { outcome, message }, `${node}: ${message}`)
@@ -154,7 +154,7 @@ t.test('a submission is judged by the words of the node, whatever its code', asy
   t.equal(classifySubmission({ ok: true, value: `0x${'ab'.repeat(32)}` }).outcome, 'accepted')
 })
 
-t.test('silence is never a refusal', async (t) => {
+t.test('a missing answer is never a refusal', async (t) => {
   for (const reason of [
     'timeout',
     'network',
@@ -168,14 +168,14 @@ t.test('silence is never a refusal', async (t) => {
   }
 })
 
-t.test('only what no node will ever take, or has taken, is not worth another try', async (t) => {
+t.test('only what no node will ever accept, or has accepted, is not tried again', async (t) => {
   const outcomes = [...new Set(SUBMISSIONS.map(([outcome]) => outcome))]
   t.strictSame(outcomes.filter((outcome) => !isRetryable(outcome)).sort(), ['accepted', 'nonce_too_low', 'rejected'])
 })
 
 const encode = (types: string[], values: unknown[]): string => AbiCoder.defaultAbiCoder().encode(types, values).slice(2)
 
-t.test('a revert is told with its reason, wherever the node hides it', async (t) => {
+t.test('the reason of a revert is found, wherever the node puts it', async (t) => {
   const hello = `0x08c379a0${encode(['string'], ['hello'])}`
   const shapes: readonly (readonly [string, RpcFailure])[] = [
     ['geth, anvil', answer('execution reverted: hello', 3, hello)],
@@ -211,7 +211,7 @@ t.test('a revert is told with its reason, wherever the node hides it', async (t)
   })
 })
 
-t.test('panics and the errors of ERC-6093 are known; others by the ABI that is given', async (t) => {
+t.test('panics and the errors of ERC-6093 are decoded, others by the given ABI', async (t) => {
   const panic = answer('execution reverted', 3, `0x4e487b71${encode(['uint256'], [17])}`)
   t.strictSame(read(panic), ['reverted', 'panic 17: arithmetic overflow or underflow'])
   const owner = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045'
@@ -264,11 +264,11 @@ t.test('a read that failed says whether the state, the method or the node is mis
   for (const [type, code, message] of table) t.equal(classifyCallFailure(answer(message, code)).type, type, message)
 })
 
-t.test('empty data beside other words is no revert', async (t) => {
+t.test('empty data with another message is not a revert', async (t) => {
   t.equal(classifyCallFailure(answer('header not found', -32000, '0x')).type, 'missing_state')
 })
 
-t.test('another node is asked for what one did not hear, has not or cannot, and not for what it refused', async (t) => {
+t.test('another node is asked where one is unavailable or lacks the data, and not where it refused', async (t) => {
   const call = (message: string, code = -32000) => isWorthAnotherNode(answer(message, code), 'eth_call')
   t.strictSame(
     [call('header not found'), call('method not found'), call('limit exceeded'), call('execution reverted', 3)],
@@ -288,7 +288,7 @@ t.test('another node is asked for what one did not hear, has not or cannot, and 
   )
 })
 
-t.test('a batch that is too large is told apart from a gas limit that is exceeded', async (t) => {
+t.test('a batch that is too large is distinguished from an exceeded gas limit', async (t) => {
   for (const words of ['batch too large', 'batch limit 100 exceeded: 142 requests given', 'response too large']) {
     t.ok(isBatchTooLarge(answer(words)), words)
   }

@@ -88,7 +88,7 @@ t.test('two words name a command of a group', async (t) => {
   t.equal((await run('audit verify')).code, 0)
 })
 
-t.test('help is told on standard output, with the exit codes, and is no failure', async (t) => {
+t.test('help is printed on standard output, with the exit codes, and exits with 0', async (t) => {
   const all = await run('--help')
   t.equal(all.code, 0)
   t.match(all.out, /count .*counts things/)
@@ -109,7 +109,7 @@ for (const [line, expected] of [
   ['store', /required option '--out <dir>' not specified/],
   ['store --out=', /option '--out <dir>' .* The value is missing/],
 ] as const) {
-  t.test(`${line}: wrong usage is told and ends with 2`, async (t) => {
+  t.test(`${line}: wrong usage is reported and exits with 2`, async (t) => {
     const { code, out, err } = await run(line)
     t.equal(code, 2)
     t.equal(out, '')
@@ -132,6 +132,6 @@ for (const [name, code, line] of [
   })
 }
 
-t.test('a defect of ours is not dressed up as anything else', async (t) => {
+t.test('an unexpected error is not reported as another kind of failure', async (t) => {
   await t.rejects(run('defect'), new TypeError('a defect'))
 })

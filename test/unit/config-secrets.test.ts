@@ -13,7 +13,7 @@ t.test('outside the sandbox nobody is exported to unless EXPORT_RECIPIENTS names
   t.strictSame(loadConfig({ ...PRODUCTION, EXPORT_RECIPIENTS: RECIPIENT }).exportRecipients, [RECIPIENT])
 })
 
-t.test('a secret is not shown, even when it is wrong', async (t) => {
+t.test('a secret is not printed, even when it is invalid', async (t) => {
   const secrets = {
     DATABASE_URL: 'mysql://root:hunter2@db',
     REDIS_URL: 'http://:hunter2@redis',
@@ -28,7 +28,7 @@ t.test('a secret is not shown, even when it is wrong', async (t) => {
   t.notMatch(text, /hunter2/)
 })
 
-t.test('the key of the keystore is read as it stands', async (t) => {
+t.test('the key of the keystore is read unchanged', async (t) => {
   t.equal(loadConfig({ KEYSTORE_KEY: KEY }).keystore.key, KEY)
   t.equal(problemsOf({ KEYSTORE_KEY: KEY.slice(1) }).length, 1)
 })

@@ -175,7 +175,7 @@ t.test('an address whose checksum is wrong is refused by the name of its setting
   t.match(line, /^ETHEREUM_MULTICALL3_ADDRESS .*checksum/)
 })
 
-t.test('all bad settings are told, a line each', async (t) => {
+t.test('every invalid setting is reported, one per line', async (t) => {
   t.same(
     problemsOf({ PORT: 'x', LEASE_MS: '1', ETHEREUM_TESTNET_CONFIRMATIONS: '0' }).map((line) => line.split(' ')[0]),
     ['PORT', 'LEASE_MS', 'ETHEREUM_TESTNET_CONFIRMATIONS'],
@@ -183,7 +183,7 @@ t.test('all bad settings are told, a line each', async (t) => {
   t.throws(() => loadConfig({ PORT: 'x', LEASE_MS: '1' }), { name: 'ConfigError', message: /^PORT .*\nLEASE_MS .*$/ })
 })
 
-t.test('a name that looks like a misspelt setting is told with what was likely meant', async (t) => {
+t.test('a name like a misspelt setting is reported with the closest setting', async (t) => {
   const env = {
     ETHEREUM_RPC_URL: 'https://one.example',
     POLYGON_GAS_STATION: 'x',
@@ -246,7 +246,7 @@ t.test('mpc wallets are turned off by having no parties, and shares may become a
   t.match(loadConfig(terms).mpc, { parties: 5, threshold: 3, poolSize: 0, refreshIntervalDays: null })
 })
 
-t.test('an IPFS node is a URL, and what its proxy asks for', async (t) => {
+t.test('an IPFS node is a URL with an optional authorization header', async (t) => {
   t.same(loadConfig({ IPFS_API_URL: 'http://127.0.0.1:5001' }).ipfs, {
     url: 'http://127.0.0.1:5001',
     authorization: null,

@@ -31,7 +31,7 @@ function withClocks(database = 2_000_000) {
 
 const settled = async ({ read }: DatabaseClock) => read()
 
-t.test('a process tells the time of the database, whatever its own machine says', async (t) => {
+t.test('a process uses the time of the database, whatever the clock of its machine', async (t) => {
   const { clocks, clock, pass } = withClocks()
   t.teardown(clock.close)
   await settled(clock)
@@ -70,7 +70,7 @@ for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
   )
 }
 
-t.test('a machine that slept, and whose timer stood still, is told the time when it wakes up', async (t) => {
+t.test('after a suspension, in which its timer stopped, a process has the right time again', async (t) => {
   const { clocks, clock } = withClocks()
   t.teardown(clock.close)
   await settled(clock)
@@ -81,7 +81,7 @@ t.test('a machine that slept, and whose timer stood still, is told the time when
   t.equal(clock.now(), clocks.database)
 })
 
-t.test('an answer moves the time no further than it proves, however long it was on its way', async (t) => {
+t.test('an answer moves the time no further than it proves, however long it took', async (t) => {
   const { clocks, clock } = withClocks()
   t.teardown(clock.close)
   await settled(clock)
@@ -93,7 +93,7 @@ t.test('an answer moves the time no further than it proves, however long it was 
   }
 })
 
-t.test('a clock that is right is left alone by slow answers, so that all processes tell the same time', async (t) => {
+t.test('slow answers do not change a correct clock, so that all processes have the same time', async (t) => {
   const { clocks, clock } = withClocks(1_000_000)
   t.teardown(clock.close)
   for (const roundTripMs of [0, 900, 7_000]) {

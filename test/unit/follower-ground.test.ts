@@ -24,16 +24,16 @@ async function groundAfter(recorded: readonly number[], advanced: readonly numbe
   return ground
 }
 
-t.test('it is the newest block that the log knows and the node still shows', async (t) => {
+t.test('the common block is the newest one that the log has and the node still returns', async (t) => {
   t.equal((await groundAfter([5, 12, 18, 22, 25, 28, 29], [])).number, 18, 'a block with transactions of ours')
   t.equal((await groundAfter([5, 25], [10, 20])).number, 20, 'a block that the follower told of')
   t.equal((await groundAfter([5, 12, 19], [10, 25])).number, 19, 'whichever is newer')
 })
 
-t.test('where the node shows none of them, it is below the lowest of them', async (t) => {
+t.test('where the node returns none of them, the common block is below the lowest of them', async (t) => {
   t.equal((await groundAfter([21, 22, 25, 27, 29], [])).number, 20)
 })
 
-t.test('where nothing is recorded, there is nothing to go down for', async (t) => {
+t.test('where nothing is recorded, there is nothing to undo', async (t) => {
   t.equal((await groundAfter([], [])).number, 30)
 })

@@ -9,7 +9,7 @@ import { traceparentOf } from '../../src/http/request-metadata.ts'
 import { TokenBuckets } from '../../src/http/token-buckets.ts'
 import { refusal } from '../support/refusal.ts'
 
-t.test('Prefer is read as RFC 7240 says', async (t) => {
+t.test('Prefer is parsed as in RFC 7240', async (t) => {
   const prefer = (value: string | undefined) =>
     preferenceOf({ headers: { prefer: value } } as unknown as FastifyRequest)
   t.strictSame(prefer(undefined), { waitMs: null, applied: null })
@@ -91,7 +91,7 @@ t.test('a cursor names the last row, is bound to its list and shows alterations'
   }
 })
 
-t.test('a page says whether there are more, and pages neither skip nor repeat a row', async (t) => {
+t.test('a page states whether there are more, and pages neither skip nor repeat a row', async (t) => {
   const rows = Array.from({ length: 7 }, (_, index) => ({ id: String(9 - index) }))
   const seen: string[] = []
   let cursor: string | null = null
@@ -155,7 +155,7 @@ t.test('failures count by IPv4 address and by IPv6 network', async (t) => {
   t.equal(limit.admitFailure('2001:db8:1:2::1'), null, 'and five a second after that')
 })
 
-t.test('a request speaks of the environment of its key', async (t) => {
+t.test('a request is for the environment of its key', async (t) => {
   const caller = { tenantId: 'acme', keyId: 'key_1', environment: 'testnet' as const, scopes: new Set<string>() }
   t.equal(environmentOf(caller, undefined), 'testnet')
   t.equal(environmentOf(caller, 'testnet'), 'testnet')

@@ -27,7 +27,7 @@ t.test('a line is one JSON object with its level, time, process, message and fie
   t.equal(text().split('\n').length, 2)
 })
 
-t.test('secrets are taken out by their names, however they are written and wherever they stand', async (t) => {
+t.test('secrets are removed by their names, in any spelling and at any depth', async (t) => {
   const { logger, last, text } = capture()
   const names = [
     'authorization',
@@ -61,7 +61,7 @@ t.test('secrets are taken out by their names, however they are written and where
   t.notMatch(text(), /legal winner/)
 })
 
-t.test('what is logged is left as it was', async (t) => {
+t.test('logging does not change the logged object', async (t) => {
   const { logger, last } = capture()
   const fields = { config: { seed: SEED, list: [{ raw: RAW }] } }
   logger.info(fields, 'secret')
@@ -69,7 +69,7 @@ t.test('what is logged is left as it was', async (t) => {
   t.strictSame(last().config, { seed: '[redacted]', list: [{ raw: '[redacted]' }] })
 })
 
-t.test('what names no secret is logged whole, hashes, addresses and token symbols among it', async (t) => {
+t.test('fields that are not secrets are logged whole, such as hashes, addresses and token symbols', async (t) => {
   const { logger, last } = capture()
   const fields = {
     hash: `0x${'ab'.repeat(32)}`,
@@ -83,7 +83,7 @@ t.test('what names no secret is logged whole, hashes, addresses and token symbol
   t.match(last(), fields)
 })
 
-t.test('a circle or an abyss in the fields does not stop the process', async (t) => {
+t.test('circular or deeply nested fields do not stop the process', async (t) => {
   const { logger, last } = capture()
   const circle: Record<string, unknown> = { seed: SEED }
   circle.self = circle

@@ -44,7 +44,7 @@ t.test('the message of an error with one item is that item; with several it coun
   t.equal(errorBody([item, general], 'req_1').message, 'The request has 2 errors.')
 })
 
-t.test('a place in a body is written as a caller writes it', async (t) => {
+t.test('a path in a body is written as a caller writes it', async (t) => {
   const body = { items: [{ to: 'x' }, { 'a/b~c': 1 }], '0': { '1': true } }
   t.equal(fieldPath(stepsOf('/items/0/to', body)), 'items[0].to')
   t.equal(fieldPath(stepsOf('/items/1/a~1b~0c', body)), 'items[1].a/b~c')
@@ -54,7 +54,7 @@ t.test('a place in a body is written as a caller writes it', async (t) => {
   t.equal(fieldPath(['a\u0007\u202eb']), 'a??b', 'and what does not print is not echoed')
 })
 
-t.test('a slip of the hand is recognised, another word is not', async (t) => {
+t.test('a misspelt word is recognised, a different word is not', async (t) => {
   const fields = ['amount', 'asset', 'gas_priority', 'to']
   t.equal(closest('amout', fields), 'amount')
   t.equal(closest('amuont', fields), 'amount')
@@ -65,7 +65,7 @@ t.test('a slip of the hand is recognised, another word is not', async (t) => {
   t.equal(closest('amount'.padEnd(5_000, 'x'), fields), undefined)
 })
 
-t.test('a body is read as JSON only when it is safe to hand on', async (t) => {
+t.test('a body is parsed as JSON only when it is safe to use', async (t) => {
   const read = (text: string) => readJsonBody(Buffer.from(text))
   t.strictSame(read('{"a":[1,null,"é🏦"]}'), { a: [1, null, 'é🏦'] })
   t.equal(read(''), undefined)
@@ -119,7 +119,7 @@ t.test('a body is read as JSON only when it is safe to hand on', async (t) => {
   }
 })
 
-t.test('what a JSON text holds is counted without reading it', async (t) => {
+t.test('the values of a JSON text are counted without parsing it', async (t) => {
   const values = (value: unknown): number =>
     typeof value === 'object' && value !== null
       ? Object.values(value).reduce<number>((sum, part) => sum + values(part), 1)
@@ -143,7 +143,7 @@ t.test('what a JSON text holds is counted without reading it', async (t) => {
     t.type(shapeOf(Buffer.from(broken)).values, 'number')
 })
 
-t.test('a label takes every script and emoji, and no control characters', async (t) => {
+t.test('a label may have any script and emoji, and no control characters', async (t) => {
   const pattern = new RegExp(String(labelSchema.pattern), 'u')
   for (const good of ['', 'Treasury', '金庫 🏦', '👨‍👩‍👧‍👦 🏴󠁧󠁢󠁳󠁣󠁴󠁿', 'خزنة', 'e\u0301', ' padded ', '"<script>\'; --']) {
     t.ok(pattern.test(good), codePoints(good))
@@ -158,7 +158,7 @@ function codePoints(text: string): string {
   return [...text].map((character) => `U+${character.codePointAt(0)?.toString(16)}`).join(' ')
 }
 
-t.test('an example of a whole is put together from those of its parts', async (t) => {
+t.test('the example of an object is composed from those of its fields', async (t) => {
   t.strictSame(
     exampleOf({
       type: 'object',
@@ -187,7 +187,7 @@ t.test('an example of a whole is put together from those of its parts', async (t
   )
 })
 
-t.test('of any text, what is taken is normal and has nothing in it that cannot be seen', async (t) => {
+t.test('any accepted text is normalized and has no invisible characters', async (t) => {
   const parts = fc.constantFrom(
     'a',
     'é',

@@ -69,7 +69,7 @@ t.test('failed shows why and where, of one queue or of all', async (t) => {
   t.equal((await run('failed submit')).out, 'no failed jobs\n')
 })
 
-t.test('retry puts one or all back, and its exit code says whether there was one', async (t) => {
+t.test('retry queues one or all again, and its exit code says whether there was one', async (t) => {
   t.match(await run('retry lane lane-1'), { code: 0, out: '1 queued again\n', asked: [['retry', 'lane', 'lane-1']] })
   t.match(await run('retry lane nobody'), { code: 1, out: '0 queued again\n' })
   t.match(await run('retry lane --all --json'), { code: 0, asked: [['retryAll', 'lane']] })
@@ -99,7 +99,7 @@ t.test('wrong usage is explained, asks nothing of the queue, and exits with 2', 
   }
 })
 
-t.test('a queue that does not answer exits with 3; what nobody expected is not swallowed', async (t) => {
+t.test('a queue that does not answer exits with 3; an unexpected error is not swallowed', async (t) => {
   const down = new Unavailable('queue_unavailable', 'The job queue does not answer.')
   t.match(await run('counts', down), { code: 3, err: 'The job queue does not answer.\n', out: '' })
   await t.rejects(run('counts', new RangeError('bug')), RangeError)

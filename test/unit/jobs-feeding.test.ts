@@ -80,7 +80,7 @@ t.test('a dispatcher that is told to stop while the queue is down commits nothin
   t.strictSame(story, [])
 })
 
-t.test('an event whose route fails, or makes a job that is not ids, does not hold up the others', async (t) => {
+t.test('an event whose route fails, or makes an invalid job, does not delay the others', async (t) => {
   const { story, logged, log, jobs, subscription } = scene()
   const fragile = (event: Requested) => {
     if (event.lane === 'bug') throw new Error('no such case')
@@ -92,7 +92,7 @@ t.test('an event whose route fails, or makes a job that is not ids, does not hol
   t.equal(logged.length, 2)
 })
 
-t.test('what the log itself throws ends the dispatcher: it is started again from the last commit', async (t) => {
+t.test('an error of the log ends the dispatcher, which then starts from the last commit', async (t) => {
   const { story, log, jobs } = scene()
   async function* broken(): AsyncGenerator<EventBatch<Requested>> {
     yield { events: requested('a'), commit: () => Promise.reject(new Error('database away')) }
@@ -102,7 +102,7 @@ t.test('what the log itself throws ends the dispatcher: it is started again from
   t.strictSame(story, ['add lane/a'])
 })
 
-t.test('a sweep queues what every source finds, at most so much of each, and says what it did', async (t) => {
+t.test('a sweep queues what every source finds, up to a limit for each, and logs the counts', async (t) => {
   const { story, log, jobs } = scene()
   const asked: number[] = []
   const three = async (limit: number) => {

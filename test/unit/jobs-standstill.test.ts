@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createStandstill } from '../../src/jobs/standstill.ts'
 
-t.test('what keeps its mark for longer than it may is told; what moves, or is gone, is not', async (t) => {
+t.test('a job that makes no progress for too long is reported; one that moves or is gone is not', async (t) => {
   let now = 0
   const look = createStandstill(1_000, () => now)
   t.strictSame(look(new Map([['a', '1'], ['b', '1'], ['c', '1']])), []) // biome-ignore format: one line shows one look

@@ -31,7 +31,7 @@ t.test('tenants take turns, and the jobs of each keep their order', async (t) =>
   t.equal(rounds.size(), 0)
 })
 
-t.test('whatever waits, nothing is taken twice or lost, and nobody is two turns ahead of who waits', async () => {
+t.test('no job is taken twice or lost, and no tenant is two turns ahead of one that waits', async () => {
   const tenants = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 60 })
   fc.assert(
     fc.property(tenants, fc.integer({ min: 1, max: 9 }), fc.constantFrom('a', 'none'), (owners, room, barred) => {
@@ -103,7 +103,7 @@ function scene(failing: ReadonlyMap<string, number> = new Map()) {
   }
 }
 
-t.test('a queue holds no more than its window, and gets more as that is worked off', async (t) => {
+t.test('a queue holds no more than its window, and is refilled as jobs complete', async (t) => {
   const { turns, held, until, countOf } = scene()
   const { window } = QUEUE_LIMITS.lane
   await turns.add(crowdOf('acme', 3 * window))
@@ -120,14 +120,14 @@ t.test('a queue holds no more than its window, and gets more as that is worked o
   }
 })
 
-t.test('a few jobs need one look at the queue for many', async (t) => {
+t.test('few reads of the queue serve many jobs', async (t) => {
   const { turns, held, looks } = scene()
   for (let n = 0; n < QUEUE_LIMITS.lane.window; n += 1) await turns.add([jobOf('acme', n)])
   t.equal(held.length, QUEUE_LIMITS.lane.window)
   t.strictSame(looks, [false])
 })
 
-t.test('of work of parties a tenant has a bounded number at once, and another one its own', async (t) => {
+t.test('a tenant has a bounded number of jobs for the parties at once, each tenant its own', async (t) => {
   const { turns, countOf } = scene()
   const { atOnce } = QUEUE_LIMITS['mpc-signature']
   await turns.add(crowdOf('acme', 300, 'mpc-signature'))
@@ -136,13 +136,13 @@ t.test('of work of parties a tenant has a bounded number at once, and another on
   t.strictSame([countOf('acme'), countOf('globex')], [atOnce, 3])
 })
 
-t.test('a tenant whose jobs fail gets no more of them, and the others do', async (t) => {
+t.test('a tenant whose jobs fail gets no more turns for them, and the others go on', async (t) => {
   const { turns, countOf } = scene(new Map([['acme', QUEUE_LIMITS.lane.failing]]))
   await turns.add([...crowdOf('acme', 3), ...crowdOf('globex', 3)])
   t.strictSame([countOf('acme'), countOf('globex')], [0, 3])
 })
 
-t.test('while the queue is down callers are told, and what waits goes in once it is back', async (t) => {
+t.test('while the queue is down callers get an error, and waiting jobs are queued once it is back', async (t) => {
   const { turns, held, until, warned, setDown } = scene()
   setDown(true)
   await t.rejects(turns.add(crowdOf('acme', 3)), { code: 'queue_unavailable' })

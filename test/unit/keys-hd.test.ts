@@ -55,7 +55,7 @@ const transfer: UnsignedTransaction = {
   maxPriorityFeePerGas: 1_000_000_000n,
 }
 
-t.test('24 words stand for their entropy and give the seed that BIP-39 publishes', (t) => {
+t.test('24 words encode their entropy and give the seed that BIP-39 publishes', (t) => {
   for (const [entropy, words, seed] of BIP39_VECTORS) {
     t.equal(Mnemonic.fromEntropy(`0x${entropy}`).phrase, words)
     t.equal(Mnemonic.fromPhrase(words, 'TREZOR').computeSeed(), `0x${seed}`)
@@ -110,7 +110,7 @@ function byLibrary(entropy: Uint8Array, index: number): HDNodeWallet {
   return HDNodeWallet.fromMnemonic(Mnemonic.fromEntropy(entropy), hdPath(index))
 }
 
-t.test('seeds, accounts and keys are wiped once they are done with, and no signature suffers from it', async (t) => {
+t.test('seeds, accounts and keys are wiped after use, and signatures stay correct', async (t) => {
   const handed: Uint8Array[] = []
   const keyAt = HdAccount.prototype.keyAt
   t.intercept(HdAccount.prototype, 'keyAt', {
@@ -186,7 +186,7 @@ const transactions: fc.Arbitrary<UnsignedTransaction> = fc
     return { ...rest, maxFeePerGas, maxPriorityFeePerGas }
   })
 
-t.test('signed bytes are, bit for bit, the ones that the library makes: same sender, same hash, low s', async (t) => {
+t.test('signed bytes equal those of the library: same sender, same hash, low s', async (t) => {
   const signer = createHdSigner({ seeds: seedsOf({ acme: ENTROPY }) })
   const wallet = new Wallet(byLibrary(ENTROPY, 3).privateKey)
   await fc.assert(
@@ -227,7 +227,7 @@ t.test('a signer without the seed signs nothing and makes no seed', async (t) =>
   await t.rejects(signer.signTransactions(requests), { code: 'seed_missing', retryable: true })
 })
 
-t.test('what EIP-1559 cannot hold is refused before it is signed', async (t) => {
+t.test('values that EIP-1559 cannot encode are refused before signing', async (t) => {
   const signer = createHdSigner({ seeds: seedsOf({ acme: ENTROPY }) })
   const wrong: Partial<UnsignedTransaction>[] = [
     { nonce: -1 },

@@ -38,7 +38,7 @@ t.test('a party that does not answer in time has stalled', async (t) => {
   t.match(answers.get(2), [{ ok: false, refusal: { kind: 'stalled', party: 2 } }])
 })
 
-t.test('nobody is blamed for an answer that was not waited for', async (t) => {
+t.test('no party is blamed for an answer that was no longer awaited', async (t) => {
   const answers = await withOneThatAnswers().ask([1, 2], BEGIN, { timeoutMs: 60_000, enough: (so) => so.has(1) })
   t.strictSame([...answers.keys()], [1])
 })

@@ -26,7 +26,7 @@ const sample: Message = {
   payload: Buffer.from('payload'),
 }
 
-t.test('what was encoded is read again, field for field', (t) => {
+t.test('an encoded message is decoded with equal fields', (t) => {
   fc.assert(
     fc.property(message, (sent) => {
       const read = readMessage(encodeMessage(sent), sent.sender, sent.receiver)
@@ -38,7 +38,7 @@ t.test('what was encoded is read again, field for field', (t) => {
   t.end()
 })
 
-t.test('a message is believed only from the peer that the channel knows, and only if it is for us', (t) => {
+t.test('a message is accepted only from the peer of the channel, and only if it is addressed to this process', (t) => {
   const frame = encodeMessage(sample)
   t.strictSame(readMessage(frame, 'party-3', 'party-2'), { refused: 'sender_is_not_the_peer' })
   t.strictSame(readMessage(frame, 'party-1', 'party-3'), { refused: 'not_for_us' })
@@ -47,7 +47,7 @@ t.test('a message is believed only from the peer that the channel knows, and onl
   t.end()
 })
 
-t.test('anything else than a message is refused, not thrown at', (t) => {
+t.test('other bytes than a message are refused without a throw', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
       t.ok('refused' in readMessage(bytes, 'party-1', 'party-2'))

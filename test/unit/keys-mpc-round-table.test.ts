@@ -46,7 +46,7 @@ function sitDown(parties = [1, 2]) {
   }
 }
 
-t.test('a round is over when all have spoken', async (t) => {
+t.test('a round is over when all parties have sent their messages', async (t) => {
   const { table, says } = sitDown()
   const first = table.gather(1)
   says(2, 1)
@@ -62,14 +62,14 @@ t.test('a round is over when all have spoken', async (t) => {
 })
 
 for (const party of [1, 2]) {
-  t.test(`party ${party} goes while nobody has spoken: it is missed at once`, async (t) => {
+  t.test(`a round reports party ${party} at once when it disconnects before any message`, async (t) => {
     const { table, goes } = sitDown()
     const gathered = table.gather(1)
     goes(party)
     await t.rejects(gathered, { name: 'Stalled', party, message: 'its connection ended' })
   })
 
-  t.test(`party ${party} has gone when a round begins: it is missed at once`, async (t) => {
+  t.test(`a round reports party ${party} at once when it was disconnected before`, async (t) => {
     const { table, says, goes } = sitDown()
     says(1, 1)
     says(2, 1)
@@ -78,14 +78,14 @@ for (const party of [1, 2]) {
     await t.rejects(table.gather(2), { name: 'Stalled', party, message: 'its connection ended' })
   })
 
-  t.test(`party ${party} goes and comes back: what it said meanwhile is lost, and nobody waits for it`, async (t) => {
+  t.test(`a round does not wait for party ${party} when it reconnects, since its messages are lost`, async (t) => {
     const { table, goes, comes } = sitDown()
     goes(party)
     comes(party)
     await t.rejects(table.gather(1), { name: 'Stalled', party, message: 'its connection ended' })
   })
 
-  t.test(`party ${party} comes a moment late: the session begins when all are there`, async (t) => {
+  t.test(`a session starts when all are connected, with party ${party} a moment late`, async (t) => {
     const { table, goes, comes } = sitDown()
     await table.seated([1, 2])
     goes(party)
@@ -96,7 +96,7 @@ for (const party of [1, 2]) {
     t.equal(await seated, true)
   })
 
-  t.test(`party ${party} goes after it has spoken: the round goes on without it`, async (t) => {
+  t.test(`a round goes on when party ${party} disconnects after its message`, async (t) => {
     const { table, says, goes } = sitDown()
     const gathered = table.gather(1)
     says(party, 1)
@@ -106,13 +106,13 @@ for (const party of [1, 2]) {
   })
 }
 
-t.test('one that never comes is waited for a moment', async (t) => {
+t.test('a session waits a moment for a party that never connects', async (t) => {
   const { table } = sitDown([1])
   await table.seated([1, 2])
   await t.rejects(table.gather(1), { name: 'Stalled', party: 2, message: 'it is not connected' })
 })
 
-t.test('one that is there and does not speak is missed when the time of the round is over', async (t) => {
+t.test('a connected party that sends nothing is reported at the deadline of the round', async (t) => {
   const { table, says } = sitDown()
   const gathered = table.gather(1)
   says(1, 1)

@@ -45,7 +45,7 @@ const whole = [
   { session: one, round: 3, payloads: { 'party-3': 'party-3 2' } },
 ]
 
-t.test('rounds come complete and in order, however the messages of different senders are mixed', (t) => {
+t.test('rounds are delivered complete and in order, however messages of different senders are interleaved', (t) => {
   const kept = (messages: readonly Message[]) =>
     ['party-1', 'party-3'].every((sender) => {
       const turns = messages.filter((each) => each.sender === sender).map((each) => each.sequence)
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('a message comes once: again in its round, in a later one, or after the session, it is refused', (t) => {
+t.test('a repeated message is refused: in its round, in a later one, or after the session', (t) => {
   const { inbox, rounds, refused } = listening()
   inbox.open(plan)
   inbox.receive(message('party-1', 0))
@@ -115,7 +115,7 @@ t.test('a message comes once: again in its round, in a later one, or after the s
   t.end()
 })
 
-t.test('another ceremony, a stranger, a gap and a wrong round are told apart', (t) => {
+t.test('another ceremony, an unknown sender, a gap and a wrong round are distinguished', (t) => {
   const { inbox, rounds, refused } = listening()
   inbox.open(plan)
   inbox.receive(message('party-1', 0, { kind: 8 }))
@@ -161,7 +161,7 @@ t.test('a message of a session that nobody opens is held for a moment, then refu
   t.end()
 })
 
-t.test('what a peer may say too early is bounded, in number and in bytes, and costs the others nothing', (t) => {
+t.test('early messages of a peer are bounded, in number and in bytes, and do not reduce the limit of others', (t) => {
   const { inbox, refused, rounds } = listening()
   const session = (index: number) => index.toString(16).padStart(32, '0')
   for (let index = 0; index < 300; index += 1) inbox.receive(message('party-1', 0, { session: session(index) }))
@@ -176,7 +176,7 @@ t.test('what a peer may say too early is bounded, in number and in bytes, and co
   t.end()
 })
 
-t.test('what is gathered of open sessions is bounded, and given back when a session is closed', (t) => {
+t.test('messages held for open sessions are bounded, and released when a session is closed', (t) => {
   const { inbox, refused } = listening()
   const large = { payload: Buffer.alloc(15 * 1024 * 1024) }
   const open = (session: string) => inbox.open({ session, kind: 7, rounds: [['party-1', 'party-3']] })
@@ -193,7 +193,7 @@ t.test('what is gathered of open sessions is bounded, and given back when a sess
 })
 
 t.test(
-  'a round in which nobody speaks to us is complete at once, and a session may be closed in the middle of a round',
+  'a round without messages to this process is complete at once, and a session may be closed within a round',
   (t) => {
     const heard: number[] = []
     const inbox = createSessionInbox({

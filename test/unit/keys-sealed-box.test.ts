@@ -19,7 +19,7 @@ import { restoreSeed } from '../../src/keys/tenant-seeds.ts'
 const freshKek = (): Kek => parseKek(randomBytes(32).toString('base64'))
 const id = { tenantId: 'acme', purpose: 'hd-seed' }
 
-t.test('what was sealed opens to the same bytes, and no two seals look alike', (t) => {
+t.test('a sealed secret opens to the same bytes, and no two envelopes are equal', (t) => {
   const kek = freshKek()
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (secret) => {
@@ -83,7 +83,7 @@ t.test('an envelope in the place of another tenant or purpose is refused', (t) =
   t.end()
 })
 
-t.test('another key is told apart from damage, by names that give nothing away', (t) => {
+t.test('another key is distinguished from damage, by key ids that reveal nothing', (t) => {
   const [kek, other] = [freshKek(), freshKek()]
   const envelope = seal(kek, id, randomBytes(32))
   t.throws(() => open(other, id, envelope), { code: 'keystore_key_wrong', message: /KEYSTORE_KEY/ })
@@ -132,7 +132,7 @@ t.test('KEYSTORE_KEY is 32 bytes in base64, and a wrong one is named but never r
   t.end()
 })
 
-t.test('a key shows itself neither in JSON nor when it is inspected', (t) => {
+t.test('a key is visible neither in JSON nor when it is inspected', (t) => {
   const bytes = randomBytes(32)
   const kek = parseKek(bytes.toString('base64'))
   for (const shown of [JSON.stringify(kek), inspect(kek, { depth: 9, showHidden: true }), `${kek.key}`]) {
@@ -158,7 +158,7 @@ function decrypted(t: Test): Uint8Array[] {
 
 const isWiped = (bytes: Uint8Array) => bytes.every((byte) => byte === 0)
 
-t.test('what is opened only to be sealed again or compared is wiped', async (t) => {
+t.test('a secret opened only to be sealed again or compared is wiped', async (t) => {
   const made = decrypted(t)
   const [from, to] = [freshKek(), freshKek()]
   rewrap(from, to, id, seal(from, id, randomBytes(32)))

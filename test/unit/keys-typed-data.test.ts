@@ -92,7 +92,7 @@ t.test('the same key signs the same data as a wallet of ethers does', async (t) 
   )
 })
 
-t.test('a message that does not fit its types is not signed, and a keystore that is away is tried again', async (t) => {
+t.test('a message that does not fit its types is not signed, and an unavailable keystore is tried again', async (t) => {
   const key = { kind: 'hd', tenantId: 'acme', index: 0 } as const
   await t.rejects(signer.signTypedData({ key, intent, typedData: { ...MAIL, message: { contents: 1 } } }), TypeError)
   const away = async () => {

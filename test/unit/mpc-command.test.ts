@@ -54,7 +54,7 @@ t.test('an identity that another key sealed is not made anew', async (t: Test) =
   t.match(err, /key/)
 })
 
-t.test('settings that name no process are told by name', async (t: Test) => {
+t.test('settings that name no process are reported by name', async (t: Test) => {
   const party = await run('certificate', composeIdentityOf({}))
   t.equal(party.code, 2)
   t.match(party.err, /^MPC_PARTY must be set/)
@@ -64,7 +64,7 @@ t.test('settings that name no process are told by name', async (t: Test) => {
   t.match(coordinator.err, /^DATABASE_URL must be set/)
 })
 
-t.test('a command line that is not understood changes nothing and says how it is used', async (t: Test) => {
+t.test('an unknown command line changes nothing and prints the usage', async (t: Test) => {
   const { code, out } = await run('help', nobody)
   t.equal(code, 0)
   t.match(out, /^Usage: npm run mpc -- [\s\S]*certificate/)
@@ -84,7 +84,7 @@ t.test('a command line that is not understood changes nothing and says how it is
   }
 })
 
-t.test('what is not there now has an exit code of its own, and a defect is no answer', async (t: Test) => {
+t.test('an unavailable service has its own exit code, and an unexpected error is not caught', async (t: Test) => {
   const away = async () => {
     throw new Unavailable('keystore_key_missing', 'the key is missing')
   }

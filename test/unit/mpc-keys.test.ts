@@ -69,7 +69,7 @@ function given(...events: MpcKeyEvent[]) {
   }
 }
 
-t.test('a key is generated once, lies in the pool, and goes to one wallet for ever', async (t) => {
+t.test('a key is generated once, is in the pool, and is given to one wallet only', async (t) => {
   const command = { type: 'RecordGeneration', generated: generated.data } as MpcKeyCommand
   given().when(command).expect(t, generated)
   given(generated).when(command).expectRefusal(t, 'mpc_key_exists')
@@ -113,7 +113,7 @@ t.test('a share is recovered for a party that has one', async (t) => {
   }
 })
 
-t.test('of the attempts of a refresh the first one counts, and it names whose shares they are', async (t) => {
+t.test('the first recorded attempt of a refresh counts, and it names the parties with shares', async (t) => {
   given(generated, assigned, requested)
     .when(record)
     .expect(t, {
@@ -138,7 +138,7 @@ t.test('of the attempts of a refresh the first one counts, and it names whose sh
     .expect(t)
 })
 
-t.test('a refresh that is given up leaves the shares as they are', async (t) => {
+t.test('a refresh that is given up does not change the shares', async (t) => {
   given(generated, assigned, requested)
     .when(giveUp)
     .expect(t, { type: 'MpcSharesRefreshFailed', data: { refreshId, code: 'c', message: 'm', failedAt: LATER } })
@@ -152,7 +152,7 @@ t.test('a refresh that is given up leaves the shares as they are', async (t) => 
   })
 })
 
-t.test('the word of one party bans nobody: the two are kept apart', async (t) => {
+t.test('an accusation by one party bans nobody: the two do not sign together', async (t) => {
   const data = { party: 2, epoch: 0, accusedBy: 1, reason: 'why', accusedAt: LATER }
   given(generated).when(accuse).expect(t, { type: 'MpcPartyAccused', data })
   const first = golden('MpcPartyAccused', { party: 2, accusedBy: 1 })
@@ -169,7 +169,7 @@ t.test('the word of one party bans nobody: the two are kept apart', async (t) =>
   t.strictSame(toJointKey('mpk_1', known(generated, accused)).apart, [[1, 3]])
 })
 
-t.test('a party that as many accuse as sign together is banned, and a refresh lifts it all', async (t) => {
+t.test('a party accused by as many as the threshold is banned, and a refresh lifts the ban', async (t) => {
   const first = golden('MpcPartyAccused', { party: 2, accusedBy: 1 })
   const data = { party: 2, epoch: 0, reason: 'why' }
   given(generated, assigned, first)
@@ -276,7 +276,7 @@ t.test('a refresh that is asked for has a job, and nothing else has', async (t) 
   t.strictSame(jobs, [['MpcSharesRefreshRequested', { queue: 'shares', id: 'mpk_1', data: { key_id: 'mpk_1' } }]])
 })
 
-t.test('wallets of other types have no shares, and are told so', async (t) => {
+t.test('a request for the shares of a wallet of another type is refused', async (t) => {
   const refusalOf = (type: 'hd' | 'watch' | 'mpc', key: Parameters<typeof keyIdOf>[0]['key']) => {
     try {
       return keyIdOf({ type, key })

@@ -66,7 +66,7 @@ t.test('one party that accuses every other keeps the honest ones from signing on
   }
 })
 
-t.test('who accuses is ranked last before anything is recorded, however slow the database is', async (t) => {
+t.test('an accusing party is ranked last before anything is recorded, however slow the database is', async (t) => {
   let recording = 0
   const never = new Promise<void>(() => undefined)
   const { sign, asked } = jointly((other) => refusal('cheated', other), {
@@ -87,7 +87,7 @@ t.test('who accuses is ranked last before anything is recorded, however slow the
   t.ok(partnersOfLiar.length <= 1, `then: ${asked.slice(before).join(' ')}`)
 })
 
-t.test('only a word about another party of the same session is recorded, once for each key', async (t) => {
+t.test('only an accusation of another party of the same session is recorded, once for each key', async (t) => {
   const lies: readonly (readonly [number | null, boolean])[] = [
     [2, true],
     [1, false],

@@ -24,7 +24,7 @@ function choiceOf(reachable: readonly number[]) {
   }
 }
 
-t.test('parties take turns while nobody gives trouble', (t) => {
+t.test('parties take turns while none fails', (t) => {
   const { choose, clear } = choiceOf([1, 2, 3])
   const asked = Array.from({ length: 6 }, () => {
     const signers = choose(keyOf(2, 3))
@@ -36,7 +36,7 @@ t.test('parties take turns while nobody gives trouble', (t) => {
 })
 
 t.test(
-  'a party that hangs meets no more sessions than the threshold, though it accuses those that wait for it',
+  'a hanging party delays no more sessions than the threshold, although it accuses those that wait for it',
   (t) => {
     for (let count = 2; count <= 7; count += 1) {
       for (let threshold = 2; threshold < count; threshold += 1) {
@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('a struck party is asked again when nobody else is left, when it signed, and after a while', (t) => {
+t.test('a party that failed is chosen again when no other is left, when it signed, and after a while', (t) => {
   const struck = choiceOf([1, 2, 3])
   struck.strike(new Set([1]))
   for (let session = 0; session < 6; session += 1) t.notOk(struck.choose(keyOf(2, 3)).includes(1))
@@ -99,7 +99,7 @@ t.test('parties that are kept apart are never chosen together, while others are 
   t.end()
 })
 
-t.test('with too few in reach nobody is chosen, and those that miss are named', (t) => {
+t.test('with too few connected parties none is chosen, and the missing ones are named', (t) => {
   t.throws(() => choiceOf([2]).choose(keyOf(2, 3)), new Unavailable('mpc_parties_unavailable', ''))
   t.throws(() => choiceOf([1, 2]).choose(keyOf(2, 3, [2])), { message: /party-2, party-3/ })
   t.end()

@@ -21,7 +21,7 @@ async function prepared(t: Test, { sandbox }: { readonly sandbox: boolean }) {
 }
 
 t.test(
-  'in production nobody publishes itself, and each certificate that is missing is told with its file',
+  'in production no process publishes its certificate, and each missing one is reported with its file',
   async (t) => {
     const { trustDir, lines, published } = await prepared(t, { sandbox: false })
     t.notOk(published)

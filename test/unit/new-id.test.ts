@@ -20,7 +20,7 @@ t.test('the random part differs between ids of one millisecond', async (t) => {
   t.equal(new Set(tails).size, tails.length)
 })
 
-t.test('an id tells when it was made, and what is no id tells nothing', async (t) => {
+t.test('the time of an id is read from it, and other text has none', async (t) => {
   const before = Date.now()
   const made = idTime(newId('mpcKey')) ?? 0
   t.ok(before <= made && made <= Date.now())

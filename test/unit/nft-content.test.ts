@@ -66,7 +66,7 @@ t.test('a digest and its CID lead to each other', async (t) => {
     t.throws(() => cidOfDigest(digest), TypeError)
 })
 
-t.test('a CID is known in any writing, and what is none is told', async (t) => {
+t.test('a CID is read in any encoding, and other text is refused', async (t) => {
   const cid = 'bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'
   t.equal(canonicalCid(cid), cid)
   t.equal(

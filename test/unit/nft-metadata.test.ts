@@ -39,7 +39,7 @@ t.test('metadata of a token is taken whole, or with its name alone', async (t) =
   t.strictSame(wrongWith({ collection: { external_url: 'https://example.com/a', image: LIGHTHOUSE.image } }), [])
 })
 
-t.test('every failing field is told by its path, in an item of a batch too', async (t) => {
+t.test('every invalid field is reported by its path, in an item of a batch too', async (t) => {
   const bad = {
     name: '',
     description: 'bell \u0007',

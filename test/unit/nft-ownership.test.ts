@@ -53,7 +53,7 @@ function held(state: OwnershipState): string[] {
     .toSorted()
 }
 
-t.test('a token goes from a mint through hands, and is nobody’s once it is burnt', async (t) => {
+t.test('a token has its current holder from the mint on, and none once it is burnt', async (t) => {
   const minted = fold(moved(block(1, move('1', null, ALICE), move('300', null, ALICE))))
   t.strictSame(held(minted), [`1 ${ALICE} 1`, `300 ${ALICE} 1`])
   const given = evolve(minted, moved(block(2, move('1', ALICE, BOB))))
@@ -70,7 +70,7 @@ t.test('units of one token are counted for each holder, and a transfer to onesel
   t.strictSame(held(state), [`7 ${ALICE} 75`, `7 ${BOB} 25`])
 })
 
-t.test('taking blocks back, newest first, leaves who held what before them', async (t) => {
+t.test('undoing blocks, newest first, restores the holders before them', async (t) => {
   const two = block(2, move('1', ALICE, BOB))
   const three = block(3, move('1', BOB, null), move('2', null, BOB))
   const before = fold(moved(block(1, move('1', null, ALICE))))
@@ -82,7 +82,7 @@ t.test('taking blocks back, newest first, leaves who held what before them', asy
   )
 })
 
-t.test('rows are put for the holders that a change touches and for no others', async (t) => {
+t.test('rows are written only for the holders that a change affects', async (t) => {
   const state = fold(moved(block(1, move('1', null, ALICE), move('2', null, ALICE))))
   const loaded = { id: 'col_1', state, version: 1, hash: 'aa' }
   const command = { type: 'RecordMoves', blocks: [block(2, move('1', ALICE, BOB))], now: NOW } as const

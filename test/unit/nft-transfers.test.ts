@@ -34,7 +34,7 @@ function refusalOf(task: () => unknown): string[] {
   return []
 }
 
-t.test('everything that is wrong with the fields is told at once', async (t) => {
+t.test('every invalid field is reported in one answer', async (t) => {
   const request = batch(item('1', ALICE, '0'), item('2', 'nowhere'), item('1', `0x${'00'.repeat(20)}`))
   t.strictSame(
     refusalOf(() => readFields({ ...request, from: 'me' }, 'ERC1155')),
@@ -55,7 +55,7 @@ t.test('everything that is wrong with the fields is told at once', async (t) => 
 })
 
 t.test(
-  'what the sender holds bounds what it sends, what is being minted for it counts, what leaves does not',
+  'a sender can send what it holds and what is being minted for it, less what it is sending already',
   async (t) => {
     const request = batch(item('1', ALICE, '5'))
     const fields = readFields(request, 'ERC1155')

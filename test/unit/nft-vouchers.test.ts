@@ -53,7 +53,7 @@ const revoke = (state: MintState, facts: Partial<VoucherFacts> = {}) =>
     ),
   )
 
-t.test('a voucher goes to whom it names, or to whom the redemption names', (t) => {
+t.test('a voucher is redeemed for the recipient that it names, or that the redemption names', (t) => {
   t.equal(redeem(lazy(NAMED), null), null)
   t.equal(redeem(lazy(NAMED), NAMED), null)
   t.match(redeem(lazy(NAMED), OTHER), { field: 'recipient', code: 'recipient_mismatch' })
@@ -81,7 +81,7 @@ t.test('a voucher is redeemed once, and not after its end, its revocation or bef
   t.end()
 })
 
-t.test('what failed has used nothing: the voucher is redeemed or revoked anew', (t) => {
+t.test('after a failure a voucher can be redeemed or revoked again', (t) => {
   const facts = { redemption: 'failed', revocation: 'failed' } as const
   const tried = lazy(null, [
     golden('VoucherSigned'),
@@ -102,7 +102,7 @@ t.test('what failed has used nothing: the voucher is redeemed or revoked anew', 
   t.end()
 })
 
-t.test('the first signature stays, and only the wish for one makes a job', (t) => {
+t.test('the first signature is kept, and only a request for one makes a job', (t) => {
   const sign = (state: MintState) =>
     mintAggregate.decide({ type: 'RecordSignature', signature: '0x01', now: NOW }, state)
   t.strictSame(sign(lazy(null, [])), [{ type: 'VoucherSigned', data: { signature: '0x01', signedAt: NOW } }])
@@ -147,7 +147,7 @@ t.test('a frozen token does not change, and one whose freezing failed does', (t)
   t.end()
 })
 
-t.test('a token tells what is on its way, and is frozen once that is in a block', (t) => {
+t.test('a token shows its pending change, and is frozen once that is in a block', (t) => {
   const update = (cid: string | null, state: string, succeeded: boolean | null = null): UpdateRow => ({
     cid,
     transaction_id: 'tx_1',

@@ -101,7 +101,7 @@ t.test('a collection is opened once, and never as its contract would refuse it',
   t.match(refusal(twice), { type: 'conflict', code: 'mint_exists' })
 })
 
-t.test('what a mint may not say is refused with every field, whichever it is', async (t) => {
+t.test('every invalid field of a mint is refused by its name', async (t) => {
   const ERC721 = { standard: 'ERC721', collectionType: 'STANDARD' } as const
   const ERC1155 = { standard: 'ERC1155', collectionType: 'SERIES' } as const
   const direct: RequestedMint = { mintingType: 'DIRECT', recipient: RECIPIENT, metadata: METADATA }
@@ -178,7 +178,7 @@ t.test('a hundred tokens of either standard are one transaction', async (t) => {
   for (const standard of ['ERC721', 'ERC1155'] as const) t.ok(mintGas(standard, 'SERIES', 100) <= 10_000_000n, standard)
 })
 
-t.test('the transaction tells what became of a mint, and only its end tells of a failure', async (t) => {
+t.test('the outcome of a mint follows its transaction, and only a final one is a failure', async (t) => {
   const fates: [string, boolean | null, string][] = [
     ['requested', null, 'pending'],
     ['submitted', null, 'pending'],
@@ -193,7 +193,7 @@ t.test('the transaction tells what became of a mint, and only its end tells of a
   for (const [state, succeeded, outcome] of fates) t.equal(outcomeOf({ state, succeeded }), outcome, state)
 })
 
-t.test('a mint is told as a whole: pending until the last token is decided, failed when one of them is', async (t) => {
+t.test('a mint is pending until the last token is decided, and failed when one of them is', async (t) => {
   const row = (
     id: number,
     state: string | null,

@@ -62,7 +62,7 @@ t.test('a healthy service has nothing stuck, busy or not', async (t) => {
   t.strictSame(service({ processes: forgotten }), [])
 })
 
-t.test('above the cap it is said of the chain once, and no lane is accused', async (t) => {
+t.test('fees above the cap are reported once for the chain, and for no lane', async (t) => {
   t.strictSame(
     lane(unsigned, asks(501n * GWEI)).map(({ kind }) => kind),
     ['fee_over_cap', 'fee_under_base'],
@@ -75,7 +75,7 @@ t.test('above the cap it is said of the chain once, and no lane is accused', asy
   )
 })
 
-t.test('what is not known is not accused: only what answers is judged', async (t) => {
+t.test('only what answers is judged: an unknown state is not a finding', async (t) => {
   const facts = {
     service: down,
     lanes: down,
@@ -91,7 +91,7 @@ t.test('what is not known is not accused: only what answers is judged', async (t
   t.notOk(stuck({ chains: [asks(500n * GWEI)] }).some(isOutage))
 })
 
-t.test('one cause is told once: without a follower no chain, no leader and no lane is accused', async (t) => {
+t.test('one cause is reported once: without a follower no chain, leader or lane is a finding', async (t) => {
   const late = { ...LANE, chainNonce: NONCE + 1, ages: ages({ head: 300_000 }) }
   t.strictSame(
     stuck({ lanes: [late] }).map(({ kind }) => kind),

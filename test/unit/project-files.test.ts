@@ -40,7 +40,7 @@ const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const packageJson = JSON.parse(read('package.json')) as PackageJson
 const declared = { ...packageJson.dependencies, ...packageJson.devDependencies }
 
-t.test('every dependency is pinned and earns its line, and no line outlives its dependency', (t) => {
+t.test('every dependency is pinned and has its reason, and no reason is left without its dependency', (t) => {
   const page = read('docs/dependencies.md')
   const lines = [...page.matchAll(/^\| `([^`]+)` \| (\S.*?) \|/gm)].map(([, name]) => name ?? '')
   t.strictSame(lines.toSorted(), Object.keys(declared).toSorted())
@@ -78,7 +78,7 @@ t.test('every script names files that exist', (t) => {
   t.end()
 })
 
-t.test('the lock names every platform and no place of download', (t) => {
+t.test('the lock file has every platform and no download addresses', (t) => {
   t.strictSame(defects(JSON.parse(read('package-lock.json')).packages), [])
 
   const packages = {
@@ -185,7 +185,7 @@ t.test('every container is confined, and every image is pinned by its digest', (
   t.end()
 })
 
-t.test('networks keep apart what need not meet, and Caddy alone has ports on the host', (t) => {
+t.test('services share a network only where they need to, and Caddy alone has ports on the host', (t) => {
   const membersOf = (network: string) =>
     Object.entries(services).flatMap(([name, service]) => (service.networks?.includes(network) ? [name] : []))
   t.strictSame(membersOf('edge'), ['caddy', 'api'])

@@ -24,7 +24,7 @@ function taken(admission: Admission): (recorded: boolean) => void {
   return admission.settle
 }
 
-t.test('a count serves a second of requests, and a refusal is not given on an old one', async (t) => {
+t.test('a count serves the requests of a second, and no request is refused by an old one', async (t) => {
   const { store, admit } = withStore()
   for (let n = 0; n < 5; n += 1) {
     taken(await admit(5))(true)
@@ -43,7 +43,7 @@ t.test('a count serves a second of requests, and a refusal is not given on an ol
   t.equal(store.counts, 3)
 })
 
-t.test('what was refused for another reason gives its room back at once', async (t) => {
+t.test('a request refused for another reason is released from the count at once', async (t) => {
   const { admit, store } = withStore()
   for (let n = 0; n < 10; n += 1) taken(await admit(1))(false)
   taken(await admit(1))(true)
@@ -51,7 +51,7 @@ t.test('what was refused for another reason gives its room back at once', async 
   t.equal(store.counts, 1)
 })
 
-t.test('a count that takes long is made seldom, and requests that wait for one share it', async (t) => {
+t.test('a slow count is made seldom, and requests that wait for it share it', async (t) => {
   const { store, admit } = withStore()
   store.hold = true
   const both = Promise.all([admit(2), admit(2), admit(2)])
@@ -104,7 +104,7 @@ t.test(
       .then(() => t.pass()),
 )
 
-t.test('bytes are owed until they are paid back, and no more than a burst is saved up', async (t) => {
+t.test('a tenant regains bytes with time, up to a burst', async (t) => {
   let nowMs = 0
   const rates = createByteRates(() => nowMs)
   t.equal(rates.secondsInDebt('acme', 100), 0)

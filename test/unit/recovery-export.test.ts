@@ -41,7 +41,7 @@ t.test('every event that was ever written is still read', async (t) => {
   t.strictSame(fold('WalletExported'), { status: 'unknown' }, 'evolving never fails')
 })
 
-t.test('an export ends once: what comes after its end decides nothing', async (t) => {
+t.test('an export ends once: later events do not change its outcome', async (t) => {
   const { decide, evolve } = exportAggregate
   for (const [first, second] of [
     [record, refuse],
@@ -87,7 +87,7 @@ t.test('a request is the one event that makes a job', async (t) => {
   t.strictSame(exportWork.jobsOf({ type: 'WalletExported', streamId }), [])
 })
 
-t.test('a key for everything does not export: that scope is held by its name alone', async (t) => {
+t.test('a key with all scopes does not export: that scope must be named', async (t) => {
   for (const scope of SCOPES) {
     t.equal(allows(new Set(['*']), scope), scope !== 'recovery:export', scope)
     t.ok(allows(new Set([scope]), scope))
@@ -113,7 +113,7 @@ t.test('a recipient is taken by its shape, its checksum and a trial', async (t) 
   t.notMatch(String(error), identity)
 })
 
-t.test('what is sealed opens for each recipient, for nobody else, and only as it was written', async (t) => {
+t.test('a sealed file opens for each recipient, for nobody else, and only unchanged', async (t) => {
   const [one, two, stranger] = [await createIdentity(), await createIdentity(), await createIdentity()]
   const file = await sealTo([one.recipient, two.recipient], Buffer.from('the key'))
   for (const { identity } of [one, two]) {

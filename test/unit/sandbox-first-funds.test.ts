@@ -16,13 +16,13 @@ function poolThatSees(...counts: readonly (number | Error)[]) {
   return { pool: { query } as unknown as Pool, asked: () => asked }
 }
 
-t.test('it goes on once both assets of every faucet are seen, and says nothing', async (t) => {
+t.test('the start continues once both assets of every faucet are seen, without a warning', async (t) => {
   const { pool, asked } = poolThatSees(0, new Error('the database is away'), 5, 6)
   t.equal(await printedBy(t, () => awaitFaucetFunds(pool, 3)), '')
   t.equal(asked(), 4)
 })
 
-t.test('it goes on without them when that takes too long, and says so', async (t) => {
+t.test('the start continues without them when that takes too long, with a warning', async (t) => {
   for (const seen of [5, new Error('the database is away')]) {
     t.match(await printedBy(t, () => awaitFaucetFunds(poolThatSees(seen).pool, 3, 120)), /! the faucets have not seen/)
   }

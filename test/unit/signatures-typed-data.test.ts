@@ -138,7 +138,7 @@ t.test('types are well-formed: no name and no declaration can read as another', 
   t.end()
 })
 
-t.test('types that refer to themselves, or in ways beyond number, are refused before anybody walks them', (t) => {
+t.test('recursive types, and types with too many references, are refused before they are walked', (t) => {
   t.strictSame(refused({ types: { A: fields('A[]') }, message: {} }), ['types.A recursive_type'])
   t.match(refused({ types: { A: fields('B'), B: fields('C'), C: fields('B') }, message: {} }), [/recursive_type$/])
   t.match(refused({ types: { A: fields('bool'), B: fields('C'), C: fields('B') }, message: {} }), [/recursive_type$/])
@@ -152,7 +152,7 @@ t.test('types that refer to themselves, or in ways beyond number, are refused be
   t.end()
 })
 
-t.test('a value fits its type exactly: nothing is bent, filled in or left out', (t) => {
+t.test('a value must fit its type exactly: nothing is converted, filled in or left out', (t) => {
   const cases: [type: string, values: unknown[], code: string][] = [
     ['bool', ['false', 0, null], 'wrong_type'],
     ['string', [1, null, {}], 'wrong_type'],
@@ -177,7 +177,7 @@ t.test('a value fits its type exactly: nothing is bent, filled in or left out', 
   t.end()
 })
 
-t.test('all that is wrong is told at its place, up to a hundred things', (t) => {
+t.test('every error is reported with its path, up to a hundred', (t) => {
   const message = { from: { nmae: 'Cow', wallet: '0x1' }, to: [], contents: 5 }
   t.strictSame(refused({ message, domain: { ...MAIL.domain, chainId: 2 } }), [
     'domain.chainId chain_id_mismatch',

@@ -55,7 +55,7 @@ function given(...events: readonly SignatureEvent[]) {
 
 const record: SignatureCommand = { type: 'RecordSignature', signature: made.data.signature, now: made.data.signedAt }
 
-t.test('what was asked for is signed once', async (test) => {
+t.test('a request is signed once', async (test) => {
   for (const requested of [message, typedData]) {
     given().when({ type: 'RequestSignature', requested }).expect(test, requested)
     given(requested).when({ type: 'RequestSignature', requested }).refused(test, 'signature_exists')
@@ -157,25 +157,22 @@ t.test('a signature is shown with its parts, and without them while there is non
   test.match(toView({ ...row, signature: null, signed_at: null }), pending)
 })
 
-t.test(
-  'whose signature it is can be told of 65 bytes with a low s and a v of 27 or 28, of nothing else',
-  async (test) => {
-    test.equal(recoverSigner(MAIL_DIGEST, MAIL_SIGNATURE), COW)
-    const [r, s] = [MAIL_SIGNATURE.slice(2, 66), MAIL_SIGNATURE.slice(66, 130)]
-    const mirrored = (2n * HALF_ORDER + 1n - BigInt(`0x${s}`)).toString(16)
-    const others = [
-      ...['0x', MAIL_SIGNATURE.slice(0, -2), `${MAIL_SIGNATURE}00`, MAIL_SIGNATURE.toUpperCase(), `0x${r}${s}01`],
-      ...[
-        `0x${r}${mirrored}1b`,
-        `0x${'00'.repeat(32)}${s}1b`,
-        `0x${'ff'.repeat(32)}${s}1b`,
-        `0x${r}${'00'.repeat(32)}1b`,
-      ],
-    ]
-    for (const other of others) test.equal(recoverSigner(MAIL_DIGEST, other), null, other)
-    test.not(recoverSigner(MAIL_DIGEST, `0x${r}${s}1b`), COW)
-  },
-)
+t.test('a signer is recovered only from 65 bytes with a low s and a v of 27 or 28', async (test) => {
+  test.equal(recoverSigner(MAIL_DIGEST, MAIL_SIGNATURE), COW)
+  const [r, s] = [MAIL_SIGNATURE.slice(2, 66), MAIL_SIGNATURE.slice(66, 130)]
+  const mirrored = (2n * HALF_ORDER + 1n - BigInt(`0x${s}`)).toString(16)
+  const others = [
+    ...['0x', MAIL_SIGNATURE.slice(0, -2), `${MAIL_SIGNATURE}00`, MAIL_SIGNATURE.toUpperCase(), `0x${r}${s}01`],
+    ...[
+      `0x${r}${mirrored}1b`,
+      `0x${'00'.repeat(32)}${s}1b`,
+      `0x${'ff'.repeat(32)}${s}1b`,
+      `0x${r}${'00'.repeat(32)}1b`,
+    ],
+  ]
+  for (const other of others) test.equal(recoverSigner(MAIL_DIGEST, other), null, other)
+  test.not(recoverSigner(MAIL_DIGEST, `0x${r}${s}1b`), COW)
+})
 
 /** The log of one signature, in memory. */
 function logOf(...events: readonly SignatureEvent[]) {
@@ -227,17 +224,20 @@ t.test('a signer is given what was recorded, with the intent that it serves', as
   ])
 })
 
-t.test('what is no signature of the address over the digest is thrown away, and tried again later', async (test) => {
-  const foreign = new SigningKey(`0x${'01'.repeat(32)}`).sign(message.data.digest).serialized
-  const bad = [foreign, MAIL_SIGNATURE, '0x', `${WEB3_SIGNATURE.slice(0, -2)}1b`, WEB3_SIGNATURE.replace('b9', 'b8')]
-  for (const signature of bad) {
-    const { log, signed } = logOf(message)
-    const signer = { signMessage: async () => signature, signTypedData: async () => signature }
-    const sign = createSignRecorded({ log, signer, walletOf: walletOf() })
-    await test.rejects(sign('sig_1'), { code: 'signature_mismatch', retryable: true })
-    test.equal(signed(), null)
-  }
-  const signer = { signMessage: async () => '', signTypedData: async () => '' }
-  const unknown = createSignRecorded({ log: logOf().log, signer, walletOf: walletOf() })
-  await test.rejects(unknown('sig_1'), { code: 'signature_not_found' })
-})
+t.test(
+  'bytes that are not a signature of the digest by the address are discarded, and tried again later',
+  async (test) => {
+    const foreign = new SigningKey(`0x${'01'.repeat(32)}`).sign(message.data.digest).serialized
+    const bad = [foreign, MAIL_SIGNATURE, '0x', `${WEB3_SIGNATURE.slice(0, -2)}1b`, WEB3_SIGNATURE.replace('b9', 'b8')]
+    for (const signature of bad) {
+      const { log, signed } = logOf(message)
+      const signer = { signMessage: async () => signature, signTypedData: async () => signature }
+      const sign = createSignRecorded({ log, signer, walletOf: walletOf() })
+      await test.rejects(sign('sig_1'), { code: 'signature_mismatch', retryable: true })
+      test.equal(signed(), null)
+    }
+    const signer = { signMessage: async () => '', signTypedData: async () => '' }
+    const unknown = createSignRecorded({ log: logOf().log, signer, walletOf: walletOf() })
+    await test.rejects(unknown('sig_1'), { code: 'signature_not_found' })
+  },
+)

@@ -23,14 +23,14 @@ const ask = async (method: string, ...params: unknown[]) => {
   return message
 }
 
-t.test('what is asked of the newest block is answered of the newest that it has', async (t) => {
+t.test('a read at the newest block is answered from the newest block that the replica has', async (t) => {
   t.match(await ask('eth_blockNumber'), { id: 7, result: '0x32' })
   t.match(await ask('eth_getBalance', '0xa', 'latest'), { result: ['0xa', '0x32'] })
   t.match(await ask('eth_getBlockByNumber', '0x63', false), { result: null })
   t.match(await ask('eth_getBalance', '0xa', '0x63'), { error: { message: 'header not found' } })
 })
 
-t.test('a state that is asked of by the hash of a block is that of this block, or none', async (t) => {
+t.test('a read at the hash of a block is answered from this block, or refused', async (t) => {
   t.match(await ask('eth_getBalance', '0xa', { blockHash: '0xold' }), { result: ['0xa', { blockHash: '0xold' }] })
   const refusal = { id: 7, error: { message: 'header not found' }, result: undefined }
   t.match(await ask('eth_call', {}, { blockHash: '0xnew' }), refusal)

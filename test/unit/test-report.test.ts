@@ -55,12 +55,12 @@ t.test('the slowest file stands first, with the processor time that it recorded;
   t.end()
 })
 
-t.test('a failed assertion is named from its file down, with the difference; what is skipped is no failure', (t) => {
+t.test('a failed assertion is named with its file, titles and difference; a skipped one is no failure', (t) => {
   t.strictSame(failures(LOG), [{ name: 'test/unit/a.test.ts > outer > one is two', diagnosis: 'diff: -2\n+1' }])
   t.end()
 })
 
-t.test('a file that tap gave up is told, though none of its assertions failed', (t) => {
+t.test('a file that tap timed out is reported, though none of its assertions failed', (t) => {
   const gaveUp =
     'TAP version 14\n1..1\n# Subtest: test/unit/c.test.ts\n    ok 1 - fine\n    not ok 2 - timeout!\n      ---\n      expired: test/unit/c.test.ts\n      ...\n    1..2\nnot ok 1 - test/unit/c.test.ts # time=600000ms\n'
   t.match(failures(gaveUp), [{ name: /c\.test\.ts > timeout!/, diagnosis: 'expired: test/unit/c.test.ts' }])

@@ -62,7 +62,7 @@ t.test('each opening makes a transaction of its type, with what it waits for and
   )
 })
 
-t.test('the row tells whether what stands in a block succeeded there, and forgets it with the block', async (t) => {
+t.test('the row has the success of a call while its block is on the chain', async (t) => {
   const succeeded = (...events: readonly TransactionEvent[]) => {
     const context = { id: 'tx_9', tenantId: 'acme', version: 1, recordedAt: NOW }
     return transactionAggregate.project(fold(mint), fold(mint, signed, ...events), context).rows[0]?.row.succeeded
@@ -125,7 +125,7 @@ async function route(type: string, lanesOf: LanesOf) {
   return []
 }
 
-t.test('an event wakes its own lane, and once it decides the transaction those of what waits for it', async (t) => {
+t.test('an event wakes its own lane, and once it decides the transaction those of its dependents', async (t) => {
   const [own, other] = [LANE, OTHER].map(({ address }) => `1-${address}`)
   const lanesOf: LanesOf = async (ids, decided) => ({
     own: new Map(ids.map((id) => [id, LANE])),
@@ -139,7 +139,7 @@ t.test('an event wakes its own lane, and once it decides the transaction those o
   t.strictSame(await route('TransactionConfirmed', lanesOf), [])
 })
 
-t.test('what several changes of a commit hold back of one account is checked as one sum', async (t) => {
+t.test('what several changes of a commit reserve of one account is checked as one sum', async (t) => {
   const hold = (assetId: string, delta: bigint, mustFit: boolean): HoldChange => ({
     walletId: 'wal_1',
     assetId,

@@ -21,19 +21,19 @@ const state = (...types: TransactionEvent['type'][]) => types.map(golden).reduce
 const signed = ['TransferRequested', 'TransactionSigned', 'TransactionSubmitted'] as const
 const ended = (...types: TransactionEvent['type'][]) => hasEndedForGood(state(...types), LONG_AFTER)
 
-t.test('what is deep in the chain has ended for good', async (t) => {
+t.test('a transaction deep in the chain has ended', async (t) => {
   t.ok(ended(...signed, 'TransactionMined', 'TransactionConfirmed'))
   t.ok(ended(...signed, 'TransactionMined', 'TransactionReverted'))
   t.ok(ended(...signed, 'CancellationRequested', 'TransactionReplaced', 'TransactionMined', 'TransactionCancelled'))
 })
 
-t.test('so has what ended before it had bytes, or after others took all its nonces', async (t) => {
+t.test('a transaction that failed without bytes, or whose nonces others used, has ended', async (t) => {
   t.ok(ended('TransferRequested', 'TransactionFailed'))
   t.ok(ended('TransferRequested', 'CancellationRequested', 'TransactionCancelled'))
   t.ok(ended(...signed, 'NonceConsumedExternally', 'TransactionFailed'))
 })
 
-t.test('what may still be signed, mined or taken back has not, however old it is', async (t) => {
+t.test('a transaction that may still be signed, mined or reverted has not ended, however old it is', async (t) => {
   t.notOk(hasEndedForGood(UNKNOWN_TRANSACTION, LONG_AFTER), 'a log that does not have it proves nothing')
   t.notOk(ended('TransferRequested'))
   t.notOk(ended(...signed))
@@ -45,7 +45,7 @@ t.test('what may still be signed, mined or taken back has not, however old it is
   t.notOk(ended(...signed, 'TransactionFailed'), 'its bytes may still be mined')
 })
 
-t.test('nothing has before a day is over', async (t) => {
+t.test('no transaction has ended within a day', async (t) => {
   const confirmed = evolve(state(...signed, 'TransactionMined'), {
     type: 'TransactionConfirmed',
     data: { blockNumber: 1, confirmations: 32, confirmedAt: NOW },

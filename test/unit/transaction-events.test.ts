@@ -30,7 +30,7 @@ t.test('a transfer that was recorded before there were calls reads as one withou
   test.strictSame(golden('TransferRequested', 1).data, golden('TransferRequested', 2).data)
 })
 
-t.test('what fees were decided on is recorded with them, and is unknown of what was recorded before', async (test) => {
+t.test('the basis of fees is recorded with them, and is unknown in older events', async (test) => {
   const quote = { baseFeePerGas: '7', maxFeePerGas: '20', maxPriorityFeePerGas: '6' }
   const [first] = transactionDecider.decide({ type: 'RecordSignature', signed: signed.data, quote }, fold([requested]))
   test.match(first, { type: 'TransactionSigned', data: { hash: signed.data.hash, quote } })

@@ -38,11 +38,11 @@ async function fill(lane: { readonly gaps: readonly number[]; readonly waiting: 
   return { gaps, filled, appended }
 }
 
-t.test('a lane without a gap is left alone', async (t) => {
+t.test('a lane without a gap is not changed', async (t) => {
   t.strictSame(await fill({ gaps: [], waiting: [] }), { gaps: 0, filled: [], appended: [] })
 })
 
-t.test('what waits takes the nonces', async (t) => {
+t.test('waiting transactions take the nonces of a gap', async (t) => {
   t.strictSame(await fill({ gaps: [3], waiting: ['tx_a', 'tx_b'] }), { gaps: 1, filled: [], appended: [] })
 })
 

@@ -7,7 +7,7 @@ import { createSetAside } from '../../src/transactions/set-aside.ts'
 const LANE = { chainId: 1, address: '0xA' }
 const ANOTHER = { chainId: 1, address: '0xB' }
 
-t.test('what is set aside is due again after a pause that doubles, up to ten minutes', async (t) => {
+t.test('a transaction set aside is due again after a pause that doubles, up to ten minutes', async (t) => {
   let now = 0
   const setAside = createSetAside(() => now)
   setAside.add(ANOTHER, 'tx_other')
@@ -24,7 +24,7 @@ t.test('what is set aside is due again after a pause that doubles, up to ten min
   t.strictSame([setAside.of(LANE), setAside.of(ANOTHER)], [[], ['tx_other']])
 })
 
-t.test('it remembers a bounded number of transactions', async (t) => {
+t.test('a bounded number of transactions is set aside', async (t) => {
   const setAside = createSetAside(() => 0)
   for (let n = 0; n < 10_100; n += 1) setAside.add(LANE, `tx_${n}`)
   t.equal(setAside.of(LANE).length, 10_000)

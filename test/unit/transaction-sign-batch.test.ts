@@ -37,7 +37,7 @@ async function sentBy(sender: string | null) {
   return { nonces: signed.map(({ bytes }) => bytes.nonce), refused }
 }
 
-t.test('bytes of another address, or of nobody, are neither recorded nor sent', async (t) => {
+t.test('bytes signed by another address, or by none, are neither recorded nor sent', async (t) => {
   t.strictSame(await sentBy(ADDRESS.toLowerCase()), { nonces: [7], refused: [] })
   t.match(await sentBy(OTHER), {
     nonces: [],

@@ -9,7 +9,7 @@ import { cancellation, fold, golden, mined, replaced, requested, signed } from '
 
 const NOW = '2026-11-21T12:00:00.000Z'
 
-t.test('what was reported as confirmed is no longer to be cancelled, on whichever branch', async (test) => {
+t.test('a transaction reported as confirmed can no longer be cancelled, on any branch', async (test) => {
   const offer = { gasLimit: '21000', maxFeePerGas: '23000000000', maxPriorityFeePerGas: '2300000000' }
   const dearer: TransactionEvent = {
     ...replaced,
@@ -35,7 +35,7 @@ t.test('what was reported as confirmed is no longer to be cancelled, on whicheve
   test.match(again, { cancellationRequested: true }, 'it may be cancelled anew')
 })
 
-t.test('what fills a gap need not fit beside what is held behind it, and a purse bounds the fees', async (test) => {
+t.test('filling a gap may use funds reserved by later transactions, and the balance bounds its fees', async (test) => {
   const context = { id: 'tx_1', tenantId: 'acme', version: 1, recordedAt: NOW }
   const filler: TransactionEvent = { type: 'NonceFillRequested', data: requested.data }
   const unknown = transactionDecider.initialState

@@ -71,7 +71,7 @@ t.test('a request is signed, sent, mined and confirmed', async (test) => {
   given(requested, signed, submitted, mined).when(settle).expect(test, 'TransactionConfirmed')
 })
 
-t.test('what is recorded twice changes nothing', async (test) => {
+t.test('an outcome recorded twice changes nothing', async (test) => {
   given(requested, signed, submitted).when(recordSubmission).expect(test)
   given(requested, signed, submitted, mined).when(include()).expect(test)
   given(requested, signed, submitted, mined, confirmed).when(settle).expect(test)
@@ -84,12 +84,12 @@ t.test('a transaction is never signed twice under its first signature', async (t
   given(requested, failed).when(recordSignature).refused(test, 'invalid_transition')
 })
 
-t.test('a block may come before the answer of the node', async (test) => {
+t.test('a block may be seen before the answer of the node', async (test) => {
   given(requested, signed).when(include()).expect(test, 'TransactionMined')
   given(requested, signed, mined).when(recordSubmission).expect(test)
 })
 
-t.test('a failed execution is told as reverted once it is final', async (test) => {
+t.test('a failed execution is reported as reverted once it is final', async (test) => {
   const reverted: TransactionEvent = { ...mined, data: { ...mined.data, succeeded: false } }
   given(requested, signed, submitted, reverted).when(settle).expect(test, 'TransactionReverted')
 })
@@ -116,38 +116,35 @@ t.test('a reorg undoes the block, and the next block counts anew', async (test) 
     .expect(test, 'TransactionReorged', 'TransactionMined')
 })
 
-t.test(
-  'an outcome that was told and no longer holds is told as revoked, with the depth at which it broke',
-  async (test) => {
-    const cancelled = golden<Extract<TransactionEvent, { type: 'TransactionCancelled' }>>('TransactionCancelled')
-    const reverted = golden<Extract<TransactionEvent, { type: 'TransactionReverted' }>>('TransactionReverted')
-    for (const outcome of [confirmed, cancelled, reverted]) {
-      const told = [requested, signed, submitted, mined, outcome]
-      given(...told)
-        .when(reorg)
-        .expect(test, 'SettlementRevoked')
-      const before = fold(told)
-      const [revoked] = transactionDecider.decide(reorg, before)
-      if (revoked === undefined || before.state === 'unknown') throw new Error('it is revoked')
-      test.hasStrict(revoked.data, { outcome: before.state, blockNumber: 100, confirmations: 34 })
-      const after = transactionDecider.evolve(before, revoked)
-      test.hasStrict(after, { state: 'reorged', inclusion: null, failure: null })
-      test.hasStrict(after.state !== 'unknown' && after.history.at(-1), {
-        state: 'reorged',
-        revoked: { state: before.state, confirmations: 34 },
-      })
-      test.ok(holdsOf(after).size > 0, 'its amount and its gas are held back again')
-    }
-  },
-)
+t.test('a reported outcome that no longer holds is reported as revoked, with its depth', async (test) => {
+  const cancelled = golden<Extract<TransactionEvent, { type: 'TransactionCancelled' }>>('TransactionCancelled')
+  const reverted = golden<Extract<TransactionEvent, { type: 'TransactionReverted' }>>('TransactionReverted')
+  for (const outcome of [confirmed, cancelled, reverted]) {
+    const told = [requested, signed, submitted, mined, outcome]
+    given(...told)
+      .when(reorg)
+      .expect(test, 'SettlementRevoked')
+    const before = fold(told)
+    const [revoked] = transactionDecider.decide(reorg, before)
+    if (revoked === undefined || before.state === 'unknown') throw new Error('it is revoked')
+    test.hasStrict(revoked.data, { outcome: before.state, blockNumber: 100, confirmations: 34 })
+    const after = transactionDecider.evolve(before, revoked)
+    test.hasStrict(after, { state: 'reorged', inclusion: null, failure: null })
+    test.hasStrict(after.state !== 'unknown' && after.history.at(-1), {
+      state: 'reorged',
+      revoked: { state: before.state, confirmations: 34 },
+    })
+    test.ok(holdsOf(after).size > 0, 'its amount and its gas are held back again')
+  }
+})
 
-t.test('a log that told a broken promise as a plain reorg is read as it was', async (test) => {
+t.test('an old log that recorded a revoked outcome as a plain reorg is read unchanged', async (test) => {
   const reorged = golden<Extract<TransactionEvent, { type: 'TransactionReorged' }>>('TransactionReorged')
   const state = fold([requested, signed, submitted, mined, confirmed, reorged])
   test.hasStrict(state.state !== 'unknown' && state.history.at(-1), { state: 'reorged', at: reorged.data.reorgedAt })
 })
 
-t.test('what was not signed yet is cancelled at once, what was signed only by its nonce', async (test) => {
+t.test('an unsigned transaction is cancelled at once, a signed one only by its nonce', async (test) => {
   given(requested).when(cancel).expect(test, 'CancellationRequested', 'TransactionCancelled')
   given(requested, signed).when(cancel).expect(test, 'CancellationRequested')
   const cancelling: TransactionEvent = { ...replaced, data: { ...replaced.data, purpose: 'cancel' } }
@@ -157,7 +154,7 @@ t.test('what was not signed yet is cancelled at once, what was signed only by it
   given(requested, signed, submitted, cancellation, cancelling).when(include()).expect(test, 'TransactionMined')
 })
 
-t.test('what is in a block already is neither cancelled nor sped up', async (test) => {
+t.test('a mined transaction is neither cancelled nor sped up', async (test) => {
   for (const command of [cancel, speedUp]) {
     given(requested, signed, submitted, mined).when(command).refused(test, 'already_mined')
     given(requested, signed, submitted, mined, confirmed).when(command).refused(test, 'already_mined')
@@ -166,7 +163,7 @@ t.test('what is in a block already is neither cancelled nor sped up', async (tes
   given(requested, signed, cancellation).when(speedUp).refused(test, 'cancellation_requested')
 })
 
-t.test('a nonce that a stranger took is given anew, and not for ever', async (test) => {
+t.test('a transaction whose nonce another program used gets a new one, a bounded number of times', async (test) => {
   given(requested, signed, submitted).when(foreignNonce).expect(test, 'NonceConsumedExternally')
   given(requested, signed, submitted)
     .when({ ...foreignNonce, nonce: 8 } as TransactionCommand)
@@ -185,7 +182,7 @@ t.test('a nonce that a stranger took is given anew, and not for ever', async (te
     .expect(test, 'NonceConsumedExternally', 'TransactionFailed')
 })
 
-t.test('what is held back is the amount and the dearest gas, until a block tells', async (test) => {
+t.test('the amount and the highest gas cost are reserved until the transaction is in a block', async (test) => {
   const native = nativeAsset('ethereum', 1).assetId
   const eth = 10n ** 18n
   test.equal(holdsOf(fold([requested])).get(native), eth + 21_000n * 20_000_000_000n)
@@ -262,7 +259,7 @@ t.test('no sequence of commands makes an unknown error, loses an attempt, or hol
   )
 })
 
-t.test('a worker that is wrong about a state is told so, as a defect', async (test) => {
+t.test('a command that does not fit the state is a defect', async (test) => {
   test.throws(
     () => transactionDecider.decide(recordSubmission, fold([])),
     new InvalidTransition('RecordSubmission', 'unknown'),

@@ -28,7 +28,7 @@ function fold(events: readonly WalletEvent[]): WalletState {
   return events.reduce(walletDecider.evolve, walletDecider.initialState)
 }
 
-t.test('of any series of allotments and skips each index is used once, and none is left out', async () => {
+t.test('in any series of allotments and skips each index is used once, and none is left out', async () => {
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
   const property = fc.property(fc.array(fc.boolean(), { maxLength: 50 }), (kinds) => {
     let loaded = keyIndexesAt('acme', { version: 0, hash: '' })

@@ -43,7 +43,7 @@ t.test('more than half of the parties must sign, so that two sets of signers alw
     ])
 })
 
-t.test('terms that cannot be kept are refused with their field and its rule', async (t) => {
+t.test('impossible terms are refused with their field and its rule', async (t) => {
   t.match(refusalOf('mpc', { threshold: 2, parties: 4 }), [
     { field: 'mpc.parties', code: 'too_many_parties', message: /a whole number from 2 to 3/ },
   ])

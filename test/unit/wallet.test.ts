@@ -88,7 +88,7 @@ t.test('a wallet is requested, gets its key, and is in use', async (t) => {
   t.match(fold([requested, created]), { status: 'active', address: OWN, key: { index: 0 }, notifications: null })
 })
 
-t.test('a watch is in use at once, has no key, and its notifications are kept', async (t) => {
+t.test('a watch wallet is in use at once, has no key, and keeps its notifications', async (t) => {
   given().when({ type: 'StartWatch', watch }).expect(t, watched)
   t.match(fold([watched]), {
     status: 'active',
@@ -194,14 +194,14 @@ t.test('a balance keeps a wallet and is told, unless force is given', async (t) 
     .expect(t, { type: 'WalletArchived', data: { archivedAt: LATER } })
 })
 
-t.test('a watch goes whatever its balance', async (t) => {
+t.test('a watch wallet is archived whatever its balance', async (t) => {
   const remainders = [{ asset_id: 'eip155:1000137/slip44:966', currency: 'POL', balance: '9' }]
   given(watched)
     .when(archive({ remainders }))
     .expect(t, { type: 'WalletArchived', data: { archivedAt: LATER } })
 })
 
-t.test('restoring undoes archiving, and nothing else', async (t) => {
+t.test('restoring undoes only archiving', async (t) => {
   given(requested, created, archived).when(restore).expect(t, restored)
   given(requested, created).when(restore).expectNothing(t)
   given(requested).when(restore).expectNothing(t)
