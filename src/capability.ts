@@ -9,7 +9,7 @@ import type { ChainClients } from './chain/client-set.ts'
 import type { Config } from './config.ts'
 import type { Clock } from './core/ids.ts'
 import type { Event } from './core/messages.ts'
-import type { IdKind, NewId, QueueName } from './declarations.ts'
+import type { IdKind, NewId, QueueName, SubjectType } from './declarations.ts'
 import type { Accept } from './event-log/accept.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
 import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
@@ -21,7 +21,8 @@ import type { Routes } from './http/request.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
-import type { SubjectType } from './transactions/events.ts'
+import type { PreparePorts } from './transactions/prepare-transaction.ts'
+import type { TransactionReads } from './transactions/read-transactions.ts'
 import type { FindWallet } from './wallets/find-wallet.ts'
 import type { SigningWalletOf } from './wallets/signing-wallet.ts'
 
@@ -31,6 +32,8 @@ export type RouteNeeds = {
   readonly log: EventLog
   readonly accept: Accept
   readonly findWallet: FindWallet
+  /** For routes that send transactions: `prepareCall` takes the ports. */
+  readonly transactions: { readonly ports: PreparePorts; readonly reads: TransactionReads }
   readonly newId: NewId
   readonly clock: Clock
   readonly wakeUps: WakeUps

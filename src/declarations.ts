@@ -8,11 +8,13 @@ import { audit } from './audit/declaration.ts'
 import { balances } from './balances/declaration.ts'
 import type {
   Declaration,
+  OpeningDeclaration,
   QueueLimits,
   ReadModelKind,
   StreamDeclaration,
   TableDeclaration,
 } from './core/declaration.ts'
+import { mapValues } from './core/map-values.ts'
 import { eventLog } from './event-log/declaration.ts'
 import { follower } from './follower/declaration.ts'
 import { keys } from './keys/declaration.ts'
@@ -51,10 +53,19 @@ type ReadModelIn<D> = D extends { readonly tables: infer T }
   ? { [Name in keyof T & string]: T[Name] extends { readonly follows: string } ? Name : never }[keyof T & string]
   : never
 
+type OpeningIn<D> = D extends { readonly openings: infer O } ? O[keyof O] : never
+
 export type IdKind = KeyIn<Declared, 'ids'>
 /** Creates ids. It is passed in, so that tests can choose the ids. */
 export type NewId = (kind: IdKind) => string
 export type Scope = Declared extends infer D ? (D extends { readonly scopes: readonly (infer S)[] } ? S : never) : never
+export type Opening = KeyIn<Declared, 'openings'>
+export type TransactionType = OpeningIn<Declared>['type']
+export type SubjectType = Declared extends infer D
+  ? D extends { readonly subjects: readonly (infer S)[] }
+    ? S
+    : never
+  : never
 export type Table = KeyIn<Declared, 'tables'>
 export type ReadModel = ReadModelIn<Declared>
 export type QueueName = QueueIn<Declared>
@@ -86,8 +97,19 @@ export function isReadModel(name: string): name is ReadModel {
   return Object.hasOwn(READ_MODELS, name)
 }
 
+/** The events that open transactions. */
+export const OPENINGS = merged(ALL.map(({ openings }) => openings)) as Readonly<Record<Opening, OpeningDeclaration>>
+
+/** The type of the transaction that each of them opens. */
+export const TRANSACTION_TYPES = mapValues(OPENINGS, ({ type }) => type) as Readonly<Record<Opening, TransactionType>>
+
+export const SUBJECT_TYPES = ALL.flatMap(({ subjects = [] }) => subjects) as readonly SubjectType[]
+
 /** Every category of streams. */
-export const STREAMS: Readonly<Record<string, StreamDeclaration>> = merged(ALL.map(({ streams }) => streams))
+export const STREAMS: Readonly<Record<string, StreamDeclaration>> = {
+  ...merged<StreamDeclaration>(ALL.map(({ streams }) => streams)),
+  transaction: withOpenings(transactions.streams.transaction),
+}
 
 /** Every queue with its limits. The queue back end creates a queue on first use. */
 export const QUEUE_LIMITS = merged(
@@ -112,6 +134,10 @@ export function isQueueName(text: string): text is QueueName {
 export function mpcQueue(queue: QueueName): QueueName {
   const own = `mpc-${queue}`
   return isQueueName(own) ? own : queue
+}
+
+function withOpenings(stream: StreamDeclaration): StreamDeclaration {
+  return { ...stream, events: merged([mapValues(OPENINGS, ({ writers }) => writers), stream.events]) }
 }
 
 function merged<T>(parts: readonly (Readonly<Record<string, T>> | undefined)[]): Readonly<Record<string, T>> {

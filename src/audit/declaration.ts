@@ -8,6 +8,9 @@ const WRITTEN = { auditor: 'SELECT, INSERT, UPDATE', operator: 'SELECT, INSERT, 
 export const audit = {
   name: 'audit',
   scopes: ['audit:read'],
+  // An operator anchors a signed checkpoint of the log on chain.
+  openings: { CheckpointAnchorRequested: { type: 'AUDIT_ANCHOR', writers: ['operator'], since: 3 } },
+  subjects: ['checkpoint'],
   tables: {
     audit_checkpoints: {
       beside: 'signed tree heads; the auditor of another installation signs its own',

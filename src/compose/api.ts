@@ -52,7 +52,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...composeWalletRoutes(kernel, parts),
     balanceRoutes({ readBalance: balances.readBalance }),
     ...composeTransactionRoutes(kernel, parts, transactions, balances),
-    ...(await capabilityRoutes({ ...kernel, ...parts })),
+    ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
     composeAssetRoutes(kernel, parts),
     composeRecoveryRoutes(kernel, parts),
     quotaRoutes,

@@ -29,6 +29,16 @@ export type StreamDeclaration = {
   readonly readScopeOf?: Readonly<Record<string, string>>
 }
 
+/** How transactions of a kind begin. The event has the intent as its data and is of the stream of the transaction. */
+export type OpeningDeclaration = {
+  /** The type of the transaction in the API. */
+  readonly type: string
+  /** The processes that append the event. */
+  readonly writers: readonly DatabaseRole[]
+  /** The shape of the intent when the event was first written. It never changes: older intents are upcast from there. */
+  readonly since: 1 | 2 | 3
+}
+
 /** How many jobs can be in a queue at once. This bounds how long a tenant waits for the work of another. */
 export type QueueLimits = {
   /**
@@ -66,6 +76,10 @@ export type Declaration = {
   readonly tables?: Readonly<Record<string, TableDeclaration>>
   /** By category: streams are named `<category>-<id>`. */
   readonly streams?: Readonly<Record<string, StreamDeclaration>>
+  /** The events that open transactions which the capability sends. */
+  readonly openings?: Readonly<Record<string, OpeningDeclaration>>
+  /** Resources that a transaction can belong to, for looking it up. */
+  readonly subjects?: readonly string[]
   readonly queues?: Readonly<Record<string, QueueDeclaration>>
 }
 

@@ -28,6 +28,14 @@ export const nft = {
       grants: readBy(['operator'], { api: 'SELECT, INSERT, UPDATE', dispatcher: 'SELECT, INSERT, UPDATE, DELETE' }),
     },
   },
+  openings: {
+    CollectionDeployRequested: { type: 'NFT_DEPLOY', writers: ['api'], since: 2 },
+    MintRequested: { type: 'NFT_MINT', writers: ['api'], since: 2 },
+    NftTransferRequested: { type: 'NFT_TRANSFER', writers: ['api'], since: 2 },
+    TokenUpdateRequested: { type: 'NFT_UPDATE', writers: ['api'], since: 2 },
+    VoucherRevocationRequested: { type: 'NFT_REVOKE', writers: ['api'], since: 2 },
+  },
+  subjects: ['collection', 'mint', 'nft_transfer', 'token'],
   streams: {
     collection: {
       rows: ['nft_collections', 'nft_metadata', 'nft_pins'],

@@ -10,6 +10,7 @@ import { concat } from 'ethers/utils'
 import { toQuantity } from '../chain/hex.ts'
 import { FACTORY_CREATION_CODE } from '../chain/nft-artefact.ts'
 import { DEPLOYMENT_PROXY } from '../chain/nft-collection.ts'
+import { mapValues } from '../core/map-values.ts'
 import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
 import { callRpc } from './rpc.ts'
 
@@ -113,14 +114,4 @@ async function send(url: string, transaction: Readonly<Record<string, string>>):
 
 async function mine(url: string): Promise<void> {
   await callRpc(url, 'evm_mine')
-}
-
-function mapValues<Key extends string>(
-  record: Readonly<Record<Key, string>>,
-  map: (value: string) => string,
-): Record<Key, string> {
-  return Object.fromEntries(Object.entries<string>(record).map(([key, value]) => [key, map(value)])) as Record<
-    Key,
-    string
-  >
 }

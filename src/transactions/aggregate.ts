@@ -1,10 +1,12 @@
 /** The read model of a transaction: its row, and its holds on the wallet's balances. Pure. */
 
 import { nativeAsset } from '../core/assets.ts'
+import { mapValues } from '../core/map-values.ts'
+import { OPENINGS } from '../declarations.ts'
 import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcaster } from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
+import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
-import type { TransactionEvent } from './events.ts'
 import { isUnmined, type KnownTransaction, newestAttempt, statusOf, type TransactionState } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
@@ -14,19 +16,18 @@ const withoutCall: Upcaster = (data) => ({ ...data, data: null, dependsOn: null,
 /** Early versions did not record quotes. */
 const withoutQuote: Upcaster = (data) => ({ ...data, quote: null })
 const second = { version: 2, upcasters: [withoutQuote] }
+/** From each shape of the intent to the next. */
+const SHAPES = [withoutCall, withoutQuote]
+const openings = mapValues(OPENINGS, ({ since }) => {
+  const upcasters = SHAPES.slice(since - 1)
+  return { version: upcasters.length + 1, upcasters }
+})
 
 export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent, 'transactions'> = {
   ...transactionDecider,
   category: 'transaction',
   schemas: {
-    TransferRequested: { version: 3, upcasters: [withoutCall, withoutQuote] },
-    CollectionDeployRequested: second,
-    MintRequested: second,
-    NftTransferRequested: second,
-    TokenUpdateRequested: second,
-    VoucherRevocationRequested: second,
-    CheckpointAnchorRequested: first,
-    NonceFillRequested: first,
+    ...openings,
     TransactionSigned: second,
     TransactionReplaced: second,
     TransactionSubmitted: first,

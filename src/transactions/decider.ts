@@ -5,17 +5,17 @@
 import { BursarError, Conflict } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
+import type { Opening } from '../declarations.ts'
+import type { TransactionEvent } from './all-events.ts'
 import type {
   FailureCode,
   GasPriority,
   Inclusion,
   Intent,
-  Opening,
   RecordedQuote,
   ReplacementPurpose,
   SignedBytes,
   TakenBy,
-  TransactionEvent,
 } from './events.ts'
 import {
   evolve,

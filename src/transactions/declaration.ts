@@ -1,7 +1,7 @@
 /** The declaration of transactions: everything that wallets send to a chain. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, LANE_LIMITS, MPC_LIMITS } from '../core/declaration.ts'
-import type { TransactionEvent } from './events.ts'
+import type { LaterEvent } from './events.ts'
 
 export const transactions = {
   name: 'transactions',
@@ -22,6 +22,11 @@ export const transactions = {
       grants: readBy([...READERS, 'signer', 'follower']),
     },
   },
+  openings: {
+    TransferRequested: { type: 'TRANSFER', writers: ['api'], since: 1 },
+    // Requested by a lane: no transaction has the nonce that all its others wait for.
+    NonceFillRequested: { type: 'NONCE_FILL', writers: ['signer'], since: 3 },
+  },
   streams: {
     transaction: {
       rows: ['transactions', 'wallet_holds'],
@@ -30,14 +35,6 @@ export const transactions = {
       // are not enough.
       readScopeOf: { TransactionSigned: 'transactions:write', TransactionReplaced: 'transactions:write' },
       events: {
-        TransferRequested: ['api'],
-        CollectionDeployRequested: ['api'],
-        MintRequested: ['api'],
-        NftTransferRequested: ['api'],
-        TokenUpdateRequested: ['api'],
-        VoucherRevocationRequested: ['api'],
-        CheckpointAnchorRequested: ['operator'],
-        NonceFillRequested: ['signer'],
         TransactionSigned: ['signer'],
         TransactionReplaced: ['signer'],
         TransactionSubmitted: ['submitter'],
@@ -56,7 +53,7 @@ export const transactions = {
         SpeedUpRequested: ['api'],
         // The API ends a transaction that was never signed; the follower one whose cancellation is in a block.
         TransactionCancelled: ['api', 'follower'],
-      } satisfies EventWriters<TransactionEvent>,
+      } satisfies EventWriters<LaterEvent>,
     },
   },
   queues: {

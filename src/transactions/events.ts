@@ -1,6 +1,6 @@
 /**
- * The events of a transaction. The opening intent records what the owner requests; the rest is the same for every kind
- * of transaction. Amounts, fees and gas are decimal digits in strings: base units, wei, gas units.
+ * The intent of a transaction, which records what the owner requests, and the events that follow the opening one: the
+ * same for every kind of transaction. Amounts, fees and gas are decimal digits in strings: base units, wei, gas units.
  */
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
@@ -25,10 +25,8 @@ export type RecordedQuote = {
   readonly maxPriorityFeePerGas: string
 }
 
-/** The resources that a transaction can belong to, for looking it up. */
-export const SUBJECT_TYPES = ['collection', 'mint', 'nft_transfer', 'token', 'checkpoint'] as const
-export type SubjectType = (typeof SUBJECT_TYPES)[number]
-export type Subject = { readonly type: SubjectType; readonly id: string }
+/** The resource that a transaction belongs to, for looking it up. Capabilities declare the types. */
+export type Subject = { readonly type: string; readonly id: string }
 
 /** The fields of every opening intent. */
 export type Intent = {
@@ -87,28 +85,6 @@ export type Inclusion = {
   readonly blockTimestamp: string
   /** When the follower processed the block. */
   readonly minedAt: string
-}
-
-/** The events that open a transaction, and its type for each; defined only here. */
-export const TRANSACTION_TYPES = {
-  TransferRequested: 'TRANSFER',
-  CollectionDeployRequested: 'NFT_DEPLOY',
-  MintRequested: 'NFT_MINT',
-  NftTransferRequested: 'NFT_TRANSFER',
-  TokenUpdateRequested: 'NFT_UPDATE',
-  VoucherRevocationRequested: 'NFT_REVOKE',
-  /** An operator anchors a signed checkpoint of the log on chain. */
-  CheckpointAnchorRequested: 'AUDIT_ANCHOR',
-  /** Requested by a lane: no transaction has the nonce that all its others wait for. */
-  NonceFillRequested: 'NONCE_FILL',
-} as const
-export type Opening = keyof typeof TRANSACTION_TYPES
-export type TransactionType = (typeof TRANSACTION_TYPES)[Opening]
-
-export type OpeningEvent = { [Type in Opening]: Event<Type, Intent> }[Opening]
-
-export function isOpening(event: TransactionEvent): event is OpeningEvent {
-  return event.type in TRANSACTION_TYPES
 }
 
 /**
@@ -189,8 +165,8 @@ export type FailureCode =
   /** In its block: the execution succeeded, and the token's contract logged no transfer. */
   | 'token_not_moved'
 
-export type TransactionEvent =
-  | OpeningEvent
+/** The events after the first. */
+export type LaterEvent =
   | TransactionSigned
   | TransactionReplaced
   | TransactionSubmitted

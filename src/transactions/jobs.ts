@@ -1,9 +1,9 @@
 /** Jobs for the events of a transaction, and which unfinished transactions are queued again. */
 import type { Pool } from 'pg'
+import { TRANSACTION_TYPES } from '../declarations.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
-import { TRANSACTION_TYPES } from './events.ts'
 import { type Lane, laneName, unchangedFor } from './lanes.ts'
 import { UNMINED } from './sql.ts'
 

@@ -4,7 +4,8 @@
  */
 import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { GasPriority, Opening, Subject } from './events.ts'
+import type { Opening, SubjectType } from '../declarations.ts'
+import type { GasPriority, Subject } from './events.ts'
 import {
   completeIntent,
   findPayer,
@@ -42,7 +43,7 @@ export type CallRequest = {
    * commit.
    */
   readonly dependsOn?: string | null
-  readonly subject: Subject | null
+  readonly subject: (Subject & { readonly type: SubjectType }) | null
   readonly referenceId?: string | null
   readonly memo?: string | null
   readonly validUntil?: string | null

@@ -1,6 +1,7 @@
 /** Schemas of the requests and responses about transactions. */
 
 import { Type } from '@sinclair/typebox'
+import { SUBJECT_TYPES, TRANSACTION_TYPES } from '../declarations.ts'
 import { named } from '../http/components.ts'
 import { pageSchema } from '../http/paging.ts'
 import {
@@ -16,12 +17,11 @@ import {
   searchText,
   text,
 } from '../http/schemas.ts'
-import { SUBJECT_TYPES, TRANSACTION_TYPES } from './events.ts'
 import { FINAL_STATES, UNMINED_STATES } from './state.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
 const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
-const TYPES = [...Object.values(TRANSACTION_TYPES), 'SWAP', 'CONTRACT'] as const
+const TYPES = [...new Set([...Object.values(TRANSACTION_TYPES), 'SWAP', 'CONTRACT'] as const)]
 
 const gasPrioritySchema = oneOf(['low', 'medium', 'high'] as const, {
   description: 'How high the tip is compared with recent blocks. A higher priority is mined sooner and costs more.',

@@ -1,19 +1,17 @@
 /** The state of a transaction: the fold of its events. `evolve` accepts every known event in every state. */
 import { assertNever } from '../core/never.ts'
-import {
-  type FailureCode,
-  type Fees,
-  type GasPriority,
-  type Inclusion,
-  type Intent,
-  isOpening,
-  type OpeningEvent,
-  type ReplacementPurpose,
-  type SettledState,
-  type SignedBytes,
-  TRANSACTION_TYPES,
-  type TransactionEvent,
-  type TransactionType,
+import { TRANSACTION_TYPES, type TransactionType } from '../declarations.ts'
+import { isOpening, type TransactionEvent } from './all-events.ts'
+import type {
+  FailureCode,
+  Fees,
+  GasPriority,
+  Inclusion,
+  Intent,
+  LaterEvent,
+  ReplacementPurpose,
+  SettledState,
+  SignedBytes,
 } from './events.ts'
 
 /** States from which the transaction may still be mined or signed. */
@@ -115,7 +113,7 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
   return before.state === 'unknown' ? before : evolveKnown(before, event)
 }
 
-function evolveKnown(before: KnownTransaction, event: Exclude<TransactionEvent, OpeningEvent>): KnownTransaction {
+function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransaction {
   switch (event.type) {
     case 'TransactionSigned': {
       const { quote: _, recovered: __, ...bytes } = event.data

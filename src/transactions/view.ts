@@ -1,10 +1,11 @@
 /** A transaction in the form of the API, from its row in the read model. */
 import { nativeAsset } from '../core/assets.ts'
 import { formatAmount } from '../core/money.ts'
+import type { SubjectType, TransactionType } from '../declarations.ts'
 import type { Change } from '../event-log/aggregate.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
-import type { GasPriority, SubjectType, TransactionType } from './events.ts'
+import type { GasPriority } from './events.ts'
 import type { transactionSchema } from './schemas.ts'
 import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
 

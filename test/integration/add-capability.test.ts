@@ -5,9 +5,14 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import type { Pool } from 'pg'
+import t, { type Test } from 'tap'
 import type * as Capabilities from '../../src/compose/capabilities.ts'
+import type { Opening } from '../../src/declarations.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
 import type * as Replay from '../../src/event-log/replay.ts'
+import type * as Transactions from '../../src/transactions/aggregate.ts'
+import type * as Log from '../support/log.ts'
 import type * as Database from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import type * as Service from '../support/service-local.ts'
@@ -39,7 +44,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   const { withLocalService } = (await import(join(copy, 'test/support/service-local.ts'))) as typeof Service
   const { url, pool } = await withDatabase(t)
   // No node answers: a note needs none.
-  const { api, baseUrl } = await withLocalService(t, {
+  const { api, baseUrl, kernel } = await withLocalService(t, {
     databaseUrl: url,
     chainUrl: 'http://127.0.0.1:9',
     chainId: 31_337,
@@ -72,6 +77,20 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
     t.type(await read({ pool, clock: Date.now }), Array, name)
   const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
   t.strictSame(rights, [{ role: 'bursar_submitter' }], 'the database lets submitters alone append the outcome')
+  await opensTransaction(t, pool, kernel.log)
 })
+
+/** The declaration names the event that opens a transaction for a note: nothing of transactions changes. */
+async function opensTransaction(t: Test, pool: Pool, log: EventLog): Promise<void> {
+  const { transactionAggregate } = (await import(join(copy, 'src/transactions/aggregate.ts'))) as typeof Transactions
+  const { seedWallet, transferIntent } = (await import(join(copy, 'test/support/log.ts'))) as typeof Log
+  const intent = transferIntent({ walletId: 'wal_note', data: '0x', subject: { type: 'note', id: 'note_1' } })
+  await seedWallet(pool, { walletId: 'wal_note', balance: 10n ** 18n })
+  // Its type is not known to this project, only to the copy.
+  const command = { type: 'RequestTransaction', opening: 'NotePublishRequested' as Opening, intent } as const
+  await log.execute(transactionAggregate, 'tx_note', command, { metadata: { tenantId: 'acme', actor: 'apikey:k' } })
+  const { rows } = await pool.query('SELECT type, subject_type FROM transactions')
+  t.strictSame(rows, [{ type: 'NOTE_PUBLISH', subject_type: 'note' }])
+}
 
 t.end()

@@ -15,7 +15,7 @@ import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { LOG_START, loadCheckpoint, readAfter, saveCheckpoint, subscribe } from '../../src/event-log/subscription.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import type { TransactionEvent } from '../../src/transactions/events.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import {
   NATIVE,
   newTransactionId,

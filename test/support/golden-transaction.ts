@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import type { TransactionEvent } from '../../src/transactions/events.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 
 /** @param version default is the newest */
 export function golden<E extends TransactionEvent>(

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import type { TransactionFacts } from '../../src/transactions/covers.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
-import type { TransactionEvent } from '../../src/transactions/events.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 
 /** The newest schema version of an event, as recorded. */

@@ -2,8 +2,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeTransfer } from '../../src/chain/erc20.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { coversTransaction } from '../../src/transactions/covers.ts'
-import type { Intent, TransactionEvent } from '../../src/transactions/events.ts'
+import type { Intent } from '../../src/transactions/events.ts'
 import {
   cancellation,
   cancelling,

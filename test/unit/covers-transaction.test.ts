@@ -2,8 +2,8 @@
 import t, { type Test } from 'tap'
 import { encodeTransfer } from '../../src/chain/erc20.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { coversTransaction, type TransactionFacts } from '../../src/transactions/covers.ts'
-import type { TransactionEvent } from '../../src/transactions/events.ts'
 import {
   cancellation,
   cancelling,

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { hasEndedForGood } from '../../src/transactions/ended-for-good.ts'
-import type { TransactionEvent } from '../../src/transactions/events.ts'
 import { evolve, UNKNOWN_TRANSACTION } from '../../src/transactions/state.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'

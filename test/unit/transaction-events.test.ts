@@ -1,8 +1,8 @@
 /** Events are permanent: everything ever written is read in each of its versions, with the same meaning. */
 import t from 'tap'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
-import type { TransactionEvent } from '../../src/transactions/events.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { golden } from '../support/golden-transaction.ts'
 

@@ -1,8 +1,8 @@
 /** Cancel and speed-up requests when outcomes are reported, and what a wallet can pay for them. */
 import t from 'tap'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
-import type { TransactionEvent } from '../../src/transactions/events.ts'
 import { createPurse } from '../../src/transactions/purse.ts'
 import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
 import { cancellation, fold, golden, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'

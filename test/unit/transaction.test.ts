@@ -5,13 +5,14 @@ import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { BursarError } from '../../src/core/errors.ts'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/aggregate.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import {
   InvalidTransition,
   MAX_FOREIGN_NONCES,
   type TransactionCommand,
   transactionDecider,
 } from '../../src/transactions/decider.ts'
-import type { Inclusion, Intent, SignedBytes, TransactionEvent } from '../../src/transactions/events.ts'
+import type { Inclusion, Intent, SignedBytes } from '../../src/transactions/events.ts'
 import { chooseFees } from '../../src/transactions/examine-waiting.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { golden } from '../support/golden-transaction.ts'

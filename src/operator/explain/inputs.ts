@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
 import { holdsOf, transactionAggregate } from '../../transactions/aggregate.ts'
-import type { TransactionEvent } from '../../transactions/events.ts'
+import type { TransactionEvent } from '../../transactions/all-events.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { TransactionState } from '../../transactions/state.ts'
 

@@ -1,6 +1,6 @@
 /** A transaction's history in time order, step by step, each fact with its source. Pure. */
 import type { RecordedEvent } from '../../core/messages.ts'
-import { isOpening } from '../../transactions/events.ts'
+import { isOpening } from '../../transactions/all-events.ts'
 import { duration } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 import { tellEvent } from './tell-event.ts'

@@ -2,7 +2,7 @@
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import { assertNever } from '../../core/never.ts'
-import type { Fees, Inclusion, OpeningEvent, ReplacementPurpose, TransactionEvent } from '../../transactions/events.ts'
+import type { Fees, Inclusion, LaterEvent, ReplacementPurpose } from '../../transactions/events.ts'
 import type { WalletKey } from '../../wallets/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
@@ -17,11 +17,10 @@ const PURPOSES: Readonly<Record<ReplacementPurpose, string>> = {
 
 const FOUND_AGAIN = ' earlier: the database had lost this record, and it was found on chain'
 
-/** Every event that can follow the first. */
-type LaterEvent = RecordedEvent<Exclude<TransactionEvent, OpeningEvent>>
+type RecordedLater = RecordedEvent<LaterEvent>
 
 /** @param index of the event in the history */
-export function tellEvent(event: LaterEvent, facts: StoryFacts, index: number): Told {
+export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number): Told {
   switch (event.type) {
     case 'TransactionSigned': {
       const { nonce, hash, fees, quote, recovered } = event.data
@@ -75,9 +74,7 @@ export function tellEvent(event: LaterEvent, facts: StoryFacts, index: number): 
   }
 }
 
-type RecordedOf<Type extends TransactionEvent['type']> = RecordedEvent<
-  Extract<TransactionEvent, { readonly type: Type }>
->
+type RecordedOf<Type extends LaterEvent['type']> = RecordedEvent<Extract<LaterEvent, { readonly type: Type }>>
 type EndEvent = RecordedOf<
   | 'TransactionConfirmed'
   | 'TransactionReverted'
@@ -89,7 +86,7 @@ type EndEvent = RecordedOf<
 >
 
 /** The reorg of the chain that took the block. */
-function reorgOf({ position }: LaterEvent, { reorgs }: StoryFacts): Detail[] {
+function reorgOf({ position }: RecordedLater, { reorgs }: StoryFacts): Detail[] {
   const reorg = reorgs.get(position)
   if (reorg === undefined) return []
   return [derived('reorg', `${reorg.depth} blocks, from block ${reorg.fromBlock} back to ${reorg.ancestorBlock}`)]
@@ -136,7 +133,7 @@ function tellEnd(event: EndEvent): Told {
   }
 }
 
-function requestOf({ metadata: { correlationId, idempotency } }: RecordedEvent<TransactionEvent>): Detail[] {
+function requestOf({ metadata: { correlationId, idempotency } }: RecordedLater): Detail[] {
   return [
     ...(correlationId === undefined ? [] : [recorded('request id', correlationId)]),
     ...(idempotency === undefined ? [] : [recorded('idempotency key', idempotency.key)]),

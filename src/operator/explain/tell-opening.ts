@@ -1,7 +1,8 @@
 /** The opening of a history: the request, its caller, and the state it was accepted on. Pure. */
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
-import type { RecordedQuote, TransactionEvent } from '../../transactions/events.ts'
+import type { TransactionEvent } from '../../transactions/all-events.ts'
+import type { RecordedQuote } from '../../transactions/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 import { amountOf, derived, fromNow, recorded, type Told } from './told.ts'
