@@ -17,6 +17,8 @@ import { HANGS_AFTER_MS } from './within.ts'
 
 const KEYS_COMMAND = fileURLToPath(new URL('../../dist/bin/keys.js', import.meta.url))
 const LOOK_MS = 100
+/** On a slow machine a resource may take longer than a request waits by default. */
+export const AS_LONG_AS_MAY_BE = { prefer: 'wait=60' }
 
 export type Wallet = { readonly walletId: string; readonly address: string; readonly path: string }
 
@@ -61,7 +63,9 @@ export type Transaction = {
 }
 
 export async function startSandbox(t: Test): Promise<Sandbox> {
-  const service = await startService({ env: { MPC_PARTIES: '3', MPC_POOL_SIZE: '0' } })
+  // No fee is bumped: tests hold blocks back, on a slow machine for longer than a transaction may be stuck.
+  const env = { MPC_PARTIES: '3', MPC_POOL_SIZE: '0', REPLACE_AFTER_MS: '600000' }
+  const service = await startService({ env })
   const state = service.state()
   const pool = new pg.Pool({ connectionString: state.database_url, max: 2 })
   t.teardown(async () => {
@@ -81,7 +85,7 @@ export async function startSandbox(t: Test): Promise<Sandbox> {
     network: Network,
     funds: Readonly<Record<string, string>> = {},
   ): Promise<Wallet> {
-    const { body } = await client.post('/v1/wallets/create', { type: 'hd', network })
+    const { body } = await client.post('/v1/wallets/create', { type: 'hd', network }, AS_LONG_AS_MAY_BE)
     const { wallet_id: walletId, address } = body.data as { wallet_id: string; address: string }
     for (const [asset, amount] of Object.entries(funds)) {
       const paid = await client.post('/v1/sandbox/faucet', { address, network, asset, amount })

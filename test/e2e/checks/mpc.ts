@@ -3,11 +3,9 @@
  */
 import { verifyMessage } from 'ethers'
 import type { Test } from 'tap'
-import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
+import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
 
 const MESSAGE = 'any two of the three'
-/** Creating a key takes the parties ten seconds, longer on a busy machine. */
-const AS_LONG_AS_MAY_BE = { prefer: 'wait=60' }
 
 export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   const parties = sandbox.state.processes.map(({ name }) => name).filter((name) => name.startsWith('mpc-party-'))

@@ -1,7 +1,7 @@
 /** Wallets beyond the contract's rows: stable lists, updates, archiving and its refusals, balances over time. */
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
-import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
+import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
 
 export async function checkWallets(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('wallets')
@@ -16,7 +16,8 @@ export async function checkWallets(t: Test, sandbox: Sandbox): Promise<void> {
 const idsOf = (wallets: readonly { readonly wallet_id: string }[]) => wallets.map(({ wallet_id }) => wallet_id)
 
 async function create(client: Client, fields: object = {}) {
-  const { body, status, text } = await client.post('/v1/wallets/create', { type: 'hd', network: 'ethereum', ...fields })
+  const request = { type: 'hd', network: 'ethereum', ...fields }
+  const { body, status, text } = await client.post('/v1/wallets/create', request, AS_LONG_AS_MAY_BE)
   if (status !== 201) throw new Error(text)
   return body.data as { readonly wallet_id: string; readonly address: string }
 }
