@@ -22,36 +22,33 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   )
 }
 
-t.test(
-  'a registered token is what its contract says, and can be named at once by its tenant alone',
-  async (t: Test) => {
-    const assets = await withAssets(t)
-    const contract_address = await assets.deploy('WBTC', 8)
-    const answer = await assets.register({ network: 'ethereum', contract_address: contract_address.toLowerCase() })
-    t.equal(answer.status, 201)
-    const asset = {
-      asset_id: `eip155:1000001/erc20:${contract_address}`,
-      symbol: 'WBTC',
-      name: 'WBTC Coin',
-      decimals: 8,
-      contract_address,
-      network: 'ethereum',
-      environment: 'mainnet',
-      price_usd: null,
-      price_at: null,
-    }
-    t.strictSame(answer.body.data, asset)
-    const known = { assetId: asset.asset_id, decimals: 8, contract: contract_address }
-    t.match(await assets.resolve('acme', assets.ethereum, 'wbtc'), known)
-    t.match(await assets.describe('acme', assets.ethereum, asset.asset_id), known)
-    t.equal(await codeOf(assets.resolve('globex', assets.ethereum, 'WBTC')), 'unknown_asset')
-    t.equal(await assets.describe('globex', assets.ethereum, asset.asset_id), null)
-    t.strictSame(assetsOf(await assets.list()).assets.at(2), asset)
-    t.notOk((await assets.list('', { authorization: `Bearer ${KEYS.cold}` })).text.includes('WBTC'))
-  },
-)
+t.test('a registered token has the data of its contract, and only its tenant can use it, at once', async (t: Test) => {
+  const assets = await withAssets(t)
+  const contract_address = await assets.deploy('WBTC', 8)
+  const answer = await assets.register({ network: 'ethereum', contract_address: contract_address.toLowerCase() })
+  t.equal(answer.status, 201)
+  const asset = {
+    asset_id: `eip155:1000001/erc20:${contract_address}`,
+    symbol: 'WBTC',
+    name: 'WBTC Coin',
+    decimals: 8,
+    contract_address,
+    network: 'ethereum',
+    environment: 'mainnet',
+    price_usd: null,
+    price_at: null,
+  }
+  t.strictSame(answer.body.data, asset)
+  const known = { assetId: asset.asset_id, decimals: 8, contract: contract_address }
+  t.match(await assets.resolve('acme', assets.ethereum, 'wbtc'), known)
+  t.match(await assets.describe('acme', assets.ethereum, asset.asset_id), known)
+  t.equal(await codeOf(assets.resolve('globex', assets.ethereum, 'WBTC')), 'unknown_asset')
+  t.equal(await assets.describe('globex', assets.ethereum, asset.asset_id), null)
+  t.strictSame(assetsOf(await assets.list()).assets.at(2), asset)
+  t.notOk((await assets.list('', { authorization: `Bearer ${KEYS.cold}` })).text.includes('WBTC'))
+})
 
-t.test('what one process registered, another one that remembers older assets finds', async (t: Test) => {
+t.test('an asset registered by one process is found by another with older assets in its cache', async (t: Test) => {
   const assets = await withAssets(t)
   const other = assets.another()
   t.equal(await codeOf(other.resolve('acme', assets.ethereum, 'WBTC')), 'unknown_asset')
@@ -87,7 +84,7 @@ t.test('the same idempotency key gives the same token, and another body under it
   ])
 })
 
-t.test('what is no token is refused, and a node that is away is told apart from that', async (t: Test) => {
+t.test('an address without a token is refused, and distinguished from an unavailable node', async (t: Test) => {
   const assets = await withAssets(t)
   const refusals: [body: object, status: number, item: object][] = [
     [{ network: 'ethereum', contract_address: RICH }, 422, { code: 'not_a_token', field: 'contract_address' }],
@@ -116,7 +113,7 @@ t.test('what is no token is refused, and a node that is away is told apart from 
   t.equal(rows.length, 0)
 })
 
-t.test('two contracts of one symbol must be told apart by address', async (t: Test) => {
+t.test('two contracts of one symbol must be named by address', async (t: Test) => {
   const assets = await withAssets(t)
   const impostor = await assets.deploy('DAI', 2)
   await assets.register({ network: 'ethereum', contract_address: impostor })
@@ -125,24 +122,21 @@ t.test('two contracts of one symbol must be told apart by address', async (t: Te
   t.match(await assets.resolve('globex', assets.ethereum, 'DAI'), { contract: DAI })
 })
 
-t.test(
-  'a price is that of the network currency or a configured token, never of what somebody deployed',
-  async (t: Test) => {
-    const assets = await withAssets(t)
-    await assets.register({ network: 'ethereum', contract_address: await assets.deploy('DAI', 2) })
-    await assets.pool.query(
-      `INSERT INTO prices VALUES (1000001, 'ETH', 3012.5, '2026-01-01T00:00:00Z'), (1000001, 'DAI', 0.9998, '2026-01-01T00:00:01Z')`,
-    )
-    const { assets: listed } = assetsOf(await assets.list('?network=ethereum'))
-    t.match(listed, [
-      { symbol: 'ETH', contract_address: null, price_usd: '3012.5', price_at: '2026-01-01T00:00:00.000Z' },
-      { symbol: 'DAI', contract_address: DAI, price_usd: '0.9998' },
-      { symbol: 'DAI', decimals: 2, price_usd: null, price_at: null },
-    ])
-  },
-)
+t.test('only the network currency and configured tokens have a price, registered tokens have none', async (t: Test) => {
+  const assets = await withAssets(t)
+  await assets.register({ network: 'ethereum', contract_address: await assets.deploy('DAI', 2) })
+  await assets.pool.query(
+    `INSERT INTO prices VALUES (1000001, 'ETH', 3012.5, '2026-01-01T00:00:00Z'), (1000001, 'DAI', 0.9998, '2026-01-01T00:00:01Z')`,
+  )
+  const { assets: listed } = assetsOf(await assets.list('?network=ethereum'))
+  t.match(listed, [
+    { symbol: 'ETH', contract_address: null, price_usd: '3012.5', price_at: '2026-01-01T00:00:00.000Z' },
+    { symbol: 'DAI', contract_address: DAI, price_usd: '0.9998' },
+    { symbol: 'DAI', decimals: 2, price_usd: null, price_at: null },
+  ])
+})
 
-t.test('the list goes network by network, page after page', async (t: Test) => {
+t.test('assets are listed by network, page by page', async (t: Test) => {
   const assets = await withAssets(t)
   const symbols = async (query: string) => assetsOf(await assets.list(query)).assets.map(({ symbol }) => symbol)
   t.strictSame(await symbols(''), ['ETH', 'DAI', 'POL'])
@@ -232,7 +226,7 @@ t.test('an asset is removed, as often as one asks, and registering it again undo
   )
 })
 
-t.test('what is no registered asset of the caller is not removed', async (t: Test) => {
+t.test('only an asset that the caller registered is removed', async (t: Test) => {
   const assets = await withAssets(t)
   const contract = await assets.deploy('WBTC', 8)
   const body = { network: 'ethereum', contract_address: contract }

@@ -66,7 +66,7 @@ t.test('anchors', async (t) => {
     t.match(await runCommandLine(silent, 'audit verify'), { code: 0, err: `The anchor ${hash} was not looked at` })
   })
 
-  await t.test('what was kept elsewhere must be a hash, on chain, of this key', async (t) => {
+  await t.test('an anchor must be a hash on chain, made by this key', async (t) => {
     t.match(await run('audit verify --anchors 0x12'), { code: 2, err: /64 hex digits/ })
     const nowhere = `0x${'ab'.repeat(32)}`
     t.match(await run(`audit verify --anchors ${nowhere}`), { code: 1, err: `The anchor ${nowhere} is in no block` })
@@ -76,7 +76,7 @@ t.test('anchors', async (t) => {
     t.match(await run(`audit verify --anchors ${other}`), { code: 1, err: /holds no checkpoint that the key/ })
   })
 
-  await t.test('with every other checkpoint gone it still tells that the tail of the log was cut off', async (t) => {
+  await t.test('an anchor alone shows that the tail of the log was removed', async (t) => {
     await writeFile(checkpointFile, '')
     const client = await pool.connect()
     await client.query("SET session_replication_role = 'replica'")

@@ -87,7 +87,7 @@ async function withHostile(t: Test) {
 
 type UnreadRow = { reason: string; quarantined: boolean; missed: string }
 
-t.test('a token that does harm to who reads it stops no block, no other token and no other tenant', async (t) => {
+t.test('a harmful token delays no block, no other token and no other tenant', async (t) => {
   const { chain, usdc, hostile, mintUsdc } = await withHostile(t)
   const { pool, retryTokens } = chain
   for (let n = 0; n < WALLETS; n += 1) await addWallet(chain, `wal_m${n}`, { address: holder(n), tenantId: 'mallory' })

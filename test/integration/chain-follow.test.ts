@@ -130,25 +130,22 @@ t.test('a reorg with the same height undoes what was in the old branch', async (
   t.equal(follower.cursor().hash, (await readHeaders(client, [follower.cursor().number]))[0]?.hash)
 })
 
-t.test(
-  'a chain that is taken back is waited for while it is ours, and followed when it goes another way',
-  async (t) => {
-    const client = connect(t, (await withAnvil(t, { mining: 'call' })).url)
-    const follower = await follow(client)
-    await mine(client, 10)
-    const snapshot = await client.call('evm_snapshot')
-    await mine(client, 5)
-    await follower.catchUp()
-    t.equal(follower.cursor().number, 15)
-    await client.call('evm_revert', [snapshot])
-    t.equal(kinds(await follower.catchUp()), 'behind')
-    await client.call('evm_setNextBlockTimestamp', [toQuantity(Math.floor(Date.now() / 1_000) + 1_000)])
-    await mine(client, 1)
-    const steps = await follower.catchUp()
-    t.hasStrict(steps[0], { type: 'reorg', depth: 5, to: { number: 10 }, beyondWindow: false })
-    t.equal(follower.cursor().number, 11)
-  },
-)
+t.test('a shortened chain is waited for while its blocks are known, and followed on another branch', async (t) => {
+  const client = connect(t, (await withAnvil(t, { mining: 'call' })).url)
+  const follower = await follow(client)
+  await mine(client, 10)
+  const snapshot = await client.call('evm_snapshot')
+  await mine(client, 5)
+  await follower.catchUp()
+  t.equal(follower.cursor().number, 15)
+  await client.call('evm_revert', [snapshot])
+  t.equal(kinds(await follower.catchUp()), 'behind')
+  await client.call('evm_setNextBlockTimestamp', [toQuantity(Math.floor(Date.now() / 1_000) + 1_000)])
+  await mine(client, 1)
+  const steps = await follower.catchUp()
+  t.hasStrict(steps[0], { type: 'reorg', depth: 5, to: { number: 10 }, beyondWindow: false })
+  t.equal(follower.cursor().number, 11)
+})
 
 t.test('a chain that lost its last blocks, or all of them, in a crash is followed further', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-follow-'))

@@ -39,7 +39,7 @@ async function read(connected: ReturnType<typeof connect>): Promise<string> {
   return result?.ok ? 'ok' : result?.error.kind === 'unavailable' ? result.error.reason : 'answer'
 }
 
-t.test('what the first URL does not answer, in whatever way it fails, the second one does', async (t) => {
+t.test('when the first URL fails, in any way, the second one answers', async (t) => {
   for (const fault of FAULTS) {
     const [first, second] = [await startRpcNode(t), await startRpcNode(t)]
     const { client } = connect(t, [first, second], hangsFor(fault))

@@ -145,7 +145,7 @@ t.test('whatever is asked, crashes in between included, the two rules hold of al
   )
 })
 
-t.test('a last line that was torn anywhere is dropped, told, and what stood before it counts', async (t) => {
+t.test('an incomplete last line is dropped and reported, and earlier lines are valid', async (t) => {
   const first = await opened(t)
   await first.journal.claim([claim('a', 5)])
   const kept = (await stat(first.path)).size
@@ -203,7 +203,7 @@ t.test(
   },
 )
 
-t.test('the file is written anew once most of it is stale, and forgets nothing that counts', async (t) => {
+t.test('the file is rewritten once most of it is stale, and keeps every valid claim', async (t) => {
   const { journal, directory, path } = await opened(t)
   await journal.claim([claim('kept', 100_000)])
   let largest = 0
@@ -247,7 +247,7 @@ t.test('on a full disk nothing is granted, what was granted stays, and it goes o
   await later.journal.close()
 })
 
-t.test('what is no claim is a defect of the caller, and reaches no file', async (t) => {
+t.test('an invalid claim is a defect of the caller, and is not written', async (t) => {
   const { journal, path } = await opened(t)
   for (const wrong of [
     { transactionId: '' },

@@ -131,7 +131,7 @@ t.test('an intent that was forged without its row, or after its end, is refused'
   t.strictSame(kinds(await ask([revived])), [['not_covered'], ['not_covered']], 'it had failed')
 })
 
-t.test('what was edited in the log or in its row is refused', async (t) => {
+t.test('a transaction edited in the log or in its row is refused', async (t) => {
   const id = await stage.send(wallet, '4')
   const asked = item(id, transfer({ nonce: 1, value: 4n * ETHER }))
   const { pool } = stage.service

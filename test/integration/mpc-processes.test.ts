@@ -78,7 +78,7 @@ t.test('wallets get keys that were made ahead, and the pool is filled again', as
   t.match((await service.app.inject({ url: '/metrics' })).payload, /^bursar_mpc_pool_keys\{process="api"\} 2$/m)
 })
 
-t.test('shares that have become old are made anew by themselves, those of the pool are not', async (t: Test) => {
+t.test('old shares are refreshed automatically, those of the pool are not', async (t: Test) => {
   const service = await withProcesses(t, { MPC_POOL_SIZE: '1', MPC_REFRESH_INTERVAL_DAYS: '1' })
   const id = await requestMpc(service)
   await eventually(async () => (await service.keys()).length === 2)
@@ -96,7 +96,7 @@ t.test('shares that have become old are made anew by themselves, those of the po
   )
 })
 
-t.test('a ban is counted and shows until the shares are made anew', async (t: Test) => {
+t.test('a ban is counted and shown until the shares are refreshed', async (t: Test) => {
   const service = await withProcesses(t, { MPC_POOL_SIZE: '0' })
   await requestMpc(service)
   const [key] = await eventually(async () => {

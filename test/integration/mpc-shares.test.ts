@@ -53,7 +53,7 @@ t.test('a refresh gives every party a new share, keeps the address and lifts the
   t.strictSame(await differences(parts.pool), [])
 })
 
-t.test('a lost share is repaired in a refresh that says which', async (t: Test) => {
+t.test('a lost share is repaired in a refresh that names it', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const wallet = await makeMpcWallet(parts)
   t.equal(await codeOf(parts.requestRefresh(wallet, 4, { metadata: ACME })), 'not_allowed')
@@ -107,21 +107,24 @@ t.test(
   },
 )
 
-t.test('of signers that refresh the same key at once one attempt counts, and all parties hold it', async (t: Test) => {
-  const parts = await withMpcKeys(t)
-  const wallet = await makeMpcWallet(parts)
-  const { keyId } = wallet
-  for (let epoch = 1; epoch <= 3; epoch += 1) {
-    await parts.requestRefresh(wallet, null, { metadata: ACME })
-    const signers = Array.from({ length: 4 }, () => signerOn(anotherLog(parts), parts.pool, parts.parties))
-    await Promise.all(signers.map(({ refreshShares }) => refreshShares(keyId)))
-    const key = await jointKey(parts, keyId)
-    t.equal(key.epoch, epoch)
-    t.ok(parts.parties.holdsAllOf(key))
-  }
-  t.ok(parts.parties.mostAtOnce() > 1, 'they did run at once')
-  t.strictSame(await differences(parts.pool), [])
-})
+t.test(
+  'when signers refresh the same key at the same time, one attempt is valid, and all parties hold it',
+  async (t: Test) => {
+    const parts = await withMpcKeys(t)
+    const wallet = await makeMpcWallet(parts)
+    const { keyId } = wallet
+    for (let epoch = 1; epoch <= 3; epoch += 1) {
+      await parts.requestRefresh(wallet, null, { metadata: ACME })
+      const signers = Array.from({ length: 4 }, () => signerOn(anotherLog(parts), parts.pool, parts.parties))
+      await Promise.all(signers.map(({ refreshShares }) => refreshShares(keyId)))
+      const key = await jointKey(parts, keyId)
+      t.equal(key.epoch, epoch)
+      t.ok(parts.parties.holdsAllOf(key))
+    }
+    t.ok(parts.parties.mostAtOnce() > 1, 'they did run at once')
+    t.strictSame(await differences(parts.pool), [])
+  },
+)
 
 t.test(
   'a refresh is given up after five minutes, or at once when it can never succeed, and the next may be asked for',
@@ -198,7 +201,7 @@ t.test('an attempt that ends after its refresh was given up changes nothing', as
   t.ok(parts.parties.holdsAllOf(key))
 })
 
-t.test('one idempotency key asks for one refresh, however often and however late it comes', async (t: Test) => {
+t.test('one idempotency key causes one refresh, however often it is used', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const wallet = await makeMpcWallet(parts)
   const idempotency = { key: 'k1', fingerprint: 'f' }

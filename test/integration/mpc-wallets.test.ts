@@ -200,7 +200,7 @@ t.test('a wallet is accepted when all its parties or a pooled key, and a signer,
 })
 
 t.test(
-  'the pool is filled one key at a time, again after each wallet, and in the end when parties were away',
+  'the pool is filled one key at a time, after each wallet, and after parties were unavailable',
   async (t: Test) => {
     const parts = await withMpcKeys(t)
     const { pool, generateKey, parties } = parts

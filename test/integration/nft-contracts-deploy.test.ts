@@ -134,7 +134,7 @@ t.test('a clone is initialized once, by the factory, and the implementations ser
   }
 })
 
-t.test('an owner can take the collection away, and the former one is nobody then', async (t) => {
+t.test('the owner can transfer the collection, and the former owner has no rights then', async (t) => {
   const chain = await withNftChain(t)
   const { request, read } = await chain.collection()
   const mint = (id: number) => request('mint', chain.bob, id, digestOf(id))

@@ -30,7 +30,7 @@ import { GAS_COLUMNS, type GasLife, gasOfBaselines, gasOfCollection } from '../s
 const LIMITS = { deploy: 350_000, mint: 100_000, batch: 52_000 }
 const BOTH = ['ERC721', 'ERC1155'] as const
 
-t.test('a deployment, a mint and a batch cost what they may, and the documentation says how much', async (t) => {
+t.test('a deployment, a mint and a batch cost as much gas as the documentation states', async (t) => {
   const chain = await withNftChain(t)
   const measured: Readonly<Record<string, GasLife>> = {
     'Bursar ERC-721': await gasOfCollection(chain, {}),

@@ -64,7 +64,7 @@ t.test('digests of every shape become the CID that the service stores the metada
   }
 })
 
-t.test('an id is minted once, whoever asks and however, burnt or not', async (t) => {
+t.test('an id is minted once, by any caller and method, burnt or not', async (t) => {
   const chain = await withNftChain(t)
   for (const standard of BOTH) {
     const collection = await chain.collection({ standard })
@@ -169,7 +169,7 @@ t.test('the limit counts ids that were minted: a burnt one makes no room, a revo
   }
 })
 
-t.test('a holder burns, an approved account may, a stranger may not', async (t) => {
+t.test('a holder or an approved account burns a token, others do not', async (t) => {
   const chain: NftChain = await withNftChain(t)
   const collection = await chain.collection()
   for (const id of [1, 2]) t.ok((await collection.mint(id, chain.alice)).ok)

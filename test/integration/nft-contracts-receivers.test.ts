@@ -63,7 +63,7 @@ t.test('many ERC-1155 tokens go to a receiver at once, or none', async (t) => {
   t.strictSame(await read('balanceOfBatch', [good, good, good, chain.alice], [1, 2, 3, 3]), [1n, 2n, 10n, 0n])
 })
 
-t.test('a plain ERC-721 transfer does not ask, and a mint asks nobody', async (t) => {
+t.test('a plain ERC-721 transfer and a mint do not call the receiver', async (t) => {
   const chain = await withNftChain(t)
   const receivers = [
     await deploy(chain, 'NoReceiver'),

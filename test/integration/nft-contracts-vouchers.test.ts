@@ -134,7 +134,7 @@ t.test('a revoked id can be neither redeemed nor minted, and only the owner revo
   }
 })
 
-t.test('no field of a voucher, no other collection and no other chain can stand in for what was signed', async (t) => {
+t.test('a voucher with a changed field, or for another collection or chain, is refused', async (t) => {
   const chain = await withNftChain(t)
   const [collection, sibling] = [
     await chain.collection({ standard: 'ERC1155' }),

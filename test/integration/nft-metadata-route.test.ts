@@ -87,7 +87,7 @@ t.test('another writing of the same CID finds the same content', async (t: Test)
   }
 })
 
-t.test('what was never minted is 404 and may come: nobody is to cache that', async (t: Test) => {
+t.test('unknown metadata is answered with 404, which must not be cached', async (t: Test) => {
   const { get } = await withRoute(t)
   for (const cid of [NEVER_MINTED, 'QmZULkCELmmk5XNfCgTnCyFgAVxBRBXyDHGGMVoLFLiXEN']) {
     const answer = await get(cid)
@@ -110,7 +110,7 @@ t.test('a value that is not a CID is refused', async (t: Test) => {
   t.equal((await get(TOWER.cid, {}, 'POST')).statusCode, 405)
 })
 
-t.test('an address without a key is held to the rate as well', async (t: Test) => {
+t.test('requests without a key are limited by address', async (t: Test) => {
   const { get } = await withRoute(t, { rateLimitPerSecond: 3, trustedProxies: ['loopback'] })
   const from = (address: string) => get(TOWER.cid, { 'x-forwarded-for': address })
   const answers = [await from('192.0.2.1'), await from('192.0.2.1'), await from('192.0.2.1')]
@@ -128,7 +128,7 @@ t.test('an address without a key is held to the rate as well', async (t: Test) =
   t.equal((await from('192.0.2.2')).statusCode, 200, 'another address is another caller')
 })
 
-t.test('of equal content the first row stays, with what is known of its pin', async (t: Test) => {
+t.test('of equal content the first row stays, with the state of its pin', async (t: Test) => {
   const { pool, log } = await withRoute(t)
   await pool.query('UPDATE nft_pins SET pinned_at = $1, due_at = $1', ['2026-02-01T00:00:00.000Z'])
   const again = contentRows(TOWER, '2026-03-01T00:00:00.000Z')

@@ -57,7 +57,7 @@ t.test('accounts and receivers can, and every other contract cannot', async (t) 
   t.strictSame(await canReceive([]), [])
 })
 
-t.test('a node that does not answer says nothing', async (t) => {
+t.test('a node that does not answer causes no warning', async (t) => {
   const canReceive = canReceiveAt(t, 'http://127.0.0.1:9')
   const [operator, to] = [strangerOf(1), strangerOf(2)]
   const mint = {

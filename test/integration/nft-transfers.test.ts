@@ -150,16 +150,17 @@ t.test('transfers of ERC-721, one by one and in a batch', async (t) => {
   })
   const scene = { stage, issuer, holder, collection, from }
   await t.test('a token that is still being minted is moved once it is there', (t) => whileMinting(t, scene))
-  await t.test('what cannot be is refused with its field, and leaves nothing', (t) => refusals(t, scene))
+  await t.test('an invalid transfer is refused with its field, and nothing is recorded', (t) => refusals(t, scene))
   await t.test('from a watch wallet there is nothing to send', (t) => fromWatch(t, scene))
-  await t.test('of many requests for one token at once a single one is accepted, by two processes too', (t) =>
+  await t.test('one of many simultaneous requests for a token is accepted, also by two processes', (t) =>
     atOnce(t, scene),
   )
-  await t.test('a key that comes again is answered with the first transfer, though the token is gone', (t) =>
+  await t.test('a repeated key is answered with the first transfer, even when the token was sent', (t) =>
     sameKey(t, scene),
   )
-  await t.test('a transfer that fails leaves its token to be moved again, and a batch tells each item’s fate', (t) =>
-    fates(t, scene),
+  await t.test(
+    'the token of a failed transfer can be transferred again, and a batch has the outcome of each item',
+    (t) => fates(t, scene),
   )
 
   t.strictSame((await compareLive(stage.service.pool, ALL_AGGREGATES)).differences, [])

@@ -76,7 +76,7 @@ t.test('a lazy mint that cannot be is refused by its field', async (t) => {
   t.strictSame(told(await mint(series.collection_id, { minting_type: 'LAZY' })), ['minting_type not_allowed'])
 })
 
-t.test('a voucher is redeemed once, and the chain tells whether it was', async (t) => {
+t.test('a voucher is redeemed once, and its state follows the chain', async (t) => {
   const api = await withLazy(t)
   const { calls, lazy, act, read, contract_address, collection_id } = api
   const { mint_id: named } = dataOf(await lazy())
@@ -107,7 +107,7 @@ t.test('a voucher is redeemed once, and the chain tells whether it was', async (
   t.strictSame(told(await act(direct.mint_id, 'redeem')), ['- not_lazy'])
 })
 
-t.test('of ten that redeem and revoke at once one is accepted', async (t) => {
+t.test('one of ten simultaneous redemptions and revocations is accepted', async (t) => {
   const { calls, lazy, act } = await withLazy(t)
   const { mint_id } = dataOf(await lazy())
   const answers = await Promise.all(
@@ -143,7 +143,7 @@ t.test('a revoked voucher and an expired one are not redeemed, and a revoked one
   t.strictSame(told(await act(soon.mint_id, 'redeem')), ['- voucher_expired'])
 })
 
-t.test('who redeems elsewhere makes the mint MINTED, and its revocation fails', async (t) => {
+t.test('a redemption by another sender makes the mint MINTED, and its revocation fails', async (t) => {
   const { calls, lazy, act, read, collection_id, contract_address } = await withLazy(t)
   const { mint_id, voucher } = dataOf(await lazy({ recipient: undefined }))
   const revoking = dataOf(await act(mint_id, 'revoke'))
@@ -161,7 +161,7 @@ t.test('who redeems elsewhere makes the mint MINTED, and its revocation fails', 
   t.strictSame(told(await act(mint_id, 'redeem', { recipient: OTHER })), ['- already_redeemed'])
 })
 
-t.test('a signature job that comes twice changes nothing, and one that is lost is found', async (t) => {
+t.test('a repeated signature job changes nothing, and a lost one is found', async (t) => {
   const { calls, lazy, read } = await withLazy(t)
   const { mint_id, voucher } = dataOf(await lazy())
   const walletOf = () => Promise.reject(new Error('a voucher that is signed asks for no key'))
@@ -178,7 +178,7 @@ t.test('a signature job that comes twice changes nothing, and one that is lost i
   t.strictSame(await voucherWork.findQuiet(calls.pool, new Date(0), 10), [], 'its job is on the way still')
 })
 
-t.test('metadata of a DYNAMIC token changes with its block, until it is frozen; a replay tells the same', async (t) => {
+t.test('metadata of a DYNAMIC token changes with its block until it is frozen, also in a replay', async (t) => {
   const { calls, mint, get, collection, collection_id, patch, lazy, act } = await withDynamic(t)
   const { transaction_id } = dataOf(await mint(collection_id))
   t.strictSame(told(await patch({ metadata: { name: 'A' } })), ['- token_not_minted'])
@@ -235,7 +235,7 @@ async function withDynamic(t: Test) {
   return { ...api, patch }
 }
 
-t.test('a contract that cannot receive is told of where a voucher names it', async (t) => {
+t.test('a voucher for a contract that cannot receive causes a warning', async (t) => {
   const { lazy } = await withLazy(t)
   t.match((await lazy({ recipient: DEAF_CONTRACT })).body.data, { warnings: [{ code: 'recipient_cannot_receive' }] })
 })

@@ -119,7 +119,7 @@ type Found = () => Promise<{ readonly code: number; readonly told: readonly stri
 async function outages(t: Test, stage: OperatorStage, found: Found): Promise<void> {
   const { pool, node, run, jobs } = stage
 
-  await t.test('events that nobody reads', async (t) => {
+  await t.test('events without a reader are found', async (t) => {
     const wallet = await stage.wallet()
     stage.age = 60_000
     const id = await stage.request(wallet)
@@ -226,7 +226,7 @@ async function mining(t: Test, stage: OperatorStage, found: Found): Promise<void
   const { node, run, execute, log } = stage
 
   await t.test(
-    'what is sent and not mined: too cheap, without funds, or for no reason; a wish that is not done',
+    'transactions that are not mined are found, with the reason, and unfulfilled cancellations',
     async (t) => {
       const wallet = await stage.wallet()
       let id = ''

@@ -175,7 +175,7 @@ t.test('a wallet that was created after the kit is in it all the same', async (t
   t.match(call, { code: 0, out: /data +0xab\n.*eth_sendRawTransaction/s })
 })
 
-t.test('what cannot be swept is refused with what is missing', async (t) => {
+t.test('a sweep without enough funds is refused with what is missing', async (t) => {
   const service = await withService(t)
   const { address } = await service.wallet()
   await service.backUp()
@@ -227,7 +227,7 @@ t.test('a kit that is not what it was does not verify, and the part at fault is 
   t.match(await service.verify(), { code: 1, err: /is not a recovery kit: it has no kit\.json/ })
 })
 
-t.test('an identity is read from standard input too, and a bad one is told without repeating it', async (t) => {
+t.test('an identity is read from standard input too, and an invalid one is refused without repeating it', async (t) => {
   const service = await withService(t)
   await service.wallet()
   await service.backUp()
@@ -244,7 +244,7 @@ t.test('an identity is read from standard input too, and a bad one is told witho
   })
 })
 
-t.test('of a keystore that did not make the wallets no kit is written', async (t) => {
+t.test('no kit is written from a keystore that did not make the wallets', async (t) => {
   const service = await withService(t)
   const { id } = await service.wallet()
   const foreign = recoveryOf({ ...service.env, KEYSTORE_DIR: join(service.directory, 'foreign') })
@@ -289,7 +289,7 @@ t.test('a keystore that is lost gets its seeds back, and one that has others kee
   t.match(await restore(other, '--tenant', 'nobody'), { code: 1, err: /opened parts have no seed of tenant nobody/ })
 })
 
-t.test('a directory that cannot be made is told by its path', async (t) => {
+t.test('a directory that cannot be created is reported by its path', async (t) => {
   const service = await withService(t)
   await service.wallet()
   const within = join(service.file, 'kit')

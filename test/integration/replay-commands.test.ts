@@ -155,75 +155,69 @@ t.test(
   },
 )
 
-t.test(
-  'an import is held against checkpoints that were signed: a log that was made anew is refused',
-  async (t: Test) => {
-    const { run, on, pool, directory } = await withCommands(t)
-    const audit = {
-      keyFile: join(directory, 'audit.key'),
-      origin: null,
-      checkpointFile: join(directory, 'checkpoints'),
-      checkpointIntervalMs: 1_000,
-    }
-    await (await composeTakeCheckpoint({ pool, clock: Date.now, config: { audit } }))()
-    const file = join(directory, 'log.jsonl')
-    await run('export', '--out', file)
-    const signedBy = ['--checkpoints', audit.checkpointFile, '--key', `${audit.keyFile}.pub`]
-    const fresh = await withDatabase(t)
-    const into = on(fresh.url)
+t.test('an import is compared with signed checkpoints: a rewritten log is refused', async (t: Test) => {
+  const { run, on, pool, directory } = await withCommands(t)
+  const audit = {
+    keyFile: join(directory, 'audit.key'),
+    origin: null,
+    checkpointFile: join(directory, 'checkpoints'),
+    checkpointIntervalMs: 1_000,
+  }
+  await (await composeTakeCheckpoint({ pool, clock: Date.now, config: { audit } }))()
+  const file = join(directory, 'log.jsonl')
+  await run('export', '--out', file)
+  const signedBy = ['--checkpoints', audit.checkpointFile, '--key', `${audit.keyFile}.pub`]
+  const fresh = await withDatabase(t)
+  const into = on(fresh.url)
 
-    // As somebody who hands over the file: changed content, with every hash and digest recomputed to match.
-    const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1)
-    const streams = lines.filter((line) => line.includes('"stream_id":"transaction-'))
-    const victim = JSON.parse(streams[0] ?? '{}').stream_id
-    const cut = lines.filter((line, n) => n === 0 || !line.includes(`"stream_id":"${victim}"`)).slice(0, -1)
-    const forged = `${cut.map((line) => `${line}\n`).join('')}`
-    const rows = cut.filter((line) => line.startsWith('{"table"')).length
-    const footer = { events: cut.length - 1 - rows, rows, sha256: createHash('sha256').update(forged).digest('hex') }
-    const forgedFile = join(directory, 'forged.jsonl')
-    await writeFile(forgedFile, `${forged}${JSON.stringify(footer)}\n`)
-    const refused = await into('import', forgedFile, ...signedBy)
-    t.equal(refused.code, 1)
-    t.match(
-      refused.err,
-      /was signed over \d+ events, the file has \d+: its last \d+ events are missing|has another root/,
-    )
-    t.equal((await fresh.pool.query('SELECT FROM events')).rowCount, 0, 'nothing stays')
+  // As somebody who hands over the file: changed content, with every hash and digest recomputed to match.
+  const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1)
+  const streams = lines.filter((line) => line.includes('"stream_id":"transaction-'))
+  const victim = JSON.parse(streams[0] ?? '{}').stream_id
+  const cut = lines.filter((line, n) => n === 0 || !line.includes(`"stream_id":"${victim}"`)).slice(0, -1)
+  const forged = `${cut.map((line) => `${line}\n`).join('')}`
+  const rows = cut.filter((line) => line.startsWith('{"table"')).length
+  const footer = { events: cut.length - 1 - rows, rows, sha256: createHash('sha256').update(forged).digest('hex') }
+  const forgedFile = join(directory, 'forged.jsonl')
+  await writeFile(forgedFile, `${forged}${JSON.stringify(footer)}\n`)
+  const refused = await into('import', forgedFile, ...signedBy)
+  t.equal(refused.code, 1)
+  t.match(refused.err, /was signed over \d+ events, the file has \d+: its last \d+ events are missing|has another root/)
+  t.equal((await fresh.pool.query('SELECT FROM events')).rowCount, 0, 'nothing stays')
 
-    for (const [words, message] of [
-      [['--checkpoints', audit.checkpointFile], /--checkpoints and --key must be given together/],
-      [['--checkpoints', join(directory, 'none'), '--key', `${audit.keyFile}.pub`], /--checkpoints: there is no file/],
-      [['--checkpoints', audit.checkpointFile, '--key', join(directory, 'none')], /--key: there is no file/],
-      [['--checkpoints', file, '--key', `${audit.keyFile}.pub`], /holds no checkpoint/],
-    ] as const) {
-      const { code, err } = await into('import', file, ...words)
-      t.equal(code, 2, err)
-      t.match(err, message)
-    }
-    const stranger = makeNoteKey(() => 'bursar.local/stranger')
-    const other = await into(
-      'import',
-      file,
-      '--checkpoints',
-      audit.checkpointFile,
-      '--key',
-      parseNoteSigner(stranger)?.encoded ?? '',
-    )
-    t.equal(other.code, 1)
-    t.match(other.err, /note 1 of .*checkpoints was not signed with the key/)
+  for (const [words, message] of [
+    [['--checkpoints', audit.checkpointFile], /--checkpoints and --key must be given together/],
+    [['--checkpoints', join(directory, 'none'), '--key', `${audit.keyFile}.pub`], /--checkpoints: there is no file/],
+    [['--checkpoints', audit.checkpointFile, '--key', join(directory, 'none')], /--key: there is no file/],
+    [['--checkpoints', file, '--key', `${audit.keyFile}.pub`], /holds no checkpoint/],
+  ] as const) {
+    const { code, err } = await into('import', file, ...words)
+    t.equal(code, 2, err)
+    t.match(err, message)
+  }
+  const stranger = makeNoteKey(() => 'bursar.local/stranger')
+  const other = await into(
+    'import',
+    file,
+    '--checkpoints',
+    audit.checkpointFile,
+    '--key',
+    parseNoteSigner(stranger)?.encoded ?? '',
+  )
+  t.equal(other.code, 1)
+  t.match(other.err, /note 1 of .*checkpoints was not signed with the key/)
 
-    const unproved = await withDatabase(t)
-    t.match(await on(unproved.url)('import', forgedFile), {
-      code: 0,
-      err: /The origin of this file is not verified/,
-    })
-    const good = await into('import', file, ...signedBy)
-    t.equal(good.code, 0, good.err)
-    t.match(good.out, /every hash chain checked/)
-    t.match(good.err, /1 signed checkpoints agree with the first \d+ events\.\n$/)
-    t.strictSame(await readModels(fresh.pool), await readModels(pool))
-  },
-)
+  const unproved = await withDatabase(t)
+  t.match(await on(unproved.url)('import', forgedFile), {
+    code: 0,
+    err: /The origin of this file is not verified/,
+  })
+  const good = await into('import', file, ...signedBy)
+  t.equal(good.code, 0, good.err)
+  t.match(good.out, /every hash chain checked/)
+  t.match(good.err, /1 signed checkpoints agree with the first \d+ events\.\n$/)
+  t.strictSame(await readModels(fresh.pool), await readModels(pool))
+})
 
 t.test('the user of the operator suffices for reads, and not for rebuilding tables', async (t: Test) => {
   const some = await withSomeLog(t)

@@ -102,37 +102,34 @@ t.test('an anvil that an earlier run left behind is stopped, and the new one has
   t.equal(await callRpc(second.url, 'eth_chainId'), '0xf4241')
 })
 
-t.test(
-  'a chain that is killed while it is kept comes back with every transaction that its accounts speak of',
-  async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), 'bursar-anvil-'))
-    t.after(() => rm(directory, { recursive: true, force: true }))
-    const options = { chainId: 1000001, port: await freePort(), directory, keepState: true, mining: 'call' } as const
-    const anvil = await startAnvil(options)
-    let kept = 0
-    const driver = mineWhenNeeded(anvil.url, async () => {
-      const head = Number(await callRpc(anvil.url, 'eth_blockNumber'))
-      await saveState(anvil.url, stateFiles(directory))
-      kept = head
-    })
-    const sending = (async () => {
-      for (;;) await send(anvil.url, '0x1')
-    })().catch(() => undefined)
-    await eventually(() => kept >= 3)
-    process.kill(anvil.pid, 'SIGKILL')
-    await Promise.all([anvil.exited, driver.stop(), sending])
-    const again = await startAnvil(options)
-    t.after(() => again.stop())
-    const [from] = (await callRpc(again.url, 'eth_accounts')) as string[]
-    const head = Number(await callRpc(again.url, 'eth_blockNumber'))
-    let mined = 0
-    for (let number = 0; number <= head; number += 1) {
-      mined += Number(await callRpc(again.url, 'eth_getBlockTransactionCountByNumber', [`0x${number.toString(16)}`]))
-    }
-    t.ok(mined > 0, 'something was kept')
-    t.equal(Number(await callRpc(again.url, 'eth_getTransactionCount', [from, 'latest'])), mined)
-  },
-)
+t.test('a chain killed while saving restarts with every transaction that its account nonces count', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-anvil-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  const options = { chainId: 1000001, port: await freePort(), directory, keepState: true, mining: 'call' } as const
+  const anvil = await startAnvil(options)
+  let kept = 0
+  const driver = mineWhenNeeded(anvil.url, async () => {
+    const head = Number(await callRpc(anvil.url, 'eth_blockNumber'))
+    await saveState(anvil.url, stateFiles(directory))
+    kept = head
+  })
+  const sending = (async () => {
+    for (;;) await send(anvil.url, '0x1')
+  })().catch(() => undefined)
+  await eventually(() => kept >= 3)
+  process.kill(anvil.pid, 'SIGKILL')
+  await Promise.all([anvil.exited, driver.stop(), sending])
+  const again = await startAnvil(options)
+  t.after(() => again.stop())
+  const [from] = (await callRpc(again.url, 'eth_accounts')) as string[]
+  const head = Number(await callRpc(again.url, 'eth_blockNumber'))
+  let mined = 0
+  for (let number = 0; number <= head; number += 1) {
+    mined += Number(await callRpc(again.url, 'eth_getBlockTransactionCountByNumber', [`0x${number.toString(16)}`]))
+  }
+  t.ok(mined > 0, 'something was kept')
+  t.equal(Number(await callRpc(again.url, 'eth_getTransactionCount', [from, 'latest'])), mined)
+})
 
 t.test('a driven chain mines at once what is sent, settles it with blocks, then rests', async (t) => {
   const anvil = await withAnvil(t, { mining: 'call' })
@@ -154,7 +151,7 @@ t.test('a driven chain mines at once what is sent, settles it with blocks, then 
   await eventually(async () => (await callRpc(anvil.url, 'eth_getBalance', [RECIPIENT, 'latest'])) === '0xb')
 })
 
-t.test('a block that somebody else makes is settled like one of the driver', async (t) => {
+t.test('a block of another program is settled like one of the driver', async (t) => {
   const anvil = await withAnvil(t, { mining: 'call' })
   const driver = mineWhenNeeded(anvil.url)
   t.after(() => driver.stop())

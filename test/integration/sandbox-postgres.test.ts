@@ -25,7 +25,7 @@ async function start(t: Test, options: PostgresOptions): Promise<Postgres> {
   return postgres
 }
 
-t.test('what was committed is there after a kill -9, under the same address and password', async (t) => {
+t.test('committed data are there after a kill -9, at the same address and with the same password', async (t) => {
   const directory = await directoryFor(t)
   const first = await start(t, { directory })
   t.strictSame(await query(first.url, 'SHOW fsync'), [{ fsync: 'on' }])
@@ -48,7 +48,7 @@ t.test('a server that an earlier run left behind is stopped, and the new one tak
   t.strictSame(await query(second.url, 'SELECT 1 AS one'), [{ one: 1 }])
 })
 
-t.test('a pid file that names a living stranger neither blocks the start nor harms the stranger', async (t) => {
+t.test('a pid file that names another live program neither blocks the start nor ends that program', async (t) => {
   const directory = await directoryFor(t)
   const first = await start(t, { directory })
   await first.stop()
@@ -67,7 +67,7 @@ t.test('only the holder of the password gets in, and only its owner reads it', a
 })
 
 t.test(
-  'root without user namespaces runs it as nobody',
+  'root without user namespaces runs PostgreSQL as the user nobody',
   { skip: process.getuid?.() !== 0 && 'needs root' },
   async (t) => {
     const directory = await directoryFor(t)

@@ -71,7 +71,7 @@ function connectionOf(name: string): pg.Client {
 }
 
 for (const name of OURS)
-  t.test(`whoever has taken ${name} can write to the log neither directly nor through a row`, async (t) => {
+  t.test(`the database user of ${name} cannot write to the log, neither directly nor through a row`, async (t) => {
     const client = connectionOf(name)
     await client.connect()
     t.after(() => client.end())
@@ -91,7 +91,7 @@ for (const name of OURS)
     t.strictSame(rows, [{ rolsuper: false }])
   })
 
-t.test('a process that must not own the tables does not start as their owner, and says so in one line', async (t) => {
+t.test('a process that must not own the tables does not start as their owner, and prints one line', async (t) => {
   const runToItsEnd = async (program: string, settings: Readonly<Record<string, string>>) => {
     const file = fileURLToPath(new URL(`../../dist/bin/${program}.js`, import.meta.url))
     const env = { PATH: process.env.PATH, DATABASE_URL: service.state().database_url, ...settings }
@@ -105,7 +105,7 @@ t.test('a process that must not own the tables does not start as their owner, an
   t.match(await runToItsEnd('mpc-party', { ...party, DATA_DIR: t.testdir() }), { code: 1, complaint })
 })
 
-t.test('what it prints, pasted into a shell, ends in a confirmed transfer', async (t) => {
+t.test('the printed commands, pasted into a shell, end in a confirmed transfer', async (t) => {
   const lines = printed().split('\n')
   const from = lines.findIndex((line) => line.includes('export URL='))
   const to = lines.findIndex((line) => line.startsWith('Ctrl-C'))
@@ -153,7 +153,7 @@ t.test('a second one in the same directory is refused in one line, and the first
   t.ok(processes.every(({ pid }) => isAlive(pid)))
 })
 
-t.test('what is killed comes back at its old address, and the state file names its new pid', async (t) => {
+t.test('a killed process restarts at its old address, and the state file has its new pid', async (t) => {
   const before = service.state()
   for (const name of ['anvil-polygon', 'dispatcher', 'postgres']) {
     t.ok(service.kill(name))
@@ -186,7 +186,7 @@ t.test(
   },
 )
 
-t.test('told to stop, it ends everything that it started', async (t) => {
+t.test('on a signal it ends everything that it started', async (t) => {
   const { processes } = service.state()
   await service.stop()
   t.notOk(processes.some(({ pid }) => isAlive(pid)))

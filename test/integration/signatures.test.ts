@@ -215,24 +215,21 @@ t.test('without a signer a request stays pending, and is not lost', async (t) =>
   t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(Date.now() + 60_000), 10), [])
 })
 
-t.test(
-  'of jobs that come twice, to several signers at once, one records its signature; a replay tells the same',
-  async (t) => {
-    const { parts, post, events } = await withSigning(t, { signer: false })
-    const walletId = await makeWallet(parts)
-    const wishes = await Promise.all([
-      post(`/v1/wallets/${walletId}/sign/typed-data`, LETTER, ASYNC),
-      post(`/v1/wallets/${walletId}/sign/message`, { message: 'a' }, ASYNC),
-    ])
-    const walletOf = createSigningWalletOf(createRecordedWalletFacts(parts.log))
-    const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) =>
-      createSignRecorded({ log, signer: testSigner(), walletOf }),
-    )
-    for (const wish of wishes)
-      for (const _ of [1, 2]) await Promise.all(signers.map((sign) => sign(String(dataOf(wish).signature_id))))
-    t.equal((await events()).filter(({ type }) => type === 'SignatureMade').length, 2)
-    const { rows, differences } = await compareLive(parts.pool, ALL_AGGREGATES)
-    t.equal(rows.signatures, 2)
-    t.strictSame(differences, [])
-  },
-)
+t.test('of duplicate jobs for several signers one records its signature; a replay gives the same', async (t) => {
+  const { parts, post, events } = await withSigning(t, { signer: false })
+  const walletId = await makeWallet(parts)
+  const wishes = await Promise.all([
+    post(`/v1/wallets/${walletId}/sign/typed-data`, LETTER, ASYNC),
+    post(`/v1/wallets/${walletId}/sign/message`, { message: 'a' }, ASYNC),
+  ])
+  const walletOf = createSigningWalletOf(createRecordedWalletFacts(parts.log))
+  const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) =>
+    createSignRecorded({ log, signer: testSigner(), walletOf }),
+  )
+  for (const wish of wishes)
+    for (const _ of [1, 2]) await Promise.all(signers.map((sign) => sign(String(dataOf(wish).signature_id))))
+  t.equal((await events()).filter(({ type }) => type === 'SignatureMade').length, 2)
+  const { rows, differences } = await compareLive(parts.pool, ALL_AGGREGATES)
+  t.equal(rows.signatures, 2)
+  t.strictSame(differences, [])
+})

@@ -97,7 +97,7 @@ t.test('of many wallets requested at once a tenant gets its quota, and the rest 
 })
 
 t.test(
-  'archiving frees nothing, because the address is followed on, and a refused request takes no room',
+  'archiving does not reduce the count, since the address is followed, and a refused request is not counted',
   async (t) => {
     const parts = await withParts(t)
     const api = await walletApi(parts, { QUOTA_WATCHED_ADDRESSES: '2', QUOTA_WALLETS: '1' })

@@ -66,7 +66,7 @@ t.afterEach(() => {
   node.decide = () => PASS
 })
 
-t.test('a recipient that reverts with text that no database holds fails its own transfer alone', async (t) => {
+t.test('a recipient that reverts with text that cannot be stored fails only its own transfer', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   for (const [what, reason, kept] of REASONS) {
     const bad = await sent(wallet, await deploy('reverts', reason))
@@ -145,7 +145,7 @@ t.test('a transfer that a node cannot simulate waits alone, and is signed once a
   await settle()
 })
 
-t.test('a recipient that uses up all gas fails its own transfer, at the gas that may be spent on it', async (t) => {
+t.test('a recipient that uses up all gas fails only its own transfer, at its gas limit', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const bad = await sent(wallet, await deploy('loops'))
   t.match(await until(wallet, bad, 'failed'), { failure: { code: 'execution_reverted' } })
@@ -169,7 +169,7 @@ t.test('a replica that has not seen the balance does not fail what was accepted 
   await settle()
 })
 
-t.test('gas for a recipient with code is held back: preview and request agree on what can be paid', async (t) => {
+t.test('gas for a recipient with code is reserved: preview and request agree on what can be paid', async (t) => {
   const contract = await deploy('accepts')
   const delegated = toChecksumAddress(`0x${randomBytes(20).toString('hex')}`)
   await rpc('anvil_setCode', delegated, `0xef0100${contract.slice(2)}`)

@@ -26,7 +26,6 @@ async function minedCall(to: string | null, data: string): Promise<string> {
   return receipt.contractAddress ?? ''
 }
 
-/** A token of the tenant, which is honest until it is switched. */
 /** A GET can read a new balance from the chain before it is recorded; a transfer needs the record. */
 async function recorded({ id }: LoadWallet, baseUnits: bigint): Promise<void> {
   const values = [id, baseUnits.toString()]
@@ -36,6 +35,7 @@ async function recorded({ id }: LoadWallet, baseUnits: bigint): Promise<void> {
   )
 }
 
+/** A token of the tenant, which is honest until it is switched. */
 async function withToken(decimals = 18) {
   const args = AbiCoder.defaultAbiCoder().encode(['uint8'], [decimals]).slice(2)
   const contract = toChecksumAddress(await minedCall(null, ODD.bytecode + args))
@@ -142,7 +142,7 @@ t.test('a token that moves another amount is reported, and its transfer does not
   }
 })
 
-t.test('0 and 77 decimals, and deposits that are announced and never made, are what the contract says', async (t) => {
+t.test('tokens of 0 and 77 decimals, and false Transfer logs, give the balances of the contract', async (t) => {
   const whole = await withToken(0)
   const fine = await withToken(77)
   const wallet = await whole.holder(5n, '5')

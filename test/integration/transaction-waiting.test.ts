@@ -30,7 +30,7 @@ t.test('210 transactions of one wallet and 1,100 others hide no lane from the se
   t.ok(again.length > 0, 'and it begins anew')
 })
 
-t.test('the sweeper comes to every lane, and to other tenants at once', async (t) => {
+t.test('the sweeper reaches every lane, and other tenants without delay', async (t) => {
   const { pool } = await withDatabase(t)
   await insertTransactions(pool, { prefix: 'a', wallet: 'n', count: WAITING, nonce: '0', state: 'awaiting_funds' })
   await insertTransactions(pool, { prefix: 'b', wallet: `${LAST}`, count: 1, state: 'requested' })

@@ -82,7 +82,7 @@ t.test('a pending transaction keeps a wallet, mined or not, until it is final', 
 })
 
 t.test(
-  'a balance keeps a wallet and is told in the words of its assets; an empty one goes, and goes once',
+  'a wallet with a balance is not archived, with the assets in the refusal; an empty one is archived once',
   async (t: Test) => {
     const parts = await withWallets(t)
     const wallet = await parts.findWallet(OWNER, await makeWallet(parts))
@@ -120,7 +120,7 @@ t.test('a watch wallet is archived whatever its balance', async (t: Test) => {
   t.match(await parts.reads.read(OWNER, id), { status: 'archived' })
 })
 
-t.test('no transfer is accepted beside the archiving of its wallet, in whatever order they come', async (t: Test) => {
+t.test('of a transfer and the archiving of its wallet one is accepted, in either order', async (t: Test) => {
   const parts = await withWallets(t)
   const logs = [parts.log, anotherLog(parts), anotherLog(parts)]
   const seen = { archived: 0, kept: 0, accepted: 0 }

@@ -34,7 +34,7 @@ t.test("the contract's create request gives a wallet with its address", async (t
   t.not(bare.address, wallet.address)
 })
 
-t.test('who does not want to wait for the address gets 202, and reads it later', async (t: Test) => {
+t.test('a request that does not wait for the address gets 202, and reads it later', async (t: Test) => {
   const { parts, post, get } = await withWalletApi(t)
   await beat(parts)
   const answer = await post('/v1/wallets/create', CREATE, { prefer: 'respond-async' })
@@ -65,7 +65,7 @@ t.test('the same idempotency key gives the same wallet, and another body under i
   }
 })
 
-t.test('a wallet that nobody can make a key for is refused with 503, and nothing is recorded', async (t: Test) => {
+t.test('a wallet without an available signer is refused with 503, and nothing is recorded', async (t: Test) => {
   const { parts, post } = await withWalletApi(t)
   for (const type of ['hd', 'mpc']) {
     const answer = await post('/v1/wallets/create', { ...CREATE, type })

@@ -204,7 +204,7 @@ t.test('an address is watched once per tenant and network, and never when it is 
   await t.rejects(refused, { code: 'address_is_own_wallet', details: { wallet_id: own.walletId } })
 })
 
-t.test('a wallet that is restored does not take an address back that is watched anew', async (t: Test) => {
+t.test('a restored wallet does not get back an address that is watched again', async (t: Test) => {
   const parts = await withWallets(t)
   const wallet = await parts.findWallet(OWNER, await makeWallet(parts))
   await parts.archiveWallet(wallet, { force: false, metadata: ACME })
@@ -222,7 +222,7 @@ t.test('a wallet that is restored does not take an address back that is watched 
 })
 
 t.test(
-  'a wallet is found by its owner alone; misses that come together are one query, and hits are none',
+  'a wallet is found by its owner only; simultaneous misses are one query, and cached reads none',
   async (t: Test) => {
     const parts = await withWallets(t)
     const ids = await Promise.all(Array.from({ length: 3 }, () => makeWallet(parts)))

@@ -194,34 +194,31 @@ t.test('reconcile needs the database user of a signer, and a network with an add
   t.match(await stage.read(payer, id), { state: 'confirmed' })
 })
 
-t.test(
-  'on a log that is shorter than what the auditor signed no signer starts, and none that runs signs',
-  async (t) => {
-    const file = join(service.env.DATA_DIR ?? '', 'audit', 'checkpoints')
-    await service.stopWorker('signer')
-    const one = await sendFrom(payer)
-    const copy = await server.copy()
-    await service.startWorker('signer')
-    await stage.until(payer, one.id, 'submitted')
-    await (await composeTakeCheckpoint(service.kernel))()
-    await service.stopWorker('signer')
-    await service.startWorker('signer')
-    await putBack(copy)
-    const why =
-      /log has \d+ events and the auditor has signed \d+: .* AUDIT_CHECKPOINT_FILE .*"Backup, restore, failover"/
-    await eventually(() =>
-      service.lines.some(({ msg, reason }) => /^a lane is held/.test(msg) && why.test(String(reason))),
-    )
-    await service.stopWorker('signer')
-    await t.rejects(service.startWorker('signer'), { code: 'log_too_short', message: why })
-    const { code, out } = await reconcile('signer', '')
-    t.equal(code, 1)
-    t.match(out, why)
-    t.equal((await stage.read(payer, one.id)).state, 'requested')
-    await rename(file, `${file}.evidence`)
-    await service.startWorker('signer')
-    await paidOnce(t, [one])
-  },
-)
+t.test('with a log shorter than a signed checkpoint no signer starts, and running ones do not sign', async (t) => {
+  const file = join(service.env.DATA_DIR ?? '', 'audit', 'checkpoints')
+  await service.stopWorker('signer')
+  const one = await sendFrom(payer)
+  const copy = await server.copy()
+  await service.startWorker('signer')
+  await stage.until(payer, one.id, 'submitted')
+  await (await composeTakeCheckpoint(service.kernel))()
+  await service.stopWorker('signer')
+  await service.startWorker('signer')
+  await putBack(copy)
+  const why =
+    /log has \d+ events and the auditor has signed \d+: .* AUDIT_CHECKPOINT_FILE .*"Backup, restore, failover"/
+  await eventually(() =>
+    service.lines.some(({ msg, reason }) => /^a lane is held/.test(msg) && why.test(String(reason))),
+  )
+  await service.stopWorker('signer')
+  await t.rejects(service.startWorker('signer'), { code: 'log_too_short', message: why })
+  const { code, out } = await reconcile('signer', '')
+  t.equal(code, 1)
+  t.match(out, why)
+  t.equal((await stage.read(payer, one.id)).state, 'requested')
+  await rename(file, `${file}.evidence`)
+  await service.startWorker('signer')
+  await paidOnce(t, [one])
+})
 
 t.end()

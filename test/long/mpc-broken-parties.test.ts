@@ -70,7 +70,7 @@ const eventsOf = async (type: string) =>
   (await stage.keyEvents(ofThree.keyId)).filter((event) => event.type === type).map(({ data }) => data)
 
 t.test(
-  'a party that fails a check is kept apart from who saw it, banned once a second party did, and asked no more',
+  'a party that fails a check no longer signs with the reporting party, and is banned after a second report',
   async (t) => {
     await restart(
       3,
@@ -224,7 +224,7 @@ t.test('a party that is given another key-encryption key does not start, and say
 })
 
 t.test(
-  'a full disk: nothing usable remains of a ceremony, the old shares work, and with room it goes on',
+  'a ceremony on a full disk leaves nothing usable, the old shares work, and with space it succeeds',
   async (t) => {
     if (disk === undefined)
       return void t.pass('a full disk', { skip: 'NOT TESTED: mounting a small file system takes root' })

@@ -67,7 +67,7 @@ t.test('the drill restores every wallet from a kit, and two parts move the funds
   }
 })
 
-t.test('a key leaves by the API only for who may have it', async (t) => {
+t.test('the API exports a key only to an allowed recipient', async (t) => {
   const { recipient } = await createIdentity()
   const { path } = await sandbox.wallet(client, 'ethereum')
   const everything = await sandbox.keys('issue', '--tenant', 'demo', '--environment', 'mainnet')

@@ -202,7 +202,7 @@ t.test('a harmful token is read once, and what it left no gas for is read in ano
 })
 
 t.test(
-  'what is said of a balance is told apart: nothing, too much, no answer; and a node without such calls is asked one by one',
+  'balance answers that are empty, too long or missing are distinguished, and without Multicall3 read one by one',
   async (t) => {
     const read = async (answer: string | RpcResult, alone: string | RpcResult = SILENCE) => {
       const client = reader(({ params }) => ((params[0] as { to?: string }).to === undefined ? answer : alone))

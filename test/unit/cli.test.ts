@@ -127,7 +127,7 @@ for (const [name, code, line] of [
   ['deaf', 3, 'connect ENOENT /tmp/x\n'],
   ['cut', 3, 'connect ECONNREFUSED\n'],
 ] as const) {
-  t.test(`${name}: what is wrong is one line, and the exit code says of what kind it is`, async (t) => {
+  t.test(`${name}: the error is one line, and the exit code gives its kind`, async (t) => {
     t.strictSame(await run(name), { code, out: '', err: line })
   })
 }

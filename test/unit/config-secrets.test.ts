@@ -4,7 +4,7 @@ import t from 'tap'
 import { loadConfig } from '../../src/config.ts'
 import { KEY, PRODUCTION, problemsOf } from '../support/config.ts'
 
-t.test('outside the sandbox nobody is exported to unless EXPORT_RECIPIENTS names him', async (t) => {
+t.test('outside the sandbox exports go only to recipients in EXPORT_RECIPIENTS', async (t) => {
   const RECIPIENT = 'age1lvyvwawkr0mcnnnncaghunadrqkmuf9e6507x9y920xxpp866cnql7dp2z'
   t.equal(loadConfig({}).exportRecipients, null, 'in the sandbox anybody')
   t.equal(loadConfig({ ...PRODUCTION, SANDBOX: 'true' }).exportRecipients, null)

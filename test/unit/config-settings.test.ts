@@ -73,7 +73,7 @@ t.test('a database makes it production, and each chain with nodes gets the defau
   t.match(binance, { network: 'binance', environment: 'testnet', chainId: 97, confirmations: 12 })
 })
 
-t.test('a port of its own takes the metrics off the port of the API', async (t) => {
+t.test('with a separate metrics port the port of the API does not serve metrics', async (t) => {
   const { metricsPort, http } = loadConfig({ METRICS_PORT: '9464' })
   t.strictSame([metricsPort, http.serveMetrics], [9_464, false])
 })

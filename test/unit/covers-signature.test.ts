@@ -75,7 +75,7 @@ t.test('another message, another key and another kind are not', (test) => {
   test.end()
 })
 
-t.test('the recorded typed data is covered, whoever wrote its members in which order', (test) => {
+t.test('the recorded typed data is covered, in any order of its members', (test) => {
   test.equal(askTyped(typedData), null)
   test.equal(askTyped(JSON.parse(JSON.stringify(typedData)), typed.data.address, typed, made), null)
   const turned = { message: typedData.message, types: typedData.types, domain: typedData.domain, primaryType: 'Mail' }

@@ -45,7 +45,7 @@ const HISTORIES: readonly (readonly TransactionEvent[])[] = [
 ]
 
 t.test(
-  'of any intent, in any state, a random request is covered only as the recorded call or as nothing',
+  'for any intent in any state a random request is covered only as the recorded call or a cancellation',
   async (test) => {
     let covered = 0
     const property = fc.property(INTENT, fc.constantFrom(...HISTORIES), fc.gen(), (intent, history, gen) => {

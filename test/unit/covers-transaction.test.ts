@@ -43,7 +43,7 @@ function given(...events: readonly TransactionEvent[]) {
   }
 }
 
-t.test('the transfer that was asked for is covered, signed anew and made dearer under its nonce', async (test) => {
+t.test('the recorded transfer is covered, signed again and with higher fees under its nonce', async (test) => {
   given(requested).when().covered(test)
   given(requested).when({ nonce: 0 }).covered(test)
   given(requested).when({ to: to.toLowerCase(), address: from.toLowerCase() }).covered(test)
@@ -69,47 +69,44 @@ t.test('nothing else than the recorded call is covered', async (test) => {
         .refused(test, rule)
 })
 
-t.test(
-  'a token goes to whom the intent names, of the contract that it names, and its call is the whole call',
-  async (test) => {
-    const asset = { assetId: `eip155:1/erc20:${TOKEN}`, symbol: 'USDC', decimals: 6, contract: TOKEN }
-    const transfer: TransactionEvent = { ...requested, data: { ...requested.data, asset, amount: '5' } }
-    const data = encodeTransfer(to, 5n)
-    const call = { to: TOKEN, value: 0n, data, gasLimit: 60_000n }
-    given(transfer).when(call).covered(test)
+t.test('a token transfer is covered only with the recipient, contract and call data of its intent', async (test) => {
+  const asset = { assetId: `eip155:1/erc20:${TOKEN}`, symbol: 'USDC', decimals: 6, contract: TOKEN }
+  const transfer: TransactionEvent = { ...requested, data: { ...requested.data, asset, amount: '5' } }
+  const data = encodeTransfer(to, 5n)
+  const call = { to: TOKEN, value: 0n, data, gasLimit: 60_000n }
+  given(transfer).when(call).covered(test)
+  given(transfer)
+    .when({ ...call, data: `0x${data.slice(2).toUpperCase()}` })
+    .covered(test)
+  for (const change of [
+    { to: THIEF },
+    { to },
+    { value: 1n },
+    { data: encodeTransfer(THIEF, 5n) },
+    { data: encodeTransfer(to, 6n) },
+    { data: `${data}00` },
+    { data: data.slice(0, -2) },
+    { data: '0x' },
+    { to, value: 5n, data: '0x' },
+  ])
     given(transfer)
-      .when({ ...call, data: `0x${data.slice(2).toUpperCase()}` })
-      .covered(test)
-    for (const change of [
-      { to: THIEF },
-      { to },
-      { value: 1n },
-      { data: encodeTransfer(THIEF, 5n) },
-      { data: encodeTransfer(to, 6n) },
-      { data: `${data}00` },
-      { data: data.slice(0, -2) },
-      { data: '0x' },
-      { to, value: 5n, data: '0x' },
-    ])
-      given(transfer)
-        .when({ ...call, ...change })
-        .refused(test, /call/)
-    const opened = {
-      to: mint.data.to,
-      value: BigInt(mint.data.amount),
-      data: String(mint.data.data),
-      gasLimit: 200_000n,
-    }
-    const sender = { address: mint.data.from, chainId: mint.data.chainId }
-    const free: TransactionEvent = { ...mint, data: { ...mint.data, dependsOn: null, validUntil: null } }
-    given(free)
-      .when({ ...sender, ...opened })
-      .covered(test)
-    given(free)
-      .when({ ...sender, ...opened, data: `${opened.data}00` })
+      .when({ ...call, ...change })
       .refused(test, /call/)
-  },
-)
+  const opened = {
+    to: mint.data.to,
+    value: BigInt(mint.data.amount),
+    data: String(mint.data.data),
+    gasLimit: 200_000n,
+  }
+  const sender = { address: mint.data.from, chainId: mint.data.chainId }
+  const free: TransactionEvent = { ...mint, data: { ...mint.data, dependsOn: null, validUntil: null } }
+  given(free)
+    .when({ ...sender, ...opened })
+    .covered(test)
+  given(free)
+    .when({ ...sender, ...opened, data: `${opened.data}00` })
+    .refused(test, /call/)
+})
 
 t.test('a transaction has one nonce until a final block gives it to another', async (test) => {
   for (const nonce of [NONCE + 1, NONCE - 1, 0]) given(requested, signed).when({ nonce }).refused(test, /nonce/)
@@ -125,7 +122,7 @@ t.test('a transaction has one nonce until a final block gives it to another', as
     .covered(test)
 })
 
-t.test('what was signed and never recorded is remembered by who signed it', async (test) => {
+t.test('a signature that was never recorded is remembered by its signer', async (test) => {
   given(requested)
     .when({}, { signedNonces: [NONCE] })
     .covered(test)
@@ -210,7 +207,7 @@ t.test('fees stay below the cap, and gas within what a transaction may use', asy
   for (const [change, rule] of wrong) given(requested).when(change).refused(test, rule)
 })
 
-t.test('a first signature costs at most twice the fee and the gas that were held back', async (test) => {
+t.test('a first signature costs at most twice the reserved fee and gas', async (test) => {
   const most = { maxFeePerGas: 40_000_000_001n, gasLimit: 121_000n }
   given(requested).when(most).covered(test)
   given(requested)

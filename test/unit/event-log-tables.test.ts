@@ -54,7 +54,7 @@ t.test('a row with a missing, misspelt or wrongly typed column does not compile'
   t.end()
 })
 
-t.test('every event of every stream says which database roles append it', (t) => {
+t.test('every event of every stream declares the database roles that append it', (t) => {
   const said = Object.entries(STREAMS).map(([category, { events }]) => [category, Object.keys(events).toSorted()])
   const known = ALL_AGGREGATES.map(({ category, schemas }) => [category, Object.keys(schemas).toSorted()])
   t.strictSame(said.toSorted(), known.toSorted(), 'an event joins the declaration of its capability')
@@ -65,15 +65,18 @@ t.test('every event of every stream says which database roles append it', (t) =>
   t.end()
 })
 
-t.test("only signers see sealed keys, only the log is a party's, and nobody is granted what makes an append", (t) => {
-  const rolesOn = (table: Table) => Object.keys(TABLES[table].grants)
-  t.strictSame(rolesOn('sealed_keys'), ['signer'])
-  t.strictSame(rolesOn('role_rights'), [])
-  t.strictSame(TABLES.events.grants, Object.fromEntries(DATABASE_ROLES.map((role) => [role, 'SELECT'])))
-  for (const table of READ_MODEL_NAMES)
-    t.ok(
-      Object.values(TABLES[table].grants).every((privileges) => privileges === 'SELECT'),
-      `${table} is written by appends alone`,
-    )
-  t.end()
-})
+t.test(
+  'only signers read sealed keys, parties read only the log, and no role is granted the parts of an append',
+  (t) => {
+    const rolesOn = (table: Table) => Object.keys(TABLES[table].grants)
+    t.strictSame(rolesOn('sealed_keys'), ['signer'])
+    t.strictSame(rolesOn('role_rights'), [])
+    t.strictSame(TABLES.events.grants, Object.fromEntries(DATABASE_ROLES.map((role) => [role, 'SELECT'])))
+    for (const table of READ_MODEL_NAMES)
+      t.ok(
+        Object.values(TABLES[table].grants).every((privileges) => privileges === 'SELECT'),
+        `${table} is written by appends alone`,
+      )
+    t.end()
+  },
+)

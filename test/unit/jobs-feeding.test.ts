@@ -67,7 +67,7 @@ t.test('while the queue is down the dispatcher waits with the same batch, and go
   t.equal(logged.length, 2)
 })
 
-t.test('a dispatcher that is told to stop while the queue is down commits nothing', async (t) => {
+t.test('a dispatcher stopped while the queue is down commits nothing', async (t) => {
   const stop = new AbortController()
   const { story, log, subscription } = scene()
   const jobs = {

@@ -68,30 +68,27 @@ t.test('rounds are delivered complete and in order, however messages of differen
   t.end()
 })
 
-t.test(
-  'whatever a stranger or a faulty peer mixes in, each round is handed over once and holds what was sent in it',
-  (t) => {
-    const noise = fc.record({
-      sender: fc.constantFrom('party-1', 'party-3', 'party-4', 'coordinator'),
-      sequence: fc.nat(4),
-      changes: fc.record(
-        { session: fc.constantFrom(one, two), kind: fc.constantFrom(7, 8), round: fc.nat(5) },
-        { requiredKeys: ['session', 'kind', 'round'] },
-      ),
-    })
-    fc.assert(
-      fc.property(fc.array(fc.oneof(noise, fc.constantFrom(...all)), { maxLength: 40 }), (messages) => {
-        const { inbox, rounds } = listening()
-        inbox.open(plan)
-        for (const each of messages) {
-          inbox.receive('receiver' in each ? each : message(each.sender, each.sequence, each.changes))
-        }
-        t.strictSame(rounds, whole.slice(0, rounds.length))
-      }),
-    )
-    t.end()
-  },
-)
+t.test('whatever a faulty peer sends, each round is delivered once with the messages sent in it', (t) => {
+  const noise = fc.record({
+    sender: fc.constantFrom('party-1', 'party-3', 'party-4', 'coordinator'),
+    sequence: fc.nat(4),
+    changes: fc.record(
+      { session: fc.constantFrom(one, two), kind: fc.constantFrom(7, 8), round: fc.nat(5) },
+      { requiredKeys: ['session', 'kind', 'round'] },
+    ),
+  })
+  fc.assert(
+    fc.property(fc.array(fc.oneof(noise, fc.constantFrom(...all)), { maxLength: 40 }), (messages) => {
+      const { inbox, rounds } = listening()
+      inbox.open(plan)
+      for (const each of messages) {
+        inbox.receive('receiver' in each ? each : message(each.sender, each.sequence, each.changes))
+      }
+      t.strictSame(rounds, whole.slice(0, rounds.length))
+    }),
+  )
+  t.end()
+})
 
 t.test('a repeated message is refused: in its round, in a later one, or after the session', (t) => {
   const { inbox, rounds, refused } = listening()
@@ -147,7 +144,7 @@ t.test('a session is opened once, and never again after it was closed', (t) => {
   t.end()
 })
 
-t.test('a message of a session that nobody opens is held for a moment, then refused', (t) => {
+t.test('a message of a session that is not opened is held for a moment, then refused', (t) => {
   const { inbox, refused, clock, rounds } = listening()
   inbox.receive(message('party-1', 0))
   inbox.receive(message('party-1', 0, { session: two }))

@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('an identity that another key sealed is not made anew', async (t: Test) => {
+t.test('an identity sealed with another key is not replaced', async (t: Test) => {
   const directory = t.testdir()
   const env = { MPC_PARTY: '2', MPC_PARTY_DIR: directory }
   await run('certificate', composeIdentityOf({ ...env, MPC_PARTY_KEY: KEY }))

@@ -206,7 +206,7 @@ const anyCommand: fc.Arbitrary<MpcKeyCommand> = fc.oneof(
     .map(([party, accusedBy, epoch]): MpcKeyCommand => ({ ...accuse, party, accusedBy, epoch })),
 )
 
-t.test('of any series of commands epochs follow each other, and bans last until the next one', async () => {
+t.test('in any series of commands epochs follow each other, and bans last until the next one', async () => {
   const property = fc.property(fc.array(anyCommand, { maxLength: 60 }), (commands) => {
     let state = known(generated)
     for (const command of commands) {
@@ -255,7 +255,7 @@ t.test('the rows of a key are its newest state and its newest refresh', async (t
   t.strictSame(rowsOf([]), [])
 })
 
-t.test('the parties are told the attempt that counts, and who is banned', async (t) => {
+t.test('the parties get the valid attempt and the banned parties', async (t) => {
   const key = known(generated, assigned, requested, refreshed, golden('MpcPartyBanned', { epoch: 1 }))
   t.strictSame(toJointKey('mpk_1', key), {
     keyId: 'mpk_1',

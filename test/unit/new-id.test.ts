@@ -4,7 +4,7 @@ import { newId } from '../../src/compose/new-id.ts'
 import { idPattern, idTime } from '../../src/core/ids.ts'
 import { ID_PREFIXES } from '../../src/declarations.ts'
 
-t.test('ids sort in the order in which they were made, and none comes twice', async (t) => {
+t.test('ids sort in the order in which they were made, and are unique', async (t) => {
   const ids = Array.from({ length: 20_000 }, () => newId('transaction'))
   t.same(ids, [...ids].sort())
   t.equal(new Set(ids).size, ids.length)

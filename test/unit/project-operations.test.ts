@@ -31,7 +31,7 @@ t.test('every finding and setting that the page names is one', async (t) => {
   )
 })
 
-t.test('the help of stuck tells what each finding means', async (t) => {
+t.test('the help of stuck explains each finding', async (t) => {
   const { out } = await runCommandLine(commands, 'stuck --help')
   for (const [kind, meaning] of Object.entries(FINDING_KINDS)) t.match(out, new RegExp(`${kind} +${meaning}`))
 })

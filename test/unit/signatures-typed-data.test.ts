@@ -36,7 +36,7 @@ t.test('the mail of EIP-712 is read as it is published, and has its digest', (t)
   t.end()
 })
 
-t.test('whatever fits its types has the digest that ethers makes of it, and is recorded in one form', (t) => {
+t.test('valid data have the digest that ethers computes, and are recorded in one form', (t) => {
   fc.assert(
     fc.property(ANY_TYPED_DATA, (sent) => {
       const typedData = read(sent)

@@ -103,14 +103,14 @@ t.test('a state is folded from any sequence of events without a throw', async (t
   test.pass()
 })
 
-t.test('only the wish for a signature makes a job', async (test) => {
+t.test('only a request for a signature makes a job', async (test) => {
   const job = { queue: 'signature', id: 'sig_1', data: { signature_id: 'sig_1' } }
   for (const type of ['MessageSignatureRequested', 'TypedDataSignatureRequested'])
     test.strictSame(signatureWork.jobsOf({ type, streamId: 'signature-sig_1' }), [job])
   test.strictSame(signatureWork.jobsOf({ type: 'SignatureMade', streamId: 'signature-sig_1' }), [])
 })
 
-t.test('a text stands for itself, hex for the bytes that it writes', async (test) => {
+t.test('a text is signed as its UTF-8 bytes, hex as the bytes it encodes', async (test) => {
   const digest = (bytes: Uint8Array) => `0x${Buffer.from(eip191Digest(bytes)).toString('hex')}`
   test.equal(digest(readMessage('Some data', 'utf8')), message.data.digest)
   test.equal(digest(readMessage('0x536f6d652064617461', 'hex')), message.data.digest)

@@ -46,7 +46,7 @@ t.test('each file has its time, under the name of its source', (t) => {
   t.end()
 })
 
-t.test('the slowest file stands first, with the processor time that it recorded; the last line counts all', (t) => {
+t.test('the slowest file is first, with its recorded processor time; the last line counts all', (t) => {
   t.strictSame(slowest(testFiles(LOG), 'test/unit/b.test.ts 1.25\n').slice(1), [
     '     2 s      1 s  test/unit/b.test.ts',
     '     0 s      ? s  test/unit/a.test.ts',

@@ -109,7 +109,7 @@ t.test('bytes that were never signed cannot be mined', async (test) => {
     .refused(test, 'invalid_transition')
 })
 
-t.test('a reorg undoes the block, and the next block counts anew', async (test) => {
+t.test('a reorg undoes the block, and the next block is counted again', async (test) => {
   given(requested, signed, submitted, mined).when(reorg).expect(test, 'TransactionReorged')
   given(requested, signed, submitted).when(reorg).expect(test)
   given(requested, signed, submitted, mined)

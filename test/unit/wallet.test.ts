@@ -105,7 +105,7 @@ t.test('an id opens one wallet only', async (t) => {
   given(watched).when({ type: 'StartWatch', watch }).expectRefusal(t, 'wallet_exists')
 })
 
-t.test('a key that comes twice, or too late, changes nothing', async (t) => {
+t.test('a repeated or late key changes nothing', async (t) => {
   given(requested, created).when(recordKey).expectNothing(t)
   given(requested, created, archived).when(recordKey).expectNothing(t)
   given(watched).when(recordKey).expectNothing(t)
@@ -176,7 +176,7 @@ t.test('a wallet without an address yet is not archived', async (t) => {
     .expectRefusal(t, 'wallet_not_ready')
 })
 
-t.test('pending transactions keep a wallet, whatever force says', async (t) => {
+t.test('a wallet with pending transactions is not archived, even with force', async (t) => {
   for (const force of [false, true]) {
     given(requested, created)
       .when(archive({ pending: 3, force }))
@@ -184,7 +184,7 @@ t.test('pending transactions keep a wallet, whatever force says', async (t) => {
   }
 })
 
-t.test('a balance keeps a wallet and is told, unless force is given', async (t) => {
+t.test('a wallet with a balance is refused with it, unless force is given', async (t) => {
   const remainders = [{ asset_id: 'eip155:1000001/slip44:60', currency: 'ETH', balance: '1.5' }]
   given(requested, created)
     .when(archive({ remainders }))

@@ -13,8 +13,8 @@ export async function checkAccess(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('access')
   const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '1' })
   const transaction = await sendTransfer(client, wallet, { to: newAddress(), amount: '0.1', asset: 'ETH' })
-  await t.test('every key that is not good gets the same answer', (t) => keys(t, sandbox))
-  await t.test('what another tenant owns looks like what does not exist', async (t) =>
+  await t.test('every invalid key gets the same answer', (t) => keys(t, sandbox))
+  await t.test('a resource of another tenant gets the same answer as one that does not exist', async (t) =>
     foreign(t, await sandbox.tenant('strangers'), wallet.path, transaction),
   )
   await t.test('every response to a key reports its rate limit', async (t) => {
@@ -22,8 +22,8 @@ export async function checkAccess(t: Test, sandbox: Sandbox): Promise<void> {
     for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'])
       t.match(headers[name], /^\d+$/, name)
   })
-  await t.test('a key does what its scopes say', (t) => scopes(t, sandbox, wallet.path, transaction))
-  await t.test('a key speaks for its environment alone', (t) => environments(t, sandbox, wallet.path, transaction))
+  await t.test('a key allows what its scopes allow', (t) => scopes(t, sandbox, wallet.path, transaction))
+  await t.test('a key works in its own environment only', (t) => environments(t, sandbox, wallet.path, transaction))
 }
 
 /** Every route that names a wallet or a transaction, as calls with the given paths. */

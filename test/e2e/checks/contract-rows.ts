@@ -15,8 +15,8 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const HASH = /^0x[0-9a-f]{64}$/
 
 export async function checkContractRows(t: Test, sandbox: Sandbox): Promise<void> {
-  await t.test('the wallet rows of the contract work as they are written', (t) => walletRows(t, sandbox))
-  await t.test('the transfer rows of the contract work as they are written, on every network', (t) =>
+  await t.test('the wallet rows of the contract hold', (t) => walletRows(t, sandbox))
+  await t.test('the transfer rows of the contract hold on every network', (t) =>
     Promise.all(NETWORKS.map((network) => transferRows(t, sandbox, network))),
   )
 }

@@ -10,7 +10,7 @@ const WEI = 3n * 10n ** 15n
 export async function checkCrowd(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('crowd')
   const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '1' })
-  await t.test('of a thousand simultaneous transfers no more is accepted than the balance covers', async (t) => {
+  await t.test('a thousand simultaneous transfers are accepted only as far as the balance covers them', async (t) => {
     const to = newAddress()
     const answers = await Promise.all(
       Array.from({ length: REQUESTS }, () =>

@@ -33,12 +33,14 @@ const BODIES: readonly [what: string, body: string | Buffer, status: number, exp
 
 export async function checkHostile(t: Test, sandbox: Sandbox): Promise<void> {
   const { client } = sandbox
-  await t.test('a body that cannot be trusted is refused before it means anything', (t) => bodies(t, client))
-  await t.test('headers that are ambiguous or too much are refused', (t) => headers(t, sandbox))
-  await t.test('paths lead to a route, to 404, or to 405 with what there is', (t) => paths(t, sandbox))
-  await t.test('the largest bodies that routes have a use for are taken', (t) => largest(t, client))
-  await t.test('no route fails over text that cannot be stored', (t) => checkUnstorable(t, sandbox))
-  await t.test('after all that the service is as it was', async (t) => {
+  await t.test('malformed, oversized and ambiguous bodies are refused', (t) => bodies(t, client))
+  await t.test('ambiguous and oversized headers are refused', (t) => headers(t, sandbox))
+  await t.test('a path has a route, or is answered with 404, or with 405 and the allowed methods', (t) =>
+    paths(t, sandbox),
+  )
+  await t.test('the largest valid bodies are accepted', (t) => largest(t, client))
+  await t.test('no route fails on text that cannot be stored', (t) => checkUnstorable(t, sandbox))
+  await t.test('after the hostile requests the service works as before', async (t) => {
     t.equal((await client.get('/readyz')).status, 200)
     t.strictSame(sandbox.service.deaths(), [])
     t.equal(({} as { a?: unknown }).a, undefined)

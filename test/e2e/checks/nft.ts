@@ -29,14 +29,12 @@ const METADATA = {
 
 export async function checkNft(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('nft')
-  await t.test('the rows of the contract for collections and mints work as they are written', (t) =>
-    contractRows(t, sandbox, client),
-  )
-  await t.test('a batch of both standards is minted whole, into a collection that is not there yet', (t) =>
+  await t.test('the rows of the contract for collections and mints hold', (t) => contractRows(t, sandbox, client))
+  await t.test('a batch of either standard is minted whole, into a collection that is not deployed yet', (t) =>
     batches(t, sandbox, client),
   )
-  await t.test('two hundred mints at once are minted, each under a number of its own', (t) => crowd(t, sandbox, client))
-  await t.test('what docs/nft.md shows works by copy and paste', (t) => page(t, sandbox))
+  await t.test('two hundred simultaneous mints succeed, each with its own number', (t) => crowd(t, sandbox, client))
+  await t.test('the commands of docs/nft.md work when pasted', (t) => page(t, sandbox))
 }
 
 type Client = Awaited<ReturnType<Sandbox['tenant']>>

@@ -10,11 +10,11 @@ export async function checkOnce(t: Test, sandbox: Sandbox): Promise<void> {
   await t.test('the same key and body give the same resource, on every request that makes one', (t) =>
     replays(t, client, wallet),
   )
-  await t.test('a key belongs to its tenant, and one that was refused is free', (t) =>
+  await t.test('a key belongs to its tenant, and the key of a refused request can be used again', (t) =>
     ownership(t, sandbox, client, wallet),
   )
-  await t.test('requests with one key at the same instant have one effect', (t) => simultaneous(t, client, wallet))
-  await t.test('a transfer is replayed though it would be refused today', (t) => later(t, client, wallet))
+  await t.test('simultaneous requests with one key have one effect', (t) => simultaneous(t, client, wallet))
+  await t.test('a transfer is replayed even when a new one would be refused', (t) => later(t, client, wallet))
 }
 
 async function replays(t: Test, client: Client, wallet: Wallet): Promise<void> {

@@ -13,7 +13,7 @@ export async function checkReference(t: Test, { client, clientOf, tenant }: Sand
   const { text } = await clientOf().get('/openapi.json')
   const document = JSON.parse(text) as Node
   const paths = document.paths as Readonly<Record<string, Node>>
-  await t.test('every operation of the service stands in the document, and whole', async (t) => {
+  await t.test('every operation of the service is in the document with all its parts', async (t) => {
     t.equal(document.openapi, '3.1.0')
     t.strictSame(operationsOf(document), API_OPERATIONS)
     t.strictSame(openapiProblems(document), [])
@@ -32,10 +32,10 @@ export async function checkReference(t: Test, { client, clientOf, tenant }: Sand
     }
   })
   await t.test('every schema is valid, and every example is valid by its schema', (t) => examples(t, document))
-  await t.test('the service takes the examples of requests as they stand', async (t) =>
+  await t.test('the service accepts the example requests unchanged', async (t) =>
     requests(t, await tenant('reference'), paths),
   )
-  await t.test('the page is served with what it needs, from here alone', async (t) => {
+  await t.test('the page and its resources are served by this service alone', async (t) => {
     const page = await clientOf().get('/docs/')
     t.match([page.status, page.headers['content-security-policy']], [200, "connect-src 'self'"])
     t.notMatch(page.text, /https?:\/\//)

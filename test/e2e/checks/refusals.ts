@@ -125,20 +125,22 @@ export async function checkRefusals(t: Test, sandbox: Sandbox): Promise<void> {
   const before = await recorded(sandbox)
   const base = { to: newAddress(), amount: '0.5', asset: 'ETH' }
   for (const path of [`${wallet.path}/transfer`, `${wallet.path}/transfer/preview`]) {
-    await t.test(`POST …${path.slice(wallet.path.length)} says what is wrong, and where`, async (t) => {
+    await t.test(`POST …${path.slice(wallet.path.length)} reports each error with its path`, async (t) => {
       const cases = path.endsWith('preview') ? TRANSFERS.filter(([, , expected]) => !isAboutFunds(expected)) : TRANSFERS
       await each(t, client, path, base, cases)
     })
   }
-  await t.test('POST /v1/wallets/create says what is wrong, and where', (t) =>
+  await t.test('POST /v1/wallets/create reports each error with its path', (t) =>
     each(t, client, '/v1/wallets/create', { type: 'hd', network: 'ethereum' }, WALLETS),
   )
-  await t.test('POST /v1/wallets/watch says what is wrong, and where', (t) =>
+  await t.test('POST /v1/wallets/watch reports each error with its path', (t) =>
     each(t, client, '/v1/wallets/watch', { address: newAddress(), network: 'ethereum' }, WATCHES),
   )
-  await t.test('queries, assets and the faucet are refused in the same way', (t) => others(t, client, wallet))
-  await t.test('of all that nothing was recorded', async (t) => t.strictSame(await recorded(sandbox), before))
-  await t.test('a label takes what people write', async (t) => {
+  await t.test('invalid queries, assets and faucet requests are refused in the same form', (t) =>
+    others(t, client, wallet),
+  )
+  await t.test('the refused requests recorded nothing', async (t) => t.strictSame(await recorded(sandbox), before))
+  await t.test('a label accepts any script', async (t) => {
     for (const label of GOOD_LABELS) {
       const { body } = await client.post('/v1/wallets/create', { type: 'hd', network: 'ethereum', label })
       t.equal(body.data?.label, label)

@@ -7,11 +7,11 @@ import { eventually } from '../../support/sandbox-eventually.ts'
 export async function checkTransfers(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('transfers')
   const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '10', USDC: '5' })
-  await t.test('a preview tells what would happen, and nothing does', (t) => preview(t, sandbox, client, wallet))
-  await t.test('what a transfer is told is what is read later', (t) => notes(t, client, wallet))
-  await t.test('an answer waits as long as the caller prefers', (t) => preferences(t, client, wallet))
-  await t.test('transactions are listed by what they are, page by page', (t) => list(t, client, wallet))
-  await t.test('a transaction on its way can be sped up or cancelled, and one of its versions is mined', (t) =>
+  await t.test('a preview returns the expected outcome and changes nothing', (t) => preview(t, sandbox, client, wallet))
+  await t.test('the answer to a transfer equals a later read', (t) => notes(t, client, wallet))
+  await t.test('a request waits as long as its Prefer header allows', (t) => preferences(t, client, wallet))
+  await t.test('transactions are listed by filters, page by page', (t) => list(t, client, wallet))
+  await t.test('a pending transaction can be sped up or cancelled, and one of its versions is mined', (t) =>
     changes(t, sandbox, client),
   )
 }

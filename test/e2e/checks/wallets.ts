@@ -5,12 +5,14 @@ import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, sendTransfer } from '../..
 
 export async function checkWallets(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('wallets')
-  await t.test('a list shows what its filters ask for', (t) => filters(t, client))
+  await t.test('a list follows its filters', (t) => filters(t, client))
   await t.test('pages neither skip nor repeat a wallet while others are made', (t) => pages(t, client))
   await t.test('a label and the notifications of a watch can be changed, and nothing else', (t) => changes(t, client))
-  await t.test('a wallet is archived when nothing is lost by it, and restored as it was', (t) => archiving(t, sandbox))
-  await t.test('a watch goes whatever its balance, and its address is watched once', (t) => watching(t, client))
-  await t.test('a balance is told for every asset, and as it was known at a time', (t) => balances(t, sandbox))
+  await t.test('an empty wallet is archived, and restored unchanged', (t) => archiving(t, sandbox))
+  await t.test('a watch wallet is archived whatever its balance, and its address is watched once', (t) =>
+    watching(t, client),
+  )
+  await t.test('a balance is returned for every asset, and as of a time', (t) => balances(t, sandbox))
 }
 
 const idsOf = (wallets: readonly { readonly wallet_id: string }[]) => wallets.map(({ wallet_id }) => wallet_id)
