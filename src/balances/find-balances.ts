@@ -3,8 +3,10 @@ import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { upcast } from '../event-log/aggregate.ts'
 import type { EventRow } from '../event-log/rows.ts'
+import { EVENTS } from '../event-log/sql.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
 import { HOLDS } from '../transactions/sql.ts'
+import type { PositiveBalance } from '../wallets/archive-wallet.ts'
 import { balanceAggregate } from './aggregate.ts'
 import type { BalanceEvent } from './events.ts'
 import { MAX_PRICE_AGE_MS } from './prices.ts'
@@ -95,7 +97,7 @@ export async function findKnownAt(
     text: `SELECT wanted.n, e.type, e.schema_version, e.data
              FROM unnest($2::text[]) WITH ORDINALITY AS wanted(asset_id, n)
              CROSS JOIN LATERAL (
-               SELECT type, schema_version, data FROM events
+               SELECT type, schema_version, data FROM ${EVENTS} AS events
                 WHERE stream_id = $1 AND type IN ('BalanceChanged', 'BalanceReorged')
                   AND data->'asset'->>'assetId' = wanted.asset_id AND recorded_at <= $3
                 ORDER BY recorded_at DESC, stream_version DESC LIMIT 1) AS e
@@ -109,4 +111,14 @@ export async function findKnownAt(
     const { balance, blockNumber, observedAt: updatedAt } = data
     return [{ asset, balance: BigInt(balance), blockNumber, updatedAt, held: null, price: null, staleSince: null }]
   })
+}
+
+/** The recorded balances of a wallet that are above zero. */
+export async function findPositive(pool: Pool, walletId: string): Promise<PositiveBalance[]> {
+  const { rows } = await pool.query<PositiveBalance>({
+    name: 'positive_balances',
+    text: 'SELECT asset_id, balance FROM balances WHERE wallet_id = $1 AND balance > 0 ORDER BY asset_id',
+    values: [walletId],
+  })
+  return rows
 }

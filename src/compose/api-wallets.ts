@@ -1,5 +1,6 @@
 /** The routes of wallets and of their key shares, and their dependencies. */
 import { createDescribeAsset } from '../assets/describe-asset.ts'
+import { findPositive } from '../balances/find-balances.ts'
 import type { Routes } from '../http/request.ts'
 import { createSharesReads } from '../mpc-wallets/read-shares.ts'
 import { createRequestRefresh } from '../mpc-wallets/request-refresh.ts'
@@ -43,6 +44,7 @@ export function composeWalletRoutes(kernel: Kernel, { accept, books, findWallet,
       archiveWallet: createArchiveWallet({
         log,
         pool,
+        positiveBalances: (walletId) => findPositive(pool, walletId),
         describeAsset: (wallet, assetId) => describe(wallet.tenantId, chainOf(wallet.chainId).settings, assetId),
       }),
       restoreWallet: createRestoreWallet({ log, pool }),

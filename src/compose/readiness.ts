@@ -1,6 +1,6 @@
 /** The dependencies of the API, checked for `/readyz`. */
 import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
-import { CHECKPOINTS } from '../event-log/sql.ts'
+import { CHECKPOINTS, EVENTS } from '../event-log/sql.ts'
 import { CURSORS } from '../follower/sql.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
@@ -68,10 +68,10 @@ function createCheckDispatch(pool: Kernel['pool'], maxLagMs: number): () => Prom
                             UNION ALL SELECT '0'::xid8, 0 ORDER BY transaction_id DESC LIMIT 1),
             unread AS (SELECT e.recorded_at, e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()) AS readable
                          FROM checkpoint c CROSS JOIN LATERAL (
-                           (SELECT * FROM events WHERE (transaction_id, position) > (c.transaction_id, c.position)
+                           (SELECT * FROM ${EVENTS} AS events WHERE (transaction_id, position) > (c.transaction_id, c.position)
                              ORDER BY transaction_id, position LIMIT 1)
                            UNION ALL
-                           (SELECT * FROM events WHERE transaction_id >= pg_snapshot_xmin(pg_current_snapshot())
+                           (SELECT * FROM ${EVENTS} AS events WHERE transaction_id >= pg_snapshot_xmin(pg_current_snapshot())
                              ORDER BY transaction_id, position LIMIT 1)) AS e)
        SELECT coalesce(max(${AGE_MS}) FILTER (WHERE readable), 0) AS lag_ms,
               coalesce(max(${AGE_MS}) FILTER (WHERE NOT readable), 0) AS held_ms FROM unread`,

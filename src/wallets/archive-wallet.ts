@@ -11,6 +11,7 @@ import { formatAmount } from '../core/money.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { walletAggregate } from './aggregate.ts'
 import { pendingTransactions, type Remainder } from './decider.ts'
@@ -18,9 +19,13 @@ import type { WalletFacts } from './wallet-facts.ts'
 
 const MAX_TRIES = 10
 
+export type PositiveBalance = Pick<Row<'balances'>, 'asset_id' | 'balance'>
+
 export type ArchiveWalletPorts = {
   readonly log: EventLog
   readonly pool: Pool
+  /** Its recorded balances above zero, in base units. */
+  readonly positiveBalances: (walletId: string) => Promise<readonly PositiveBalance[]>
   /** The symbol and decimals of a wallet's asset. `null` when nothing is known about it. */
   readonly describeAsset: (wallet: WalletFacts, assetId: string) => Promise<Asset | null>
 }
@@ -85,14 +90,13 @@ async function countPending(pool: Pool, walletId: string): Promise<number> {
   return rows[0]?.pending ?? 0
 }
 
-async function remaindersOf({ pool, describeAsset }: ArchiveWalletPorts, wallet: WalletFacts): Promise<Remainder[]> {
-  const { rows } = await pool.query<{ asset_id: string; balance: string }>({
-    name: 'remainders_of_wallet',
-    text: 'SELECT asset_id, balance FROM balances WHERE wallet_id = $1 AND balance > 0 ORDER BY asset_id',
-    values: [wallet.walletId],
-  })
+async function remaindersOf(
+  { positiveBalances, describeAsset }: ArchiveWalletPorts,
+  wallet: WalletFacts,
+): Promise<Remainder[]> {
+  const balances = await positiveBalances(wallet.walletId)
   return Promise.all(
-    rows.map(async ({ asset_id, balance }) => {
+    balances.map(async ({ asset_id, balance }) => {
       // For an unknown asset, base units with its id are still correct.
       const { symbol: currency, decimals } = (await describeAsset(wallet, asset_id)) ?? {
         symbol: asset_id,

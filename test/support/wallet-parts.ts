@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
+import { findPositive } from '../../src/balances/find-balances.ts'
 import { ValidationFailed } from '../../src/core/errors.ts'
 import type { Metadata } from '../../src/core/messages.ts'
 import type { ChainKey } from '../../src/core/networks.ts'
@@ -67,6 +68,7 @@ export async function withWallets(t: Test) {
     archiveWallet: createArchiveWallet({
       log,
       pool,
+      positiveBalances: (walletId) => findPositive(pool, walletId),
       describeAsset: async (_wallet, assetId) => (assetId === NATIVE.assetId ? NATIVE : null),
     }),
     restoreWallet: createRestoreWallet({ log, pool }),

@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
 import type { EventRow } from '../../event-log/rows.ts'
+import { EVENTS } from '../../event-log/sql.ts'
 import { ownershipAggregate } from './aggregate.ts'
 import type { MovesOfBlock, OwnershipEvent } from './events.ts'
 
@@ -32,7 +33,7 @@ async function* readBackwards(pool: Pool, collectionId: string): AsyncGenerator<
   for (let before = 2 ** 31 - 1; ; ) {
     const { rows } = await pool.query<TailRow>({
       name: 'ownership_tail',
-      text: `SELECT stream_version, type, schema_version, data FROM events
+      text: `SELECT stream_version, type, schema_version, data FROM ${EVENTS} AS events
               WHERE stream_id = $1 AND stream_version < $2 ORDER BY stream_version DESC LIMIT $3`,
       values: [streamId, before, CHUNK],
     })

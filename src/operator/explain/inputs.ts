@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
+import { EVENTS } from '../../event-log/sql.ts'
 import { holdsOf, transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
@@ -52,7 +53,7 @@ async function balancesThen(
   const { rows } = await pool.query<{ asset_id: string; balance: string; block_number: number }>(
     `SELECT wanted.asset_id, e.data->>'balance' AS balance, (e.data->>'blockNumber')::double precision AS block_number
        FROM unnest($2::text[]) AS wanted(asset_id) CROSS JOIN LATERAL
-         (SELECT data FROM events WHERE stream_id = $1 AND type IN ('BalanceChanged', 'BalanceReorged')
+         (SELECT data FROM ${EVENTS} AS events WHERE stream_id = $1 AND type IN ('BalanceChanged', 'BalanceReorged')
              AND data->'asset'->>'assetId' = wanted.asset_id AND recorded_at <= $4 AND position < $3
            ORDER BY recorded_at DESC, stream_version DESC LIMIT 1) AS e`,
     [`balance-${walletId}`, assetIds, position.toString(), new Date(at.getTime() + CLOCKS_MS)],
@@ -74,7 +75,7 @@ async function heldThen(
   if (open.length > MAX_OPEN) return null
   const { rows } = await pool.query<{ stream_id: string; type: string; schema_version: number; data: unknown }>(
     `SELECT e.stream_id, e.type, e.schema_version, e.data FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
-       (SELECT * FROM events WHERE stream_id = 'transaction-' || wanted.id AND position < $2 ORDER BY stream_version OFFSET 0) AS e`,
+       (SELECT * FROM ${EVENTS} AS events WHERE stream_id = 'transaction-' || wanted.id AND position < $2 ORDER BY stream_version OFFSET 0) AS e`,
     [open.map(({ id }) => id), position.toString()],
   )
   const states = new Map<string, TransactionState>()

@@ -7,6 +7,7 @@ import { nativeAsset } from '../../core/assets.ts'
 import { NotFound } from '../../core/errors.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import type { EventLog } from '../../event-log/log.ts'
+import { EVENTS } from '../../event-log/sql.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
@@ -92,7 +93,7 @@ async function readReorgs(pool: Pool, id: string): Promise<Map<bigint, ReorgOfCh
   const { rows } = await pool.query<{ position: string; depth: number; from_block: number; ancestor: number }>(
     `SELECT e.position, (r.data->>'depth')::integer AS depth, (r.data->'from'->>'number')::double precision AS from_block,
             (r.data->'ancestor'->>'number')::double precision AS ancestor
-       FROM events e JOIN events r ON r.transaction_id = e.transaction_id AND r.type = 'ReorgDetected'
+       FROM ${EVENTS} e JOIN ${EVENTS} r ON r.transaction_id = e.transaction_id AND r.type = 'ReorgDetected'
         AND r.stream_id = (SELECT 'chain-' || network || '-' || environment FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $2)
       WHERE e.stream_id = $1 AND e.type IN ('TransactionReorged', 'SettlementRevoked')`,
     [`transaction-${id}`, id],

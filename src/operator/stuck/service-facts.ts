@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
-import { CHECKPOINTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
+import { CHECKPOINTS, EVENTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
 import type { Job } from '../../jobs/queues.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 
@@ -169,7 +169,7 @@ const TOKENS = `
  */
 const LAGS = `
   SELECT c.name, coalesce(${age('e.recorded_at')}, 0) AS "lagMs" FROM ${CHECKPOINTS} c
-    LEFT JOIN LATERAL (SELECT recorded_at FROM events WHERE (transaction_id, position) > (c.transaction_id, c.position)
+    LEFT JOIN LATERAL (SELECT recorded_at FROM ${EVENTS} AS events WHERE (transaction_id, position) > (c.transaction_id, c.position)
                           AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
                         ORDER BY transaction_id, position LIMIT 1) AS e ON true
    ORDER BY c.name`
