@@ -162,7 +162,7 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
     t.match(await run('lanes'), { code: 3, out: 'no lane has work in progress\n', err: /No node of ethereum answers/ })
     const dead = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 })
     t.teardown(() => dead.end())
-    const commands = operatorCommands((task) => task({ ...stage.ports, pool: dead }))
+    const commands = operatorCommands((task) => task({ ...stage.ports, pool: dead, log: stage.logOn(dead) }))
     const { code, out, err } = await runCommandLine(commands, 'stuck --json')
     t.strictSame(
       [code, JSON.parse(out).findings.map(({ kind }: { kind: string }) => kind)],

@@ -30,6 +30,8 @@ const WORKER = { tenantId: 'acme', actor: 'worker:signer', causationId: 'lane' }
 export type OperatorStage = {
   readonly pool: Pool
   readonly log: EventLog
+  /** The log of another connection to a database. */
+  readonly logOn: (pool: Pool) => EventLog
   readonly jobs: Jobs
   readonly ports: OperatorPorts
   /** The answers of the chain's node; none when `up` is false. */
@@ -53,7 +55,9 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
   const jobs = createJobs({ databaseUrl: url, graceMs: 1_000, log: { info: () => undefined, warn: () => undefined } })
   t.after(() => jobs.close())
   const node: OperatorStage['node'] = { up: true, head: 100, baseFee: GWEI, nonces: new Map(), balance: 0n }
-  const log = createEventLog({ pool, wakeUps, clock: () => Date.now() - stage.age })
+  const logOn: OperatorStage['logOn'] = (on) =>
+    createEventLog({ pool: on, wakeUps, clock: () => Date.now() - stage.age })
+  const log = logOn(pool)
   const ports: OperatorPorts = {
     pool,
     log,
@@ -79,6 +83,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
   const stage: OperatorStage = {
     pool,
     log,
+    logOn,
     jobs,
     ports,
     node,
