@@ -4,6 +4,7 @@
  * the commands replay. What joins two capabilities stands in `compose`.
  */
 import type { Pool } from 'pg'
+import type { Logger } from 'pino'
 import type { CheckedModel } from './audit/verify/compare-rows.ts'
 import type { ChainClients } from './chain/client-set.ts'
 import type { Config } from './config.ts'
@@ -16,7 +17,7 @@ import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
 import type { EventLog } from './event-log/log.ts'
 import type { WakeUps } from './event-log/wake-ups.ts'
 import type { BlockObserver } from './follower/follow-chain.ts'
-import type { Reading } from './http/metrics.ts'
+import type { Metrics, Reading } from './http/metrics.ts'
 import type { Routes } from './http/request.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
@@ -39,6 +40,8 @@ export type RouteNeeds = {
   readonly wakeUps: WakeUps
   readonly chains: ChainClients
   readonly config: Config
+  readonly logger: Logger
+  readonly metrics: Metrics
 }
 
 /** What jobs need of their process. */

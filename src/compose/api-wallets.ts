@@ -1,11 +1,7 @@
-/** The routes of wallets and of their key shares, and their dependencies. */
+/** The routes of wallets and their dependencies. */
 import { createDescribeAsset } from '../assets/describe-asset.ts'
 import { findPositive } from '../balances/find-balances.ts'
 import type { Routes } from '../http/request.ts'
-import { createSharesReads } from '../mpc-wallets/read-shares.ts'
-import { createRequestRefresh } from '../mpc-wallets/request-refresh.ts'
-import { shareRoutes } from '../mpc-wallets/routes.ts'
-import { createUntilRefreshed } from '../mpc-wallets/wait-for-refresh.ts'
 import { createArchiveWallet } from '../wallets/archive-wallet.ts'
 import { openingRoutes } from '../wallets/opening-routes.ts'
 import { createWalletReads } from '../wallets/read-wallets.ts'
@@ -48,12 +44,6 @@ export function composeWalletRoutes(kernel: Kernel, { accept, books, findWallet,
         describeAsset: (wallet, assetId) => describe(wallet.tenantId, chainOf(wallet.chainId).settings, assetId),
       }),
       restoreWallet: createRestoreWallet({ log, pool }),
-    }),
-    shareRoutes({
-      findWallet,
-      requestRefresh: createRequestRefresh({ log, accept, newId }),
-      reads: createSharesReads(pool),
-      untilRefreshed: createUntilRefreshed(pool, wakeUps),
     }),
   ]
 }

@@ -15,7 +15,6 @@ import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
-import { composeRecoveryRoutes } from './api-recovery.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
 import { addGauges, CAPABILITIES } from './capabilities.ts'
@@ -54,7 +53,6 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...composeTransactionRoutes(kernel, parts, transactions, balances),
     ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
     composeAssetRoutes(kernel, parts),
-    composeRecoveryRoutes(kernel, parts),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),

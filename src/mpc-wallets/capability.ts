@@ -14,4 +14,5 @@ export const mpcKeys: Capability = {
   verified: [{ table: 'mpc_keys', aggregate, streamOf: `'mpckey-' || r.key_id` }],
   gauges: mpcKeyGauges,
   work: [refreshWork],
+  routes: async () => (await import('./build.ts')).buildShares,
 }

@@ -9,4 +9,5 @@ export const recovery: Capability = {
   aggregates: [anyAggregate(exportAggregate)],
   explains: [explainedExport],
   work: [exportWork],
+  routes: async () => (await import('./build.ts')).buildRecovery,
 }

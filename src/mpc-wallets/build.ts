@@ -1,0 +1,17 @@
+/** The routes of key shares, with their use cases. */
+import type { RouteNeeds } from '../capability.ts'
+import { createSharesReads } from './read-shares.ts'
+import { createRequestRefresh } from './request-refresh.ts'
+import { shareRoutes } from './routes.ts'
+import { createUntilRefreshed } from './wait-for-refresh.ts'
+
+type Needs = Pick<RouteNeeds, 'log' | 'pool' | 'wakeUps' | 'newId' | 'accept' | 'findWallet'>
+
+export function buildShares({ log, pool, wakeUps, newId, accept, findWallet }: Needs) {
+  return shareRoutes({
+    findWallet,
+    requestRefresh: createRequestRefresh({ log, accept, newId }),
+    reads: createSharesReads(pool),
+    untilRefreshed: createUntilRefreshed(pool, wakeUps),
+  })
+}

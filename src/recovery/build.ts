@@ -1,0 +1,24 @@
+/** The routes of recovery, with their use cases. */
+import type { RouteNeeds } from '../capability.ts'
+import { createExportReads } from './read-exports.ts'
+import { createRequestExport } from './request-export.ts'
+import { recoveryRoutes } from './routes.ts'
+
+export function buildRecovery(needs: RouteNeeds) {
+  const { config, log, logger, metrics, newId, accept, findWallet } = needs
+  return recoveryRoutes({
+    findWallet,
+    reads: createExportReads(needs),
+    requestExport: createRequestExport({
+      log,
+      accept,
+      newId,
+      allowedRecipients: config.exportRecipients,
+      onRequested(exportId, { tenantId, walletId, recipient }, { actor }) {
+        const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, actor }
+        logger.warn(fields, 'export of a wallet key requested')
+        metrics.countExport('requested')
+      },
+    }),
+  })
+}
