@@ -31,7 +31,8 @@ t.test(
     const id = await send(wallet, '0.000001')
     await until(wallet, id, 'submitted')
     const [first] = await feesOf(id)
-    const baseFee = ((first?.maxFee ?? 0n) * 5n) / 4n
+    // Far above: on a slow machine its fee may be bumped a few times before the block.
+    const baseFee = (first?.maxFee ?? 0n) * 5n
     await rpc('anvil_setNextBlockBaseFeePerGas', toQuantity(baseFee))
     await mine()
     t.equal((await onChain(stage, wallet)).length, 0, 'it cannot pay the base fee')
@@ -59,6 +60,7 @@ t.test('one that waits for funds does not get dearer the longer it waits', async
   await rpc('anvil_dropTransaction', hash)
   await rpc('anvil_setBalance', wallet.address, '0x1')
   await until(wallet, id, 'awaiting_funds')
+  const before = (await feesOf(id)).length
   // Many times as long as a transaction may be stuck before its fee is bumped.
   await eventually(async () => {
     const { rowCount } = await service.pool.query(
@@ -67,7 +69,7 @@ t.test('one that waits for funds does not get dearer the longer it waits', async
     )
     return rowCount === 1
   })
-  t.ok((await feesOf(id)).length <= 2, 'one dearer copy at most')
+  t.ok((await feesOf(id)).length <= before + 1, 'its fee is bumped once at most')
   await rpc('anvil_setBalance', wallet.address, balance)
   await settle()
   t.match(await read(wallet, id), { state: 'confirmed' })

@@ -27,7 +27,10 @@ t.test('a cancellation that came too late does not wake up when the confirmed bl
   const { hash } = await until(wallet, id, 'submitted')
   const payment = await rpc('eth_getRawTransactionByHash', hash)
   t.equal((await ask(wallet, id, 'cancel')).status, 202)
-  await eventually(async () => (await read(wallet, id)).hashes.length === 2)
+  await eventually(async () => {
+    const signed = `SELECT FROM events WHERE stream_id = $1 AND data->>'purpose' = 'cancel'`
+    return (await service.pool.query(signed, [`transaction-${id}`])).rowCount === 1
+  })
   await until(wallet, id, 'submitted')
   // The miner includes the payment that was to be cancelled.
   await rpc('anvil_dropAllTransactions')
