@@ -13,7 +13,9 @@ const CHAIN_ID = 1000001
 const SEED = Number(process.env.BURSAR_FAULT_SEED ?? Date.now() % 10_000)
 
 const { node, before } = await withNodeProxyBefore(t)
-const stage = await withStage(t, { nodes: before })
+/** Later than another program takes to use the nonce of a transaction that the node dropped. */
+const REBROADCAST_AFTER_MS = '10000'
+const stage = await withStage(t, { nodes: before, env: { REBROADCAST_AFTER_MS } })
 const { service, rpc, mine, send, read, until, settle } = stage
 
 /** From now on the node has no state of the blocks up to the present one. */

@@ -6,7 +6,9 @@ import type { LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
 
-const stage = await withStage(t)
+/** Later than another program takes to use the nonce of a transaction that the node dropped. */
+const REBROADCAST_AFTER_MS = '6000'
+const stage = await withStage(t, { env: { REBROADCAST_AFTER_MS } })
 const { service, rpc, mine, send, read, until, settle } = stage
 
 t.test('what a node dropped from its pool is sent again, as the same bytes', async (t) => {
