@@ -30,58 +30,52 @@ async function blockOf(hash: string | null): Promise<{ number: number; hash: str
   return { number: Number(receipt.blockNumber), hash: receipt.blockHash }
 }
 
-t.test(
-  'one that is orphaned and mined again by the node itself, in another block, is told so and paid once',
-  async (t) => {
-    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-    const id = await send(wallet, '0.000001')
-    const { hash } = await until(wallet, id, 'submitted')
-    await mine()
-    await until(wallet, id, 'mined')
-    const before = await blockOf(hash)
-    await mine(1)
-    await until(wallet, id, 'confirmed')
-    await reorganise(url, { depth: 2, again: true })
-    await settle()
-    const after = await blockOf(hash)
-    t.equal(after.number, before.number + 1, 'the new branch has it a block later')
-    const view = await read(wallet, id)
-    t.match(view, { state: 'confirmed', hash, hashes: [hash], block_number: after.number })
-    t.ok(
-      view.history.some(({ state }) => state === 'reorged'),
-      'the owner is told',
-    )
-    t.equal((await onChain(stage, wallet)).length, 1)
-  },
-)
+t.test('a transaction that a reorg moves to another block is reported there and paid once', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const id = await send(wallet, '0.000001')
+  const { hash } = await until(wallet, id, 'submitted')
+  await mine()
+  await until(wallet, id, 'mined')
+  const before = await blockOf(hash)
+  await mine(1)
+  await until(wallet, id, 'confirmed')
+  await reorganise(url, { depth: 2, again: true })
+  await settle()
+  const after = await blockOf(hash)
+  t.equal(after.number, before.number + 1, 'the new branch has it a block later')
+  const view = await read(wallet, id)
+  t.match(view, { state: 'confirmed', hash, hashes: [hash], block_number: after.number })
+  t.ok(
+    view.history.some(({ state }) => state === 'reorged'),
+    'the owner is told',
+  )
+  t.equal((await onChain(stage, wallet)).length, 1)
+})
 
-t.test(
-  'of a replaced one the first version may be mined after all: it is the one that is told, and the only one',
-  async (t) => {
-    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-    const id = await send(wallet, '0.000001')
-    await until(wallet, id, 'submitted')
-    const path = `/v1/wallets/${wallet.id}/transactions/${id}/speed-up`
-    t.equal((await service.api.insist({ method: 'POST', path, body: { gas_priority: 'high' } })).status, 202)
-    const [first, second] = (await eventually(async () => {
-      const versions = await versionsOf(stage, id)
-      return versions.length === 2 && (await read(wallet, id)).state === 'submitted' ? versions : null
-    })) as [{ hash: string; raw: string }, { hash: string; raw: string }]
-    await eventually(() => rpc('eth_getTransactionByHash', second.hash))
-    await rpc('anvil_dropTransaction', second.hash)
-    await rpc('eth_sendRawTransaction', first.raw)
-    await mine()
-    t.match(await until(wallet, id, 'mined'), { hash: first.hash, nonce: 0 })
-    await settle()
-    t.match(await read(wallet, id), { state: 'confirmed', hash: first.hash, hashes: [first.hash, second.hash] })
-    t.strictSame(
-      (await onChain(stage, wallet)).map(({ hash, amount }) => [hash, amount]),
-      [[first.hash, 10n ** 12n]],
-    )
-  },
-)
+t.test('the first version of a replaced transaction may be mined: it is reported, and paid once', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const id = await send(wallet, '0.000001')
+  await until(wallet, id, 'submitted')
+  const path = `/v1/wallets/${wallet.id}/transactions/${id}/speed-up`
+  t.equal((await service.api.insist({ method: 'POST', path, body: { gas_priority: 'high' } })).status, 202)
+  const [first, second] = (await eventually(async () => {
+    const versions = await versionsOf(stage, id)
+    return versions.length === 2 && (await read(wallet, id)).state === 'submitted' ? versions : null
+  })) as [{ hash: string; raw: string }, { hash: string; raw: string }]
+  await eventually(() => rpc('eth_getTransactionByHash', second.hash))
+  await rpc('anvil_dropTransaction', second.hash)
+  await rpc('eth_sendRawTransaction', first.raw)
+  await mine()
+  t.match(await until(wallet, id, 'mined'), { hash: first.hash, nonce: 0 })
+  await settle()
+  t.match(await read(wallet, id), { state: 'confirmed', hash: first.hash, hashes: [first.hash, second.hash] })
+  t.strictSame(
+    (await onChain(stage, wallet)).map(({ hash, amount }) => [hash, amount]),
+    [[first.hash, 10n ** 12n]],
+  )
+})
 
-t.test('a branch with the second version gives way to one with the first: it is told as mined anew', async (t) => {
+t.test('after a reorg from the second version to the first, the first is reported as mined', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const id = await send(wallet, '0.000001')
   await until(wallet, id, 'submitted')
@@ -103,47 +97,44 @@ t.test('a branch with the second version gives way to one with the first: it is 
   )
 })
 
-t.test(
-  'a chain that begins anew, empty, gets what it lost again, as the same bytes, as soon as there are funds',
-  async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), 'bursar-anew-'))
-    const port = await freePort()
-    let chain: Anvil | null = null
-    const start = async (chainId: number) => {
-      chain = await startAnvil({ directory, port, chainId, mining: 'call' })
-      return chain
-    }
-    t.after(async () => {
-      await chain?.stop()
-      await rm(directory, { recursive: true, force: true })
-    })
-    const anew = await withStage(t, { chain: start })
-    const [wallet] = (await anew.service.makeWallets(1)) as [LoadWallet]
-    const ids = [await anew.send(wallet, '0.000001'), await anew.send(wallet, '0.000002')]
-    await Promise.all(ids.map((id) => anew.until(wallet, id, 'submitted')))
-    await anew.settle()
-    const before = await Promise.all(ids.map((id) => anew.read(wallet, id)))
-    t.strictSame(
-      before.map(({ state }) => state),
-      ['confirmed', 'confirmed'],
-    )
-    const { chainId } = chain as unknown as Anvil
-    await (chain as unknown as Anvil).stop()
-    await start(chainId)
-    t.equal(await callRpc(anew.url, 'eth_blockNumber'), '0x0')
-    for (const id of ids) await anew.until(wallet, id, 'awaiting_funds')
-    await anew.rpc('anvil_setBalance', wallet.address, toQuantity(10n ** 21n))
-    await anew.settle()
-    const after = await Promise.all(ids.map((id) => anew.read(wallet, id)))
-    t.strictSame(
-      after.map(({ state, hashes }) => [state, hashes]),
-      before.map(({ hashes }) => ['confirmed', hashes]),
-    )
-    t.strictSame(
-      (await onChain(anew, wallet)).map(({ amount }) => amount),
-      [10n ** 12n, 2n * 10n ** 12n],
-    )
-  },
-)
+t.test('a chain that starts again empty gets the same bytes again, as soon as there are funds', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-anew-'))
+  const port = await freePort()
+  let chain: Anvil | null = null
+  const start = async (chainId: number) => {
+    chain = await startAnvil({ directory, port, chainId, mining: 'call' })
+    return chain
+  }
+  t.after(async () => {
+    await chain?.stop()
+    await rm(directory, { recursive: true, force: true })
+  })
+  const anew = await withStage(t, { chain: start })
+  const [wallet] = (await anew.service.makeWallets(1)) as [LoadWallet]
+  const ids = [await anew.send(wallet, '0.000001'), await anew.send(wallet, '0.000002')]
+  await Promise.all(ids.map((id) => anew.until(wallet, id, 'submitted')))
+  await anew.settle()
+  const before = await Promise.all(ids.map((id) => anew.read(wallet, id)))
+  t.strictSame(
+    before.map(({ state }) => state),
+    ['confirmed', 'confirmed'],
+  )
+  const { chainId } = chain as unknown as Anvil
+  await (chain as unknown as Anvil).stop()
+  await start(chainId)
+  t.equal(await callRpc(anew.url, 'eth_blockNumber'), '0x0')
+  for (const id of ids) await anew.until(wallet, id, 'awaiting_funds')
+  await anew.rpc('anvil_setBalance', wallet.address, toQuantity(10n ** 21n))
+  await anew.settle()
+  const after = await Promise.all(ids.map((id) => anew.read(wallet, id)))
+  t.strictSame(
+    after.map(({ state, hashes }) => [state, hashes]),
+    before.map(({ hashes }) => ['confirmed', hashes]),
+  )
+  t.strictSame(
+    (await onChain(anew, wallet)).map(({ amount }) => amount),
+    [10n ** 12n, 2n * 10n ** 12n],
+  )
+})
 
 t.end()

@@ -19,7 +19,7 @@ const open = createOpenCalls(kernel)
 const statesOf = async (wallet: LoadWallet, ids: readonly string[]) =>
   Promise.all(ids.map(async (id) => (await read(wallet, id)).state))
 
-t.test('what depends on a transaction is signed once that is mined, in order, and holds up nobody else', async (t) => {
+t.test('dependents of a transaction are signed once it is mined, in order, without delaying others', async (t) => {
   const register = await deployRegister(stage.url)
   const { address: to, enter } = register
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
@@ -53,7 +53,7 @@ t.test('what depends on a transaction is signed once that is mined, in order, an
   )
 })
 
-t.test('what depends on a transaction that reverted fails unsigned, but not before that is final', async (t) => {
+t.test('dependents of a reverted transaction fail unsigned once it is final', async (t) => {
   const register = await deployRegister(stage.url)
   const { address: to, enter } = register
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
@@ -89,7 +89,7 @@ t.test('what depends on a transaction that reverted fails unsigned, but not befo
   t.equal(rows[0].held, '0')
 })
 
-t.test('a dependency in another lane wakes the one that waits, and its cancellation fails it', async (t) => {
+t.test('a dependency in another lane wakes its dependent, and its cancellation fails it', async (t) => {
   const { address: to, enter } = await deployRegister(stage.url)
   const [one, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
   const [good, bad] = (await open(one, { to, data: enter(1) }, { to, data: enter(2) })) as [string, string]

@@ -25,7 +25,7 @@ const feesOf = async (id: string): Promise<{ nonce: number; maxFee: bigint; tip:
 }
 
 t.test(
-  'one that the base fee left behind is made dearer by an eighth or more, with its nonce, until it is mined',
+  'a transaction below the base fee is replaced at 12.5 % more or above, with its nonce, until it is mined',
   async (t) => {
     const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
     const id = await send(wallet, '0.000001')
@@ -52,7 +52,7 @@ t.test(
   },
 )
 
-t.test('one that waits for funds does not get dearer the longer it waits', async (t) => {
+t.test('a transaction that waits for funds keeps its fees', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const id = await send(wallet, '0.000001')
   const { hash } = await until(wallet, id, 'submitted')
@@ -76,7 +76,7 @@ t.test('one that waits for funds does not get dearer the longer it waits', async
   t.equal((await onChain(stage, wallet)).length, 1)
 })
 
-t.test('a cancelled one never arrives, and is said to be cancelled only when that is certain', async (t) => {
+t.test('a cancelled transfer never arrives, and is reported as cancelled only once that is final', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const id = await send(wallet, '0.000001')
   await until(wallet, id, 'submitted')
@@ -96,7 +96,7 @@ t.test('a cancelled one never arrives, and is said to be cancelled only when tha
   )
 })
 
-t.test('whichever comes first on chain, transfer or cancellation, is what the owner is told', async (t) => {
+t.test('the outcome is the transfer or the cancellation, whichever is mined', async (t) => {
   const wallets = await service.makeWallets(8)
   const ids = await Promise.all(wallets.map((wallet) => send(wallet, '0.000001')))
   await Promise.all(wallets.map((wallet, index) => until(wallet, ids[index] ?? '', 'submitted')))
@@ -121,26 +121,29 @@ t.test('whichever comes first on chain, transfer or cancellation, is what the ow
   }
 })
 
-t.test('a speed-up is the same transfer under the same nonce, dearer, and only one of the two is mined', async (t) => {
-  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-  const id = await send(wallet, '0.000001')
-  await until(wallet, id, 'submitted')
-  const asked = await service.api.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet.id}/transactions/${id}/speed-up`,
-    body: { gas_priority: 'high' },
-  })
-  t.equal(asked.status, 202)
-  await eventually(async () => (await feesOf(id)).some(({ purpose }) => purpose === 'speed_up'))
-  await settle()
-  const view = await read(wallet, id)
-  const mined = await onChain(stage, wallet)
-  t.strictSame(
-    mined.map(({ amount }) => amount),
-    [10n ** 12n],
-  )
-  t.match(view, { state: 'confirmed', hash: mined[0]?.hash, nonce: 0 })
-  t.ok(view.hashes.length >= 2)
-})
+t.test(
+  'a speed-up is the same transfer under the same nonce with higher fees, and one of the two is mined',
+  async (t) => {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const id = await send(wallet, '0.000001')
+    await until(wallet, id, 'submitted')
+    const asked = await service.api.insist({
+      method: 'POST',
+      path: `/v1/wallets/${wallet.id}/transactions/${id}/speed-up`,
+      body: { gas_priority: 'high' },
+    })
+    t.equal(asked.status, 202)
+    await eventually(async () => (await feesOf(id)).some(({ purpose }) => purpose === 'speed_up'))
+    await settle()
+    const view = await read(wallet, id)
+    const mined = await onChain(stage, wallet)
+    t.strictSame(
+      mined.map(({ amount }) => amount),
+      [10n ** 12n],
+    )
+    t.match(view, { state: 'confirmed', hash: mined[0]?.hash, nonce: 0 })
+    t.ok(view.hashes.length >= 2)
+  },
+)
 
 t.end()

@@ -50,7 +50,7 @@ async function authorize(wallet: LoadWallet, nonce: number): Promise<void> {
   await mine()
 }
 
-t.test('a nonce that an authorization used is found without old states, beside one that nothing shows', async (t) => {
+t.test('a nonce used by an authorization is found without old states, beside one without any trace', async (t) => {
   const [hidden, wallet] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
   const unproven = await sendAndDrop(hidden, '0.000001')
   await rpc('anvil_setNonce', hidden.address, '0x1')
@@ -79,7 +79,7 @@ t.test('a nonce that an authorization used is found without old states, beside o
   t.equal((await onChain(stage, hidden)).length, 1)
 })
 
-t.test('an authorization that came too early used nothing: the transfer keeps its nonce', async (t) => {
+t.test('an authorization with a later nonce has no effect: the transfer keeps its nonce', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   await authorize(wallet, 1)
   const ids = [await send(wallet, '0.000001'), await send(wallet, '0.000002')]
@@ -94,7 +94,7 @@ t.test('an authorization that came too early used nothing: the transfer keeps it
   )
 })
 
-t.test('a nonce that was used while nobody followed, and whose state is forgotten, is given anew', async (t) => {
+t.test('a nonce used while no follower ran, and whose state is pruned, is replaced', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const id = await sendAndDrop(wallet, '0.000001')
   await service.stopWorker('chain-follower')
@@ -114,7 +114,7 @@ t.test('a nonce that was used while nobody followed, and whose state is forgotte
   node.decide = () => PASS
 })
 
-t.test(`beside a program that sends all the time, with reorgs, each arrives at most once (${SEED})`, async (t) => {
+t.test(`beside another sender with reorgs, each transfer arrives at most once (${SEED})`, async (t) => {
   const random = createRandom(SEED)
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const key = await keyOf(service, wallet.id)

@@ -67,21 +67,24 @@ async function available(wallet: LoadWallet): Promise<string> {
   return JSON.stringify(body.data)
 }
 
-t.test('fees rise after all was signed: nothing dearer is signed, and the affordable version goes again', async (t) => {
-  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-  const id = await send(wallet, inEther(await allOf(wallet)))
-  const { hash } = await until(wallet, id, 'submitted')
-  const [first] = await offersOf(id)
-  await rpc('anvil_dropAllTransactions')
-  await raiseTo((first?.maxFee ?? 0n) * 3n)
-  await heldAtItsPrice(id)
-  t.equal((await offersOf(id)).length, 1, 'no version that the wallet cannot pay')
-  await raiseTo(GWEI)
-  await settle()
-  t.match(await read(wallet, id), { state: 'confirmed', hash })
-})
+t.test(
+  'when fees rise after signing, nothing is signed above the funds, and the affordable version is sent again',
+  async (t) => {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const id = await send(wallet, inEther(await allOf(wallet)))
+    const { hash } = await until(wallet, id, 'submitted')
+    const [first] = await offersOf(id)
+    await rpc('anvil_dropAllTransactions')
+    await raiseTo((first?.maxFee ?? 0n) * 3n)
+    await heldAtItsPrice(id)
+    t.equal((await offersOf(id)).length, 1, 'no version that the wallet cannot pay')
+    await raiseTo(GWEI)
+    await settle()
+    t.match(await read(wallet, id), { state: 'confirmed', hash })
+  },
+)
 
-t.test('fees rise before all is signed: what is signed costs no more than was reserved', async (t) => {
+t.test('when fees rise before signing, the signed transactions cost no more than was reserved', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   await service.stopWorker('signer')
   const id = await send(wallet, inEther(await allOf(wallet)))
@@ -96,7 +99,7 @@ t.test('fees rise before all is signed: what is signed costs no more than was re
   t.match(await read(wallet, id), { state: 'confirmed', hash: first?.hash })
 })
 
-t.test('the newest version became too dear for the wallet: an older one is sent', async (t) => {
+t.test('when the wallet cannot pay for the newest version, an older one is sent', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const id = await send(wallet, '0.000001')
   await until(wallet, id, 'submitted')
@@ -114,7 +117,7 @@ t.test('the newest version became too dear for the wallet: an older one is sent'
   t.equal((await onChain(stage, wallet)).length, 1)
 })
 
-t.test('a gap is filled though all of the wallet is held by what waits behind it', async (t) => {
+t.test('a gap is filled even when later transactions reserve the whole balance', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   await rpc('anvil_impersonateAccount', wallet.address)
   const stranger = { from: wallet.address, to: RECIPIENT, value: '0x7', nonce: '0x0', gas: '0x5208' }
@@ -137,42 +140,39 @@ t.test('a gap is filled though all of the wallet is held by what waits behind it
   t.match(await read(wallet, id), { state: 'confirmed', nonce: 1 })
 })
 
-t.test(
-  'valid_until passes above the cap, behind a stuck transaction: it fails, and its hold is released',
-  async (t) => {
-    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-    const stuck = await send(wallet, '0.000001')
-    await until(wallet, stuck, 'submitted')
-    await service.stopWorker('signer')
-    // On a slow machine the time may have passed before the request is read: it is then refused, and sent again.
-    const { body } = await eventually(async () => {
-      const reply = await service.api.insist({
-        method: 'POST',
-        path: `/v1/wallets/${wallet.id}/transfer`,
-        key: `valid-${wallet.id}`,
-        prefer: 'respond-async',
-        body: { to: RECIPIENT, amount: '1', asset: 'ETH', valid_until: new Date(Date.now() + 4_000).toISOString() },
-      })
-      return reply.status === 202 && reply
+t.test('a transfer whose valid_until passes behind a stuck transaction fails, and its hold is released', async (t) => {
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const stuck = await send(wallet, '0.000001')
+  await until(wallet, stuck, 'submitted')
+  await service.stopWorker('signer')
+  // On a slow machine the time may have passed before the request is read: it is then refused, and sent again.
+  const { body } = await eventually(async () => {
+    const reply = await service.api.insist({
+      method: 'POST',
+      path: `/v1/wallets/${wallet.id}/transfer`,
+      key: `valid-${wallet.id}`,
+      prefer: 'respond-async',
+      body: { to: RECIPIENT, amount: '1', asset: 'ETH', valid_until: new Date(Date.now() + 4_000).toISOString() },
     })
-    await rpc('anvil_dropAllTransactions')
-    await raiseTo(2n * CAP_WEI)
-    await service.startWorker('signer')
-    const late = await until(wallet, body.data.transaction_id, 'failed')
-    t.match(late.failure, { code: 'fee_cap_exceeded' })
-    t.match(await read(wallet, stuck), { status: 'pending' })
-    const { rows } = await service.pool.query<{ held: string }>(
-      `SELECT held FROM wallet_holds WHERE wallet_id = $1 AND asset_id LIKE '%/slip44:%'`,
-      [wallet.id],
-    )
-    t.ok(BigInt(rows[0]?.held ?? ETHER) < ETHER, 'only the stuck transaction holds funds')
-    await raiseTo(GWEI)
-    await settle()
-    t.match(await read(wallet, stuck), { state: 'confirmed' })
-  },
-)
+    return reply.status === 202 && reply
+  })
+  await rpc('anvil_dropAllTransactions')
+  await raiseTo(2n * CAP_WEI)
+  await service.startWorker('signer')
+  const late = await until(wallet, body.data.transaction_id, 'failed')
+  t.match(late.failure, { code: 'fee_cap_exceeded' })
+  t.match(await read(wallet, stuck), { status: 'pending' })
+  const { rows } = await service.pool.query<{ held: string }>(
+    `SELECT held FROM wallet_holds WHERE wallet_id = $1 AND asset_id LIKE '%/slip44:%'`,
+    [wallet.id],
+  )
+  t.ok(BigInt(rows[0]?.held ?? ETHER) < ETHER, 'only the stuck transaction holds funds')
+  await raiseTo(GWEI)
+  await settle()
+  t.match(await read(wallet, stuck), { state: 'confirmed' })
+})
 
-t.test('a deposit that pays for a transfer leaves the chain and comes back: books and holds are right', async (t) => {
+t.test('a reorg of the deposit that pays for a transfer leaves balances and holds correct', async (t) => {
   const [giver, wallet] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
   await settle()
   const first = await send(giver, '500')

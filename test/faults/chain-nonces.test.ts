@@ -23,41 +23,44 @@ t.test('what a node dropped from its pool is sent again, as the same bytes', asy
   t.equal((await onChain(stage, wallet)).length, 1)
 })
 
-t.test('a nonce that a stranger took is given anew once that is final, and every transfer arrives once', async (t) => {
-  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-  const ids = [await send(wallet, '0.000001'), await send(wallet, '0.000002')]
-  const views = await Promise.all(ids.map((id) => until(wallet, id, 'submitted')))
-  for (const { hash } of views) await rpc('anvil_dropTransaction', hash)
-  await rpc('anvil_impersonateAccount', wallet.address)
-  await rpc('eth_sendTransaction', {
-    from: wallet.address,
-    to: RECIPIENT,
-    value: '0x7',
-    nonce: '0x0',
-    gas: '0x5208',
-  })
-  await mine()
-  t.strictSame(
-    (await onChain(stage, wallet)).slice(0, 1).map(({ amount }) => amount),
-    [7n],
-    'the stranger was first',
-  )
-  await settle()
-  const after = await Promise.all(ids.map((id) => read(wallet, id)))
-  t.strictSame(
-    after.map(({ state }) => state),
-    ['confirmed', 'confirmed'],
-  )
-  t.match(after[0], { nonce: 2, hashes: [views[0]?.hash, after[0]?.hash] })
-  t.strictSame(
-    (await onChain(stage, wallet)).map(({ nonce, amount }) => [nonce, amount]),
-    [
-      [0, 7n],
-      [1, 2n * 10n ** 12n],
-      [2, 10n ** 12n],
-    ],
-  )
-})
+t.test(
+  'a nonce that another program used is replaced once that is final, and every transfer arrives once',
+  async (t) => {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const ids = [await send(wallet, '0.000001'), await send(wallet, '0.000002')]
+    const views = await Promise.all(ids.map((id) => until(wallet, id, 'submitted')))
+    for (const { hash } of views) await rpc('anvil_dropTransaction', hash)
+    await rpc('anvil_impersonateAccount', wallet.address)
+    await rpc('eth_sendTransaction', {
+      from: wallet.address,
+      to: RECIPIENT,
+      value: '0x7',
+      nonce: '0x0',
+      gas: '0x5208',
+    })
+    await mine()
+    t.strictSame(
+      (await onChain(stage, wallet)).slice(0, 1).map(({ amount }) => amount),
+      [7n],
+      'the stranger was first',
+    )
+    await settle()
+    const after = await Promise.all(ids.map((id) => read(wallet, id)))
+    t.strictSame(
+      after.map(({ state }) => state),
+      ['confirmed', 'confirmed'],
+    )
+    t.match(after[0], { nonce: 2, hashes: [views[0]?.hash, after[0]?.hash] })
+    t.strictSame(
+      (await onChain(stage, wallet)).map(({ nonce, amount }) => [nonce, amount]),
+      [
+        [0, 7n],
+        [1, 2n * 10n ** 12n],
+        [2, 10n ** 12n],
+      ],
+    )
+  },
+)
 
 t.test('a gap that a reorg left in the nonces is filled by the next transfer, and both arrive', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
@@ -80,7 +83,7 @@ t.test('a gap that a reorg left in the nonces is filled by the next transfer, an
   )
 })
 
-t.test('a nonce that is used, by nothing that the chain shows, is no reason to sign again', async (t) => {
+t.test('a nonce used without any trace on chain is not signed again', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const id = await send(wallet, '0.000001')
   const { hash } = await until(wallet, id, 'submitted')

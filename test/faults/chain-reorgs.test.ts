@@ -13,7 +13,7 @@ const stage = await withStage(t)
 const { service, rpc, mine, send, read, until, settle } = stage
 const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
 
-t.test('a transaction of an orphaned block is sent again, as the same bytes, and mined once', async (t) => {
+t.test('a transaction of an orphaned block is sent again as the same bytes, and mined once', async (t) => {
   const id = await send(wallet, '0.000001')
   await until(wallet, id, 'submitted')
   await mine()
@@ -34,7 +34,7 @@ t.test('a transaction of an orphaned block is sent again, as the same bytes, and
   )
 })
 
-t.test('even one that was final for us is followed to the new branch', async (t) => {
+t.test('a transaction reported as final is followed to the new branch', async (t) => {
   const id = await send(wallet, '0.000002')
   await until(wallet, id, 'submitted')
   await mine(3)
@@ -49,7 +49,7 @@ t.test('even one that was final for us is followed to the new branch', async (t)
   )
 })
 
-t.test('a chain that is set back and goes another way leaves balances and holds as the chain has them', async (t) => {
+t.test('after a deep reorg balances and holds equal those of the chain', async (t) => {
   const snapshot = await rpc('evm_snapshot')
   const id = await send(wallet, '0.000003')
   await until(wallet, id, 'submitted')
@@ -72,24 +72,21 @@ t.test('a chain that is set back and goes another way leaves balances and holds 
   )
 })
 
-t.test(
-  'a reorg that takes back the dependency after the signature changes nothing: nonces keep the order',
-  async (t) => {
-    const register = await deployRegister(stage.url)
-    const { address: to, enter } = register
-    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-    const open = createOpenCalls(service.kernel)
-    const ids = await open(wallet, { to, data: enter(1) }, { to, data: enter(2, 1), dependsOn: 0 })
-    const [first, second] = ids as [string, string]
-    await until(wallet, first, 'submitted')
-    await mine()
-    const { hash } = await until(wallet, second, 'submitted')
-    await rpc('anvil_reorg', 1, [])
-    await until(wallet, first, 'reorged', 'submitted')
-    await settle()
-    t.match(await read(wallet, second), { state: 'confirmed', hash, nonce: 1 })
-    t.strictSame(await register.entries(), [1, 2])
-  },
-)
+t.test('a reorg of the dependency after the signature changes nothing, since nonces keep the order', async (t) => {
+  const register = await deployRegister(stage.url)
+  const { address: to, enter } = register
+  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+  const open = createOpenCalls(service.kernel)
+  const ids = await open(wallet, { to, data: enter(1) }, { to, data: enter(2, 1), dependsOn: 0 })
+  const [first, second] = ids as [string, string]
+  await until(wallet, first, 'submitted')
+  await mine()
+  const { hash } = await until(wallet, second, 'submitted')
+  await rpc('anvil_reorg', 1, [])
+  await until(wallet, first, 'reorged', 'submitted')
+  await settle()
+  t.match(await read(wallet, second), { state: 'confirmed', hash, nonce: 1 })
+  t.strictSame(await register.entries(), [1, 2])
+})
 
 t.end()

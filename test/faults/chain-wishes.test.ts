@@ -19,7 +19,7 @@ function ask(wallet: LoadWallet, id: string, wish: 'cancel' | 'speed-up') {
   return service.api.insist({ method: 'POST', path, ...(wish === 'cancel' ? {} : { body: {} }) })
 }
 
-t.test('a cancellation that came too late does not wake up when the confirmed block leaves the chain', async (t) => {
+t.test('a cancellation that was too late does not start again when the confirmed block is reverted', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   // Deeper than any reorg here, so that the funds stay.
   await mine(6)
@@ -48,7 +48,7 @@ t.test('a cancellation that came too late does not wake up when the confirmed bl
   )
 })
 
-t.test(`several wishes for each transfer around its block, with reorgs (${SEED})`, async (t) => {
+t.test(`several cancellations and speed-ups of each transfer, with reorgs, leave one outcome (${SEED})`, async (t) => {
   const random = createRandom(SEED)
   const wallets = await service.makeWallets(4)
   await mine(6)

@@ -131,7 +131,7 @@ await Promise.all(
 )
 
 for (const kind of PROCESS_KINDS) {
-  t.test(`the clock of the ${kind} is set by an hour, forward and back: transfers go on as before`, async (t) => {
+  t.test(`transfers go on when the clock of the ${kind} is set an hour forward and back`, async (t) => {
     t.strictSame(results.get(kind), [])
   })
 }

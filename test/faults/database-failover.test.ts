@@ -86,7 +86,7 @@ async function transferThroughLoss(round: number): Promise<void> {
   t.comment(`lost after ${lostAfter} of ${TRANSFERS} answers`)
 }
 
-t.test('a primary with a synchronous standby is killed in the middle of transfers: nothing is lost', async (t) => {
+t.test('killing a primary with a synchronous standby during transfers loses nothing', async (t) => {
   t.after((await startAuditing()).stop)
   for (let round = 0; round < FAILOVERS; round += 1) {
     await servers.addStandby('synchronous')
@@ -112,7 +112,7 @@ t.test('a primary with a synchronous standby is killed in the middle of transfer
   t.strictSame(await operatorVerifies(servers.url, service.env.DATA_DIR ?? ''), [])
 })
 
-t.test('a standby that lagged is promoted: what it has not heard of is found on chain, and paid once', async (t) => {
+t.test('after the promotion of a lagging standby, missing transfers are found on chain, and paid once', async (t) => {
   const [payer, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
   await servers.addStandby('asynchronous')
   const heard = subscribeBeside(t)

@@ -52,19 +52,16 @@ async function settleAndAudit(t: Test) {
   t.strictSame((await auditLog(databaseUrl)).problems, [], 'the log is whole, and the live tables are what it folds to')
 }
 
-t.test(
-  'a connection that is cut in the commit leaves open whether it took place: asked again, it took place once',
-  async (t) => {
-    const random = createRandom(1)
-    proxy.decide = (text) => (/append_commits/.test(text) && random.chance(0.4) ? 'cut after' : 'pass')
-    answers.push(...(await transfer(90, 1)))
-    await settle()
-    t.ok((proxy.struck.get('cut after') ?? 0) > 10, `${proxy.struck.get('cut after')} answers were lost`)
-    await settleAndAudit(t)
-  },
-)
+t.test('a request repeated after its connection was cut during the commit takes effect once', async (t) => {
+  const random = createRandom(1)
+  proxy.decide = (text) => (/append_commits/.test(text) && random.chance(0.4) ? 'cut after' : 'pass')
+  answers.push(...(await transfer(90, 1)))
+  await settle()
+  t.ok((proxy.struck.get('cut after') ?? 0) > 10, `${proxy.struck.get('cut after')} answers were lost`)
+  await settleAndAudit(t)
+})
 
-t.test('a connection that is cut before the commit took place loses nothing either', async (t) => {
+t.test('a connection cut before the commit loses nothing', async (t) => {
   const random = createRandom(2)
   proxy.decide = (text) => (/append_commits/.test(text) && random.chance(0.4) ? 'cut before' : 'pass')
   answers.push(...(await transfer(60, 2)))
@@ -73,7 +70,7 @@ t.test('a connection that is cut before the commit took place loses nothing eith
   await settleAndAudit(t)
 })
 
-t.test('a connection that breaks while somebody holds it, and asks nothing, does not end the process', async (t) => {
+t.test('an idle connection that breaks does not end the process', async (t) => {
   const held = await service.pool.connect()
   const ended = new Promise((resolve) => held.once('end', resolve))
   t.ok(proxy.cutAll() > 0)
@@ -82,40 +79,34 @@ t.test('a connection that breaks while somebody holds it, and asks nothing, does
   t.equal((await eventually(() => service.pool.query('SELECT 1'))).rowCount, 1, 'the pool gives another one')
 })
 
-t.test(
-  'statements that take 2 s, longer than a lease lives, hold nothing up for ever and pay nothing twice',
-  async (t) => {
-    proxy.decide = () => ({ lateMs: 2_000 })
-    answers.push(...(await transfer(24, 3)))
-    t.ok((proxy.struck.get('late') ?? 0) > 10)
-    await settleAndAudit(t)
-  },
-)
+t.test('statements slower than a lease stop no transfer and pay nothing twice', async (t) => {
+  proxy.decide = () => ({ lateMs: 2_000 })
+  answers.push(...(await transfer(24, 3)))
+  t.ok((proxy.struck.get('late') ?? 0) > 10)
+  await settleAndAudit(t)
+})
 
-t.test(
-  'a read-only database refuses what must be recorded with 503, and all goes on when it is writable again',
-  async (t) => {
-    const name = new URL(databaseUrl).pathname.slice(1)
-    const sending = transfer(60, 4)
-    await eventually(() => (api.counts.get('202') ?? 0) > answers.length + 10)
-    await direct.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-    // The setting applies to new connections.
-    proxy.cutAll()
-    t.match(await eventually(async () => stillRefused(await tryTransfer('read-only'))), {
-      status: 503,
-      body: { status: 'error', errors: [{ type: 'unavailable', code: 'database_unavailable' }] },
-    })
-    const [wallet] = wallets as [LoadWallet]
-    t.equal((await api.insist({ path: `/v1/wallets/${wallet.id}/balance` })).status, 200, 'what only reads is answered')
-    await direct.query('SET default_transaction_read_only = off')
-    await direct.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
-    proxy.cutAll()
-    answers.push(...(await sending))
-    await settleAndAudit(t)
-  },
-)
+t.test('writes are refused with 503 while the database is read-only, and work afterwards', async (t) => {
+  const name = new URL(databaseUrl).pathname.slice(1)
+  const sending = transfer(60, 4)
+  await eventually(() => (api.counts.get('202') ?? 0) > answers.length + 10)
+  await direct.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+  // The setting applies to new connections.
+  proxy.cutAll()
+  t.match(await eventually(async () => stillRefused(await tryTransfer('read-only'))), {
+    status: 503,
+    body: { status: 'error', errors: [{ type: 'unavailable', code: 'database_unavailable' }] },
+  })
+  const [wallet] = wallets as [LoadWallet]
+  t.equal((await api.insist({ path: `/v1/wallets/${wallet.id}/balance` })).status, 200, 'what only reads is answered')
+  await direct.query('SET default_transaction_read_only = off')
+  await direct.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+  proxy.cutAll()
+  answers.push(...(await sending))
+  await settleAndAudit(t)
+})
 
-t.test('a full disk refuses what must be recorded with 503, and all goes on when there is room again', async (t) => {
+t.test('writes are refused with 503 while the disk is full, and work afterwards', async (t) => {
   const sending = transfer(60, 5)
   await eventually(() => (api.counts.get('202') ?? 0) > answers.length + 10)
   proxy.decide = (text) => (/append_commits|_lease|INSERT|UPDATE|DELETE/i.test(text) ? 'disk full' : 'pass')

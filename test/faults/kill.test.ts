@@ -40,7 +40,7 @@ const FAULTS: readonly (readonly [string, Fault])[] = [
   ['everything with the parent', { type: 'kill all', atMs: AT_MS }],
 ]
 
-t.test(`kill -9 in the middle of ${TRANSFERS} transfers from ${WALLETS} wallets`, async (t) => {
+t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and doubles nothing`, async (t) => {
   const seed = Date.now() % 1_000_000
   t.comment(`seed ${seed}`)
   const world = await startWorld()

@@ -102,7 +102,7 @@ async function mustSign(t: Test, wallets: readonly LoadWallet[], key: string): P
   await parties.start(3)
 }
 
-t.test('killed in a round of a signature: every transfer is on chain once', async (t) => {
+t.test('after a kill in a round of a signature every transfer is on chain once', async (t) => {
   const before = BigInt((await stage.rpc('eth_getBalance', RECIPIENT, 'latest')) as string)
   await parties.stop(3)
   const sent: string[] = []
@@ -120,7 +120,7 @@ t.test('killed in a round of a signature: every transfer is on chain once', asyn
   t.equal(after - before, parseEther('0.01') * BigInt(sent.length), `${sent.length} transfers, each once`)
 })
 
-t.test('killed in a round of a key generation: each request gets one wallet, with one key', async (t) => {
+t.test('after a kill in a round of a key generation each request gets one wallet with one key', async (t) => {
   const made: LoadWallet[] = []
   const make = async (label: string) => void made.push(await createWallet(service.api, 'ethereum', label, TERMS))
   const deaths = await deathsIn(() => make('new'))
@@ -138,7 +138,7 @@ t.test('killed in a round of a key generation: each request gets one wallet, wit
   await mustSign(t, made, 'signed')
 })
 
-t.test('killed in a round of a refresh: all parties hold the shares that the log names', async (t) => {
+t.test('after a kill in a round of a refresh all parties hold the shares that the log names', async (t) => {
   const refresh = async (key: string) => {
     const path = `/v1/wallets/${wallet.id}/shares/refresh`
     const { status, body } = await service.api.insist({ method: 'POST', path, key, prefer: 'respond-async' })

@@ -17,7 +17,7 @@ const WORKERS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', '
 /** anvil saves its state every 10 s: more recent state, such as the collection and its owner's funds, would be lost. */
 const REST_MS = 15_000
 
-t.test(`kill -9 in the middle of ${MINTS} mints`, async (t) => {
+t.test(`kill -9 during ${MINTS} mints loses and doubles nothing`, async (t) => {
   const service = await startService()
   t.after(() => service.close())
   const { api } = service

@@ -65,7 +65,7 @@ async function complaints({ api }: LocalService): Promise<string[]> {
   return (body.errors ?? []).map(({ message }) => message.split(':')[0] ?? '')
 }
 
-t.test('PostgreSQL goes away in the middle of transfers: 503, then all goes on by itself', async (t) => {
+t.test('while PostgreSQL is down requests get 503, and transfers go on once it is back', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-outage-'))
   const start = () => startPostgres({ directory, settings: { shared_buffers: '32MB' } })
   let postgres = await start()
@@ -103,41 +103,48 @@ t.test('PostgreSQL goes away in the middle of transfers: 503, then all goes on b
   await settleAndAudit(t, service, url, wallets, answers)
 })
 
-t.test('a node that is down is needed for what only it knows; what was accepted goes on when it is back', async (t) => {
-  const { url: databaseUrl } = await withDatabase(t)
-  const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
-  const node = await withNodeProxy(t, url)
-  const service = await withLocalService(t, { databaseUrl, chainUrl: url, chainId: CHAIN_ID, rpcUrls: [node.url] })
-  const { api } = service
-  const wallets = await service.makeWallets(4)
-  const [first, second] = wallets as [LoadWallet, LoadWallet]
-  const body = { to: second.address, amount: '0.1', asset: 'ETH' }
-  const preview = { method: 'POST', path: `/v1/wallets/${first.id}/transfer/preview`, body } as const
-  t.equal((await api.insist(preview)).status, 200)
-  const token = `0x${'ab'.repeat(20)}`
-  const lookUp = { method: 'POST', path: '/v1/assets', body: { network: 'ethereum', contract_address: token } } as const
-  for (const down of [
-    { type: 'refuse' },
-    { type: 'silence before' },
-    { type: 'status', status: 502 },
-  ] as const satisfies Fate[]) {
-    node.decide = () => down
-    refusedFor(t, await api.once(lookUp), 'rpc_unavailable', `a contract cannot be looked at (${down.type})`)
-  }
-  const answers = await sendTransfers(api, plan(wallets, 40))
-  t.ok(
-    answers.every(({ status }) => status === 202),
-    'the fees of a moment ago are good for a minute: transfers are accepted',
-  )
-  const fresh = await service.startApi()
-  const unknown = await fresh.once({ method: 'POST', path: `/v1/wallets/${first.id}/transfer`, key: 'fresh', body })
-  refusedFor(t, unknown, 'rpc_unavailable', 'an API that never heard the node knows no fees')
-  node.decide = () => ({ type: 'pass' })
-  await settleAndAudit(t, service, url, wallets, answers)
-  await eventually(async () => (await fresh.once(preview)).status === 200)
-})
+t.test(
+  'while a node is down only requests that need it fail, and accepted transfers go on once it is back',
+  async (t) => {
+    const { url: databaseUrl } = await withDatabase(t)
+    const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
+    const node = await withNodeProxy(t, url)
+    const service = await withLocalService(t, { databaseUrl, chainUrl: url, chainId: CHAIN_ID, rpcUrls: [node.url] })
+    const { api } = service
+    const wallets = await service.makeWallets(4)
+    const [first, second] = wallets as [LoadWallet, LoadWallet]
+    const body = { to: second.address, amount: '0.1', asset: 'ETH' }
+    const preview = { method: 'POST', path: `/v1/wallets/${first.id}/transfer/preview`, body } as const
+    t.equal((await api.insist(preview)).status, 200)
+    const token = `0x${'ab'.repeat(20)}`
+    const lookUp = {
+      method: 'POST',
+      path: '/v1/assets',
+      body: { network: 'ethereum', contract_address: token },
+    } as const
+    for (const down of [
+      { type: 'refuse' },
+      { type: 'silence before' },
+      { type: 'status', status: 502 },
+    ] as const satisfies Fate[]) {
+      node.decide = () => down
+      refusedFor(t, await api.once(lookUp), 'rpc_unavailable', `a contract cannot be looked at (${down.type})`)
+    }
+    const answers = await sendTransfers(api, plan(wallets, 40))
+    t.ok(
+      answers.every(({ status }) => status === 202),
+      'the fees of a moment ago are good for a minute: transfers are accepted',
+    )
+    const fresh = await service.startApi()
+    const unknown = await fresh.once({ method: 'POST', path: `/v1/wallets/${first.id}/transfer`, key: 'fresh', body })
+    refusedFor(t, unknown, 'rpc_unavailable', 'an API that never heard the node knows no fees')
+    node.decide = () => ({ type: 'pass' })
+    await settleAndAudit(t, service, url, wallets, answers)
+    await eventually(async () => (await fresh.once(preview)).status === 200)
+  },
+)
 
-t.test('Redis is emptied, then goes away: nothing is lost, and the API does not even notice', async (t) => {
+t.test('emptying and stopping Redis loses nothing and does not affect the API', async (t) => {
   const redis = await startTestRedis()
   if (redis === null) return t.comment('skipped: no Redis here')
   t.after(redis.close)

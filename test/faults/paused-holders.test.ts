@@ -57,14 +57,14 @@ for (const [kind, step, act] of CASES) {
     )
     const [refusal] = refusalsOf(victim, step)
     t.ok(outcomesOf(refusal?.error ?? '[]').includes('fence_lost'), `the database says: ${refusal?.error}`)
-    t.strictSame(await auditStage(stage), [], 'everything is as it must be')
+    t.strictSame(await auditStage(stage), [], 'the audit finds nothing')
     await actNamed('a transfer').play(stage)
     victim.kill()
     await victim.ended
   })
 }
 
-t.test('a submitter that wakes up with old bytes in its hands sends them, and nothing is paid twice', async (t) => {
+t.test('a paused submitter that sends old bytes causes no second payment', async (t) => {
   const place = { moment: 'before', step: 'rpc eth_sendRawTransaction' } as const
   const victim = await overtake(stage, 'submitter', place, actNamed('a speed-up'))
   const { reached } = victim.arm({ ...place, moment: 'after' }, 'SIGSTOP')
@@ -72,12 +72,12 @@ t.test('a submitter that wakes up with old bytes in its hands sends them, and no
   await within('the node has heard it', reached)
   victim.resume()
   await actNamed('a transfer').play(stage)
-  t.strictSame(await auditStage(stage), [], 'everything is as it must be')
+  t.strictSame(await auditStage(stage), [], 'the audit finds nothing')
   victim.kill()
   await victim.ended
 })
 
-t.test('a dispatcher that was overtaken does not take the checkpoint back', async (t) => {
+t.test('a paused dispatcher does not set the checkpoint back', async (t) => {
   const { pool } = stage.service
   const checkpoint = async () =>
     (await pool.query<{ at: string }>("SELECT position AS at FROM checkpoints WHERE name = 'dispatcher'")).rows[0]?.at
@@ -89,7 +89,7 @@ t.test('a dispatcher that was overtaken does not take the checkpoint back', asyn
   t.ok(BigInt((await checkpoint()) ?? 0) >= before, 'the newer one stays')
   victim.resume()
   await actNamed('a transfer').play(stage)
-  t.strictSame(await auditStage(stage), [], 'everything is as it must be')
+  t.strictSame(await auditStage(stage), [], 'the audit finds nothing')
   victim.kill()
   await victim.ended
 })

@@ -80,7 +80,7 @@ async function startDyingServer(
   return { port: (server.address() as AddressInfo).port, ended: () => ended }
 }
 
-t.test('a connection that breaks in the moment in which it is up does not end the process either', async (t) => {
+t.test('a connection that breaks as soon as it is ready does not end the process', async (t) => {
   const { url } = await withDatabase(t)
   const dying = await startDyingServer(t, Number(new URL(url).port), 12)
   const before = new URL(url)

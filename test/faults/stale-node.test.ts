@@ -38,24 +38,21 @@ async function countOf({ service: { pool } }: Stage, type: string): Promise<numb
   return rows[0]?.n ?? 0
 }
 
-t.test(
-  'a replica that is 50 blocks behind is waited for: nothing is undone, and no nonce is given twice',
-  async (t) => {
-    answers.push(...(await transfer(wallets, 30, 1)))
-    await settle()
-    node.decide = () => STALE
-    const during = transfer(wallets, 30, 2)
-    await eventually(() => (node.told.get('50 blocks behind') ?? 0) > 100)
-    answers.push(...(await during))
-    node.decide = () => PASS
-    await settle()
-    await audit(t)
-    t.equal(await countOf(stage, 'ReorgDetected'), 0)
-    t.equal(await countOf(stage, 'NonceConsumedExternally'), 0)
-  },
-)
+t.test('with a replica 50 blocks behind nothing is undone, and no nonce is used twice', async (t) => {
+  answers.push(...(await transfer(wallets, 30, 1)))
+  await settle()
+  node.decide = () => STALE
+  const during = transfer(wallets, 30, 2)
+  await eventually(() => (node.told.get('50 blocks behind') ?? 0) > 100)
+  answers.push(...(await during))
+  node.decide = () => PASS
+  await settle()
+  await audit(t)
+  t.equal(await countOf(stage, 'ReorgDetected'), 0)
+  t.equal(await countOf(stage, 'NonceConsumedExternally'), 0)
+})
 
-t.test('a load balancer before a fresh node and one that is 50 blocks behind takes nothing back either', async (t) => {
+t.test('with a load balancer of a current node and one 50 blocks behind nothing is undone', async (t) => {
   const random = createRandom(3)
   const toldBefore = node.told.get('50 blocks behind') ?? 0
   node.decide = () => (random.chance(0.5) ? STALE : PASS)
@@ -67,7 +64,7 @@ t.test('a load balancer before a fresh node and one that is 50 blocks behind tak
   t.equal(await countOf(stage, 'ReorgDetected'), 0)
 })
 
-t.test('of two URLs the one that is 50 blocks behind is asked last', async (t) => {
+t.test('of two URLs the one that is 50 blocks behind is used last', async (t) => {
   const { node: stale, before } = await withNodeProxyBefore(t)
   const other = await withStage(t, { nodes: async (url) => [...(await before(url)), url] })
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
@@ -80,7 +77,7 @@ t.test('of two URLs the one that is 50 blocks behind is asked last', async (t) =
   t.equal(await countOf(other, 'ReorgDetected'), 0)
 })
 
-t.test('a node that forgets its whole pool is given the same bytes again', async (t) => {
+t.test('a node that lost its pool gets the same bytes again', async (t) => {
   answers.push(...(await transfer(wallets, 40, 4)))
   await eventually(async () => {
     const { rows } = await service.pool.query(`SELECT FROM transactions WHERE state IN ('requested', 'signed')`)
@@ -94,10 +91,10 @@ t.test('a node that forgets its whole pool is given the same bytes again', async
   await service.startWorker('submitter')
   await settle()
   await audit(t)
-  t.equal(await countOf(stage, 'TransactionReplaced'), 0, 'nothing was signed anew')
+  t.equal(await countOf(stage, 'TransactionReplaced'), 0, 'nothing was signed again')
 })
 
-t.test('a node that becomes one of another chain in the middle is sent nothing, until it is right again', async (t) => {
+t.test('a node that changes to another chain gets no transactions until it is correct again', async (t) => {
   const { node, before } = await withNodeProxyBefore(t)
   const other = await withStage(t, { nodes: before })
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]

@@ -212,7 +212,7 @@ t.test('a tail that was cut off is found by the tree, by the database and by the
       out,
       'The log has 500 events, the checkpoint of row 2 of audit_checkpoints was signed over 600: its last 100 events are gone.\n',
     )
-    await t.rejects(takeCheckpoint(), { code: 'audit_contradiction' }, 'the auditor sees the missing tail by itself')
+    await t.rejects(takeCheckpoint(), { code: 'audit_contradiction' }, 'the auditor finds the missing tail')
     await tamper(
       'DELETE FROM audit_tiles',
       "UPDATE audit_tree SET size = 0, transaction_id = '0', position = 0",

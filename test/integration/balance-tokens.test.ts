@@ -65,7 +65,7 @@ t.test('deposits of a token show on both sides, read with the native currency at
   await call('transfer', fresh(1), 400_000n)
   await untilBalance(chain, 'wal_a', '400000', usdc)
   await untilBalance(chain, 'wal_rich', '600000', usdc)
-  t.equal(await balanceOf(chain, 'wal_a'), undefined, 'no native currency moved, and nobody has looked')
+  t.equal(await balanceOf(chain, 'wal_a'), undefined, 'no native currency moved, and no balance was read')
   const paid = BigInt((await chain.rpc('eth_getBalance', [RICH, 'latest'])) as string)
   t.equal(await balanceOf(chain, 'wal_rich'), paid.toString(), 'the sender paid gas')
   t.match((await eventsOf(chain, 'wal_a')).at(0), {
@@ -93,7 +93,7 @@ t.test(
     chain.follow()
     await mint(fresh(2), 5n)
     await untilWalked(chain)
-    t.equal(await balanceOf(chain, 'wal_a', usdc), undefined, 'nobody knows the token')
+    t.equal(await balanceOf(chain, 'wal_a', usdc), undefined, 'no tenant has the token')
     await register(chain, 'acme', usdc)
     await createObserveJob(chain)({
       tenant_id: 'acme',

@@ -172,7 +172,7 @@ t.test('a chain that lost its last blocks, or all of them, in a crash is followe
   t.equal(follower.cursor().number, 12)
 
   await restart(() => copyFile(earlier, state))
-  t.equal(kinds(await follower.catchUp()), 'behind', 'the URL comes back by itself')
+  t.equal(kinds(await follower.catchUp()), 'behind', 'the URL is used again')
   await client.call('evm_setNextBlockTimestamp', [toQuantity(Math.floor(Date.now() / 1_000) + 1_000)])
   await mine(client, 1)
   const [lost] = await follower.catchUp()

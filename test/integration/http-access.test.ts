@@ -140,7 +140,7 @@ t.test(
     t.equal((await fail('10.0.0.1', '198.51.100.1')).statusCode, 429)
     t.equal((await fail('10.0.0.1', '198.51.100.2')).statusCode, 401)
     for (let attempt = 0; attempt < 100; attempt++) await fail('203.0.113.5', `198.51.100.${attempt}`)
-    t.equal((await fail('203.0.113.5', '198.51.100.200')).statusCode, 429, 'a stranger cannot invent addresses')
+    t.equal((await fail('203.0.113.5', '198.51.100.200')).statusCode, 429, 'other callers cannot invent addresses')
   },
 )
 

@@ -200,7 +200,7 @@ t.test('the number of connections is limited, in total and by address', async (t
   while (!(await open(port)).served) await delay(10)
   t.pass('a connection that ended makes room')
   await open(port, '127.0.0.2')
-  t.notOk((await open(port, '127.0.0.3')).served, 'beyond the total nobody is taken')
+  t.notOk((await open(port, '127.0.0.3')).served, 'beyond the total no connection is accepted')
   t.match(await dropped(), /limit="total"/)
 
   const trusting = { trustedProxies: ['127.0.0.2'], connections: { ...LIMITS, maxPerAddress: 1 } }
@@ -248,5 +248,5 @@ t.test('text that cannot be stored is refused in paths and queries, whatever the
   t.equal((await get('/v1/search?note=%00')).body.message, 'note contains the character NUL.')
   t.strictSame((await get('/v1/search?note=%F0%9F%8F%A6+100%25')).body.data, { note: '🏦 100%' })
   const stranger = await app.inject({ url: '/v1/search?note=%00' })
-  t.equal(stranger.statusCode, 401, 'a stranger is told nothing of it')
+  t.equal(stranger.statusCode, 401, 'another tenant learns nothing of it')
 })

@@ -80,7 +80,7 @@ t.test('readiness requires every check; the failed ones are returned with the re
     ],
   })
   await Promise.all([ready(), ready(), ready()])
-  t.equal(asked, 2, 'asking again within a second asks nobody')
+  t.equal(asked, 2, 'a repetition within a second makes no request')
 
   failing.database = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
   now += 1_000

@@ -125,7 +125,7 @@ t.test('a peer that is killed is noticed, and is back as soon as it listens agai
   const { one, two, wire, trustDir, of } = await pair(t)
   await two.close()
   wire.cut()
-  await until(() => one.gone.length === 1, 'the loss is told')
+  await until(() => one.gone.length === 1, 'the loss is reported')
   t.strictSame(one.connected(), [])
   t.throws(() => one.send('party-2', Buffer.from('x')), { code: 'mpc_peer_unreachable' })
   const port = two.port ?? 0

@@ -113,7 +113,7 @@ t.test(
     }
     t.strictSame([states.indexOf('worn'), states.filter((kind) => kind === 'worn').length], [512, 1], 'one in a block')
     const again = await openCheckCounts(join(directory, 'checks'), () => true, limits)
-    t.equal((await again.count(key, 1)).state, 'due', 'after a restart it goes on from what may have been used')
+    t.equal((await again.count(key, 1)).state, 'due', 'after a restart it continues above what may have been used')
     for (let state = ''; state !== 'worn'; ) {
       const counted = await again.count(key, 1)
       await counted.kept

@@ -41,7 +41,7 @@ const keys = (identity: Identity) => ({ cert: identity.certificatePem, key: iden
 
 async function refused(t: Test, channel: Awaited<ReturnType<typeof listening>>['channel'], fields: object) {
   const line = () => channel.lines.find(({ message }) => message === 'connection refused')
-  await until(() => line() !== undefined, 'the refusal is told')
+  await until(() => line() !== undefined, 'the refusal is reported')
   t.match(line(), { level: 'warn', from: '127.0.0.1', ...fields })
   t.strictSame(channel.heard, [])
   t.strictSame(channel.connected(), [])
@@ -179,7 +179,7 @@ t.test('a client checks the server too: a server that is another peer gets no me
   ] as const) {
     const { channel, heard } = await dialling(t, serve)
     const told = () => channel.lines.find(({ message }) => message === 'cannot reach peer')
-    await until(() => told() !== undefined, 'the reason is told')
+    await until(() => told() !== undefined, 'the reason is reported')
     t.match(told(), { peer: 'party-2', reason })
     await new Promise((resolve) => setTimeout(resolve, 400))
     t.equal(channel.lines.length, 1, 'told once, though it is tried again')

@@ -114,7 +114,7 @@ t.test('many keys are checked in steps with pauses between them, and a failed on
   t.equal(rests(), 3)
   t.strictSame(errors, [broken])
   t.strictSame(holds()[broken], ['generated', refreshId])
-  t.strictSame(await tidy(AbortSignal.abort()), { keys: 0, settled: 0, dropped: 0 }, 'and it stops when it is told to')
+  t.strictSame(await tidy(AbortSignal.abort()), { keys: 0, settled: 0, dropped: 0 }, 'and it stops on request')
 })
 
 t.test('the journal drops ended transactions, does not look up young ones, and keeps the rest', async (t) => {

@@ -202,7 +202,7 @@ t.test(
       from,
       to,
       beforeCommit: async () => {
-        t.equal(digest(await seeds.load('acme')), before[0], 'reading goes on')
+        t.equal(digest(await seeds.load('acme')), before[0], 'reads go on')
         late.push(seeds.loadOrCreate('late').catch((error: { code: string }) => error.code))
         for (;;) {
           const { rows } = await pool.query('SELECT FROM pg_locks WHERE NOT granted')

@@ -153,7 +153,7 @@ t.test('the shares of a wallet are read, refreshed and recovered', async (t: Tes
   t.equal(recovered.status, 200)
   t.match(dataOf(recovered), { status: 'refreshed', epoch: 2, reason: 'recovery', party: 3 })
   const late = await post(`${url}/refresh`, undefined, key)
-  t.match(dataOf(late), { refresh_id: pending.refresh_id, epoch: 1 }, 'the first request is answered as it was')
+  t.match(dataOf(late), { refresh_id: pending.refresh_id, epoch: 1 }, 'the first request gets the same answer')
 })
 
 t.test('a failed refresh returns its reason, and the shares stay', async (t: Test) => {

@@ -125,7 +125,7 @@ t.test(
       )
     t.match(await refused(item(next, transfer({ nonce: 7, value: 2n * ETHER })), [2, 3]), { kind: 'nonce_claimed' })
     const [again] = (await ask([item(pending, transfer({ nonce: 7 }))], [2, 1])).values()
-    t.ok(again?.[0]?.ok, 'the same once more harms nobody')
+    t.ok(again?.[0]?.ok, 'a repetition changes nothing')
   },
 )
 

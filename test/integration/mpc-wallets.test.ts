@@ -187,7 +187,7 @@ t.test('a wallet is accepted when all its parties or a pooled key, and a signer,
   t.equal(await request(), 'signer_unavailable')
   await parts.generateKey(newId('mpcKey'), TERMS)
   t.equal(await request(), 'accepted')
-  t.equal(await request({ threshold: 3, parties: 3 }), 'signer_unavailable', 'the key that lies ahead does not fit')
+  t.equal(await request({ threshold: 3, parties: 3 }), 'signer_unavailable', 'the pooled key does not fit')
   await beatAs(pool, ['signer'], 60)
   t.equal(await request(), 'signer_unavailable')
   await beatAs(pool, ALL_ALIVE)

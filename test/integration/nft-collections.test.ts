@@ -93,7 +93,7 @@ t.test('every field of a collection is kept, and royalties are exact', async (t)
     t.match(await collection({ royalty_percentage }), { royalty_percentage })
   }
   const owned = await collection({ royalty_percentage: 1 })
-  t.equal(owned.royalty_recipient, owned.owner, 'royalties go to the owner unless somebody else is named')
+  t.equal(owned.royalty_recipient, owned.owner, 'royalties go to the owner unless another recipient is named')
 })
 
 t.test('every invalid field of a collection is reported, and nothing is recorded', async (t) => {
@@ -256,7 +256,7 @@ t.test('the status of a deployment follows its transaction, also after a reorg',
   const { collection_id, transaction_id } = await collection()
   const status = async () => (await get(`/v1/nft/collections/${collection_id}`)).body.data?.status
   await mine(calls, String(transaction_id), 0, false)
-  t.equal(await status(), 'DEPLOYING', 'another block may hold it anew')
+  t.equal(await status(), 'DEPLOYING', 'another block may contain it again')
   await settle(calls, String(transaction_id))
   t.equal(await status(), 'FAILED')
   const late = await mint(collection_id)

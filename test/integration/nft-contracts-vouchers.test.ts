@@ -51,7 +51,7 @@ t.test('the contract hashes a voucher as ethers does, and ethers recovers the ow
     t.equal(await collection.read('voucherHash', Object.values(typed.message)), voucherHash(typed))
     t.equal(verifyTypedData(typed.domain, typed.types, typed.message, signature), chain.owner)
     const data = encodeRedeem(voucher, signature, chain.alice)
-    t.ok((await chain.send(chain.bob, { to: collection.address, data })).ok, 'a stranger pays')
+    t.ok((await chain.send(chain.bob, { to: collection.address, data })).ok, 'another account pays')
     t.equal(await holds(collection, chain.alice, 3), voucher.amount)
     t.equal(await collection.read('tokenDigest', 3), voucher.digest)
     const [fields, name, version, chainId, contract] = (await collection.read('eip712Domain')) as unknown[]
@@ -213,7 +213,7 @@ t.test('an owner that is a contract signs by ERC-1271, and a recipient that is o
     t.ok((await chain.send(chain.bob, bound)).ok, 'brought by another')
     const open = await redemption(chain, collection, voucherFor(2), wallet)
     const through = abi.encodeFunctionData('run', [open.to, open.data])
-    t.ok((await chain.send(chain.bob, { to: wallet, data: through })).ok, 'brought by itself')
+    t.ok((await chain.send(chain.bob, { to: wallet, data: through })).ok, 'the recipient redeems it itself')
     t.equal(await holds(collection, wallet, 2), standard === 'ERC721' ? 2n : 1n)
   }
 })

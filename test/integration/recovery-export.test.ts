@@ -112,7 +112,7 @@ t.test('the key of an hd wallet is sealed to the recipient, and is nowhere else'
   const secret = key.private_key?.slice(2) ?? '-'
   const everything = JSON.stringify([events, logged()])
   for (const word of [secret, 'AGE ENCRYPTED', api.identity]) t.notOk(everything.includes(word))
-  t.strictSame(told, [`requested ${id}`, `exported ${id}`], 'each step is told once')
+  t.strictSame(told, [`requested ${id}`, `exported ${id}`], 'each step is reported once')
 })
 
 t.test('a key with all scopes is refused, and another tenant sees no wallet', async (t) => {
@@ -176,7 +176,7 @@ t.test('a file is kept for an hour, its record for longer', async (t) => {
   t.equal(await deleteExpiredFiles(pool, new Date(end - 1)), 0)
   clock.ms = end
   const gone = await api.get(id)
-  t.strictSame([gone.status, ...told(gone)], [410, '- export_expired'], 'even where nobody deleted it yet')
+  t.strictSame([gone.status, ...told(gone)], [410, '- export_expired'], 'even before it is deleted')
   t.equal(await deleteExpiredFiles(pool, new Date(end)), 1)
   const again = await api.post({ recipient }, { 'idempotency-key': 'once' })
   t.strictSame([again.status, ...told(again)], [410, '- export_expired'])

@@ -83,7 +83,7 @@ t.test('a truncated state file is replaced by the state of the start before', as
     return result
   }
   await broken()
-  t.equal(await run((url) => callRpc(url, 'eth_blockNumber')), '0x0', 'with no former state the chain begins anew')
+  t.equal(await run((url) => callRpc(url, 'eth_blockNumber')), '0x0', 'without a former state the chain starts again')
   await run((url) => pay(url, '0x5'))
   await run((url) => pay(url, '0x6'))
   await broken()

@@ -58,7 +58,7 @@ t.test('each time returns the state of that time', async (t: Test) => {
   ])
   const { confirmations: _, ...now } = await reads.read(OWNER, 'wal_1', id)
   const { confirmations, ...then } = await look(MINUTE(8))
-  t.strictSame({ ...then }, { ...now }, 'of a time after the last event it is what is told now')
+  t.strictSame({ ...then }, { ...now }, 'for a time after the last event, the present state')
   t.equal((await look('2026-01-01T01:02:30+01:00')).state, 'signed', 'a time may name its zone')
 })
 

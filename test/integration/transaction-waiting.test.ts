@@ -27,7 +27,7 @@ t.test('210 transactions of one wallet and 1,100 others hide no lane from the se
   const [crowded] = [...seen.values()].filter((nonces) => nonces.length > 1)
   t.equal(crowded?.[0], 1, 'the lowest nonce of a lane first: what is lost is below what waits')
   const again = await quiet(TEST_CHAIN, 60_000)
-  t.ok(again.length > 0, 'and it begins anew')
+  t.ok(again.length > 0, 'and the order starts again')
 })
 
 t.test('the sweeper reaches every lane, and other tenants without delay', async (t) => {

@@ -87,7 +87,7 @@ t.test(
     })
     const [first] = await accusedBy()
     if ((await accusedBy()).length === 1) {
-      t.strictSame(await eventsOf('MpcPartyBanned'), [], 'nobody is banned on the word of one')
+      t.strictSame(await eventsOf('MpcPartyBanned'), [], 'no party is banned on one accusation')
       await meetWithout(first as number)
     }
     t.match(await eventsOf('MpcPartyAccused'), [

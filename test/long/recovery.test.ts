@@ -72,7 +72,7 @@ t.test('the API exports a key only to an allowed recipient', async (t) => {
   const { path } = await sandbox.wallet(client, 'ethereum')
   const everything = await sandbox.keys('issue', '--tenant', 'demo', '--environment', 'mainnet')
   const refused = await sandbox.clientOf(everything.api_key).post(`${path}/export`, { recipient })
-  t.strictSame([refused.status, ...told(refused)], [403, '- insufficient_scope'], 'a key for everything may not')
+  t.strictSame([refused.status, ...told(refused)], [403, '- insufficient_scope'], 'a key with all scopes may not')
   const answer = await client.post(`${path}/export`, { recipient })
   t.equal(answer.status, 201, answer.text)
   const { ciphertext, export_id } = answer.body.data

@@ -96,7 +96,7 @@ t.test(
     }
     t.equal(keyHistory(one, notes).successor?.encoded, two.encoded)
     t.equal(keyHistory(three, notes).successor, null)
-    t.equal(keyHistory(one, []).open(first.note)?.size, 10, 'the old key vouches for the checkpoint by itself')
+    t.equal(keyHistory(one, []).open(first.note)?.size, 10, 'the old key alone verifies the checkpoint')
     t.equal(keyHistory(one, []).open(signed(15, two)), null, 'and for no key that it does not name')
 
     const cosigned = `${signed(5, one)}${signed(5, thief).split('\n\n')[1]}`

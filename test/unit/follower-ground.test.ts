@@ -26,7 +26,7 @@ async function groundAfter(recorded: readonly number[], advanced: readonly numbe
 
 t.test('the common block is the newest one that the log has and the node still returns', async (t) => {
   t.equal((await groundAfter([5, 12, 18, 22, 25, 28, 29], [])).number, 18, 'a block with transactions of ours')
-  t.equal((await groundAfter([5, 25], [10, 20])).number, 20, 'a block that the follower told of')
+  t.equal((await groundAfter([5, 25], [10, 20])).number, 20, 'a block that the follower announced')
   t.equal((await groundAfter([5, 12, 19], [10, 25])).number, 19, 'whichever is newer')
 })
 

@@ -50,7 +50,7 @@ t.test('a healthy service has nothing stuck, busy or not', async (t) => {
   t.strictSame(lane({ ...unsigned, ids: ids({ ready: null }) }), [], 'all of them wait for another one')
   t.strictSame(lane({ ...unsigned, counts: waits({ waiting: 3, submitted: 64 }) }), [], 'a full lane waits for a block')
   t.strictSame(lane({ gaps: [NONCE - 1], counts: waits({ waiting: 1 }) }), [], 'a gap that is about to be filled')
-  t.strictSame(lane({ signLease: lease(-60_000) }), [], 'a lease of a lane without work is nobody’s concern')
+  t.strictSame(lane({ signLease: lease(-60_000) }), [], 'a lease of a lane without work is not a finding')
   const open = { ...IDLE_TRANSACTION, ageMs: 29_000 }
   t.strictSame(service({ openTransactions: { transactions: [open], waitingMs: 29_000 } }), [], 'it may end by itself')
   const replaced = [...SERVICE.processes, { process: 'signer', instance: 'signer:3', silentMs: 60_000, problem: 'x' }]

@@ -32,7 +32,7 @@ t.test('a transaction reported as confirmed can no longer be cancelled, on any b
   test.equal(newestAttempt(state)?.hash, signed.data.hash, 'the payment is sent again, not its cancellation')
   test.equal(highestOffer(state).maxFeePerGas, offer.maxFeePerGas, 'a dearer copy outbids the cancellation')
   const again = fold([...late, ...(revoked === undefined ? [] : [revoked]), cancellation])
-  test.match(again, { cancellationRequested: true }, 'it may be cancelled anew')
+  test.match(again, { cancellationRequested: true }, 'it may be cancelled again')
 })
 
 t.test('filling a gap may use funds reserved by later transactions, and the balance bounds its fees', async (test) => {

@@ -108,5 +108,5 @@ async function transferRows(t: Test, sandbox: Sandbox, network: Network): Promis
   const left = await client.get(`${wallet.path}/balance?include=tokens`)
   t.match(left.body.data, { pending_out: '0', assets: [{ currency: native }, { currency: 'USDC', balance: '27.75' }] })
   const kept = await client.remove(wallet.path)
-  t.strictSame([kept.status, ...told(kept)], [409, '- wallet_has_balance'], 'nobody throws money away by mistake')
+  t.strictSame([kept.status, ...told(kept)], [409, '- wallet_has_balance'], 'funds cannot be sent by mistake')
 }

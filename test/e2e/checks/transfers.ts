@@ -135,7 +135,7 @@ async function list(t: Test, client: Client, wallet: Wallet): Promise<void> {
   const newest = new Date(Math.max(...all.map(({ updated_at }) => Date.parse(updated_at)))).toISOString()
   const then = (await read(`at=${newest}&limit=100`)).transactions as Transaction[]
   const states = (of: Transaction[]) => of.map(({ transaction_id, state }) => [transaction_id, state])
-  t.strictSame(states(then), states(all), 'of a time that has passed, what was told then')
+  t.strictSame(states(then), states(all), 'for a past time, the state of that time')
   t.equal((await read(`at=${newest}&status=failed`)).transactions.length, 0)
   const tooLate = await client.get(`${wallet.path}/transactions?at=2100-01-01T00:00:00Z`)
   t.strictSame([tooLate.status, ...told(tooLate)], [422, 'at time_in_future'])
