@@ -140,7 +140,7 @@ t.test('a call is cancelled while it waits, and sped up once it is sent', async 
   t.match((await ask(second, 'cancel')).body.data, { state: 'cancelled', hash: null })
   t.match(await until(wallet, third, 'failed'), { failure: { code: 'dependency_failed' } })
   await ask(first, 'speed-up', { gas_priority: 'high' })
-  await until(wallet, first, 'replaced')
+  await eventually(async () => (await read(wallet, first)).hashes.length === 2)
   await settle()
   const { hashes, state } = await read(wallet, first)
   t.match({ hashes: hashes.length, state }, { hashes: 2, state: 'confirmed' })
