@@ -10,6 +10,7 @@ import { createRandom } from '../support/load-random.ts'
 import { auditLog } from '../support/log-audit.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
+import type { Reply } from '../support/service-api.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
 
 const { url: databaseUrl, pool: direct } = await withDatabase(t)
@@ -57,7 +58,7 @@ t.test('a request repeated after its connection was cut during the commit takes 
   proxy.decide = (text) => (/append_commits/.test(text) && random.chance(0.4) ? 'cut after' : 'pass')
   answers.push(...(await transfer(90, 1)))
   await settle()
-  t.ok((proxy.struck.get('cut after') ?? 0) > 10, `${proxy.struck.get('cut after')} answers were lost`)
+  t.ok((proxy.struck.get('cut after') ?? 0) > 3, `${proxy.struck.get('cut after')} answers were lost`)
   await settleAndAudit(t)
 })
 
@@ -66,7 +67,7 @@ t.test('a connection cut before the commit loses nothing', async (t) => {
   proxy.decide = (text) => (/append_commits/.test(text) && random.chance(0.4) ? 'cut before' : 'pass')
   answers.push(...(await transfer(60, 2)))
   await settle()
-  t.ok((proxy.struck.get('cut before') ?? 0) > 10)
+  t.ok((proxy.struck.get('cut before') ?? 0) > 3)
   await settleAndAudit(t)
 })
 
@@ -119,9 +120,13 @@ t.test('writes are refused with 503 while the disk is full, and work afterwards'
   await settleAndAudit(t)
 })
 
-/** A request in progress when the fault started may still get its response. */
-function stillRefused<T extends { readonly status: number }>(reply: T): T | null {
-  return reply.status === 503 ? reply : null
+/**
+ * A request in progress when the fault started may still get its response, and a node that pauses is no fault of the
+ * database.
+ */
+function stillRefused(reply: Reply): Reply | null {
+  const [problem] = reply.body.errors ?? []
+  return reply.status === 503 && problem?.code !== 'rpc_unavailable' ? reply : null
 }
 
 t.end()
