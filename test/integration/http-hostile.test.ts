@@ -248,5 +248,5 @@ t.test('text that cannot be stored is refused in paths and queries, whatever the
   t.equal((await get('/v1/search?note=%00')).body.message, 'note contains the character NUL.')
   t.strictSame((await get('/v1/search?note=%F0%9F%8F%A6+100%25')).body.data, { note: '🏦 100%' })
   const stranger = await app.inject({ url: '/v1/search?note=%00' })
-  t.equal(stranger.statusCode, 401, 'another tenant learns nothing of it')
+  t.equal(stranger.statusCode, 401, 'a caller without a key learns nothing of it')
 })
