@@ -82,7 +82,7 @@ function compile(targetDir) {
       CARGO_ENCODED_RUSTFLAGS: [...FLAGS, ...remapped].join('\x1f'),
     },
   })
-  if (run.status !== 0) throw new Error('the engine does not compile: see above')
+  if (run.status !== 0) throw new Error('the engine does not compile: see the errors above')
   return readFileSync(join(targetDir, TARGET, 'release', 'bursar_mpc_engine.wasm'))
 }
 
@@ -104,7 +104,9 @@ function inTargetDir(work) {
 function build() {
   const compiler = toolchain()
   if (compiler === null)
-    throw new Error(`no toolchain: install rustc-web, cargo-web, rust-web-src and lld-19, or set RUSTC and CARGO`)
+    throw new Error(
+      `no Rust toolchain found: install rustc-web, cargo-web, rust-web-src and lld-19, or set RUSTC and CARGO`,
+    )
   const module = inTargetDir(compile)
   writeFileSync(MODULE, module)
   const record = {
@@ -123,16 +125,18 @@ function check() {
   if (sha256(readFileSync(MODULE)) !== record.module)
     throw new Error('engine.wasm is not the module that engine.json records')
   if (sourcesDigest() !== record.sources)
-    throw new Error('the sources of the engine changed: run "npm run mpc-engine" and commit what it makes')
+    throw new Error('the sources of the engine changed: run "npm run mpc-engine" and commit the result')
   const compiler = toolchain()
   if (compiler !== record.compiler) {
     const found = compiler ?? 'none'
-    console.log(`engine.wasm is the recorded module. NOT rebuilt: that takes ${record.compiler}, and here is ${found}`)
+    console.log(
+      `engine.wasm is the recorded module. It was NOT rebuilt, because that requires ${record.compiler}, but the compiler here is ${found}`,
+    )
     return
   }
   if (sha256(inTargetDir(compile)) !== record.module)
-    throw new Error('the sources of the engine give another module than engine.wasm')
-  console.log('engine.wasm is, byte for byte, what its sources give')
+    throw new Error('the module built from the sources differs from engine.wasm')
+  console.log('the module built from the sources is identical to engine.wasm')
 }
 
 try {

@@ -74,7 +74,8 @@ export function missingOptionals(packages) {
 export function platformOf(name) {
   const os = OS.find((candidate) => name.includes(candidate))
   const cpu = CPU.find(([spelling]) => name.includes(spelling))
-  if (os === undefined || cpu === undefined) throw new Error(`${name} names no platform: complete the lock by hand`)
+  if (os === undefined || cpu === undefined)
+    throw new Error(`${name} has no platform in its name: complete the lock file manually`)
   const libc = /musl/.test(name) ? ['musl'] : /gnu/.test(name) ? ['glibc'] : undefined
   return { cpu: [cpu[1]], os: [os], ...(libc === undefined ? {} : { libc }) }
 }
@@ -93,7 +94,7 @@ async function describe({ name, version }) {
   } catch (error) {
     if (!String(error).includes('E404')) throw error
   }
-  console.log(`${name}@${version} is not offered here: its platform is taken from its name`)
+  console.log(`${name}@${version} is not available here: its platform is derived from its name`)
   return { version, ...platformOf(name) }
 }
 
@@ -102,9 +103,11 @@ async function describe({ name, version }) {
  * @returns {string[]} one sentence for each problem
  */
 export function defects(packages) {
-  const found = missingOptionals(packages).map(({ parent, name }) => `${name}, an option of ${parent}, is missing`)
+  const found = missingOptionals(packages).map(
+    ({ parent, name }) => `${name}, an optional dependency of ${parent}, is missing`,
+  )
   for (const [key, entry] of Object.entries(packages))
-    if (/^https?:/.test(entry.resolved ?? '')) found.push(`${key} names where it was downloaded`)
+    if (/^https?:/.test(entry.resolved ?? '')) found.push(`${key} contains the URL of its download`)
   return found
 }
 

@@ -40,7 +40,7 @@ export function generateDocsPage(root) {
   rmSync(output, { recursive: true, force: true })
   mkdirSync(output, { recursive: true })
   const run = spawnSync(process.execPath, [SELF, output], { encoding: 'utf8' })
-  if (run.status !== 0) throw new Error(`the reference page cannot be made:\n${run.stdout}${run.stderr}`)
+  if (run.status !== 0) throw new Error(`the reference page cannot be generated:\n${run.stdout}${run.stderr}`)
   writeFileSync(stamp, wanted)
   return true
 }

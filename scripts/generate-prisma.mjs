@@ -53,5 +53,5 @@ export function readStamp(path) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const made = generatePrisma(fileURLToPath(new URL('..', import.meta.url)))
-  console.log(made ? 'Prisma client made in src/generated/prisma' : 'Prisma client is up to date')
+  console.log(made ? 'Prisma client generated in src/generated/prisma' : 'Prisma client is up to date')
 }

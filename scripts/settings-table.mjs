@@ -30,7 +30,7 @@ export function withTable(page, table) {
   const [before, rest] = page.split(BEGIN)
   const after = rest?.split(END)[1]
   if (before === undefined || after === undefined)
-    throw new Error(`docs/settings.md has no place for the table: ${BEGIN} … ${END}`)
+    throw new Error(`docs/settings.md has no markers for the table: ${BEGIN} … ${END}`)
   return `${before}${BEGIN}\n\n${table}\n\n${END}${after}`
 }
 

@@ -96,9 +96,9 @@ export function report(log, times = '') {
   if (failed.length > 0) console.log('\n== failures')
   for (const { name, diagnosis } of failed) console.log(`\nnot ok: ${name}\n${diagnosis.replace(/^/gm, '    ')}`)
   const counts = tapCounts(log)
-  if (counts === undefined) console.error('\ntap printed no counts: the tests did not run to their end')
+  if (counts === undefined) console.error('\ntap printed no counts: the test run did not finish')
   else {
-    if (counts.skip + counts.todo > 0) console.log(`\n${counts.skip} skipped, ${counts.todo} to do`)
+    if (counts.skip + counts.todo > 0) console.log(`\n${counts.skip} skipped, ${counts.todo} todo`)
     console.log(`\n${counts.pass} passed, ${counts.fail} failed`)
   }
   return counts !== undefined && counts.pass > 0 && counts.fail === 0

@@ -144,6 +144,6 @@ function merged<T>(parts: readonly (Readonly<Record<string, T>> | undefined)[]):
   const entries = parts.flatMap((part = {}) => Object.entries(part))
   const all = Object.fromEntries(entries)
   if (Object.keys(all).length < entries.length)
-    throw new Error(`two capabilities declare the same name: ${entries.map(([name]) => name).join(', ')}`)
+    throw new Error(`the same name is declared twice: ${entries.map(([name]) => name).join(', ')}`)
   return all
 }

@@ -2,6 +2,6 @@
 import { runProgram } from '../src/cli/run-cli.ts'
 import { composeBursar } from '../src/compose/bursar.ts'
 
-const description = "What an operator asks of Bursar's log, its lanes and its queues."
+const description = 'Inspects and repairs the event log, the lanes and the queues of Bursar.'
 
 await runProgram({ name: 'bursar', description, commands: composeBursar(process.env) }, process)

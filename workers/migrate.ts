@@ -13,7 +13,7 @@ import { createLogger } from '../src/logging.ts'
 try {
   const { databaseUrl, logLevel, redisUrl, database } = loadConfig(process.env)
   if (databaseUrl === null)
-    throw new ConfigError(['DATABASE_URL must be set: the sandbox migrates its database itself'])
+    throw new ConfigError(['DATABASE_URL must be set. The sandbox migrates its database automatically'])
   const log = createLogger({ level: logLevel, processName: 'migrate' })
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 })
   const directory = fileURLToPath(new URL('../prisma/migrations', import.meta.url))

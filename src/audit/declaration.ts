@@ -13,15 +13,15 @@ export const audit = {
   subjects: ['checkpoint'],
   tables: {
     audit_checkpoints: {
-      beside: 'signed tree heads; the auditor of another installation signs its own',
+      beside: 'signed checkpoints; the auditor of another installation signs its own',
       grants: readBy(['api'], WRITTEN),
     },
     audit_tiles: {
-      beside: 'the tree over the log by positions; the auditor makes it again with the same root',
+      beside: 'the Merkle tree over the log; the auditor of another installation rebuilds it with the same root',
       grants: readBy(['api'], WRITTEN),
     },
     audit_tree: {
-      beside: 'how far the auditor has read',
+      beside: 'the position of the auditor',
       grants: readBy(['api'], { auditor: 'SELECT, UPDATE', operator: 'SELECT, UPDATE' }),
     },
   },

@@ -31,7 +31,7 @@ export function createReadEvents(pool: Pool): ReadEvents {
     throw ValidationFailed.field(
       'after',
       'unknown_event',
-      'after must be the event_id of an event of yours: leave it out to start at the oldest.',
+      'after must be the event_id of one of your events: omit it to start with the oldest event.',
     )
   }
 

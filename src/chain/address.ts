@@ -51,8 +51,8 @@ export function parseAddress(text: string, field: string): string {
     throw ValidationFailed.field(
       field,
       'bad_checksum',
-      `${field} has upper and lower case letters that do not fit its EIP-55 checksum: a character is likely mistyped. ` +
-        'Copy the address again; an address all in lower case is taken without a checksum.',
+      `${field} does not match its EIP-55 checksum: a character is probably mistyped. ` +
+        'Copy the address again. An address in lower case only is accepted without a checksum.',
     )
   }
   return checksummed
@@ -66,7 +66,11 @@ export function parseAddress(text: string, field: string): string {
 export function parseRecipient(text: string, field = 'to'): string {
   const address = parseAddress(text, field)
   if (address === ZERO_ADDRESS) {
-    throw ValidationFailed.field(field, 'zero_address', `${field} is the zero address: what is sent there is lost.`)
+    throw ValidationFailed.field(
+      field,
+      'zero_address',
+      `${field} is the zero address: assets that are sent there are lost.`,
+    )
   }
   return address
 }

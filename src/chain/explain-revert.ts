@@ -19,6 +19,6 @@ export async function explainRevert(
   const [answer] = await client.batch([{ method: 'eth_call', params: [call, toQuantity(inclusion.blockNumber - 1)] }])
   const failure = answer?.ok === false ? classifyCallFailure(answer.error) : null
   if (failure?.type === 'reverted') return failure.reason || 'It reverted without a reason.'
-  if (answer?.ok !== true) return 'It reverted, and no node could say why.'
-  return 'It reverted in its block; simulated before that block it does not, so what came before it mattered.'
+  if (answer?.ok !== true) return 'It reverted, and no node returned the reason.'
+  return 'It reverted in its block, but not in a simulation on the state before that block: an earlier transaction of the block caused it.'
 }

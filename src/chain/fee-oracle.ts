@@ -38,8 +38,8 @@ export function createFeeOracle(options: FeeOracleOptions): FeeOracle {
       last = null
       throw new Unavailable(
         'fee_cap_exceeded',
-        `The network asks ${result.neededWei} wei per gas, above the configured cap of ${result.capWei}: ` +
-          'wait for fees to fall, or raise the cap.',
+        `The network requires ${result.neededWei} wei per gas, which is above the configured cap of ${result.capWei}: ` +
+          'wait until fees fall, or raise the cap.',
       )
     }
     last = { quote: result.quote, readAt: now() }

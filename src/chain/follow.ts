@@ -111,7 +111,10 @@ export function createFollower(options: FollowerOptions): Follower {
 }
 
 function torn(number: number): Unavailable {
-  return new Unavailable('block_inconsistent', `The node's receipts of block ${number} do not belong to that block.`)
+  return new Unavailable(
+    'block_inconsistent',
+    `The receipts that the node returned for block ${number} belong to another block.`,
+  )
 }
 
 /** The last block of a range, counted from its start, whose transactions fit into one step; at least the first. */

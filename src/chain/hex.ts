@@ -16,7 +16,7 @@ const WORD_DIGITS = 64
  * correctly.
  */
 function malformed(what: string): Unavailable {
-  return new Unavailable('rpc_unavailable', `The node's answer is malformed: ${what}.`)
+  return new Unavailable('rpc_unavailable', `The response of the node is malformed: ${what}.`)
 }
 
 /** Encodes a JSON-RPC quantity: `0` is `0x0`. */

@@ -59,13 +59,16 @@ export function encodeRequests(requests: readonly RpcRequest[]): string {
  */
 export function decodeResults(text: string, count: number): RpcResult[] {
   const parsed = parseJson(text)
-  const lone = { ok: false, error: unavailable('invalid_response', 'the body is not a JSON-RPC answer') } as const
+  const lone = { ok: false, error: unavailable('invalid_response', 'the body is not a JSON-RPC response') } as const
   if (!Array.isArray(parsed)) {
     // A single object for a batch is an error of the whole batch: every request gets it.
     const result = readResult(parsed) ?? lone
     return Array.from({ length: count }, () => (count > 1 && result.ok ? lone : result))
   }
-  const silent = { ok: false, error: unavailable('invalid_response', 'the node left the request unanswered') } as const
+  const silent = {
+    ok: false,
+    error: unavailable('invalid_response', 'the node did not respond to the request'),
+  } as const
   const results = Array.from<RpcResult>({ length: count }).fill(silent)
   for (const message of parsed) {
     const result = readResult(message)
@@ -100,7 +103,7 @@ function readError(error: unknown): RpcFailure {
   return {
     kind: 'answer',
     code: typeof code === 'number' ? code : 0,
-    message: typeof message === 'string' ? foreignText(message, MAX_MESSAGE) : 'the node gave no reason',
+    message: typeof message === 'string' ? foreignText(message, MAX_MESSAGE) : 'the node returned no reason',
     ...(data === undefined ? {} : { data }),
   }
 }
@@ -118,7 +121,7 @@ export function resultValue(result: RpcResult | undefined, method: string): unkn
   }
   throw new Unavailable(
     'rpc_unavailable',
-    `No node answered ${method}: ${result?.error.message ?? 'nothing was sent'}.`,
+    `No node answered ${method}: ${result?.error.message ?? 'the request was not sent'}.`,
     {
       cause: result?.error,
     },

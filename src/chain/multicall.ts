@@ -55,7 +55,7 @@ export async function readNativeBalances(
 
 function readWord(data: CallReturn): bigint {
   const balance = data === null ? null : wordAt(data, 0)
-  if (balance === null) throw new Unavailable('rpc_unavailable', 'The node gave no balance of an account.')
+  if (balance === null) throw new Unavailable('rpc_unavailable', 'The node returned no balance of an account.')
   return balance
 }
 

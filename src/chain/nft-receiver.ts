@@ -56,5 +56,7 @@ function toCall({ standard, contract, operator, from, to, tokenId, amount }: Del
 function isTaken({ standard }: Delivery, answer: RpcResult | undefined): boolean {
   if (answer?.ok) return typeof answer.value === 'string' && answer.value.startsWith(SELECTOR[standard])
   if (answer !== undefined && classifyCallFailure(answer.error).type === 'reverted') return false
-  throw new Unavailable('rpc_unavailable', 'The node could not ask the receiver: try again.', { cause: answer?.error })
+  throw new Unavailable('rpc_unavailable', 'The node could not call the contract of the recipient: try again.', {
+    cause: answer?.error,
+  })
 }

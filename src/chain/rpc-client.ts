@@ -93,7 +93,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
 
 /** Sends the open requests to one URL after the other. */
 async function ask(endpoints: readonly Endpoint[], plan: Plan, maxBytes: number): Promise<readonly RpcResult[]> {
-  const nobody: RpcResult = { ok: false, error: unavailable('no_endpoint', 'every RPC URL is out of use for now') }
+  const nobody: RpcResult = { ok: false, error: unavailable('no_endpoint', 'no RPC URL is available now') }
   const results = plan.requests.map(() => nobody)
   let open = plan.requests.map((_request, i) => i)
   for (const endpoint of inOrder(endpoints, plan.kind)) {

@@ -86,11 +86,11 @@ async function readReply(
     bytes += chunk.length
     if (bytes > maxBytes) {
       response.destroy()
-      return refused('too_large', `the answer is larger than ${maxBytes} bytes`)
+      return refused('too_large', `the response is larger than ${maxBytes} bytes`)
     }
     chunks.push(chunk)
   }
-  if (!response.complete) return broken(new Error('the answer was cut off'), signal)
+  if (!response.complete) return broken(new Error('the response was truncated'), signal)
   return judge(response, Buffer.concat(chunks).toString('utf8'))
 }
 
@@ -121,12 +121,14 @@ function refused(
 function cut(error: Error, body: string, signal: AbortSignal): TransportReply {
   const { code = '' } = error as NodeJS.ErrnoException
   const isTooLarge = !signal.aborted && CUTS.has(code) && body.length >= LARGE_BODY_BYTES
-  return isTooLarge ? refused('too_large', `${code} under a body of ${body.length} bytes`) : broken(error, signal)
+  return isTooLarge
+    ? refused('too_large', `${code} while sending a body of ${body.length} bytes`)
+    : broken(error, signal)
 }
 
 function broken(error: Error, signal: AbortSignal): TransportReply {
   const failure = signal.aborted
-    ? unavailable('timeout', 'no answer in time')
+    ? unavailable('timeout', 'no response in time')
     : unavailable('network', (error as NodeJS.ErrnoException).code ?? error.message)
   return { ok: false, error: failure, retryAfterMs: 0 }
 }

@@ -80,9 +80,9 @@ function flawOf(call: string, failure: TokenReadFailure | undefined): string {
     case 'size':
       return `its ${call} returns more than ${MAX_ANSWER_BYTES} bytes`
     case 'none':
-      return `its ${call} returns nothing that ERC-20 allows, or there is no contract`
+      return `its ${call} does not return what ERC-20 requires, or the contract does not exist`
     default:
-      throw new Unavailable('rpc_unavailable', `No node answered ${call} of the contract in time.`)
+      throw new Unavailable('rpc_unavailable', `No node returned ${call} of the contract in time.`)
   }
 }
 

@@ -15,7 +15,7 @@ function bar(stream: WriteStream, unit: string, total: number | null): Progress 
   const format =
     total === null
       ? `{value} ${unit} in {duration_formatted}`
-      : `{bar} {percentage} % · {value} of {total} ${unit} · {eta_formatted} to go`
+      : `{bar} {percentage} % · {value} of {total} ${unit} · {eta_formatted} left`
   const shown = new SingleBar(
     { format, stream, hideCursor: true, clearOnComplete: true, etaBuffer: 100 },
     Presets.shades_classic,
@@ -33,7 +33,7 @@ function lines(out: WriteStream, unit: string, total: number | null): Progress {
       if (now - toldAt < LINE_EVERY_MS) return
       toldAt = now
       const perSecond = Math.round((done * 1_000) / (now - startedAt))
-      out.write(`${done}${total === null ? '' : ` of ${total}`} ${unit}, ${perSecond} a second\n`)
+      out.write(`${done}${total === null ? '' : ` of ${total}`} ${unit}, ${perSecond} per second\n`)
     },
     end: () => undefined,
   }

@@ -19,7 +19,7 @@ import { createProgress } from './progress.ts'
 import { toTable } from './table.ts'
 
 const EXIT_CODES = `
-Exit codes: 0 success, no problem found · 1 a problem was found, or refused · 2 wrong usage or input ·
+Exit codes: 0 success, no problem found · 1 a problem was found, or the request was refused · 2 wrong usage or input ·
             3 a dependency does not answer`
 const COLOURS = ['bold', 'dim', 'red', 'green', 'yellow'] as const
 
@@ -87,7 +87,7 @@ function createProgram(settings: CliSettings, finish: Finish): Command {
 function groupOf(program: Command, groups: Map<string, Command>, name: string): Command {
   const known = groups.get(name)
   if (known !== undefined) return known
-  const group = program.command(name).description(`several commands: ${name} --help`)
+  const group = program.command(name).description(`this command has subcommands: ${name} --help`)
   groups.set(name, group)
   return group
 }

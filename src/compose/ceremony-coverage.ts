@@ -55,10 +55,10 @@ export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Ke
   const judge: CoversCeremony = async (begin) => {
     if (begin.ceremony !== 'generate') {
       const [key] = await log.loadChecked(mpcKeyAggregate, [begin.keyId])
-      if (key === undefined || key.broken !== null) return notCovered(key?.broken ?? 'the log has no such key')
+      if (key === undefined || key.broken !== null) return notCovered(key?.broken ?? 'the log does not have this key')
       return coversRefresh(key.state, begin.ceremony === 'repair' ? begin.target : begin.repaired)
     }
-    if (config.mpc === null) return notCovered('there are no parties')
+    if (config.mpc === null) return notCovered('no parties are configured')
     const { threshold, parties, poolSize: size } = config.mpc
     const asked = { threshold: begin.threshold, parties: begin.parties.length }
     const facts = { waiting: await waiting(), pooled: await pooled(asked), unrecorded: await unrecorded() }

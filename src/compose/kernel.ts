@@ -54,7 +54,7 @@ export type Kernel = {
 export function composeKernel(config: Config, processName: string): Kernel {
   const { databaseUrl } = config
   if (databaseUrl === null)
-    throw new ConfigError(['DATABASE_URL must be set for this process; npm start without it runs the sandbox'])
+    throw new ConfigError(['DATABASE_URL must be set for this process. To run the sandbox, use npm start'])
   const logger = createLogger({ level: config.logLevel, processName })
   for (const warning of config.warnings) logger.warn({ setting: warning }, 'unknown setting')
   const metrics = createMetrics(processName)

@@ -43,7 +43,7 @@ export async function openKnownSeeds(
     problem() {
       const [first] = problems.values()
       if (first === undefined) return null
-      return problems.size === 1 ? first : `${first} The same of ${problems.size - 1} more tenants.`
+      return problems.size === 1 ? first : `${first} ${problems.size - 1} more tenants have the same problem.`
     },
   }
 }

@@ -50,22 +50,23 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
 
   async function voucher({ intent, subject, keyId }: AskedSignature): Promise<Coverage> {
     const { state } = await log.load(mintAggregate, intent.id)
-    if (subject.kind !== 'typed_data') return notCovered('the intent is a voucher')
-    if (state.state === 'unknown' || state.voucher === null) return notCovered('the log has no such voucher')
+    if (subject.kind !== 'typed_data') return notCovered('the request is for a voucher')
+    if (state.state === 'unknown' || state.voucher === null) return notCovered('the log does not have this voucher')
     const { voucher: terms, mint } = state
     const wallet = await walletOf(terms.walletId)
-    if (!isKeyOf(wallet, keyId)) return notCovered('the key is not that of the wallet that owns the contract')
-    if (wallet.tenantId !== mint.tenantId) return notCovered('the wallet is of another tenant than the mint')
+    if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet that owns the contract')
+    if (wallet.tenantId !== mint.tenantId) return notCovered('the wallet and the mint belong to different tenants')
     return coversVoucher(state, { walletId: terms.walletId, typedData: subject.typedData })
   }
 
   async function signature({ intent, subject, address, keyId }: AskedSignature): Promise<Coverage> {
     const { state } = await log.load(signatureAggregate, intent.id)
-    if (subject.kind === 'transaction') return notCovered('the intent is a message or typed data')
-    if (state.type === 'unknown') return notCovered('the log has no such signature')
+    if (subject.kind === 'transaction') return notCovered('the request is for a message or typed data')
+    if (state.type === 'unknown') return notCovered('the log does not have this signature')
     const wallet = await walletOf(state.wish.walletId)
-    if (!isKeyOf(wallet, keyId)) return notCovered('the key is not that of the wallet that the wish names')
-    if (wallet.tenantId !== state.wish.tenantId) return notCovered('the wallet is of another tenant than the wish')
+    if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet of the request')
+    if (wallet.tenantId !== state.wish.tenantId)
+      return notCovered('the wallet and the request belong to different tenants')
     return coversSignature(
       state,
       subject.kind === 'message'
@@ -78,14 +79,15 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
     const inTransactions = asked.filter(({ intent }) => intent.kind === 'transaction')
     const verdicts = new Map<AskedSignature, Coverage>()
     const of = inTransactions.length === 0 ? [] : await transactions(inTransactions)
-    for (const [index, item] of inTransactions.entries()) verdicts.set(item, of[index] ?? notCovered('not judged'))
+    for (const [index, item] of inTransactions.entries())
+      verdicts.set(item, of[index] ?? notCovered('it was not checked'))
     await Promise.all(
       asked.map(async (item) => {
         if (item.intent.kind === 'voucher') verdicts.set(item, await voucher(item).catch(unlessBroken))
         if (item.intent.kind === 'signature') verdicts.set(item, await signature(item).catch(unlessBroken))
       }),
     )
-    return asked.map((item) => verdicts.get(item) ?? notCovered('there is no such kind of intent'))
+    return asked.map((item) => verdicts.get(item) ?? notCovered('the kind of the request is unknown'))
   }
 }
 
@@ -116,13 +118,13 @@ function coverTransactions(
     return Promise.all(
       asked.map(async ({ intent, subject, address, keyId, signedNonces }): Promise<Coverage> => {
         const found = checked.get(intent.id)
-        if (subject.kind !== 'transaction' || found === undefined) return notCovered('the intent is a transaction')
+        if (subject.kind !== 'transaction' || found === undefined) return notCovered('the request is for a transaction')
         if (found.problem !== null) return notCovered(found.problem)
-        if (!isKeyOf(found.wallet, keyId)) return notCovered('the key is not that of the wallet that pays')
+        if (!isKeyOf(found.wallet, keyId)) return notCovered('the key does not belong to the wallet that pays')
         const { state } = found.loaded
         const { transaction } = subject
         const chain = chains.byChainId(transaction.chainId)
-        if (chain === undefined) return notCovered('no such chain is configured')
+        if (chain === undefined) return notCovered('the chain is not configured')
         const dependsOn = state.state === 'unknown' ? null : state.intent.dependsOn
         const facts = {
           maxFeePerGasCap: chain.settings.maxFeePerGasWei,
@@ -133,7 +135,9 @@ function coverTransactions(
         const verdict = coversTransaction(state, { address, transaction }, facts)
         if (!verdict.covered || (await isNear({ chainId: transaction.chainId, address }, transaction.nonce)))
           return verdict
-        return notCovered('the nonce is far ahead of what the log, this party and the chain know of the address')
+        return notCovered(
+          'the nonce is far above the highest nonce of the address in the log, in the journal of this party and on the chain',
+        )
       }),
     )
   }

@@ -36,7 +36,7 @@ export function composeIdentityOf(env: NodeJS.ProcessEnv): IdentityOf {
     if (owner === 'coordinator') return coordinatorIdentity(config)
     const party = config.mpc?.party ?? null
     if (party === null) {
-      throw new InvalidSetting('MPC_PARTY', 'must be set, to the number of the party; or ask for --coordinator.')
+      throw new InvalidSetting('MPC_PARTY', 'must be set to the number of the party. Otherwise, use --coordinator.')
     }
     return openPartyIdentity(party.number, party.directory, await openPartyKek(party))
   }
@@ -45,7 +45,7 @@ export function composeIdentityOf(env: NodeJS.ProcessEnv): IdentityOf {
 /** A pool connects with its first query: a keystore in a directory needs no database. */
 async function coordinatorIdentity(config: Config): Promise<Identity> {
   if (config.keystore.kind === 'postgres' && config.databaseUrl === null) {
-    throw new InvalidSetting('DATABASE_URL', 'must be set where KEYSTORE is postgres.')
+    throw new InvalidSetting('DATABASE_URL', 'must be set if KEYSTORE is postgres.')
   }
   const pool = new pg.Pool({ connectionString: config.databaseUrl ?? undefined, max: 1 })
   try {

@@ -105,7 +105,8 @@ export async function startMpcParty(
 function configured({ config }: Kernel): Configured {
   const { mpc } = config
   if (mpc === null) throw new ConfigError(['MPC_PARTIES must not be 0 for a party process'])
-  if (mpc.party === null) throw new ConfigError(['MPC_PARTY must be set for a party process: the number that it has'])
+  if (mpc.party === null)
+    throw new ConfigError(['MPC_PARTY must be set for a party process, to the number of the party'])
   if (mpc.addresses === null) throw new ConfigError(['MPC_PARTY_ADDRESSES must be set for a party process'])
   const { trustDir, roundTimeoutMs, addresses, party } = mpc
   return { me: party.number, directory: party.directory, key: party.key, trustDir, roundTimeoutMs, addresses }

@@ -28,7 +28,7 @@ export function readinessChecks({ pool, jobs, chains }: Kernel, limits = LIMITS)
       name: 'signer',
       async check() {
         if (!(await hasSigner(null)))
-          throw new Error('no signer process has given a sign of life lately: start workers/signer')
+          throw new Error('no signer process has sent a heartbeat recently: start workers/signer')
       },
     },
     { name: 'projection', check: createCheckDispatch(pool, limits.dispatchLagMs) },
@@ -52,9 +52,11 @@ async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {
   )
   const [row] = rows
   if (row === undefined)
-    throw new Error('the chain was never followed: start workers/chain-follower, and see that its RPC URLs answer')
+    throw new Error(
+      'the chain has never been followed: start workers/chain-follower, and check that the RPC URLs of the chain respond',
+    )
   if (Number(row.age_ms) > MAX_HEAD_AGE_MS)
-    throw new Error(`the follower has heard no node for ${Math.round(Number(row.age_ms) / 1_000)} s`)
+    throw new Error(`the follower has reached no node for ${Math.round(Number(row.age_ms) / 1_000)} s`)
 }
 
 /**
@@ -84,7 +86,9 @@ function createCheckDispatch(pool: Kernel['pool'], maxLagMs: number): () => Prom
     // Events that were delayed until a moment ago are old when they become readable.
     const lagMs = Math.min(row.lag_ms, now - heldAt)
     if (lagMs > maxLagMs)
-      throw new Error(`events wait for their jobs for ${Math.round(lagMs / 1_000)} s: start workers/dispatcher`)
+      throw new Error(
+        `events have waited for the dispatcher for ${Math.round(lagMs / 1_000)} s: start workers/dispatcher`,
+      )
   }
 }
 
@@ -98,8 +102,8 @@ async function warnOfTransactions(pool: Kernel['pool'], longerThanMs: number): P
   const details = [`user ${user}`, `database ${database}`, application ? `application ${application}` : null]
   return (
     `${who} has had a transaction open for ${Math.round(openMs / 1_000)} s ` +
-    `(${[...details.filter((detail) => detail !== null), statementOf(oldest)].join(', ')}): what was accepted since is taken up late; ` +
-    'npm run bursar -- stuck says what to do'
+    `(${[...details.filter((detail) => detail !== null), statementOf(oldest)].join(', ')}): requests that were accepted since then are processed late; ` +
+    'npm run bursar -- stuck shows the next step'
   )
 }
 

@@ -33,13 +33,13 @@ async function openEvidence(checkpointFile: string, key: string): Promise<Signed
   ])
   const notes = notesIn(text)
   const checkpoints = openNotes({ path: checkpointFile, notes }, keyHistory(verifier, notes))
-  if (checkpoints.length === 0) throw new BadInput(`--checkpoints: ${checkpointFile} holds no checkpoint.`)
+  if (checkpoints.length === 0) throw new BadInput(`--checkpoints: ${checkpointFile} contains no checkpoint.`)
   const size = Math.max(...checkpoints.map((checkpoint) => checkpoint.size))
   return { ...createExportedLogCheck(checkpoints), checkpoints: checkpoints.length, size }
 }
 
 function missing(option: string, path: string) {
   return (error: unknown): never => {
-    throw isMissing(error) ? new BadInput(`${option}: there is no file ${path}.`) : error
+    throw isMissing(error) ? new BadInput(`${option}: the file ${path} does not exist.`) : error
   }
 }

@@ -20,9 +20,8 @@ export function composeRotationCommands(env: NodeJS.ProcessEnv): readonly CliCom
     rotateKeyCommand(
       {
         name: 'keystore rotate-key',
-        summary: "seal the tenants' seeds and the coordinator's identity under another KEYSTORE_KEY",
-        details:
-          'Run it with the settings of the signers, and with KEYSTORE_KEY as it was until now. Stop all signers first.',
+        summary: 're-encrypt the seeds of all tenants and the identity of the coordinator with a new KEYSTORE_KEY',
+        details: 'Run it with the settings of the signers, including the old KEYSTORE_KEY. Stop all signers first.',
         setting: 'KEYSTORE_KEY',
       },
       within(keystorePlace),
@@ -30,10 +29,10 @@ export function composeRotationCommands(env: NodeJS.ProcessEnv): readonly CliCom
     rotateKeyCommand(
       {
         name: 'mpc rotate-key',
-        summary: 'seal the shares and the identity of one mpc party under another MPC_PARTY_KEY',
+        summary: 're-encrypt the shares and the identity of an mpc party with a new MPC_PARTY_KEY',
         details:
-          'Run it with the settings of that party, and with MPC_PARTY_KEY as it was until now. Stop the party first: the others go on.\n' +
-          'Its certificate, its signing journal and its bans stay as they are.',
+          'Run it with the settings of the party, including the old MPC_PARTY_KEY. Stop the party first; the other parties continue.\n' +
+          'The certificate, the signing journal and the bans of the party do not change.',
         setting: 'MPC_PARTY_KEY',
       },
       within(partyPlace),
@@ -59,7 +58,7 @@ function keystorePlace(kernel: Kernel): SealedPlace {
 
 function partyPlace({ pool, config }: Kernel): SealedPlace {
   const party = config.mpc?.party ?? null
-  if (party === null) throw new BadInput('MPC_PARTY must be set, to the number of the party whose key changes.')
+  if (party === null) throw new BadInput('MPC_PARTY must be set to the number of the party.')
   const { number, directory, key } = party
   return {
     pool,
@@ -77,7 +76,7 @@ function partyPlace({ pool, config }: Kernel): SealedPlace {
 async function finishIn(directory: string): Promise<boolean> {
   await access(directory).catch(() => {
     throw new BadInput(
-      `There is no directory ${directory}: run this with the settings of the process whose key changes.`,
+      `The directory ${directory} does not exist: run this with the settings of the process whose key is rotated.`,
     )
   })
   return finishReplacing(directory)

@@ -35,6 +35,6 @@ function readSandbox(dataDir: string): SandboxState {
   try {
     return JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxState
   } catch {
-    throw new ConfigError(['DATABASE_URL must be set, or a sandbox must be running here: start one with npm start'])
+    throw new ConfigError(['DATABASE_URL must be set, or a sandbox must be running: start one with npm start'])
   }
 }

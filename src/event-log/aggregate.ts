@@ -158,7 +158,7 @@ export function certainChange<State, Command extends { readonly type: string }, 
   context: { readonly metadata: Metadata; readonly now: string },
 ): Change<State> {
   const decided = change(aggregate, loaded, command, context)
-  if (decided === null) throw new Error(`${command.type} produced no event of ${aggregate.category}-${loaded.id}`)
+  if (decided === null) throw new Error(`${command.type} produced no event for ${aggregate.category}-${loaded.id}`)
   return decided
 }
 
@@ -181,7 +181,9 @@ export function upcast<Evt extends Event>(
 ): Evt {
   const schema = (schemas as Record<string, { version: number; upcasters: readonly Upcaster[] } | undefined>)[type]
   if (schema === undefined || schemaVersion < 1 || schemaVersion > schema.version) {
-    throw new Error(`unknown event ${type} version ${schemaVersion}: this Bursar is older than the log`)
+    throw new Error(
+      `unknown event ${type} version ${schemaVersion}: this version of Bursar is older than the event log`,
+    )
   }
   let current = data as Record<string, unknown>
   for (const step of schema.upcasters.slice(schemaVersion - 1)) current = step(current)

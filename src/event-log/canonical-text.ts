@@ -96,7 +96,7 @@ function readString(reader: Reader): string {
   const { text, at } = reader
   let end = text.indexOf('"', at + 1)
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  if (end < 0) throw new SyntaxError('a string of the log does not end')
+  if (end < 0) throw new SyntaxError('a string in the event is not terminated')
   reader.at = end + 1
   return text.slice(at, end + 1)
 }
@@ -115,7 +115,7 @@ function readWord(reader: Reader): string {
     const code = text.charCodeAt(end)
     if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code === SPACE) break
   }
-  if (end === at) throw new SyntaxError('a value of the log is missing')
+  if (end === at) throw new SyntaxError('a value in the event is missing')
   reader.at = end
   return text.slice(at, end)
 }

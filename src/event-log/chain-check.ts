@@ -38,10 +38,10 @@ export function chainProblem(
 ): string | null {
   const place = `Event ${event.position} (${event.stream_id}, version ${event.stream_version})`
   if (event.stream_version !== before.version + 1) {
-    return `${place} follows on version ${before.version} of its stream: what was between them is missing.`
+    return `${place} comes after version ${before.version} of its stream: the events between them are missing.`
   }
   if (chainHash(before.hash, canonicalOf(event)) === event.hash.toString('hex')) return null
-  return `${place} does not have the hash that follows from its content and the event before it: one of them was changed.`
+  return `${place} does not have the hash of its content and of the previous event: one of the two events was changed.`
 }
 
 function canonicalOf(row: EventRow): string {

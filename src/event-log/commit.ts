@@ -38,7 +38,7 @@ export class StreamConflict extends AppendRefused {
   override readonly retryable = true
   readonly streamId: string
   constructor(streamId: string) {
-    super(`Stream ${streamId} changed meanwhile.`)
+    super(`Stream ${streamId} was changed concurrently.`)
     this.streamId = streamId
   }
 }
@@ -48,7 +48,7 @@ export class FenceLost extends AppendRefused {
   override readonly code = 'fence_lost'
   override readonly retryable = true
   constructor(lease: string) {
-    super(`The lease ${lease} went to another holder.`)
+    super(`Another process now holds the lease ${lease}.`)
   }
 }
 
@@ -58,7 +58,7 @@ export class IdempotentReplay extends AppendRefused {
   readonly resourceId: string
   readonly fingerprint: string
   constructor(detail: { resource_id: string; fingerprint: string }) {
-    super('This request was accepted before.')
+    super('This request was already accepted.')
     this.resourceId = detail.resource_id
     this.fingerprint = detail.fingerprint
   }
@@ -71,7 +71,7 @@ export class HoldRefused extends AppendRefused {
   readonly available: bigint
   readonly needed: bigint
   constructor(detail: { asset_id: string; available: string; needed: string }) {
-    super('The balance does not cover this.')
+    super('The balance is too low for this request.')
     this.assetId = detail.asset_id
     this.available = BigInt(detail.available)
     this.needed = BigInt(detail.needed)
@@ -92,7 +92,7 @@ export class UniqueRuleBroken extends AppendRefused {
   override readonly code = 'unique_rule_broken'
   readonly constraint: string
   constructor(constraint: string) {
-    super(`The rule ${constraint} is broken.`)
+    super(`The change violates the constraint ${constraint}.`)
     this.constraint = constraint
   }
 }
@@ -117,7 +117,7 @@ export function refusalError({ outcome, detail }: Refusal): BursarError | null {
     case 'wallet_not_idle':
       return new WalletGuardRefused(outcome)
     default:
-      throw new Error(`append_commits told an outcome that is not known: ${outcome}`)
+      throw new Error(`append_commits returned an unknown outcome: ${outcome}`)
   }
 }
 

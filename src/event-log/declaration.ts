@@ -8,17 +8,18 @@ export const eventLog = {
   ids: { request: 'req' },
   tables: {
     idempotency_keys: { follows: 'key', grants: readBy(READERS) },
-    events: { beside: 'the log', grants: readBy(DATABASE_ROLES) },
+    events: { beside: 'the event log', grants: readBy(DATABASE_ROLES) },
     checkpoints: {
-      beside: 'how far subscriptions have read; they start again elsewhere, and what they queue again changes nothing',
+      beside:
+        'the positions of subscriptions; another installation reads from the start, and a job that is queued twice has no effect',
       grants: readBy(READERS, { dispatcher: 'SELECT, INSERT, UPDATE' }),
     },
     heartbeats: {
-      beside: 'which processes run',
+      beside: 'the running processes',
       // Signers and parties check there that none of them is running before they rotate a key.
       grants: readBy(['api', 'dispatcher', 'operator', 'signer', 'party']),
     },
-    leases: { beside: 'which process may act alone now', grants: readBy(['operator']) },
-    role_rights: { beside: 'what each database role may append; npm run migrate writes it', grants: {} },
+    leases: { beside: 'leases: which process works alone on something', grants: readBy(['operator']) },
+    role_rights: { beside: 'which events each database role can append; npm run migrate writes it', grants: {} },
   },
 } as const satisfies Declaration

@@ -104,7 +104,7 @@ function openStream(
   const aggregate = byCategory.get(streamId.slice(0, dash))
   if (aggregate === undefined) {
     throw new UnknownEvent(
-      `Event ${position} is of the stream ${streamId}, which this version does not know: use a newer one.`,
+      `Event ${position} belongs to the stream ${streamId}, which this version of Bursar does not know: use a newer version.`,
     )
   }
   let state = aggregate.initialState
@@ -116,7 +116,7 @@ function openStream(
   function keep(table: string, row: Readonly<Record<string, unknown>>): void {
     const key = primaryKeys.get(table)
     if (key === undefined)
-      throw new Error(`the stream ${streamId} projects a row of ${table}, which is no table of the log`)
+      throw new Error(`the stream ${streamId} projects a row of ${table}, which is not a read model of the event log`)
     const kept = rows.get(table) ?? new Map<string, Readonly<Record<string, unknown>>>()
     rows.set(table, kept.set(key.map((column) => String(row[column])).join(' '), row))
   }
@@ -159,7 +159,7 @@ function read(aggregate: Aggregate<unknown, unknown, Event>, event: StreamEvent)
   } catch (cause) {
     const place = `Event ${event.position} (${event.stream_id}, version ${event.stream_version})`
     throw new UnknownEvent(
-      `${place} is ${type} in schema version ${version}, which this version does not know: use a newer one.`,
+      `${place} is ${type} in schema version ${version}, which this version of Bursar does not know: use a newer version.`,
       {
         cause,
       },

@@ -68,7 +68,7 @@ export function createGroupCommit(
     } catch (error) {
       pending.tries += 1
       if (pending.tries < MAX_TRIES) return 'again'
-      const message = 'Another session of the database keeps a lock: try again.'
+      const message = 'Another database session holds a lock: try again.'
       pending.reject(new Unavailable('database_busy', message, { cause: error }))
       return 'given_up'
     }

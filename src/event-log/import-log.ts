@@ -75,7 +75,7 @@ async function requireEmpty(writer: Client): Promise<void> {
   for (const table of ['events', ...READ_MODEL_NAMES, ...CARRIED_TABLES]) {
     const { rowCount } = await writer.query(`SELECT FROM ${table} LIMIT 1`)
     if (rowCount === 0) continue
-    const message = `The table ${table} is not empty: a log is imported into a new database, after npm run migrate and before anything is started.`
+    const message = `The table ${table} is not empty: import into a new database, after npm run migrate and before any process is started.`
     throw new Conflict('log_not_empty', message)
   }
 }
@@ -86,7 +86,7 @@ async function requireAlone(writer: Client, imported: number): Promise<void> {
   if (Number(rows[0]?.n) === imported) return
   throw new Conflict(
     'log_not_empty',
-    'Something else wrote to the log meanwhile: stop what runs on this database, and take a new one.',
+    'Another process wrote to the event log during the import: stop all processes on this database, and import into a new database.',
   )
 }
 
@@ -148,7 +148,8 @@ function createOrder() {
         last === null ||
         transactionId > last.transactionId ||
         (transactionId === last.transactionId && position > last.position)
-      if (!follows) throw new BadExport(`Event ${position} is not in its place: a log is exported in reading order.`)
+      if (!follows)
+        throw new BadExport(`Event ${position} is out of order: an export is in reading order. Export the log again.`)
       if (last !== null && position < last.position) id += 1
       last = { transactionId, position }
       return id

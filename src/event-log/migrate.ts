@@ -34,7 +34,9 @@ export async function migrate(pool: Pool, directory: string): Promise<string[]> 
       const before = known.get(name)
       if (before === checksum) continue
       if (before !== undefined)
-        throw new Error(`migration ${name} was changed after it was applied: restore the file, write a new one`)
+        throw new Error(
+          `migration ${name} was changed after it was applied: restore the file, and write a new migration`,
+        )
       await client.query('BEGIN')
       await client.query(sql)
       await client.query(

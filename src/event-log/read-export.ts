@@ -33,7 +33,7 @@ export async function readExport(
   let footer: ExportFooter | null = null
   for await (const text of lines) {
     number += 1
-    if (footer !== null) throw new BadExport(`Line ${number} stands after the end of the export.`)
+    if (footer !== null) throw new BadExport(`Line ${number} comes after the end of the export.`)
     const value = parse(text, number)
     if (number === 1) requireWhole(value)
     else if ('sha256' in value) {
@@ -48,16 +48,15 @@ export async function readExport(
       rows += 1
       await take({ kind: 'row', value })
     } else {
-      throw new BadExport(`Line ${number} is neither an event nor a row that an export carries.`)
+      throw new BadExport(`Line ${number} is neither an event nor a row of a table that an export contains.`)
     }
     digest.update(text).update('\n')
   }
-  if (number === 0) throw new BadExport('The file is empty: it is no export.')
-  if (footer === null)
-    throw new BadExport(`The export breaks off after line ${number}: its end is missing. Export it again.`)
+  if (number === 0) throw new BadExport('The file is empty: it is not an export.')
+  if (footer === null) throw new BadExport(`The export is truncated after line ${number}. Export the log again.`)
   if (footer.events !== events || footer.rows !== rows || footer.sha256 !== digest.digest('hex')) {
     throw new BadExport(
-      'The export is not as it was written: what it says at its end does not fit what stands before. Export it again.',
+      'The export was changed: its last line does not match the lines before it. Export the log again.',
     )
   }
 }
@@ -66,13 +65,15 @@ function parse(text: string, number: number): Readonly<Record<string, unknown>> 
   const value = parsed(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new BadExport(
-      number === 1 ? 'The file is no export of a log.' : `Line ${number} is broken off, or no JSON object.`,
+      number === 1
+        ? 'The file is not an export of the event log.'
+        : `Line ${number} is truncated or is not a JSON object.`,
     )
   }
   const twice = duplicateMember(text)
   if (twice === null) return value as Record<string, unknown>
   throw new BadExport(
-    `Line ${number} has the member ${shown(twice)} twice in one object: no export is written so. Export the log again.`,
+    `Line ${number} has the field ${shown(twice)} twice in one object, so it was changed. Export the log again.`,
   )
 }
 
@@ -103,7 +104,9 @@ const ROW_MEMBERS: ReadonlySet<string> = new Set<keyof ExportedRow>(['table', 'r
 function requireKnown(value: object, members: ReadonlySet<string>, number: number): void {
   const stray = Object.keys(value).find((name) => !members.has(name))
   if (stray !== undefined) {
-    throw new BadExport(`Line ${number} has the member ${shown(stray)}, which no export has. Export the log again.`)
+    throw new BadExport(
+      `Line ${number} has the unknown field ${shown(stray)}, so it was changed. Export the log again.`,
+    )
   }
 }
 
@@ -115,10 +118,10 @@ function shown(name: string): string {
 
 function requireWhole(value: Readonly<Record<string, unknown>>): void {
   const header = value as Partial<ExportHeader>
-  if (header.format !== EXPORT_FORMAT) throw new BadExport('The file is no export of a log.')
+  if (header.format !== EXPORT_FORMAT) throw new BadExport('The file is not an export of the event log.')
   if (header.version !== EXPORT_VERSION) {
     throw new BadExport(
-      `The export has version ${header.version}, and this Bursar reads version ${EXPORT_VERSION}: use a newer one.`,
+      `The export has version ${header.version}, but this version of Bursar reads version ${EXPORT_VERSION}: use a newer version.`,
     )
   }
   if (header.whole !== true) {
@@ -128,7 +131,7 @@ function requireWhole(value: Readonly<Record<string, unknown>>): void {
       header.tenant && `tenant ${header.tenant}`,
     ]
     throw new BadExport(
-      `The export is a part of a log (${part.filter(Boolean).join(', ')}): export the whole log, without --from, --to and --tenant.`,
+      `The export contains only a part of the event log (${part.filter(Boolean).join(', ')}): export the whole log, without --from, --to and --tenant.`,
     )
   }
 }

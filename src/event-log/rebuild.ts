@@ -84,7 +84,8 @@ export async function rebuild(
 
 async function takeTurn(writer: Client): Promise<void> {
   const { rows } = await writer.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [REBUILD_LOCK])
-  if (rows[0]?.taken !== true) throw new Conflict('rebuild_running', 'Another rebuild is under way: wait for its end.')
+  if (rows[0]?.taken !== true)
+    throw new Conflict('rebuild_running', 'Another rebuild is running: wait until it has ended.')
 }
 
 async function rebuildBeside(
@@ -150,7 +151,7 @@ async function swap(work: Rebuilding, table: ReadModel, shape: TableShape, lockT
   const { writer, live, shadow } = work
   for (let tries = 1; !(await tryLock(writer, nameIn(live, table))); tries += 1) {
     if (tries === lockTries) {
-      const message = `Somebody reads the table ${table} without end: look at pg_stat_activity, and rebuild it again.`
+      const message = `A long database transaction blocks the swap of the table ${table}: find it in pg_stat_activity, then rebuild the table again.`
       throw new Unavailable('table_busy', message)
     }
     await delay(LOCK_PAUSE_MS)
@@ -162,7 +163,7 @@ async function swap(work: Rebuilding, table: ReadModel, shape: TableShape, lockT
   await catchUp(work)
   const { digest } = await readShape(writer, live, table)
   if (digest !== shape.digest) {
-    throw new Conflict('schema_changed', `The table ${table} was changed by a migration meanwhile: rebuild it again.`)
+    throw new Conflict('schema_changed', `A migration changed the table ${table} during the rebuild: rebuild it again.`)
   }
   shadow.release(table)
   await writer.query(`DROP TABLE ${nameIn(live, table)}`)

@@ -152,6 +152,6 @@ function unknownStream(streamId: string): NotFound {
   return new NotFound(
     'stream',
     'unknown_stream',
-    `The log has no stream ${streamId} (or not by then): a stream is named as transaction-tx_….`,
+    `The log has no stream ${streamId} at this position or time. The id of a stream looks like transaction-tx_….`,
   )
 }

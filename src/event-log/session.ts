@@ -42,5 +42,5 @@ export async function requireOwner(session: pg.Client): Promise<void> {
     "SELECT FROM pg_class WHERE oid = 'events'::regclass AND pg_has_role(session_user, relowner, 'USAGE')",
   )
   if (rowCount !== 0) return
-  throw new Conflict('owner_required', 'The user of DATABASE_URL does not own the tables: connect as their owner.')
+  throw new Conflict('owner_required', 'The user of DATABASE_URL does not own the tables: connect as the owner.')
 }

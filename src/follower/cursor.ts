@@ -118,7 +118,7 @@ export async function firstBlocks(
 }
 
 function header(block: unknown): BlockHeader & { timestamp: number } {
-  if (block === null) throw new Unavailable('rpc_unavailable', 'The node does not show a block below its own head.')
+  if (block === null) throw new Unavailable('rpc_unavailable', 'The node does not return a block below its own head.')
   const { number, hash, parentHash, timestamp } = block as Readonly<
     Record<'number' | 'hash' | 'parentHash' | 'timestamp', string>
   >

@@ -11,7 +11,7 @@ export const follower = {
       grants: readBy(READERS, { follower: 'SELECT, DELETE' }),
     },
     chain_cursors: {
-      beside: 'how far the follower has read; an export contains them',
+      beside: 'the position of the follower; an export contains it',
       grants: readBy([...READERS, 'signer'], { follower: 'SELECT, UPDATE (head, updated_at)' }),
     },
   },

@@ -142,7 +142,7 @@ function decorateRequests(app: App): void {
   app.decorateRequest('bodyLength', 0)
   app.decorateRequest('caller', {
     getter(): Caller {
-      if (this.authenticated === null) throw new Error('this route is public: it has no caller')
+      if (this.authenticated === null) throw new Error('this route is public and has no caller')
       return this.authenticated
     },
   })

@@ -22,7 +22,9 @@ export async function startMetricsServer(
 ): Promise<MetricsServer> {
   const server = createServer(LIMITS, (request, response) => {
     const reading = request.method === 'GET' || request.method === 'HEAD'
-    const answer = reading ? answerTo(request.url ?? '', sources) : Promise.resolve(json(405, 'Only GET and HEAD.'))
+    const answer = reading
+      ? answerTo(request.url ?? '', sources)
+      : Promise.resolve(json(405, 'Only GET and HEAD are allowed.'))
     answer
       .catch((error: unknown) => json(500, error instanceof Error ? error.message : 'failed'))
       .then(({ status, contentType, body }) => response.writeHead(status, { 'content-type': contentType }).end(body))
@@ -58,7 +60,7 @@ async function answerTo(
       return json(503, errorBody(notReady.items, 'readyz', notReady.message))
     }
     default:
-      return json(404, 'Only /metrics, /healthz and /readyz are here.')
+      return json(404, 'This server only has /metrics, /healthz and /readyz.')
   }
 }
 

@@ -53,7 +53,7 @@ async function requireStopped(client: PoolClient, processes: string): Promise<vo
   if (newest === undefined) return
   throw new Conflict(
     'process_running',
-    `${processes} runs as ${newest.instance} (last heartbeat ${newest.seconds} s ago) and holds the old key: stop every ${processes}, ` +
-      `then run this again. One that was killed counts as running for ${FRESH_SECONDS} s.`,
+    `${processes} is running as ${newest.instance} (last heartbeat ${newest.seconds} s ago) and uses the old key: stop every ${processes}, ` +
+      `then run this again. A killed process counts as running for ${FRESH_SECONDS} s.`,
   )
 }

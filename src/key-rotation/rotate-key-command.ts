@@ -37,9 +37,9 @@ export type RotateKeyTexts = {
 }
 
 const HOW =
-  'All secrets are sealed anew, or none: killed at any point, what is there opens as a whole with the old key or with the new one. Run it\n' +
-  'again then. It refuses while a process that holds the old key runs. Keep the old key until every such process has\n' +
-  'started with the new one.'
+  'Re-encrypts all secrets or none. If it is killed, all secrets are still encrypted with one key, the old one or the new one: run it\n' +
+  'again. It refuses to start while a process that uses the old key is running. Keep the old key until all these processes have\n' +
+  'started with the new key.'
 
 export function rotateKeyCommand(texts: RotateKeyTexts, within: Within<SealedPlace>): CliCommand {
   const { name, summary, details, setting } = texts
@@ -50,7 +50,7 @@ export function rotateKeyCommand(texts: RotateKeyTexts, within: Within<SealedPla
     options: [
       {
         flags: '--new-key <file>',
-        description: `file that holds the new key, 32 bytes in base64; needed where ${setting} holds the key, else one is made`,
+        description: `file with the new key, 32 bytes in base64; required if ${setting} is set, otherwise a key is created`,
       },
     ],
     run: ({ options }, io) =>
@@ -63,9 +63,9 @@ export function rotateKeyCommand(texts: RotateKeyTexts, within: Within<SealedPla
           }
           const kekText = await newKeyText(options.newKey, place, setting)
           const to = decodeKek(kekText)
-          if (to === undefined) throw new BadInput(`--new-key must name a file that holds 32 bytes in base64.`)
+          if (to === undefined) throw new BadInput(`--new-key must name a file that contains 32 bytes in base64.`)
           const from = await place.currentKey()
-          if (from.id === to.id) throw new BadInput('--new-key holds the key that is in use: make a new one.')
+          if (from.id === to.id) throw new BadInput('--new-key is the key that is already in use: create a new key.')
           const progress = io.progress({ unit: 'secrets', total: null })
           const secrets = await place
             .rotate({
@@ -85,14 +85,14 @@ export function rotateKeyCommand(texts: RotateKeyTexts, within: Within<SealedPla
 async function newKeyText(option: unknown, { keyLiesInFile }: SealedPlace, setting: string): Promise<string> {
   if (typeof option === 'string') {
     const text = await readFile(option, 'utf8').catch((error: unknown) => {
-      if (isMissing(error)) throw new BadInput(`--new-key: there is no file ${option}.`)
+      if (isMissing(error)) throw new BadInput(`--new-key: the file ${option} does not exist.`)
       throw error
     })
     return text.trim()
   }
   if (keyLiesInFile) return makeKekText()
   throw new BadInput(
-    `--new-key must name a file with the new key, because ${setting} holds the old one: openssl rand -base64 32 > new.key`,
+    `--new-key must name a file with the new key, because ${setting} contains the old key: openssl rand -base64 32 > new.key`,
   )
 }
 
@@ -105,12 +105,12 @@ function tell(
   { secrets, key, completed }: Outcome,
 ): ExitCode {
   const what = completed
-    ? 'A rotation that was interrupted is complete now.'
+    ? 'An interrupted rotation is now complete.'
     : secrets === 0
-      ? `Everything is sealed under the key ${key.id} already.`
-      : `${secrets} ${secrets === 1 ? 'secret is' : 'secrets are'} sealed under the key ${key.id} now.`
+      ? `All secrets are already encrypted with key ${key.id}.`
+      : `Encrypted ${secrets} ${secrets === 1 ? 'secret' : 'secrets'} with key ${key.id}.`
   const next = keyLiesInFile
-    ? `The new key lies in the file kek: start every ${processes} again.`
+    ? `The new key is in the file kek: start every ${processes} again.`
     : `Set ${setting} to the new key, then start every ${processes} again.`
   io.print({ secrets, key_id: key.id, completed_earlier: completed }, `${what} ${next}\n`)
   return 0

@@ -8,7 +8,7 @@ import { type MpcKeyState, openRefresh } from './state.ts'
 
 /** @param repaired the party whose share is repaired; `null` for none */
 export function coversRefresh(state: MpcKeyState, repaired: number | null): Coverage {
-  if (state.status === 'unknown') return notCovered('the log has no such key')
+  if (state.status === 'unknown') return notCovered('the log does not have this key')
   const open = openRefresh(state)
   if (open === null) return notCovered('no refresh of the shares of this key was requested')
   return open.party === repaired ? COVERED : notCovered('the recorded request is for the share of another party')

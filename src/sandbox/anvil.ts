@@ -97,7 +97,7 @@ function findAnvil(): string {
   try {
     return join(dirname(require.resolve(`${name}/package.json`)), 'bin', 'anvil')
   } catch (cause) {
-    throw new Error(`${name} is not installed: configure RPC URLs of chains of yours`, { cause })
+    throw new Error(`${name} is not installed: set the RPC URLs of your own chains`, { cause })
   }
 }
 
@@ -135,5 +135,5 @@ async function untilReady(child: Child, url: string, chainId: number, logFile: s
     await sleep(10)
   }
   await stopChild(child, 'SIGKILL', STOP_GRACE_MS)
-  throw new Error(`anvil does not start:\n${await readFile(logFile, 'utf8').catch(() => '')}`)
+  throw new Error(`anvil did not start:\n${await readFile(logFile, 'utf8').catch(() => '')}`)
 }

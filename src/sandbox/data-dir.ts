@@ -44,14 +44,14 @@ async function refuseWhenHeld(directory: string): Promise<void> {
   const holder = Number(pid)
   if (birth === undefined || holder === process.pid || birthOf(holder) !== birth) return
   throw new SandboxRefused(
-    `A sandbox runs in ${directory} already (process ${holder}): stop it, or set DATA_DIR to another directory.`,
+    `A sandbox is already running in ${directory} (process ${holder}): stop it, or set DATA_DIR to another directory.`,
   )
 }
 
 async function empty(directory: string): Promise<void> {
   const entries = await readdir(directory)
   if (entries.length > 0 && !entries.includes(MARK)) {
-    throw new SandboxRefused(`${directory} is not a sandbox's directory: --reset empties only those.`)
+    throw new SandboxRefused(`${directory} is not the directory of a sandbox: --reset only deletes data of a sandbox.`)
   }
   for (const entry of entries) await rm(join(directory, entry), { recursive: true, force: true })
 }

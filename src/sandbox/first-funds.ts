@@ -19,7 +19,7 @@ export async function awaitFaucetFunds(pool: Pool, faucets: number, timeoutMs = 
     if ((await countSeen(pool).catch(() => 0)) >= faucets * ASSETS_EACH) return
     await sleep(LOOK_MS)
   }
-  process.stdout.write('  ! the faucets have not seen their funds yet: ask them again in a moment\n')
+  process.stdout.write('  ! the faucets are not funded yet: wait a moment before the first faucet request\n')
 }
 
 async function countSeen(pool: Pool): Promise<number> {

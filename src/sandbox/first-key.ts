@@ -20,7 +20,7 @@ export async function awaitFirstKey(
     await step('first mpc key', () => untilKeyAhead(pool, mpc, timeoutMs))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    process.stdout.write(`  ! ${why}: the first mpc wallet waits for one\n`)
+    process.stdout.write(`  ! ${why}: the first mpc wallet gets its address later\n`)
   }
 }
 
@@ -38,5 +38,5 @@ async function untilKeyAhead(
     if (rows[0]?.ahead === true) return
     await sleep(LOOK_MS)
   }
-  throw new Error(`the parties made no key of an mpc wallet in ${timeoutMs / 1_000} seconds`)
+  throw new Error(`the parties did not create an mpc key in ${timeoutMs / 1_000} seconds`)
 }

@@ -29,7 +29,7 @@ function resolveOrExplain(require: NodeJS.Require, name: string): string {
   try {
     return require.resolve(name)
   } catch (cause) {
-    throw new Error(`${name} is not installed: set DATABASE_URL to a PostgreSQL of yours`, { cause })
+    throw new Error(`${name} is not installed: set DATABASE_URL to your own PostgreSQL`, { cause })
   }
 }
 

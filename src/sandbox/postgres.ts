@@ -162,7 +162,7 @@ async function launch(
       onParentDeath: 'INT',
     })
     if (await becomesReady(child, data)) return child
-    if (attempt === START_ATTEMPTS) throw new Error(`PostgreSQL does not start:\n${await endOf(logFile)}`)
+    if (attempt === START_ATTEMPTS) throw new Error(`PostgreSQL did not start:\n${await endOf(logFile)}`)
     await sleep(START_PAUSE_MS)
   }
 }

@@ -178,5 +178,5 @@ export async function stopLeftover(
     while (isOurs() && Date.now() < deadline) await sleep(20)
     if (!isOurs()) return true
   }
-  throw new Error(`process ${pid} (${marker}) of an earlier run does not end: stop it by hand`)
+  throw new Error(`process ${pid} (${marker}) of an earlier run did not stop: stop it manually`)
 }

@@ -8,7 +8,7 @@ const TIMEOUT_MS = 120_000
 /** @throws Error with the last response of `/readyz` */
 export async function untilReady(baseUrl: string): Promise<void> {
   const deadline = Date.now() + TIMEOUT_MS
-  let last = 'nobody listens'
+  let last = 'no connection'
   while (Date.now() < deadline) {
     try {
       const response = await fetch(`${baseUrl}/readyz`)
@@ -19,5 +19,5 @@ export async function untilReady(baseUrl: string): Promise<void> {
     }
     await sleep(LOOK_MS)
   }
-  throw new Error(`the service did not get ready: ${last}`)
+  throw new Error(`the service did not become ready: ${last}`)
 }

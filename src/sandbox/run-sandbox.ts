@@ -90,9 +90,9 @@ export async function runSandbox(settings: {
   const supervisor = createSupervisor({
     onStarted: () => void publish(),
     onDied: (name, { code, signal }) =>
-      process.stdout.write(`  ! ${name} ended (${signal ?? `code ${code}`}), it is started again\n`),
+      process.stdout.write(`  ! ${name} exited (${signal ?? `code ${code}`}) and is restarted\n`),
     onStartFailed: (name, error) =>
-      process.stdout.write(`  ! ${name} does not start: ${error instanceof Error ? error.message : String(error)}\n`),
+      process.stdout.write(`  ! ${name} did not start: ${error instanceof Error ? error.message : String(error)}\n`),
   })
   try {
     const parties = await planParties(config)
@@ -156,7 +156,7 @@ async function withPort(config: Config): Promise<Config> {
   const { port } = config.api
   if (port === 0) return { ...config, api: { ...config.api, port: await keptPort(join(config.dataDir, 'api.port')) } }
   if (await isFree(port)) return config
-  throw new SandboxRefused(`Port ${port} is taken: stop what listens there, or set PORT to another one.`)
+  throw new SandboxRefused(`Port ${port} is in use: stop the program that listens on it, or set PORT to another port.`)
 }
 
 type StartedDatabase = {

@@ -10,7 +10,7 @@ import { runSandbox } from './run-sandbox.ts'
 
 const USAGE = `usage: npm start -- [--reset]
 
-  --reset   empty DATA_DIR first: the wallets, keys and chains of earlier runs are gone then
+  --reset   delete the wallets, keys and chains of earlier runs in DATA_DIR first
 `
 
 function readArguments(): { reset: boolean; help: boolean } {
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
   })
-  process.stdout.write('\nStopping. What was accepted is in the log and goes on with the next start.\n')
+  process.stdout.write('\nStopping. Accepted requests are in the event log and continue after the next start.\n')
   await sandbox.stop()
 }
 

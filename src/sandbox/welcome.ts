@@ -1,7 +1,7 @@
 /** What `npm start` prints when it is ready: commands for a first transfer. */
 
 const MPC_WALLET = `
-  # a wallet whose key nobody has: three parties hold shares of it, and two of them sign
+  # an mpc wallet: three parties hold shares of its key, and two of them sign together
   api $URL/v1/wallets/create -d '{"type":"mpc","network":"ethereum","label":"shared","environment":"mainnet"}'
 `
 
@@ -18,24 +18,24 @@ export function printWelcome({
   readonly mpc: boolean
 }): void {
   process.stdout.write(`
-Ready: ${baseUrl}   reference: ${baseUrl}/docs   logs: ${dataDir}/logs
+Ready: ${baseUrl}   API reference: ${baseUrl}/docs   logs: ${dataDir}/logs
 
-Your first transfer, to paste into another shell:
+To make a first transfer, paste this into another shell:
 
   export URL=${baseUrl} KEY=${apiKey}
   api() { curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "$@"; echo; }
   field() { sed -n "s/.*\\"$1\\":\\"\\([^\\"]*\\)\\".*/\\1/p"; }
 
-  # a wallet, and 10 ETH of play money for it
+  # create a wallet and fund it with 10 test ETH
   W=$(api $URL/v1/wallets/create -d '{"type":"hd","network":"ethereum","label":"first","environment":"mainnet"}')
   WALLET=$(echo "$W" | field wallet_id); ADDRESS=$(echo "$W" | field address); echo "$W"
   api $URL/v1/sandbox/faucet -d '{"address":"'$ADDRESS'","network":"ethereum","asset":"ETH","amount":"10"}'
 
-  # half an ETH to somebody, and what became of it
+  # send 0.5 ETH, then get the status of the transfer and the balance
   T=$(api $URL/v1/wallets/$WALLET/transfer -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","amount":"0.5","asset":"ETH","gas_priority":"medium"}')
   TX=$(echo "$T" | field transaction_id); echo "$T"
   sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX; api $URL/v1/wallets/$WALLET/balance
 ${mpc ? MPC_WALLET : ''}
-Ctrl-C stops everything. npm start -- --reset begins anew.
+Ctrl-C stops everything. npm start -- --reset deletes all data and starts again.
 `)
 }

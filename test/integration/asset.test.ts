@@ -160,10 +160,10 @@ t.test(
       [honest, loops, /its symbol\(\) uses more than 500000 gas/],
       [honest, bomb, /its symbol\(\) uses more than 500000 gas/],
       [honest, floods, /its symbol\(\) returns more than 1024 bytes/],
-      [honest, reverts, /its symbol\(\) returns nothing that ERC-20 allows/],
+      [honest, reverts, /its symbol\(\) does not return what ERC-20 requires/],
       [loops, honest, /its balanceOf\(\) uses more than 500000 gas/],
       [floods, honest, /its balanceOf\(\) returns more than 1024 bytes/],
-      [reverts, honest, /its balanceOf\(\) returns nothing that ERC-20 allows/],
+      [reverts, honest, /its balanceOf\(\) does not return what ERC-20 requires/],
     ]
     for (const [reads, describes, message] of refused) {
       const { address } = await assets.hostile(reads, describes)

@@ -43,7 +43,7 @@ t.test('anchors', async (t) => {
     t.match(await run('audit checkpoint --anchor wal_none'), {
       code: 2,
       out: '',
-      err: 'There is no wallet wal_none.\n',
+      err: 'The wallet wal_none does not exist.\n',
     })
   })
 
@@ -63,17 +63,26 @@ t.test('anchors', async (t) => {
   await t.test('the log is verified against it, from the chain', async (t) => {
     t.match(await run('audit verify'), { code: 0, out: /checkpoints agree/, err: '' })
     const silent = [verifyCommand((task) => task({ ...verifying, chains: [] }))]
-    t.match(await runCommandLine(silent, 'audit verify'), { code: 0, err: `The anchor ${hash} was not looked at` })
+    t.match(await runCommandLine(silent, 'audit verify'), {
+      code: 0,
+      err: `The anchor transaction ${hash} was not checked`,
+    })
   })
 
   await t.test('an anchor must be a hash on chain, made by this key', async (t) => {
-    t.match(await run('audit verify --anchors 0x12'), { code: 2, err: /64 hex digits/ })
+    t.match(await run('audit verify --anchors 0x12'), { code: 2, err: /64 hexadecimal digits/ })
     const nowhere = `0x${'ab'.repeat(32)}`
-    t.match(await run(`audit verify --anchors ${nowhere}`), { code: 1, err: `The anchor ${nowhere} is in no block` })
+    t.match(await run(`audit verify --anchors ${nowhere}`), {
+      code: 1,
+      err: `The anchor transaction ${nowhere} is not in a block`,
+    })
     const paid = await stage.send(wallet, '0.01')
     await stage.settle()
     const other = (await stage.read(wallet, paid)).hash
-    t.match(await run(`audit verify --anchors ${other}`), { code: 1, err: /holds no checkpoint that the key/ })
+    t.match(await run(`audit verify --anchors ${other}`), {
+      code: 1,
+      err: /contains no checkpoint signed with the key/,
+    })
   })
 
   await t.test('an anchor alone shows that the tail of the log was removed', async (t) => {
@@ -86,6 +95,6 @@ t.test('anchors', async (t) => {
     client.release(true)
     const { code, out } = await run(`audit verify --anchors ${hash}`)
     t.equal(code, 1)
-    t.match(out, `The log has 4 events, the checkpoint of transaction ${hash} on ethereum was signed over ${size}`)
+    t.match(out, `The log has 4 events, but the checkpoint of transaction ${hash} on ethereum covers ${size}`)
   })
 })

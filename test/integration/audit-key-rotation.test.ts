@@ -46,7 +46,7 @@ t.test('the key is rotated by a command, and every checkpoint counts by the key 
   const taken = await (await composeTakeCheckpoint(parts))()
   t.match(taken, { size: 12, isNew: true })
   for (const key of [signer.encoded, after.encoded]) {
-    t.match(await verify(`--key ${key}`), { code: 0, out: /whole.* 3 checkpoints agree/ }, 'one size has two notes')
+    t.match(await verify(`--key ${key}`), { code: 0, out: /intact.* 3 checkpoints agree/ }, 'one size has two notes')
   }
   t.match(await verify(), { code: 0 })
 
@@ -54,7 +54,7 @@ t.test('the key is rotated by a command, and every checkpoint counts by the key 
   const forged = signCheckpoint(taken, signer).note
   await pool.query('UPDATE audit_checkpoints SET note = $1 WHERE size = 12', [forged])
   for (const key of [signer.encoded, after.encoded]) {
-    t.match(await verify(`--key ${key}`), { code: 1, err: /row 2 of audit_checkpoints was not signed with the key/ })
+    t.match(await verify(`--key ${key}`), { code: 1, err: /row 2 of audit_checkpoints is not signed with the key/ })
   }
   await pool.query('UPDATE audit_checkpoints SET note = $1 WHERE size = 12', [taken.note])
   await pool.query('UPDATE audit_checkpoints SET note = $1 WHERE size = 6', [before])

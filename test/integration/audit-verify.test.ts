@@ -59,7 +59,7 @@ t.test('an unchanged log is verified, and the command prints what it read', asyn
   const { code, out, err } = await verify('--json')
   t.equal(code, 0, err)
   t.match(JSON.parse(out), { ok: true, events: 615, checkpoints: 2, finding: null })
-  t.match((await verify()).out, /^The log is whole: 615 events, root .*, 2 checkpoints agree/)
+  t.match((await verify()).out, /^The log is intact: 615 events, root .*, 2 checkpoints agree/)
 })
 
 t.test('threads with a share of the streams each find the same first bad event', async (t) => {
@@ -83,7 +83,7 @@ t.test('an event whose data were changed is named', async (t) => {
     t.equal(code, 1)
     t.equal(
       out,
-      `The event at position ${position}, ${stream_id} version ${stream_version}, does not have the hash that it was recorded with: it was changed, or forged.\n`,
+      `The event at position ${position}, ${stream_id} version ${stream_version}, does not match its recorded hash: it was changed or forged.\n`,
     )
   })
   t.equal((await verify()).code, 0, 'what was put back is whole')
@@ -133,12 +133,12 @@ t.test('a rewritten history with its tree contradicts the signed checkpoint', as
     t.equal(code, 1)
     t.match(
       out,
-      /^The checkpoint over 600 events of row 2 of audit_checkpoints has another root .* between event 450 and event 600\.\n$/,
+      /^The checkpoint over 600 events of row 2 of audit_checkpoints does not match the root .* between event 450 and event 600 was rewritten\.\n$/,
     )
     await tamper('DELETE FROM audit_checkpoints')
     t.match(
       (await verify()).out,
-      /^The checkpoint over 600 events of note 2 of .* has another root/,
+      /^The checkpoint over 600 events of note 2 of .* does not match the root/,
       'the file tells it too',
     )
     await t.rejects(takeCheckpoint(), { code: 'audit_contradiction' }, 'and nothing is signed on top of it')
@@ -210,7 +210,7 @@ t.test('a tail that was cut off is found by the tree, by the database and by the
     t.equal(code, 1)
     t.equal(
       out,
-      'The log has 500 events, the checkpoint of row 2 of audit_checkpoints was signed over 600: its last 100 events are gone.\n',
+      'The log has 500 events, but the checkpoint of row 2 of audit_checkpoints covers 600: the last 100 events are missing.\n',
     )
     await t.rejects(takeCheckpoint(), { code: 'audit_contradiction' }, 'the auditor finds the missing tail')
     await tamper(
@@ -218,11 +218,8 @@ t.test('a tail that was cut off is found by the tree, by the database and by the
       "UPDATE audit_tree SET size = 0, transaction_id = '0', position = 0",
       'DELETE FROM audit_checkpoints',
     )
-    t.match(
-      (await verify()).out,
-      /^The log has 500 events, the checkpoint of note 2 of .*checkpoints was signed over 600/,
-    )
-    await t.rejects(takeCheckpoint(), { message: /^The log has 500 events, and 600 were signed/ })
+    t.match((await verify()).out, /^The log has 500 events, but the checkpoint of note 2 of .*checkpoints covers 600/)
+    await t.rejects(takeCheckpoint(), { message: /^The log has 500 events, but 600 were signed/ })
     t.equal((await pool.query('SELECT FROM audit_checkpoints WHERE size > 600')).rowCount, 0)
   })
 })
@@ -233,7 +230,7 @@ t.test('an unsigned checkpoint is refused, and a forked one is distinguished fro
     await appendFile(stage.checkpointFile, `${fork.note}\n`)
     const { code, out } = await verify()
     t.equal(code, 1)
-    t.match(out, /^The checkpoint over 450 events of note 3 of .* has another root than the log at that size/)
+    t.match(out, /^The checkpoint over 450 events of note 3 of .* does not match the root of the log at that size/)
   })
   await restoring(async () => {
     await tamper("UPDATE audit_checkpoints SET note = replace(note, 'example.com/test\n600', 'example.com/test\n599')")
@@ -241,7 +238,7 @@ t.test('an unsigned checkpoint is refused, and a forked one is distinguished fro
     t.equal(code, 1)
     t.match(
       err,
-      /^The checkpoint in row 2 of audit_checkpoints was not signed with the key example\.com\/test: it is damaged or forged.*\n$/,
+      /^The checkpoint in row 2 of audit_checkpoints is not signed with the key example\.com\/test: it is damaged or forged.*\n$/,
     )
   })
 })
@@ -253,7 +250,10 @@ t.test('a damaged tree is distinguished from a damaged log', async (t) => {
     )
     const { code, out } = await verify()
     t.equal(code, 1)
-    t.match(out, /^The tree that is kept in audit_tiles is damaged at leaf 257; the log itself is what was signed\.\n$/)
+    t.match(
+      out,
+      /^The tree in the table audit_tiles is damaged at leaf 257; the log itself matches the checkpoints\.\n$/,
+    )
   })
 })
 
@@ -275,8 +275,8 @@ t.test('a verification changes nothing', async (t) => {
 t.test('wrong usage is reported in one line, with exit code 2', async (t) => {
   for (const [options, told] of [
     ['--threads 0', /^--threads must be a whole number from 1 to 16, not "0"\.\n$/],
-    ['--checkpoints /nowhere', /^--checkpoints: there is no file \/nowhere\.\n$/],
-    ['--key /nowhere', /^\/nowhere is missing: give the public key of the auditor with --key\.\n$/],
+    ['--checkpoints /nowhere', /^--checkpoints: the file \/nowhere does not exist\.\n$/],
+    ['--key /nowhere', /^\/nowhere is missing: set --key to the public key of the auditor\.\n$/],
   ] as const) {
     const { code, err, out } = await verify(options)
     t.equal(code, 2, options)

@@ -113,17 +113,17 @@ t.test('a file that lost something, or had something changed, is refused and not
   const flipped = lines.map((line, n) => (n === 5 ? line.replace(/"recorded_at":"2026/, '"recorded_at":"2025') : line))
   const cases: readonly (readonly [name: string, lines: readonly string[], message: RegExp])[] = [
     ['no line', [], /empty/],
-    ['something else', ['{"hello":1}'], /no export of a log/],
-    ['words', ['hello'], /no export of a log/],
-    ['a cut end', lines.slice(0, -1), /breaks off after line/],
-    ['a cut line', [...lines.slice(0, 7), lines[7]?.slice(0, 40) ?? ''], /Line 8 is broken off/],
-    ['a changed byte', flipped, /not as it was written/],
+    ['something else', ['{"hello":1}'], /not an export of the event log/],
+    ['words', ['hello'], /not an export of the event log/],
+    ['a cut end', lines.slice(0, -1), /truncated after line/],
+    ['a cut line', [...lines.slice(0, 7), lines[7]?.slice(0, 40) ?? ''], /Line 8 is truncated/],
+    ['a changed byte', flipped, /The export was changed/],
     ['a changed byte and a digest to fit', signed(flipped), /Event \d+ \(.*version \d+\) does not have the hash/],
     ['an event taken out, and a digest to fit', signed(lines.filter((_, n) => n !== 10)), /hash|missing/],
     [
       'two events changed over',
       signed([...lines.slice(0, 5), lines[6] ?? '', lines[5] ?? '', ...lines.slice(7)]),
-      /not in its place/,
+      /is out of order/,
     ],
     ['a line after the end', [...lines, lines[3] ?? ''], /after the end/],
     ['a newer format', signed([lines[0]?.replace('"version":1', '"version":2') ?? '', ...lines.slice(1)]), /version 2/],
@@ -186,7 +186,7 @@ t.test('a part of a log is marked as such, and is not taken for a log', async (t
   const [from = 0n, to = 0n] = [positions[3], positions[9]]
   const part = await exported(some.pool, { from, to })
   t.strictSame(part.slice(1, -1), lines.slice(4, 11))
-  await t.rejects(imported(pool, part), { message: new RegExp(`part of a log \\(from ${from}, to ${to}\\)`) })
+  await t.rejects(imported(pool, part), { message: new RegExp(`part of the event log \\(from ${from}, to ${to}\\)`) })
   t.equal((await exported(some.pool, { tenant: 'nobody' })).length, 2)
   t.equal((await exported(some.pool, { tenant: 'acme' })).length, lines.length)
   t.equal((await exported(some.pool, { to: new Date('2025-01-01') })).length, 2)

@@ -236,17 +236,17 @@ t.test('the command refuses while a process holds the key, names the problem, an
   await beat(`mpc-party-${PARTY}`)
   const running = await run(party, `mpc rotate-key --new-key ${file}`)
   t.equal(running.code, 1)
-  t.match(running.err, /^mpc-party-2 runs as host:7 \(last heartbeat \d+ s ago\).*stop every mpc-party-2/)
+  t.match(running.err, /^mpc-party-2 is running as host:7 \(last heartbeat \d+ s ago\).*stop every mpc-party-2/)
   t.strictSame(await readAll(directory, kek), secrets)
   await pool.query('DELETE FROM heartbeats')
   await beat('mpc-party-1')
   for (const [env, line, message] of [
-    [party, 'mpc rotate-key', /--new-key must name a file.*MPC_PARTY_KEY holds the old one/],
-    [party, 'mpc rotate-key --new-key /nowhere', /there is no file \/nowhere/],
+    [party, 'mpc rotate-key', /--new-key must name a file.*MPC_PARTY_KEY contains the old key/],
+    [party, 'mpc rotate-key --new-key /nowhere', /the file \/nowhere does not exist/],
     [party, `mpc rotate-key --new-key ${directory}/party-2.mpc-identity.sealed.json`, /32 bytes in base64/],
-    [{ ...party, MPC_PARTY_KEY: newText }, `mpc rotate-key --new-key ${file}`, /the key that is in use/],
+    [{ ...party, MPC_PARTY_KEY: newText }, `mpc rotate-key --new-key ${file}`, /the key that is already in use/],
     [{}, `mpc rotate-key --new-key ${file}`, /^MPC_PARTY must be set/],
-    [{ KEYSTORE_DIR: join(directory, 'none') }, 'keystore rotate-key', /^There is no directory/],
+    [{ KEYSTORE_DIR: join(directory, 'none') }, 'keystore rotate-key', /^The directory .* does not exist/],
   ] as const) {
     const { code, err } = await run(env, line)
     t.equal(code, 2, line)
@@ -260,7 +260,7 @@ t.test('the command refuses while a process holds the key, names the problem, an
   t.strictSame(await readAll(directory, kekOf(newText)), secrets)
   const again = await run(party, `mpc rotate-key --new-key ${file}`)
   t.equal(again.code, 0)
-  t.match(again.out, /^Everything is sealed under the key [0-9a-f]{16} already\. Set MPC_PARTY_KEY to the new key/)
+  t.match(again.out, /^All secrets are already encrypted with key [0-9a-f]{16}\. Set MPC_PARTY_KEY to the new key/)
 })
 
 t.test('the keystore of the signers is rotated by its command, in a directory and in PostgreSQL', async (t) => {
@@ -272,7 +272,7 @@ t.test('the keystore of the signers is rotated by its command, in a directory an
   const before = await openKekFile(directory)
   const { code, out } = await run({ KEYSTORE_DIR: directory }, 'keystore rotate-key')
   t.equal(code, 0)
-  t.match(out, /^3 secrets are sealed under the key [0-9a-f]{16} now\. The new key lies in the file kek/)
+  t.match(out, /^Encrypted 3 secrets with key [0-9a-f]{16}\. The new key is in the file kek/)
   const after = await openKekFile(directory)
   t.not(after.id, before.id, 'a new key was made, where the old one lay')
   t.match(secrets, await readAll(directory, after))

@@ -30,7 +30,7 @@ t.test('a directory that a live process holds is refused in one line, and not ch
     t.match(error, { name: 'SandboxRefused' })
     t.equal(
       error?.message,
-      `A sandbox runs in ${directory} already (process ${holder.pid}): stop it, or set DATA_DIR to another directory.`,
+      `A sandbox is already running in ${directory} (process ${holder.pid}): stop it, or set DATA_DIR to another directory.`,
     )
   }
   t.ok(existsSync(join(directory, 'stranger.log')))
@@ -68,6 +68,6 @@ t.test('reset empties a directory of ours, and refuses one that is not', async (
 
   const foreign = await place(t)
   await writeFile(join(foreign, 'thesis.txt'), 'ten years of work')
-  await t.rejects(openDataDir({ directory: foreign, reset: true }), { message: /is not a sandbox's directory/ })
+  await t.rejects(openDataDir({ directory: foreign, reset: true }), { message: /is not the directory of a sandbox/ })
   t.equal(await readFile(join(foreign, 'thesis.txt'), 'utf8'), 'ten years of work')
 })

@@ -20,10 +20,13 @@ t.test(
     const { pool } = await withMpcKeys(t)
     t.match(
       await printedBy(t, () => awaitFirstKey(pool, MPC, 300)),
-      /✗ first mpc key .+\n {2}! the parties made no key of an mpc wallet in 0\.3 seconds: the first mpc wallet waits for one\n$/,
+      /✗ first mpc key .+\n {2}! the parties did not create an mpc key in 0\.3 seconds: the first mpc wallet gets its address later\n$/,
     )
     const broken = { query: async () => Promise.reject(new Error('the database is away')) } as unknown as typeof pool
-    t.match(await printedBy(t, () => awaitFirstKey(broken, MPC)), /! the database is away: the first mpc wallet waits/)
+    t.match(
+      await printedBy(t, () => awaitFirstKey(broken, MPC)),
+      /! the database is away: the first mpc wallet gets its address later/,
+    )
   },
 )
 

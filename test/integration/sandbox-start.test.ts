@@ -148,7 +148,7 @@ t.test('a second one in the same directory is refused in one line, and the first
   })
   const [complaint, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')])
   t.equal(code, 1)
-  t.match(complaint, /^A sandbox runs in .+ already \(process \d+\): .+\n$/)
+  t.match(complaint, /^A sandbox is already running in .+ \(process \d+\): .+\n$/)
   t.strictSame(service.state().processes, processes)
   t.ok(processes.every(({ pid }) => isAlive(pid)))
 })

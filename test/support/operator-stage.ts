@@ -123,7 +123,8 @@ export async function holdLease(pool: Pool, name: string, leaseMs: number): Prom
 
 function chainOf(node: OperatorStage['node']): OperatorPorts['chains'][number] {
   const answer = ({ method, params: [address] }: RpcRequest): RpcResult => {
-    if (!node.up) return { ok: false, error: { kind: 'unavailable', reason: 'timeout', message: 'no answer in time' } }
+    if (!node.up)
+      return { ok: false, error: { kind: 'unavailable', reason: 'timeout', message: 'no response in time' } }
     const hex = (value: bigint | number) => `0x${value.toString(16)}`
     if (method === 'eth_getBlockByNumber')
       return { ok: true, value: { number: hex(node.head), baseFeePerGas: hex(node.baseFee) } }

@@ -79,7 +79,7 @@ export function createApiClient({ baseUrl, apiKey }: { readonly baseUrl: string;
           })
         },
       )
-      request.on('timeout', () => request.destroy(new Error('no answer in time')))
+      request.on('timeout', () => request.destroy(new Error('no response in time')))
       request.on('error', reject)
       request.end(text ?? undefined)
     })

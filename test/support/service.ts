@@ -167,7 +167,7 @@ function createStateReader({ stateFile }: Place): () => SandboxState {
 
 /** The supervisor's reports of unexpected exits: `signer (code 1)`. */
 function deathsIn(log: string): string[] {
-  return [...log.matchAll(/^ {2}! (\S+) ended \((?!SIGKILL\))(.*?)\)/gm)].map(([, name, how]) => `${name} (${how})`)
+  return [...log.matchAll(/^ {2}! (\S+) exited \((?!SIGKILL\))(.*?)\)/gm)].map(([, name, how]) => `${name} (${how})`)
 }
 
 function lastWords({ dataDir, logFile }: Place): string {

@@ -213,7 +213,7 @@ t.test('a node that does not answer, or whose receipts never fit, is an error', 
   const follower = follow(chain)
   chain.answer = ({ method }) =>
     method === 'eth_getBlockReceipts'
-      ? { ok: false, error: { kind: 'unavailable', reason: 'timeout', message: 'no answer in time' } }
+      ? { ok: false, error: { kind: 'unavailable', reason: 'timeout', message: 'no response in time' } }
       : undefined
   await t.rejects(follower.step(), { code: 'rpc_unavailable' })
   chain.answer = ({ method }) =>

@@ -24,7 +24,7 @@ const encode = (types: string[], values: unknown[]): string => AbiCoder.defaultA
 const REVERTED: RpcResult = { ok: false, error: { kind: 'answer', code: 3, message: 'execution reverted', data: '0x' } }
 const SILENCE: RpcResult = {
   ok: false,
-  error: { kind: 'unavailable', reason: 'timeout', message: 'no answer in time' },
+  error: { kind: 'unavailable', reason: 'timeout', message: 'no response in time' },
 }
 
 const answered = (code: number, message: string): RpcResult => ({ ok: false, error: { kind: 'answer', code, message } })
@@ -58,7 +58,7 @@ t.test('every request gets exactly one result, however the server answers', asyn
   t.strictSame(kinds([{ id: null, error: { code: 1, message: 'no batches' } }]), Array(3).fill('no batches'))
   t.strictSame(kinds([ok(0), { id: 1, error: { code: 1 } }, { id: 2, error: 'bad' }]), [
     0,
-    'the node gave no reason',
+    'the node returned no reason',
     'bad',
   ])
   t.strictSame(kinds('<html>', 2), ['invalid_response', 'invalid_response'])
@@ -120,7 +120,7 @@ t.test('the symbol of a token is read as a string, or as the bytes32 of older to
     [[text('X'.repeat(65)), text(''), six], /^its symbol\(\) is longer than 64 bytes$/],
     [[text('X'.repeat(10_000)), text(''), six], /^its symbol\(\) returns more than 1024 bytes$/],
     [[OUT_OF_GAS, text(''), six], /^its symbol\(\) uses more than 500000 gas$/],
-    [['0x', '0x', '0x'], /^its symbol\(\) returns nothing that ERC-20 allows, or there is no contract$/],
+    [['0x', '0x', '0x'], /^its symbol\(\) does not return what ERC-20 requires, or the contract does not exist$/],
     [[text('\u202e'), text(''), six], /^its symbol\(\) returns nothing/],
     [[REVERTED, REVERTED, REVERTED], /^its symbol\(\) returns nothing/],
     [[text('USDC'), text(''), encode(['uint256'], [78])], /^its decimals\(\) is above 77$/],

@@ -294,5 +294,5 @@ t.test('a batch that is too large is distinguished from an exceeded gas limit', 
   }
   t.ok(isBatchTooLarge(answer('Number of requests exceeds max batch size', -32005)))
   t.notOk(isBatchTooLarge(answer('exceeds block gas limit')))
-  t.notOk(isBatchTooLarge({ kind: 'unavailable', reason: 'timeout', message: 'no answer in time' }))
+  t.notOk(isBatchTooLarge({ kind: 'unavailable', reason: 'timeout', message: 'no response in time' }))
 })

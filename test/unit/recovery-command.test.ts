@@ -104,7 +104,10 @@ t.test('an invalid command line exits with 2 and one line that names the option'
     ]),
     [`${without('to')} --value 1`, /required option '--to <address>' not specified/],
     [`${without('nonce')} --value 1`, /required option '--nonce <n>' not specified/],
-    [`${without('wallet')} --wallet ${ADDRESS.replace('C8', 'c8')} --value 1`, /--wallet has upper and lower case/],
+    [
+      `${without('wallet')} --wallet ${ADDRESS.replace('C8', 'c8')} --value 1`,
+      /--wallet does not match its EIP-55 checksum/,
+    ],
     [`${without('to')} --to 0x${'00'.repeat(20)} --value 1`, /zero address/],
     [`${without('chain-id')} --chain-id 0 --value 1`, /--chain-id must be a whole number of at least 1/],
     [`${without('nonce')} --nonce ${2n ** 53n} --value 1`, /--nonce must be/],

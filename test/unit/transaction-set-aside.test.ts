@@ -35,7 +35,7 @@ const noCode = { haveCode: async (addresses: readonly string[]) => addresses.map
 const request = (to: string): GasRequest => ({ from: '0xA', call: { to, value: 1n, data: '0x' }, mostGas: 50_000n })
 const silence: RpcResult = {
   ok: false,
-  error: { kind: 'unavailable', reason: 'timeout', message: 'no answer in time' },
+  error: { kind: 'unavailable', reason: 'timeout', message: 'no response in time' },
 }
 const says = (message: string): RpcResult => ({ ok: false, error: { kind: 'answer', code: -32000, message } })
 const target = ({ params: [call] }: RpcRequest) => (call as { to?: string } | undefined)?.to

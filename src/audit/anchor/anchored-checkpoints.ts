@@ -36,7 +36,7 @@ export async function anchoredCheckpoints(
   const wrong = kept.find((hash) => !/^0x[0-9a-fA-F]{64}$/.test(hash))
   if (wrong !== undefined)
     throw new BadInput(
-      `--anchors must be transaction hashes, 0x and 64 hex digits, between commas; "${wrong}" is none.`,
+      `--anchors must be a comma-separated list of transaction hashes (0x and 64 hexadecimal digits); "${wrong}" is not a hash.`,
     )
   const everywhere = chains.map(({ chainId }) => chainId)
   const anchors = [...(await recorded(database)), ...kept.map((hash) => ({ hash, chainIds: everywhere }))]
@@ -77,7 +77,7 @@ async function find({ hash }: Anchor, chains: readonly AnchorChain[]): Promise<O
     }
   }
   if (silent) return 'unknown'
-  throw new TreeDamaged(`The anchor ${hash} is in no block of its chain`)
+  throw new TreeDamaged(`The anchor transaction ${hash} is not in a block of its chain`)
 }
 
 type RawTransaction = { readonly blockNumber?: string | null; readonly input?: string }
@@ -85,5 +85,5 @@ type RawTransaction = { readonly blockNumber?: string | null; readonly input?: s
 function opened(hash: string, { network, note }: OnChain, keys: KeyHistory): KnownCheckpoint {
   const checkpoint = keys.open(note)
   if (checkpoint !== null) return { ...checkpoint, source: `transaction ${hash} on ${network}` }
-  throw new TreeDamaged(`Transaction ${hash} on ${network} holds no checkpoint that the key ${keys.name} signed`)
+  throw new TreeDamaged(`Transaction ${hash} on ${network} contains no checkpoint signed with the key ${keys.name}`)
 }

@@ -32,7 +32,7 @@ const GAS_PER_BYTE = 40n
 export function createRequestAnchor(ports: AnchorPorts): RequestAnchor {
   return async ({ size, root, note }, walletId) => {
     const facts = await ports.factsOf(walletId)
-    if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `There is no wallet ${walletId}.`)
+    if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `The wallet ${walletId} does not exist.`)
     const { tenantId, environment, address } = withAddress(facts)
     const calldata = Buffer.from(note, 'utf8')
     const metadata = {

@@ -91,13 +91,13 @@ function problemOf(row: LogRow, before: Head): string | null {
   if (streamVersion > expected) {
     const missing =
       streamVersion - 1 === expected ? `version ${expected}` : `versions ${expected} to ${streamVersion - 1}`
-    return `comes without ${missing} of its stream before it: an event was removed, or put out of order`
+    return `follows a gap in its stream (${missing} missing): an event was removed or reordered`
   }
   if (streamVersion < expected) {
-    return `comes after version ${before.version} of its stream: an event was inserted, or put out of order`
+    return `comes after version ${before.version} of its stream: an event was inserted or reordered`
   }
   if (chainHashOf(row, before.hash) === row.hash) return null
-  return 'does not have the hash that it was recorded with: it was changed, or forged'
+  return 'does not match its recorded hash: it was changed or forged'
 }
 
 /** The newest event of each stream before the first of these rows, for streams that left the cache. */

@@ -48,7 +48,7 @@ export async function openAuditKey(
   if (found === undefined && (await wasUsed())) {
     throw new Unavailable(
       'audit_key_missing',
-      `${keyFile} is missing, and checkpoints were signed with it: restore it from a backup, or run this where it is.`,
+      `${keyFile} is missing, but checkpoints were signed with this key: restore the file from a backup, or run this on the machine that has it.`,
     )
   }
   if (found === undefined) {
@@ -56,12 +56,10 @@ export async function openAuditKey(
     await createFileOnce(keyFile, `${makeNoteKey((publicKey) => origin ?? originOf(publicKey))}\n`)
   }
   const signer = found ?? (await readKey(keyFile))
-  if (signer === undefined) throw new Unavailable('audit_key_missing', `${keyFile} went away while it was opened.`)
+  if (signer === undefined)
+    throw new Unavailable('audit_key_missing', `${keyFile} was removed while it was being opened.`)
   if (origin !== null && signer.name !== origin) {
-    throw new InvalidSetting(
-      'AUDIT_ORIGIN',
-      `must be ${signer.name}, the name of the key in ${keyFile}, or be left out`,
-    )
+    throw new InvalidSetting('AUDIT_ORIGIN', `must be ${signer.name}, the name of the key in ${keyFile}, or be unset`)
   }
   await publish(keyFile, signer)
   return signer
@@ -76,7 +74,8 @@ function nextFile(keyFile: string): string {
 export async function openNextKey(keyFile: string, signer: NoteSigner): Promise<NoteSigner> {
   await createFileOnce(nextFile(keyFile), `${makeNoteKey(() => signer.name)}\n`)
   const next = await readKey(nextFile(keyFile))
-  if (next === undefined) throw new Unavailable('audit_key_missing', `${nextFile(keyFile)} went away meanwhile.`)
+  if (next === undefined)
+    throw new Unavailable('audit_key_missing', `${nextFile(keyFile)} was removed in the meantime.`)
   return next
 }
 
@@ -121,7 +120,7 @@ export async function readVerifier(textOrPath: string): Promise<NoteVerifier> {
   if (verifier !== undefined) return verifier
   throw new Unavailable(
     'audit_public_key_damaged',
-    `${textOrPath} does not hold a public key such as name+1a2b3c4d+AX…`,
+    `${textOrPath} does not contain a public key such as name+1a2b3c4d+AX…`,
   )
 }
 
@@ -136,7 +135,7 @@ async function readKey(keyFile: string): Promise<NoteSigner | undefined> {
   if (signer !== undefined) return signer
   throw new Unavailable(
     'audit_key_damaged',
-    `${keyFile} does not hold the key of the auditor: restore it from a backup.`,
+    `${keyFile} does not contain the key of the auditor: restore it from a backup.`,
   )
 }
 

@@ -28,8 +28,8 @@ export function createRefuseShortLog(pool: Pool, file: Pick<CheckpointFile, 'not
       return null
     }
     return (
-      `the log has ${n} events and the auditor has signed ${size}: the database has gone back to an earlier state. ` +
-      'Nothing is signed until the file that AUDIT_CHECKPOINT_FILE names is moved away (docs/operations.md, "Backup, restore, failover")'
+      `the log has ${n} events, but the auditor has signed ${size}: the database was restored to an earlier state. ` +
+      'Nothing is signed until you move the file of AUDIT_CHECKPOINT_FILE away (docs/operations.md, "Backup, restore, failover")'
     )
   }
 }

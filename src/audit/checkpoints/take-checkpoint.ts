@@ -62,20 +62,20 @@ export function createTakeCheckpoint(settings: {
     if (note === undefined) return null
     const checkpoint = keys.open(note)
     if (checkpoint !== null) return checkpoint
-    throw new TreeDamaged(`The newest checkpoint of ${source} was not signed with the key of this auditor`)
+    throw new TreeDamaged(`The newest checkpoint of ${source} is not signed with the key of this auditor`)
   }
 
   async function take(signal?: AbortSignal, onProgress?: (leaves: number) => void): Promise<TakenCheckpoint> {
     const before = await previous()
     const { size } = await growTree(signal, onProgress)
     if (before !== null && before.size > size) {
-      throw new TreeDamaged(`The log has ${size} events, and ${before.size} were signed`)
+      throw new TreeDamaged(`The log has ${size} events, but ${before.size} were signed`)
     }
     const root = await tree.rootAt(size)
     const proof = before === null ? [] : await tree.consistency(before.size, size)
     if (before !== null && !extendsTree(before, { size, root }, proof)) {
       throw new TreeDamaged(
-        `The tree of ${size} leaves does not continue the one of ${before.size} leaves that was signed`,
+        `The tree of ${size} leaves is not consistent with the signed tree of ${before.size} leaves`,
       )
     }
     if (before?.size === size && next === undefined) return { ...before, isNew: false }
@@ -113,6 +113,6 @@ function isNewer(one: Checkpoint, other: Checkpoint): boolean {
 function rotated(signer: NoteVerifier, successor: NoteVerifier): Unavailable {
   return new Unavailable(
     'audit_key_rotated',
-    `The key ${signer.encoded} was handed over to ${successor.encoded}: it signs no more. Give this process the new key.`,
+    `The key ${signer.encoded} was replaced by ${successor.encoded} and no longer signs. Give this process the new key.`,
   )
 }

@@ -12,11 +12,11 @@ export type CheckpointPorts = {
 export function checkpointCommand(within: Within<CheckpointPorts>): CliCommand {
   return {
     name: 'audit checkpoint',
-    summary: 'sign the tree over the log as it is now, into the database and the file outside it',
+    summary: 'sign the current head of the log, and store the checkpoint in the database and in the checkpoint file',
     details:
-      'Needs the signing key: run it where the auditor runs. When nothing came since the last checkpoint, that one is printed. A history\n' +
-      'that contradicts what was signed before is refused with exit code 1. With --anchor the note goes on chain as well, as the calldata\n' +
-      'of a transaction of that wallet, which pays the gas and goes through its lane: npm run bursar -- explain tells what becomes of it.',
+      'Requires the signing key: run it where the auditor runs. Without new events it prints the last checkpoint. If the log\n' +
+      'contradicts an earlier checkpoint, it refuses with exit code 1. With --anchor it also sends the checkpoint to the chain, in the calldata\n' +
+      'of a transaction of the wallet, which pays the gas: npm run bursar -- explain shows the status of the transaction.',
     options: [{ flags: '--anchor <wallet_id>', description: 'anchor the checkpoint on the chain of this wallet' }],
     run: ({ options }, io) =>
       within<ExitCode>(async ({ takeCheckpoint, checkpointFile, requestAnchor }) => {
@@ -36,7 +36,9 @@ function tell(io: CliIo, taken: TakenCheckpoint, file: string, anchor: string | 
     note,
   )
   io.note(
-    isNew ? `Signed ${size} events; appended to ${file}.` : 'Nothing came since; this is the checkpoint from before.',
+    isNew
+      ? `Signed ${size} events; the checkpoint was appended to ${file}.`
+      : 'There are no new events; this is the last checkpoint.',
   )
   if (anchor !== null) io.note(`Anchored by ${anchor}: npm run bursar -- explain ${anchor}`)
 }

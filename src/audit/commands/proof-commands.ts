@@ -14,15 +14,15 @@ export type ProvePorts = { readonly proveEvent: ProveEvent; readonly publicKeyFi
 export function proveCommand(within: Within<ProvePorts>): CliCommand {
   return {
     name: 'audit prove',
-    summary: 'write a file that proves an event to anybody who has the public key',
+    summary: 'write a proof of an event, which anybody can check with the public key',
     details:
-      'The id of an event is evt_<stream>.<version>, such as evt_wallet-wal_0197….1. The file holds the event, its place, its path to the root and\n' +
-      'the signed checkpoint. Exit code 1 when no checkpoint covers the event yet: take one with audit checkpoint.',
-    arguments: [{ name: '<event_id>', description: 'the event' }],
+      'The id of an event is evt_<stream>.<version>, such as evt_wallet-wal_0197….1. The file contains the event, its position, its path to the root and\n' +
+      'the signed checkpoint. Exit code 1 if no checkpoint covers the event yet: run audit checkpoint first.',
+    arguments: [{ name: '<event_id>', description: 'id of the event' }],
     options: [
       {
         flags: '--out <file>',
-        description: 'where to write it; <event_id>.proof.json here unless given; - for standard output',
+        description: 'output file, or - for standard output; the default is <event_id>.proof.json',
       },
     ],
     run: ({ arguments: [eventId = ''], options }, io) => {
@@ -40,7 +40,7 @@ export function proveCommand(within: Within<ProvePorts>): CliCommand {
         }
         await writeFile(out, text)
         io.print({ file: out, event_id: eventId }, `${out}\n`)
-        io.note(`Check it anywhere: npm run bursar -- audit check ${out} --key ${publicKeyFile}`)
+        io.note(`Check it on any machine: npm run bursar -- audit check ${out} --key ${publicKeyFile}`)
         return 0
       })
     },
@@ -51,20 +51,20 @@ export function proveCommand(within: Within<ProvePorts>): CliCommand {
 export function checkCommand(): CliCommand {
   return {
     name: 'audit check',
-    summary: 'verify a proof offline, with nothing but the public key',
+    summary: 'verify a proof offline with the public key',
     details:
-      'Speaks to no database and no network. What it trusts is the public key alone: get that from whom you trust, not from whom gave you the\n' +
-      `proof. Without --key it takes the file ${PUBLIC_KEY_NAME} beside the proof.`,
-    arguments: [{ name: '<file>', description: 'the proof' }],
-    options: [{ flags: '--key <file|text>', description: 'the public key of the auditor, or the file that holds it' }],
+      'Uses no database and no network. It trusts only the public key: get the key from a source that you trust, not from the sender of the\n' +
+      `proof. Without --key it uses the file ${PUBLIC_KEY_NAME} in the directory of the proof.`,
+    arguments: [{ name: '<file>', description: 'file with the proof' }],
+    options: [{ flags: '--key <file|text>', description: 'public key of the auditor, or a file with it' }],
     async run({ arguments: [file = ''], options }, io) {
       const text = await readFile(file, 'utf8').catch((error: unknown) => {
-        if (isMissing(error)) throw new BadInput(`There is no file ${file}.`)
+        if (isMissing(error)) throw new BadInput(`The file ${file} does not exist.`)
         throw error
       })
       const pinned = join(dirname(file), PUBLIC_KEY_NAME)
       const verifier = await readVerifier(String(options.key ?? pinned)).catch((error: unknown) => {
-        if (isMissing(error)) throw new BadInput(`There is no public key ${options.key ?? pinned}: give it with --key.`)
+        if (isMissing(error)) throw new BadInput(`The public key ${options.key ?? pinned} does not exist: set --key.`)
         throw error
       })
       const check = checkProof(text, verifier)
@@ -87,7 +87,7 @@ export function checkCommand(): CliCommand {
       io.print(
         value,
         `Proved: ${proof.event_id} (${proof.event.type}, ${proof.event.recorded_at}) is event ${proof.leaf_index} of the first ${checkpoint.size} events of ${checkpoint.origin}.\n` +
-          `Trusted for it: the key ${verifier.encoded}${options.key === undefined ? ` of ${pinned}` : ''}, and nothing else.\n`,
+          `Trusted key: ${verifier.encoded}${options.key === undefined ? ` of ${pinned}` : ''}.\n`,
       )
       return 0
     },

@@ -18,11 +18,11 @@ export type RotateAuditKeyPorts = { readonly rotateAuditKey: RotateAuditKey; rea
 export function rotateAuditKeyCommand(within: Within<RotateAuditKeyPorts>): CliCommand {
   return {
     name: 'audit rotate-key',
-    summary: 'hand the log over to a new signing key, in a checkpoint that both keys sign',
+    summary: 'replace the signing key with a new one, in a checkpoint that both keys sign',
     details:
-      'Run it where the auditor runs, which may go on: it takes up the new key by itself. The new key is made in the place of the old one,\n' +
-      'which is deleted. Checkpoints up to the size of the handover count by the old key, later ones by the new key: whoever has either of\n' +
-      'the public keys can verify all of them. Killed at any point, the auditor goes on with the key that counts; run it again then.',
+      'Run it where the auditor runs. The auditor can keep running: it loads the new key automatically. The new key replaces the old one,\n' +
+      'which is deleted. The old key stays valid for checkpoints up to the size of the handover, the new key for later ones. Either of\n' +
+      'the public keys can verify all checkpoints. If the command is killed, the auditor continues with the valid key: run the command again.',
     run: (_input, io) =>
       within<ExitCode>(async ({ rotateAuditKey, publicKeyFile }) => {
         const progress = io.progress({ unit: 'events', total: null })
@@ -43,8 +43,8 @@ function tell(io: CliIo, { checkpoint, from, to }: RotatedAuditKey, publicKeyFil
   }
   const what =
     checkpoint === null
-      ? 'A rotation that was interrupted is complete now.'
-      : `The log of ${checkpoint.size} events was handed over to a new key.`
-  io.print(value, `${what} It signs from now on:\n${to.encoded}\n`)
-  io.note(`Give ${publicKeyFile} and the checkpoint file to whoever verifies this log.`)
+      ? 'An interrupted rotation is now complete.'
+      : `The signing key was replaced at ${checkpoint.size} events.`
+  io.print(value, `${what} The new public key:\n${to.encoded}\n`)
+  io.note(`Give ${publicKeyFile} and the checkpoint file to everyone who verifies this log.`)
 }

@@ -27,27 +27,28 @@ const MAX_THREADS = 16
 export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
   return {
     name: 'audit verify',
-    summary: 'recompute hash chains, tree and roots of the whole log, and compare the rows that money depends on',
+    summary:
+      'recompute the hash chains, the tree and the roots of the whole log, and compare the read models of wallets, keys and assets with it',
     details:
-      'Reads one snapshot of the log while the service runs on, and changes nothing. It finds an event that was changed, removed, inserted\n' +
-      'or put out of order, a tail that was cut off, and a history that was written anew behind a checkpoint. In a log that\n' +
-      'is whole it finds each row of wallets, mpc_keys, api_keys and assets that differs from it. Exit code 1 with a line for each\n' +
-      'says what is wrong. Keep the key and the checkpoints on another machine, and give them here: docs/audit.md.',
+      'Reads one snapshot of the log and changes nothing. The service can keep running. It finds events that were changed, removed, inserted\n' +
+      'or reordered, a truncated log, and a history that was rewritten after a checkpoint was signed. In an intact log it finds\n' +
+      'each row of wallets, mpc_keys, api_keys and assets that differs from the log. If it finds a problem, it exits with code 1 and\n' +
+      'describes it. Keep copies of the key and the checkpoints on another machine, and pass them as options: docs/audit.md.',
     options: [
       {
         flags: '--key <file|text>',
         description:
-          'the public key that checkpoints must be signed with; the installation’s own unless given. A key that it was handed over from\n' +
-          'or to counts too, for the checkpoints of its time',
+          'public key that checkpoints must be signed with; the default is the key of this installation. Earlier and later keys\n' +
+          'of a rotation are valid for the checkpoints that they signed',
       },
-      { flags: '--checkpoints <file>', description: 'the file of checkpoints; AUDIT_CHECKPOINT_FILE unless given' },
+      { flags: '--checkpoints <file>', description: 'checkpoint file; the default is AUDIT_CHECKPOINT_FILE' },
       {
         flags: '--anchors <hashes>',
-        description: 'anchoring transactions that you kept elsewhere, between commas, beside those that the log knows',
+        description: 'comma-separated hashes of anchor transactions, in addition to those in the log',
       },
       {
         flags: '--threads <number>',
-        description: `threads that compute hashes, 1 to ${MAX_THREADS}; as many as there are processors, at most ${DEFAULT_THREADS}, unless given`,
+        description: `threads that compute hashes, 1 to ${MAX_THREADS}; the default is the number of processors, at most ${DEFAULT_THREADS}`,
       },
     ],
     run: ({ options }, io) =>
@@ -62,14 +63,15 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
           const verifier = await readVerifier(String(options.key ?? ports.publicKeyFile)).catch((error: unknown) => {
             if (isMissing(error))
               throw new BadInput(
-                `${options.key ?? ports.publicKeyFile} is missing: give the public key of the auditor with --key.`,
+                `${options.key ?? ports.publicKeyFile} is missing: set --key to the public key of the auditor.`,
               )
             throw error
           })
           const keys = keyHistory(verifier, [...(await createCheckpointRows(database).rotations()), ...notes])
           const kept = typeof options.anchors === 'string' ? options.anchors.split(',') : []
           const { checkpoints, unasked } = await anchoredCheckpoints(database, ports.chains, kept, keys)
-          for (const hash of unasked) io.note(`The anchor ${hash} was not looked at: no node of its chain answers.`)
+          for (const hash of unasked)
+            io.note(`The anchor transaction ${hash} was not checked, because no node of its chain is available.`)
           return [...(await knownCheckpoints(database, { path, notes }, keys)), ...checkpoints]
         }, watch).finally(watch.end)
         return tell(verdict, io, (performance.now() - startedAt) / 1_000)
@@ -99,7 +101,7 @@ function threadsOf(text: unknown): number | null {
 async function textOf(path: string, mayBeMissing: boolean): Promise<string> {
   return readFile(path, 'utf8').catch((error: unknown) => {
     if (mayBeMissing && isMissing(error)) return ''
-    if (isMissing(error)) throw new BadInput(`--checkpoints: there is no file ${path}.`)
+    if (isMissing(error)) throw new BadInput(`--checkpoints: the file ${path} does not exist.`)
     throw error
   })
 }
@@ -126,10 +128,10 @@ function tell({ events, root, checkpoints, finding, rows }: LogVerdict, io: CliI
             stream_version: finding.streamVersion,
           },
   }
-  const unsigned = checkpoints === 0 ? ' Nothing was signed yet, so a tail that is gone cannot be seen.' : ''
+  const unsigned = checkpoints === 0 ? ' No checkpoint was signed yet, so a truncated log cannot be detected.' : ''
   const text =
     finding === null
-      ? `The log is whole: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree, and ${rows.rows} rows of read models (${seconds.toFixed(1)} s, ${rate} events a second).${unsigned}\n`
+      ? `The log is intact: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree, and ${rows.rows} rows of read models (${seconds.toFixed(1)} s, ${rate} events per second).${unsigned}\n`
       : `${finding.kind === 'row_differs' ? lines(rows) : finding.message}\n`
   io.print(value, text)
   return finding === null ? 0 : 1

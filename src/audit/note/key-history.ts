@@ -76,7 +76,7 @@ function onlyOne(handovers: readonly Handover[]): Handover | undefined {
   )
   if (other === undefined) return first
   throw new TreeDamaged(
-    `Two checkpoints hand the key over differently, from ${first.from.encoded} to ${first.to.encoded} and from ${other.from.encoded} to ${other.to.encoded}: one of them is forged`,
+    `Two checkpoints contradict each other: one replaces the key ${first.from.encoded} with ${first.to.encoded}, the other ${other.from.encoded} with ${other.to.encoded}. One of them is forged`,
   )
 }
 

@@ -16,19 +16,17 @@ export type ProofCheck =
 /** @param text the whole file */
 export function checkProof(text: string, verifier: NoteVerifier): ProofCheck {
   const proof = decodeProof(text)
-  if (proof === null) return refuse('is damaged: it is not a proof as Bursar writes it')
+  if (proof === null) return refuse('is not a valid proof')
   const { event } = proof
   const name = { streamId: event.stream_id, streamVersion: event.stream_version }
-  if (eventIdOf(name) !== proof.event_id) return refuse('names one event and holds another')
+  if (eventIdOf(name) !== proof.event_id) return refuse('has an event_id that does not match its event')
   const checkpoint = openCheckpoint(proof.checkpoint, verifier)
-  if (checkpoint === null) return refuse(`has no checkpoint that was signed with the key ${verifier.name}`)
+  if (checkpoint === null) return refuse(`has no checkpoint signed with the key ${verifier.name}`)
   const hash = chainHash(proof.previous_hash, canonicalJson(event))
   const place = { index: proof.leaf_index, size: checkpoint.size, root: checkpoint.root }
   const path = proof.path.map((each) => Buffer.from(each, 'hex'))
   if (!includes(place, leafOf({ ...name, hash }), path)) {
-    return refuse(
-      'does not lead from this event to the root that was signed: the event, its place or its path was changed',
-    )
+    return refuse('does not connect the event to the signed root: the event, its position or its path was changed')
   }
   return { ok: true, proof, checkpoint, hash }
 }

@@ -37,7 +37,7 @@ export function createProveEvent(pool: Pool): ProveEvent {
     if (tile !== null && within >= 0) return tile.index * TILE_WIDTH + within
     const { last } = await store.state()
     const isRead = size > 0 && !isAfter(row, last)
-    if (isRead) throw new TreeDamaged(`The tree has no leaf of ${row.streamId} version ${row.streamVersion}`)
+    if (isRead) throw new TreeDamaged(`The tree has no leaf for ${row.streamId} version ${row.streamVersion}`)
     return null
   }
 
@@ -50,7 +50,10 @@ export function createProveEvent(pool: Pool): ProveEvent {
     const index = await indexOf(row)
     const newest = await checkpoints.newest()
     if (index === null || newest === null || newest.size <= index) {
-      throw new Conflict('event_not_signed_yet', 'No checkpoint covers this event yet: ask again after the next one.')
+      throw new Conflict(
+        'event_not_signed_yet',
+        'No checkpoint covers this event yet: try again after the next checkpoint.',
+      )
     }
     const before = row.streamVersion === 1 ? null : await readLogRow(pool, row.streamId, row.streamVersion - 1)
     const path = await tree.inclusion(index, newest.size)

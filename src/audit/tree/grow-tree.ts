@@ -52,7 +52,7 @@ export function createGrowTree(database: Queryable): GrowTree {
     const first = await store.firstOf(index)
     const hashes = tile?.hashes ?? []
     if (first === null || index * TILE_WIDTH + hashes.length !== size) {
-      throw new TreeDamaged('The tiles of the tree are not those of its size')
+      throw new TreeDamaged('The tiles of the tree do not match its size')
     }
     const tail = await readLogRows(database, { ...first, position: first.position - 1n }, TILE_WIDTH)
     const rows = tail.slice(0, hashes.length)
@@ -61,7 +61,7 @@ export function createGrowTree(database: Queryable): GrowTree {
       return row === undefined || !leafOf(row).equals(hash)
     })
     if (differs >= 0 || rows.at(-1)?.place.position !== last.position) {
-      throw new TreeDamaged(`The log is not what leaf ${index * TILE_WIDTH + Math.max(differs, 0)} of the tree says`)
+      throw new TreeDamaged(`The log does not match leaf ${index * TILE_WIDTH + Math.max(differs, 0)} of the tree`)
     }
   }
 

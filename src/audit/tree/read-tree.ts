@@ -21,7 +21,7 @@ export function createReadTree(store: Pick<TileStore, 'tiles'>): ReadTree {
     const tiles = new Map((await store.tiles([...places.values()])).map((tile) => [keyOf(tile), tile.hashes]))
     const hashOf = (node: Node) => {
       const hash = hashInTile(node, tiles.get(keyOf(tileOf(node))) ?? [])
-      if (hash === undefined) throw new TreeDamaged(`the tree that is kept has no node ${node.level}/${node.index}`)
+      if (hash === undefined) throw new TreeDamaged(`the stored tree has no node ${node.level}/${node.index}`)
       return hash
     }
     return ranges.map((range) => hashOfRange(range, hashOf))

@@ -10,6 +10,6 @@ export class TreeDamaged extends BursarError {
 
   /** @param what the contradiction, as a sentence without its full stop */
   constructor(what: string) {
-    super(`${what}: run audit verify, which names the first event that is not as it was.`)
+    super(`${what}: run audit verify, which finds the first changed event.`)
   }
 }

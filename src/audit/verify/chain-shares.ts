@@ -65,6 +65,6 @@ function endOf(worker: Worker, onProgress: (events: number) => void): Promise<Ch
       else resolve(message)
     })
     worker.on('error', reject)
-    worker.on('exit', () => reject(new Error('a thread of the verification ended before its work did')))
+    worker.on('exit', () => reject(new Error('a verification thread ended before its work was complete')))
   })
 }

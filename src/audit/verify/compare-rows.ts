@@ -110,9 +110,10 @@ async function differing(
   )
   return rows.map(({ expected: row, actual }) => {
     const name = nameOf(key, row)
-    if (actual === null) return { table, key: name, message: `${table} ${name} is missing: the log has its events.` }
+    if (actual === null)
+      return { table, key: name, message: `${table} ${name} is missing, but the log has its events.` }
     const columns = Object.keys(row).filter((column) => JSON.stringify(row[column]) !== JSON.stringify(actual[column]))
-    const what = columns.map((column) => `${column} is ${text(actual[column])}, the log says ${text(row[column])}`)
+    const what = columns.map((column) => `${column} is ${text(actual[column])} but should be ${text(row[column])}`)
     return { table, key: name, message: `${table} ${name} differs from the log: ${what.join('; ')}.` }
   })
 }
@@ -129,7 +130,11 @@ async function unrecorded(
   )
   return rows.map(({ row }) => {
     const name = nameOf(key, row)
-    return { table, key: name, message: `${table} ${name} has no events in the log: somebody put it there.` }
+    return {
+      table,
+      key: name,
+      message: `${table} ${name} has no events in the log: it was inserted directly into the database.`,
+    }
   })
 }
 

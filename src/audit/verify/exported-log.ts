@@ -26,7 +26,7 @@ export function createExportedLogCheck(checkpoints: readonly KnownCheckpoint[]):
     for (const checkpoint of bySize.get(tree.size()) ?? []) {
       if (checkpoint.root.equals(root)) continue
       throw new BadExport(
-        `The checkpoint over ${checkpoint.size} events of ${checkpoint.source} has another root than the file at that size: the file is not the log that was signed.`,
+        `The checkpoint over ${checkpoint.size} events of ${checkpoint.source} does not match the root of the file at that size: the file is not the signed log.`,
       )
     }
   }
@@ -41,7 +41,7 @@ export function createExportedLogCheck(checkpoints: readonly KnownCheckpoint[]):
       const beyond = checkpoints.find(({ size }) => size > tree.size())
       if (beyond === undefined) return
       throw new BadExport(
-        `The checkpoint of ${beyond.source} was signed over ${beyond.size} events, the file has ${tree.size()}: its last ${beyond.size - tree.size()} events are missing. Export the log again.`,
+        `The checkpoint of ${beyond.source} covers ${beyond.size} events, but the file has ${tree.size()}: its last ${beyond.size - tree.size()} events are missing. Export the log again.`,
       )
     },
   }

@@ -66,7 +66,7 @@ function findingOf(evidence: Evidence): Finding | null {
   const signed = truncation(evidence) ?? fork(evidence)
   if (signed !== null) return signed
   if (difference === null || !treeIsDamaged) return null
-  const message = `The tree that is kept in audit_tiles is damaged at leaf ${difference.index}; the log itself is what was signed.`
+  const message = `The tree in the table audit_tiles is damaged at leaf ${difference.index}; the log itself matches the checkpoints.`
   return { kind: 'tree_damaged', message, ...NOWHERE }
 }
 
@@ -76,12 +76,12 @@ function isVouchedFor({ tree, checkpoints }: Evidence, index: number): boolean {
 }
 
 const LEAF_PROBLEMS: Readonly<Record<LeafDifference['kind'], (index: number) => string>> = {
-  changed: (index) => `is not the event of leaf ${index} of the tree: it was changed, and its hash with it`,
+  changed: (index) => `does not match leaf ${index} of the tree: the event and its hash were changed`,
   inserted: (index) => `is not in the tree: it was inserted before leaf ${index}`,
   removed: (index) =>
-    `stands where the tree has another event: the event of leaf ${index}, before this one, was removed`,
+    `is at the position of another event of the tree: the event of leaf ${index}, before this one, was removed`,
   reordered: (index) =>
-    `stands at leaf ${index}, where the tree has an event that comes later now: events were put out of order`,
+    `is at leaf ${index}, but the tree has an event there that comes later in the log: events were reordered`,
 }
 
 function badEventOf({ index, event, kind }: LeafDifference): BadEvent {
@@ -98,11 +98,11 @@ function eventFinding({ place, streamId, streamVersion, problem }: BadEvent, kin
 function truncation({ tree, state, checkpoints }: Evidence): Finding | null {
   const [newest] = checkpoints.filter(({ size }) => size > tree.size).sort((one, other) => other.size - one.size)
   if (newest !== undefined) {
-    const message = `The log has ${tree.size} events, the checkpoint of ${newest.source} was signed over ${newest.size}: its last ${newest.size - tree.size} events are gone.`
+    const message = `The log has ${tree.size} events, but the checkpoint of ${newest.source} covers ${newest.size}: the last ${newest.size - tree.size} events are missing.`
     return { kind: 'truncated', message, ...NOWHERE }
   }
   if (state.size <= tree.size) return null
-  const message = `The log has ${tree.size} events, the tree has ${state.size} leaves: its last ${state.size - tree.size} events are gone.`
+  const message = `The log has ${tree.size} events, but the tree has ${state.size} leaves: the last ${state.size - tree.size} events are missing.`
   return { kind: 'truncated', message, ...NOWHERE }
 }
 
@@ -113,6 +113,6 @@ function fork({ tree, checkpoints }: Evidence): Finding | null {
   if (bad === undefined) return null
   const agreed =
     bySize.filter(({ size, root }) => size < bad.size && tree.roots.get(size)?.equals(root)).at(-1)?.size ?? 0
-  const message = `The checkpoint over ${bad.size} events of ${bad.source} has another root than the log at that size: the history was written anew between event ${agreed} and event ${bad.size}.`
+  const message = `The checkpoint over ${bad.size} events of ${bad.source} does not match the root of the log at that size: the history between event ${agreed} and event ${bad.size} was rewritten.`
   return { kind: 'forked', message, ...NOWHERE }
 }

@@ -45,6 +45,6 @@ function opened(note: string, source: string, keys: KeyHistory): KnownCheckpoint
 class UnsignedCheckpoint extends TreeDamaged {
   constructor(source: string, keyName: string) {
     super(source)
-    this.message = `The checkpoint in ${source} was not signed with the key ${keyName}: it is damaged or forged, or --key names another key.`
+    this.message = `The checkpoint in ${source} is not signed with the key ${keyName}: it is damaged or forged, or --key is the wrong key.`
   }
 }

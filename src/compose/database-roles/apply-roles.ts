@@ -60,7 +60,7 @@ function refusedRoles(missing: readonly string[]): Conflict {
   const statements = missing.map((name) => `CREATE ROLE ${name} NOLOGIN;`).join(' ')
   return new Conflict(
     'roles_not_allowed',
-    `The database user of migrate may not make roles. Give it CREATEROLE, or have an administrator run: ${statements}`,
+    `The database user of migrate cannot create roles. Give it CREATEROLE, or let an administrator run: ${statements}`,
   )
 }
 
@@ -70,7 +70,7 @@ async function grantStatements(client: PoolClient): Promise<string[]> {
     [QUEUE_SCHEMA],
   )
   const [found] = rows
-  if (found === undefined) throw new Error('the database did not say where its tables are')
+  if (found === undefined) throw new Error('the database did not return the schema of the tables')
   const schema = escapeIdentifier(found.schema)
   const database = escapeIdentifier(found.database)
   return [

@@ -52,8 +52,8 @@ export async function makeLogins(pool: Pool, logins: readonly DatabaseLogin[]): 
       if ((error as { readonly code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error
       throw new Conflict(
         'roles_not_allowed',
-        `The database user of migrate may not make ${login.user}: give it CREATEROLE and ADMIN OPTION on ` +
-          `${login.roles.map(groupRole).join(', ')}, or leave DATABASE_LOGINS unset and make the users yourself.`,
+        `The database user of migrate cannot create ${login.user}: give it CREATEROLE and ADMIN OPTION on ` +
+          `${login.roles.map(groupRole).join(', ')}, or leave DATABASE_LOGINS unset and create the users yourself.`,
       )
     }
   }
@@ -66,7 +66,10 @@ async function requireHarmless(pool: Pool, user: string): Promise<void> {
     [user],
   )
   if (rowCount === 0) return
-  throw new Conflict('login_too_powerful', `The database user ${user} owns the tables or is a superuser: rename it.`)
+  throw new Conflict(
+    'login_too_powerful',
+    `The database user ${user} owns the tables or is a superuser, so it cannot be changed: rename it.`,
+  )
 }
 
 /** What the server stores for a password: the password itself is neither sent nor logged. */

@@ -52,6 +52,6 @@ export function createFundIssuer(
     const notes = { referenceId: null, memo: null, validUntil: null }
     await requestTransfer({ ...gift, ...notes }, { tenantId: FAUCET_TENANT, actor: 'worker:api' }, 'mainnet')
     if ((await untilFunded(account, WAIT_MS)) !== null) return
-    throw new Unavailable('faucet_slow', `The faucet has not paid ${address} in time: try again.`)
+    throw new Unavailable('faucet_slow', `The faucet did not pay ${address} in time: try again.`)
   }
 }
