@@ -49,7 +49,7 @@ export function closeOnSignal({ logger, graceMs, steps, exit = process.exit }: S
   // The parent may have exited while this process was loading, before this listener existed.
   if (process.send !== undefined && !process.connected) orphaned()
   return () => {
-    stopping ??= stop('asked to')
+    stopping ??= stop('requested')
     return stopping
   }
 }
@@ -62,7 +62,7 @@ async function closeAll(steps: readonly ClosingStep[], logger: Logger): Promise<
       await close()
     } catch (error) {
       clean = false
-      logger.error({ step: name, err: error }, 'could not close')
+      logger.error({ step: name, err: error }, 'a shutdown step failed')
     }
   }
   return clean

@@ -50,7 +50,8 @@ export function readTypedData(sent: SentTypedData, chainId: number): SignedTyped
   requireChain(mistakes, domain?.chainId, chainId)
   const message = reader.struct(structs.get(primaryType) ?? [], sent.message, ['message'])
   mistakes.settle()
-  if (domain === undefined || message === undefined) throw new Error('what is not read was noted')
+  if (domain === undefined || message === undefined)
+    throw new Error('a value that was not read must be reported as a mistake')
   const { chainId: named, ...names } = domain
   const types = Object.fromEntries([...structs].map(([name, fields]) => [name, fields.map(toDeclaration)]))
   return { domain: { ...names, ...(named === undefined ? {} : { chainId }) }, types, message }

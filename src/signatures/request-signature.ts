@@ -64,7 +64,7 @@ export function createRequestSignature(ports: RequestSignaturePorts): RequestSig
 
 function explain(refusal: unknown): unknown {
   if (!(refusal instanceof WalletGuardRefused)) return refusal
-  return new Conflict('wallet_archived', 'The wallet is archived: restore it to sign with it.')
+  return new Conflict('wallet_archived', 'The wallet is archived: restore it first.')
 }
 
 type Place = Omit<SignatureRequested['data'], 'digest' | 'message' | 'typedData'>

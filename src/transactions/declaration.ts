@@ -14,11 +14,11 @@ export const transactions = {
     },
     wallet_holds: { follows: 'sum', grants: readBy([...READERS, 'signer']) },
     foreign_nonces: {
-      beside: 'read from the chain: where to look for what used a nonce; what is missing is searched for',
+      beside: 'read from the chain: the blocks that used nonces of wallets; missing ones are searched for again',
       grants: readBy(['operator'], { follower: 'SELECT, DELETE' }),
     },
     outside_transactions: {
-      beside: 'read from the chain; what a restored database does not contain is found there',
+      beside: 'read from the chain: transactions that a restored database does not contain',
       grants: readBy([...READERS, 'signer', 'follower']),
     },
   },

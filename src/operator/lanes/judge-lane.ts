@@ -159,7 +159,7 @@ function dearer(head: Head, chain: ChainNow, { replaceAfterMs }: Limits): NextSt
   if (needed > cap) {
     return [
       step(
-        `The network asks for more than the cap of ${gwei(cap)}: wait for fees to fall, or set ${chain.capSetting} to more than ` +
+        `The network requires more than the cap of ${gwei(cap)}: wait for fees to fall, or set ${chain.capSetting} to more than ` +
           `${needed} (wei) and restart the signers.`,
         startProcess('signer'),
       ),

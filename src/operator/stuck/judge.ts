@@ -115,7 +115,7 @@ function overCap({ name, node, settings, capSetting }: Facts['chains'][number]):
   return {
     kind: 'fee_over_cap',
     subject: name,
-    problem: `${name} asks ${gwei(needed)} for a unit of gas, but the cap is ${gwei(settings.maxFeePerGasWei)}: nothing is signed on this chain.`,
+    problem: `${name} requires ${gwei(needed)} per gas, but the cap is ${gwei(settings.maxFeePerGasWei)}: nothing is signed on this chain.`,
     forMs: null,
     next: [
       step('Wait for fees to fall: waiting transactions are then signed, unless their valid_until has passed.'),
