@@ -33,7 +33,7 @@ const TRANSFERS: readonly Case[] = [
     /^The request has 2 invalid fields\.$/,
   ],
   ['a wrong checksum', { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79c8' }, 'to bad_checksum', 'EIP-55'],
-  ['the zero address', { to: `0x${'0'.repeat(40)}` }, 'to zero_address', 'is lost'],
+  ['the zero address', { to: `0x${'0'.repeat(40)}` }, 'to zero_address', 'are lost'],
   ['a short address', { to: '0x7099' }, 'to invalid_address', '40 hexadecimal digits'],
   ['no hex', { to: `0x${'g'.repeat(40)}` }, 'to invalid_address'],
   ['a name', { to: 'vitalik.eth' }, 'to invalid_address'],
