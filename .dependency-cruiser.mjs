@@ -16,6 +16,12 @@ const ROOTS = '^src/(compose|sandbox)/|^src/main\\.ts$|^workers/|^test/'
 const ROUTES = '(^|[/-])(routes|schemas)\\.ts$'
 /** Resources in the form of the API. */
 const VIEWS = '(^|[/-])view\\.ts$'
+/** Modules with a decider or an aggregate, and their events and states. A test compares this with the sources. */
+const PURE = '^src/.*(aggregate|decider|events|state|key-indexes)\\.ts$'
+/** Modules of Node that do I/O or measure time. */
+const IO = '^(child_process|dns|fs|fs/promises|http|https|net|os|process|timers|tls|perf_hooks|worker_threads)$'
+/** Tells an outage of the database from a defect, without a connection. */
+const DATABASE_ERRORS = '^src/event-log/database-errors\\.ts$'
 /** Programs outside of workers/. */
 const ENTRIES = '^src/(main|sandbox/(start|api))\\.ts$'
 const HTTP_PACKAGES = '(^|/)node_modules/(fastify|@fastify/[^/]+|@scalar/[^/]+)/'
@@ -71,6 +77,49 @@ export default {
       to: { pathNot: ['^src/core/', DECLARATIONS, '^src/$1/[^.]*(?:decider|events|state)\\.ts$'] },
     },
     {
+      name: 'deciders-and-aggregates-are-pure',
+      comment: 'No module that they import, directly or through others, does I/O or measures time.',
+      severity: 'error',
+      from: { path: PURE, pathNot: '^src/sandbox/' },
+      to: { path: ['(^|/)node_modules/', IO], pathNot: '(^|/)node_modules/multiformats/', reachable: true },
+    },
+    {
+      name: 'http-imports-core',
+      comment: 'HTTP serves every capability: it is handed what it needs of them.',
+      severity: 'error',
+      from: { path: '^src/http/' },
+      to: { path: '^src/', pathNot: ['^src/(http|core|generated)/', DECLARATIONS, DATABASE_ERRORS] },
+    },
+    {
+      name: 'cli-imports-core',
+      comment: 'The framework of commands knows no command.',
+      severity: 'error',
+      from: { path: '^src/cli/' },
+      to: { path: '^src/', pathNot: ['^src/(cli|core)/', DATABASE_ERRORS] },
+    },
+    {
+      name: 'config-imports-core',
+      comment: 'Settings are read before any part exists.',
+      severity: 'error',
+      from: { path: ['^src/config/', '^src/config\\.ts$'] },
+      to: {
+        path: '^src/',
+        pathNot: [
+          '^src/(config|core)/',
+          '^src/(config|logging)\\.ts$',
+          '^src/chain/(address|public-networks|settings)\\.ts$',
+        ],
+      },
+    },
+    {
+      name: 'no-circles-of-folders-in-nft',
+      comment: 'Two folders that need each other are one room.',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^src/nft/' },
+      to: { circular: true },
+    },
+    {
       name: 'declarations-are-data',
       comment:
         'The kernel reads declarations, so that a declaration knows the core and the types of its own events alone.',
@@ -83,7 +132,7 @@ export default {
       comment: 'Use cases do not know that HTTP asked, nor what its bodies look like.',
       severity: 'error',
       from: { pathNot: ['^src/http/', ROUTES, VIEWS, ROOTS, '^src/capability\\.ts$', '^scripts/'] },
-      to: { path: ['^src/http/', '^src/[^/]+/schemas\\.ts$', HTTP_PACKAGES] },
+      to: { path: ['^src/http/', '^src/.*schemas\\.ts$', HTTP_PACKAGES] },
     },
     {
       name: 'views-take-types-of-schemas',

@@ -15,10 +15,11 @@ import { pause } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
-import { chainAggregate, loadChain } from './aggregate.ts'
+import { chainAggregate } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
 import { findGround } from './find-ground.ts'
+import { loadChain } from './load-chain.ts'
 
 /** The log records the follower's progress once per this many blocks. */
 const ADVANCED_EVERY_BLOCKS = 1_000

@@ -7,7 +7,6 @@
  */
 import type { Decider } from '../core/messages.ts'
 import type { Aggregate, Loaded } from '../event-log/aggregate.ts'
-import type { StreamHead } from '../event-log/log.ts'
 import type { KeyIndexesEvent } from './key-indexes-events.ts'
 
 export type KeyIndexesState = { readonly next: number }
@@ -37,6 +36,9 @@ export const keyIndexesAggregate: Aggregate<KeyIndexesState, KeyIndexesCommand, 
 }
 
 /** The aggregate from the head of its stream: its state is its version, so its events need not be read. */
-export function keyIndexesAt(tenantId: string, { version, hash }: StreamHead): Loaded<KeyIndexesState> {
+export function keyIndexesAt(
+  tenantId: string,
+  { version, hash }: Pick<Loaded<unknown>, 'version' | 'hash'>,
+): Loaded<KeyIndexesState> {
   return { id: tenantId, state: { next: version }, version, hash }
 }

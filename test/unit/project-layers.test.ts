@@ -2,7 +2,7 @@
 // matches nothing, because a folder was renamed, fails here too.
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -10,6 +10,12 @@ import t from 'tap'
 type Module = { readonly source: string; readonly dependencies: readonly unknown[] }
 type Violation = { readonly from: string; readonly to: string; readonly rule: { readonly name: string } }
 type Cruise = { readonly modules: readonly Module[]; readonly summary: { readonly violations: readonly Violation[] } }
+
+type Config = {
+  readonly default: {
+    readonly forbidden: readonly { readonly name: string; readonly from: { readonly path?: string } }[]
+  }
+}
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const configPath = join(root, '.dependency-cruiser.mjs')
@@ -57,9 +63,18 @@ const PLANTS: readonly Plant[] = [
   ours('transactions-and-wallets-import-no-capability', 'src/wallets/planted.ts', 'src/balances'),
   ours('deciders-events-and-states-import-core-alone', 'src/wallets/planted-decider.ts', 'src/event-log'),
   { rule: 'deciders-events-and-states-import-core-alone', at: 'src/wallets/planted-events.ts', imports: 'node:crypto' },
+  { rule: 'deciders-and-aggregates-are-pure', at: 'src/wallets/planted-aggregate.ts', imports: '../event-log/log.ts' },
+  { rule: 'deciders-and-aggregates-are-pure', at: 'src/nft/tokens/planted-state.ts', imports: 'node:fs' },
+  { rule: 'deciders-and-aggregates-are-pure', at: 'src/core/planted-events.ts', imports: './planted-clock.ts' },
+  ours('http-imports-core', 'src/http/planted-keys.ts', 'src/keys'),
+  { rule: 'http-imports-core', at: 'src/http/planted-log.ts', imports: '../event-log/log.ts' },
+  ours('cli-imports-core', 'src/cli/planted.ts', 'src/operator'),
+  ours('config-imports-core', 'src/config/planted.ts', 'src/event-log'),
+  { rule: 'no-circles-of-folders-in-nft', at: 'src/nft/metadata/planted.ts', imports: '../tokens/fate-of.ts' },
   ours('declarations-are-data', 'src/replay/declaration.ts', 'src/jobs'),
   ours('http-is-for-routes', 'src/wallets/planted-use-case.ts', 'src/http'),
   { rule: 'http-is-for-routes', at: 'src/wallets/planted-body.ts', imports: './schemas.ts' },
+  { rule: 'http-is-for-routes', at: 'src/nft/tokens/planted-nested.ts', imports: '../collections/schemas.ts' },
   { rule: 'http-is-for-routes', at: 'src/wallets/planted-fastify.ts', imports: 'fastify' },
   { rule: 'views-take-types-of-schemas', at: 'src/wallets/planted-view.ts', imports: './schemas.ts' },
   ours('composition-is-for-entry-points', 'src/wallets/planted-reach.ts', 'src/compose'),
@@ -98,6 +113,18 @@ t.test('every module of the project keeps to the layers', (t) => {
   t.end()
 })
 
+t.test('every module with a decider or an aggregate is guarded as one', async (t) => {
+  const { default: config } = (await import(configPath)) as Config
+  const { path = '' } = config.forbidden.find(({ name }) => name === 'deciders-and-aggregates-are-pure')?.from ?? {}
+  const declares = /^(export )?const \w+: (Aggregate|Decider)</m
+  const found = sources('src').filter((source) => declares.test(readFileSync(join(root, source), 'utf8')))
+  t.ok(found.length > 20, 'deciders and aggregates are found')
+  t.strictSame(
+    found.filter((source) => !new RegExp(path).test(source)),
+    [],
+  )
+})
+
 t.test('a planted import of each forbidden kind is reported', async (t) => {
   // Inside the project's folder, so that packages resolve as they do in the project.
   const copy = t.testdir()
@@ -105,15 +132,16 @@ t.test('a planted import of each forbidden kind is reported', async (t) => {
     cpSync(join(root, entry), join(copy, entry), { recursive: true, filter: (path) => !path.includes('src/generated') })
   for (const { at, imports } of PLANTS) writeFileSync(join(copy, at), `export * as planted from '${imports}'\n`)
   writeFileSync(join(copy, 'src/core/planted-half.ts'), "export * as planted from './planted-cycle.ts'\n")
+  writeFileSync(join(copy, 'src/core/planted-clock.ts'), "export * as planted from 'node:perf_hooks'\n")
 
   const { violations } = cruise(copy, ['src', 'workers', 'test']).summary
   for (const { rule, at, imports } of PLANTS)
     t.ok(
-      violations.some((violation) => violation.rule.name === rule && violation.from === at),
+      violations.some((violation) => violation.rule.name === rule && [at, dirname(at)].includes(violation.from)),
       `${rule}: ${at} imports ${imports}`,
     )
 
-  const { default: config } = (await import(configPath)) as { default: { forbidden: { name: string }[] } }
+  const { default: config } = (await import(configPath)) as Config
   const planted = new Set(PLANTS.map(({ rule }) => rule))
   t.strictSame(
     config.forbidden.map(({ name }) => name).filter((name) => !planted.has(name)),
