@@ -10,7 +10,7 @@ t.test(
       'package-lock.json': '{}',
       src: { 'imported.ts': 'export const one = 1\n', 'other.ts': 'export const two = 2\n' },
       test: {
-        faults: { 'starts.test.ts': `console.log(import.meta.url)\n` },
+        faults: { 'starts.test.ts': `import 'node:child_process'\n` },
         long: { 'imports.test.ts': `import { one } from '../../src/imported.ts'\nconsole.log(one)\n` },
       },
     })
