@@ -1,5 +1,6 @@
 /** The extensions of Fastify's types: the application, the request and the route's settings. */
-import type { Static, TSchema } from '@sinclair/typebox'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { TSchema } from '@sinclair/typebox'
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -12,9 +13,11 @@ import type { Caller } from './caller.ts'
 import type { RouteAccess } from './route-rules.ts'
 import type { View } from './view.ts'
 
-/** What requests contain and replies must contain, from the schemas of a route. */
+type Validated<Schema> = (TypeBoxTypeProvider & { readonly schema: Schema })['validator']
+
+/** What requests contain, and what replies must contain: views, whose fields are read-only. */
 interface SchemaTypes extends FastifyTypeProvider {
-  readonly validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+  readonly validator: Validated<this['schema']>
   readonly serializer: this['schema'] extends TSchema ? View<this['schema']> : unknown
 }
 
