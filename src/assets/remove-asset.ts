@@ -5,8 +5,6 @@ import type { Pool } from 'pg'
 import { parseAddress } from '../chain/address.ts'
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
-import { change } from '../event-log/aggregate.ts'
-import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { TRANSACTIONS, UNMINED } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
@@ -53,7 +51,8 @@ export function createRemoveAsset(ports: RemoveAssetPorts): RemoveAsset {
     if (known !== undefined && known.source !== 'registered') throw notYours(known.symbol)
     if (known !== undefined) {
       await requireNothingPending(pool, tenantId, known.assetId)
-      await record(log, tenantId, known.assetId, metadata)
+      const command = { type: 'RemoveAsset', now: log.now() } as const
+      await log.execute(assetAggregate, assetStreamId(tenantId, known.assetId), command, { metadata })
       await books.open(tenantId, chain, { fresh: true })
     }
     const removed = await findRemoved(tenantId, chain, contract)
@@ -75,17 +74,6 @@ function readId(chains: readonly AssetChain[], assetId: string): { chain: AssetC
   const chain = chains.find((one) => String(one.chainId) === chainId)
   if (chain === undefined) throw new NotFound('asset')
   return { chain, contract: parseAddress(address, FIELD) }
-}
-
-async function record(log: EventLog, tenantId: string, assetId: string, metadata: Metadata): Promise<void> {
-  const now = log.now()
-  const loaded = await log.load(assetAggregate, assetStreamId(tenantId, assetId))
-  const removed = change(assetAggregate, loaded, { type: 'RemoveAsset', now }, { metadata, now })
-  if (removed === null) return
-  await log.append({ changes: [removed] }).catch((error) => {
-    // A concurrent request removed it.
-    if (!(error instanceof StreamConflict)) throw error
-  })
 }
 
 /** Each branch uses its own partial index. */

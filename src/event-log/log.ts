@@ -8,15 +8,13 @@ import { toInstant } from '../core/ids.ts'
 import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
 import { type Aggregate, type Change, change, type EventSchemas, type Loaded, unopened, upcast } from './aggregate.ts'
 import { BrokenChain, createChainCheck } from './chain-check.ts'
-import { type Commit, type Guards, StreamConflict } from './commit.ts'
+import type { Commit, Guards } from './commit.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
 import { type Checked, createLoadChecked } from './load-checked.ts'
 import { createRecentStates } from './recent-states.ts'
+import { repeatOnConflict } from './repeat-on-conflict.ts'
 import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
 import type { WakeUps } from './wake-ups.ts'
-
-/** Retries of a command after concurrent writes to its stream. */
-const MAX_CONFLICTS = 10
 
 /** The newest version and hash of a stream, without its events. */
 export type StreamHead = { readonly version: number; readonly hash: string }
@@ -122,19 +120,14 @@ export function createEventLog(settings: {
     return loaded ?? unopened(aggregate, id)
   }
 
-  const execute: EventLog['execute'] = async (aggregate, id, command, { metadata, guards }) => {
-    for (let tries = 1; ; tries += 1) {
+  const execute: EventLog['execute'] = (aggregate, id, command, { metadata, guards }) =>
+    repeatOnConflict(async () => {
       const loaded = await load(aggregate, id)
       const decided = change(aggregate, loaded, command, { metadata, now: now() })
       if (decided === null) return loaded.state
-      try {
-        await append({ changes: [decided], ...(guards ? { guards } : {}) })
-        return decided.after.state
-      } catch (error) {
-        if (!(error instanceof StreamConflict) || tries >= MAX_CONFLICTS) throw error
-      }
-    }
-  }
+      await append({ changes: [decided], ...(guards ? { guards } : {}) })
+      return decided.after.state
+    })
 
   return {
     load,

@@ -8,16 +8,15 @@
 import type { Pool } from 'pg'
 import type { NewId } from '../declarations.ts'
 import { change } from '../event-log/aggregate.ts'
-import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
+import { StreamConflict } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import { isAddressTaken } from '../wallets/address-taken.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
 import { type LoadedRequest, loadRequest } from '../wallets/load-request.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import type { GenerateKey } from './generate-key.ts'
-
-/** Other signers may take a key first; after this many conflicts the job is retried later. */
-const MAX_TRIES = 10
 
 export type MakeMpcWalletPorts = {
   readonly log: EventLog
@@ -35,20 +34,27 @@ export function createMakeMpcWallet(ports: MakeMpcWalletPorts): MakeMpcWallet {
 
   return async (walletId) => {
     const passedOver = new Set<string>()
-    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const attempt = async () => {
       const request = await loadRequest(ports.log, walletId)
       const { state } = request.wallet
       if (state.status !== 'requested' || state.mpc === null) return
       const keyId = await takeKey(ports, state.mpc, busy, passedOver)
       try {
-        if ((await tryAssign(ports.log, request, keyId)) === 'assigned') return
+        await assign(ports.log, request, keyId)
+      } catch (error) {
         passedOver.add(keyId)
+        throw error
       } finally {
         busy.delete(keyId)
       }
     }
-    throw new StreamConflict(`${walletAggregate.category}-${walletId}`)
+    await repeatOnConflict(attempt, { isConflict: isLost })
   }
+}
+
+/** The wallet or the key was assigned meanwhile, or the tenant already watches the key's address. */
+function isLost(error: unknown): boolean {
+  return error instanceof StreamConflict || isAddressTaken(error)
 }
 
 /** A key from the pool, or a new one; it is marked as busy. */
@@ -87,14 +93,10 @@ async function findPooled(pool: Pool, terms: MpcTerms, except: readonly string[]
   return rows[0]?.key_id ?? null
 }
 
-/** `lost`: the wallet or the key was assigned meanwhile, or the tenant already watches the key's address. */
-async function tryAssign(
-  log: EventLog,
-  { wallet, metadata }: LoadedRequest,
-  keyId: string,
-): Promise<'assigned' | 'lost'> {
+/** @throws an error that `isLost`; errors of the append */
+async function assign(log: EventLog, { wallet, metadata }: LoadedRequest, keyId: string): Promise<void> {
   const key = await log.load(mpcKeyAggregate, keyId)
-  if (key.state.status !== 'pooled') return 'lost'
+  if (key.state.status !== 'pooled') throw new StreamConflict(`${mpcKeyAggregate.category}-${keyId}`)
   const { address, publicKey, threshold, parties } = key.state
   const now = log.now()
   const context = { metadata, now }
@@ -110,12 +112,5 @@ async function tryAssign(
   const recipient = { walletId: wallet.id, tenantId: metadata.tenantId }
   const assigned = change(mpcKeyAggregate, key, { type: 'Assign', ...recipient, now }, context)
   const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
-  try {
-    await log.append({ changes: decided([assigned, recorded]) })
-    return 'assigned'
-  } catch (error) {
-    if (error instanceof StreamConflict) return 'lost'
-    if (error instanceof UniqueRuleBroken && error.constraint === 'wallets_address_once') return 'lost'
-    throw error
-  }
+  await log.append({ changes: decided([assigned, recorded]) })
 }

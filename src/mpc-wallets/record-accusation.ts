@@ -3,12 +3,10 @@
  * party with enough accusers is banned. A refresh of the shares lifts both.
  */
 import { change } from '../event-log/aggregate.ts'
-import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import type { MpcKeyState } from './state.ts'
-
-const MAX_TRIES = 10
 
 export type Accusation = {
   readonly keyId: string
@@ -35,26 +33,20 @@ export type RecordAccusationPorts = {
 export type RecordAccusation = (accusation: Accusation) => Promise<void>
 
 export function createRecordAccusation({ log, onRecorded }: RecordAccusationPorts): RecordAccusation {
-  return async (accusation) => {
-    const { keyId, ...report } = accusation
-    for (let tries = 1; ; tries += 1) {
+  return (accusation) =>
+    repeatOnConflict(async () => {
+      const { keyId, ...report } = accusation
       const loaded = await log.load(mpcKeyAggregate, keyId)
       const wallet = loaded.state.status === 'unknown' ? null : loaded.state.wallet
       const now = log.now()
       const metadata = { tenantId: wallet?.tenantId ?? 'system', actor: 'worker:signer' }
       const accused = change(mpcKeyAggregate, loaded, { type: 'AccuseParty', ...report, now }, { metadata, now })
       if (accused === null) return
-      try {
-        await log.append({ changes: [accused] })
-        onRecorded(accusation, 'accused')
-        if (isBanned(accused.after.state, report.party) && !isBanned(loaded.state, report.party))
-          onRecorded(accusation, 'banned')
-        return
-      } catch (error) {
-        if (!(error instanceof StreamConflict) || tries >= MAX_TRIES) throw error
-      }
-    }
-  }
+      await log.append({ changes: [accused] })
+      onRecorded(accusation, 'accused')
+      if (isBanned(accused.after.state, report.party) && !isBanned(loaded.state, report.party))
+        onRecorded(accusation, 'banned')
+    })
 }
 
 function isBanned(state: MpcKeyState, party: number): boolean {

@@ -8,8 +8,8 @@ import { hash } from 'node:crypto'
 import { Unavailable } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import { change, type ReadModelRow } from '../event-log/aggregate.ts'
-import { StreamConflict } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { type HdKey, hdKey } from '../keys/hd-key.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
@@ -35,28 +35,26 @@ export type SealExportPorts = {
 export type SealExport = (exportId: string) => Promise<void>
 
 export function createSealExport(ports: SealExportPorts): SealExport {
+  // After a conflict, the next attempt sees that another signer was first: its file is kept.
+  return (exportId) => repeatOnConflict(() => sealOnce(ports, exportId))
+}
+
+async function sealOnce(ports: SealExportPorts, exportId: string): Promise<void> {
   const { log, allowedRecipients, onEnded } = ports
-  return async (exportId) => {
-    const loaded = await log.load(exportAggregate, exportId)
-    const { state } = loaded
-    if (state.status !== 'requested') return
-    const now = log.now()
-    const refusal = refusalOf(state, allowedRecipients, now)
-    const { command, rows } =
-      refusal === null
-        ? await seal(ports, exportId, state, now)
-        : { command: { type: 'Refuse', refusal, now } as const, rows: [] }
-    const metadata = { tenantId: state.tenantId, actor: 'worker:signer', causationId: exportId }
-    const ended = change(exportAggregate, loaded, command, { metadata, now })
-    try {
-      await log.append({ changes: decided([ended]), rows })
-    } catch (error) {
-      if (error instanceof StreamConflict) return // Another signer was first: its file is kept.
-      throw error
-    }
-    const after = ended?.after.state
-    if (after !== undefined && after.status !== 'unknown') onEnded(exportId, after)
-  }
+  const loaded = await log.load(exportAggregate, exportId)
+  const { state } = loaded
+  if (state.status !== 'requested') return
+  const now = log.now()
+  const refusal = refusalOf(state, allowedRecipients, now)
+  const { command, rows } =
+    refusal === null
+      ? await seal(ports, exportId, state, now)
+      : { command: { type: 'Refuse', refusal, now } as const, rows: [] }
+  const metadata = { tenantId: state.tenantId, actor: 'worker:signer', causationId: exportId }
+  const ended = change(exportAggregate, loaded, command, { metadata, now })
+  await log.append({ changes: decided([ended]), rows })
+  const after = ended?.after.state
+  if (after !== undefined && after.status !== 'unknown') onEnded(exportId, after)
 }
 
 type Sealed = { readonly command: ExportCommand; readonly rows: readonly ReadModelRow[] }

@@ -9,15 +9,14 @@ import { type Asset, nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
 import { change } from '../event-log/aggregate.ts'
-import { StreamConflict, WalletGuardRefused } from '../event-log/commit.ts'
+import { WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { walletAggregate } from './aggregate.ts'
 import { pendingTransactions, type Remainder } from './decider.ts'
 import type { WalletFacts } from './wallet-facts.ts'
-
-const MAX_TRIES = 10
 
 export type PositiveBalance = Pick<Row<'balances'>, 'asset_id' | 'balance'>
 
@@ -43,13 +42,10 @@ export type ArchiveWallet = (
 
 export function createArchiveWallet(ports: ArchiveWalletPorts): ArchiveWallet {
   return async (wallet, options) => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await tryArchive(ports, wallet, options)
-      } catch (error) {
-        if (error instanceof WalletGuardRefused) throw pendingTransactions(null)
-        if (!(error instanceof StreamConflict) || tries >= MAX_TRIES) throw error
-      }
+    try {
+      await repeatOnConflict(() => tryArchive(ports, wallet, options))
+    } catch (error) {
+      throw error instanceof WalletGuardRefused ? pendingTransactions(null) : error
     }
   }
 }

@@ -4,17 +4,15 @@
  * Invariant: a wallet gets one key and a key belongs to one wallet, however often and wherever the job runs, because
  * the index and the address are appended together under both streams' versions.
  */
-import { type Change, change } from '../event-log/aggregate.ts'
-import { StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
+import { change } from '../event-log/aggregate.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { KeyMaker } from '../keys/signer.ts'
+import { isAddressTaken } from './address-taken.ts'
 import { walletAggregate } from './aggregate.ts'
 import { keyIndexesAggregate, keyIndexesAt } from './key-indexes.ts'
 import { loadRequest } from './load-request.ts'
-
-/** Other signers may take an index first; after this many conflicts the job is retried later. */
-const MAX_TRIES = 20
 
 export type MakeHdWalletPorts = { readonly log: EventLog; readonly signer: KeyMaker }
 
@@ -32,7 +30,7 @@ export function createMakeHdWallet(ports: MakeHdWalletPorts): MakeHdWallet {
     const { metadata } = await loadRequest(ports.log, walletId)
     const { tenantId } = metadata
     const before = queues.get(tenantId) ?? Promise.resolve()
-    const mine = before.catch(() => undefined).then(() => allot(ports, walletId)) // The failure of another wallet belongs to its own job.
+    const mine = before.catch(() => undefined).then(() => repeatOnConflict(() => allot(ports, walletId))) // The failure of another wallet belongs to its own job.
     queues.set(tenantId, mine)
     try {
       await mine
@@ -42,17 +40,11 @@ export function createMakeHdWallet(ports: MakeHdWalletPorts): MakeHdWallet {
   }
 }
 
+/** @throws StreamConflict when another signer took the index first */
 async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> {
-  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    if (await tryAllot(ports, walletId)) return
-  }
-  throw new StreamConflict(`${walletAggregate.category}-${walletId}`)
-}
-
-/** True when the wallet has its key, from this call or before; false when the index went to another wallet. */
-async function tryAllot({ log, signer }: MakeHdWalletPorts, walletId: string): Promise<boolean> {
+  const { log, signer } = ports
   const { wallet, metadata } = await loadRequest(log, walletId)
-  if (wallet.state.status !== 'requested' || wallet.state.type !== 'hd') return true
+  if (wallet.state.status !== 'requested' || wallet.state.type !== 'hd') return
   const { tenantId } = metadata
   const [head = { version: 0, hash: '' }] = await log.heads([`${keyIndexesAggregate.category}-${tenantId}`])
   const indexes = keyIndexesAt(tenantId, head)
@@ -64,24 +56,12 @@ async function tryAllot({ log, signer }: MakeHdWalletPorts, walletId: string): P
   const created = { address, key, derivationPath: hdPath(index), createdAt: now, ...ofMpcKeys }
   const allotted = change(keyIndexesAggregate, indexes, { type: 'Allot', walletId, address, now }, context)
   const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
-  const outcome = await tryAppend(log, [allotted, recorded])
-  if (outcome === 'address_taken') {
-    await tryAppend(log, [change(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)])
-  }
-  return outcome === 'appended'
-}
-
-/** `address_taken`: the tenant already watches the address, so this index must be skipped. */
-async function tryAppend(
-  log: EventLog,
-  changes: readonly (Change | null)[],
-): Promise<'appended' | 'conflict' | 'address_taken'> {
   try {
-    await log.append({ changes: decided(changes) })
-    return 'appended'
+    await log.append({ changes: decided([allotted, recorded]) })
   } catch (error) {
-    if (error instanceof StreamConflict) return 'conflict'
-    if (error instanceof UniqueRuleBroken && error.constraint === 'wallets_address_once') return 'address_taken'
-    throw error
+    if (!isAddressTaken(error)) throw error
+    const skipped = change(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)
+    await log.append({ changes: decided([skipped]) })
+    await allot(ports, walletId)
   }
 }

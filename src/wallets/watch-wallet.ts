@@ -6,8 +6,8 @@ import type { Environment, Network } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
-import { UniqueRuleBroken } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { isAddressTaken } from './address-taken.ts'
 import { walletAggregate } from './aggregate.ts'
 import type { Notifications } from './events.ts'
 import { findByAddress } from './find-by-address.ts'
@@ -49,8 +49,7 @@ export function createWatchWallet(ports: {
       return append({ id: walletId, commit: { changes }, made: null })
     })
     return watching.catch(async (error) => {
-      const taken = error instanceof UniqueRuleBroken && error.constraint === 'wallets_address_once'
-      throw taken ? await addressTaken(pool, metadata.tenantId, request) : error
+      throw isAddressTaken(error) ? await addressTaken(pool, metadata.tenantId, request) : error
     })
   }
 }

@@ -105,7 +105,9 @@ export async function lookAtAll(
     world.lanes.map((lane) => holdingOf(lane)),
     block,
   )
-  await appendDecided(log, () =>
-    decideReadings(readings, { load, cause, now: ports.now(), actor: 'balance-reconciler' }),
+  await appendDecided(
+    log,
+    () => decideReadings(readings, { load, cause, now: ports.now(), actor: 'balance-reconciler' }),
+    { pause: async () => undefined },
   )
 }

@@ -5,9 +5,9 @@
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Event } from '../../src/core/messages.ts'
 import { type Aggregate, change, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
-import { StreamConflict } from '../../src/event-log/commit.ts'
 import type { Lease, Leases } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
+import { repeatOnConflict } from '../../src/event-log/repeat-on-conflict.ts'
 import type { WalkedBlocks } from '../../src/follower/cursor.ts'
 import type { Lane, LaneReads } from '../../src/transactions/lanes.ts'
 import type { RecordedRow, RowsOf } from '../../src/transactions/row-check.ts'
@@ -19,7 +19,6 @@ import { CHAIN_ID } from './terms.ts'
 export const IN_FLIGHT: readonly string[] = IN_FLIGHT_STATES
 const NATIVE = nativeAsset('ethereum', CHAIN_ID).assetId
 const UNSENT: readonly string[] = UNSENT_STATES
-const MAX_CONFLICTS = 10
 const MAX_GAPS = 16
 
 export type PortsOf = {
@@ -93,19 +92,17 @@ export function createLogPort(ports: PortsOf): EventLog {
           return { version: stored.length, hash: stored.at(-1)?.hash ?? '' }
         }),
       ),
-    async execute(aggregate, id, command, { metadata }) {
-      for (let tries = 1; ; tries += 1) {
-        const loaded = await load(aggregate, id)
-        const decided = change(aggregate, loaded, command, { metadata, now: now() })
-        if (decided === null) return loaded.state
-        try {
+    execute: (aggregate, id, command, { metadata }) =>
+      repeatOnConflict(
+        async () => {
+          const loaded = await load(aggregate, id)
+          const decided = change(aggregate, loaded, command, { metadata, now: now() })
+          if (decided === null) return loaded.state
           await append({ changes: [decided] })
           return decided.after.state
-        } catch (error) {
-          if (!(error instanceof StreamConflict) || tries >= MAX_CONFLICTS) throw error
-        }
-      }
-    },
+        },
+        { pause: async () => undefined },
+      ),
     readStream: <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E['type']> }, id: string) =>
       call(`read ${id}`, () =>
         (store.streams.get(`${aggregate.category}-${id}`) ?? []).map((event, index) => ({
