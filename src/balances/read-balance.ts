@@ -7,7 +7,8 @@ import { nativeAsset } from '../core/assets.ts'
 import { ChainRefused, NotFound, Unavailable } from '../core/errors.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { readPastTime } from '../core/past-time.ts'
-import { type FindWallet, type WalletOwner, withAddress } from '../wallets/find-wallet.ts'
+import type { Owner } from '../core/tenants.ts'
+import { type FindWallet, withAddress } from '../wallets/find-wallet.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import type { BalanceChainOf } from './chain.ts'
 import { findKnownAt, findRecorded, type NamedAsset, type RecordedBalance } from './find-balances.ts'
@@ -41,7 +42,7 @@ export type BalanceQuestion = {
  *   PermissionDenied; Conflict `wallet_not_ready` or `ambiguous_asset`; ValidationFailed for the asset or the time;
  *   Unavailable when the chain must be read and no node answers
  */
-export type ReadBalance = (owner: WalletOwner, walletId: string, question: BalanceQuestion) => Promise<BalanceView>
+export type ReadBalance = (owner: Owner, walletId: string, question: BalanceQuestion) => Promise<BalanceView>
 
 export function createReadBalance(ports: ReadBalancePorts): ReadBalance {
   const { findWallet, resolveAsset, assetsOf, clock } = ports

@@ -1,5 +1,10 @@
 /** Tenant names: an operator chooses the name when issuing the first key; every record contains it. */
 
+import type { Environment } from './networks.ts'
+
+/** The tenant and environment of a request: it sees the resources of both. */
+export type Owner = { readonly tenantId: string; readonly environment: Environment }
+
 /** Lower case only: where a file system ignores case, two tenants never collide. */
 const TENANT_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/
 

@@ -6,15 +6,15 @@
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
+import type { Owner } from '../core/tenants.ts'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
-import type { WalletOwner } from '../wallets/find-wallet.ts'
 import { REQUESTED } from './sql.ts'
 import { COLUMNS, type ExportRow, type ExportView, toView } from './view.ts'
 
 export type ExportReads = {
   /** @throws NotFound `export_not_found`; `export_expired` after the file expired */
-  readonly read: (owner: WalletOwner, walletId: string, exportId: string) => Promise<ExportView>
+  readonly read: (owner: Owner, walletId: string, exportId: string) => Promise<ExportView>
   /** Resolves once a signer has exported or refused it, or with `null` after the timeout. */
   readonly untilEnded: WaitUntil<true>
 }

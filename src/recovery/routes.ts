@@ -1,9 +1,8 @@
 /** HTTP routes that export the key of a wallet. */
-import type { FastifyRequest } from 'fastify'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import type { FindWallet, WalletOwner } from '../wallets/find-wallet.ts'
+import type { FindWallet } from '../wallets/find-wallet.ts'
 import type { ExportReads } from './read-exports.ts'
 import type { RequestExport } from './request-export.ts'
 import { exportBody, exportDetailParams, exportParams, exportSchema } from './schemas.ts'
@@ -67,7 +66,7 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
         },
       },
       async (request, reply) => {
-        const owner = ownerOf(request)
+        const owner = request.caller
         const wallet = await findWallet(owner, request.params.wallet_id)
         return replyAccepted(request, reply, {
           accept: (metadata) => requestExport(wallet, request.body.recipient, { metadata }),
@@ -86,13 +85,9 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
       { schema: detail, config: { scope: 'recovery:export', refusals: gone } },
       async (request) => {
         const { wallet_id, export_id } = request.params
-        const { walletId } = await findWallet(ownerOf(request), wallet_id)
-        return success(await reads.read(ownerOf(request), walletId, export_id))
+        const { walletId } = await findWallet(request.caller, wallet_id)
+        return success(await reads.read(request.caller, walletId, export_id))
       },
     )
   }
-}
-
-function ownerOf({ caller }: FastifyRequest): WalletOwner {
-  return { tenantId: caller.tenantId, environment: caller.environment }
 }

@@ -4,12 +4,12 @@
  */
 import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { Opening, SubjectType } from '../declarations.ts'
 import type { GasPriority, Subject } from './events.ts'
 import {
   completeIntent,
   findPayer,
-  type Owner,
   openTransaction,
   type PreparedTransaction,
   type PreparePorts,

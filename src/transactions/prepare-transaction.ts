@@ -8,6 +8,7 @@ import { Conflict, InsufficientFunds, ValidationFailed } from '../core/errors.ts
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Environment, Network } from '../core/networks.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { NewId, Opening } from '../declarations.ts'
 import { type Change, opened } from '../event-log/aggregate.ts'
 import { type Guards, HoldRefused, WalletGuardRefused } from '../event-log/commit.ts'
@@ -16,9 +17,6 @@ import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
 import { recordedQuote } from './recorded-quote.ts'
 import type { TransactionState } from './state.ts'
-
-/** The tenant and environment of a request. */
-export type Owner = { readonly tenantId: string; readonly environment: Environment }
 
 /** The fields of a wallet that sending uses. */
 export type Sender = {

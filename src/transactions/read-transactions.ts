@@ -1,10 +1,10 @@
 /** Reads transactions for their owner. Reading a status is one named statement by primary key. */
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
-import type { Owner } from './prepare-transaction.ts'
 import { MINED_OR_FINAL } from './sql.ts'
 import { type TransactionRow, type TransactionView, toView } from './view.ts'
 

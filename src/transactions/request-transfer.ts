@@ -9,13 +9,13 @@ import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { parseAmount } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { PLAIN_TRANSFER_GAS } from './build-call.ts'
 import type { GasPriority, Intent } from './events.ts'
 import {
   completeIntent,
   findPayer,
-  type Owner,
   openTransaction,
   type PreparePorts,
   requireFuture,

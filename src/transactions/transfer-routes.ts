@@ -1,7 +1,6 @@
 /** HTTP routes that send and preview transfers. */
 
 import type { Static } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
@@ -84,13 +83,9 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         config: { scope: 'transactions:read' },
       },
       async (request) =>
-        success(await previewTransfer(toTransfer(request.params.wallet_id, request.body), ownerOf(request))),
+        success(await previewTransfer(toTransfer(request.params.wallet_id, request.body), request.caller)),
     )
   }
-}
-
-function ownerOf({ caller }: FastifyRequest) {
-  return { tenantId: caller.tenantId, environment: caller.environment }
 }
 
 function toTransfer(walletId: string, body: Static<typeof transferBody>): TransferRequest {

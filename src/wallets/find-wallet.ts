@@ -1,10 +1,7 @@
 /** Finds a wallet for a caller. A wallet of another tenant looks the same as one that does not exist. */
 import { Conflict, NotFound, PermissionDenied } from '../core/errors.ts'
-import type { Environment } from '../core/networks.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { WalletFacts, WalletFactsOf } from './wallet-facts.ts'
-
-/** The tenant and environment of a request. */
-export type WalletOwner = { readonly tenantId: string; readonly environment: Environment }
 
 /**
  * Archived wallets are included: the append refuses what they do not allow.
@@ -12,7 +9,7 @@ export type WalletOwner = { readonly tenantId: string; readonly environment: Env
  * @throws NotFound `wallet_not_found`; PermissionDenied `environment_mismatch` when it is the owner's, in the other
  *   environment
  */
-export type FindWallet = (owner: WalletOwner, walletId: string) => Promise<WalletFacts>
+export type FindWallet = (owner: Owner, walletId: string) => Promise<WalletFacts>
 
 export function createFindWallet(factsOf: WalletFactsOf): FindWallet {
   return async ({ tenantId, environment }, walletId) => {

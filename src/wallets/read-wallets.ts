@@ -1,9 +1,9 @@
 /** Reads wallets for their owner. Access is restricted in the query, not by filtering its result. */
 import { NotFound } from '../core/errors.ts'
 import type { Network } from '../core/networks.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import type { WalletType } from './events.ts'
-import type { WalletOwner } from './find-wallet.ts'
 import type { WalletStatus } from './state.ts'
 import { toView, type WalletRow, type WalletView } from './view.ts'
 
@@ -24,9 +24,9 @@ export type WalletFilter = {
 
 export type WalletReads = {
   /** @throws NotFound `wallet_not_found` */
-  readonly read: (owner: WalletOwner, walletId: string) => Promise<WalletView>
+  readonly read: (owner: Owner, walletId: string) => Promise<WalletView>
   /** Newest first: ids sort by creation time. */
-  readonly list: (owner: WalletOwner, filter: WalletFilter) => Promise<WalletView[]>
+  readonly list: (owner: Owner, filter: WalletFilter) => Promise<WalletView[]>
 }
 
 export function createWalletReads(prisma: Pick<PrismaClient, 'wallets'>): WalletReads {

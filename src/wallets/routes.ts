@@ -1,6 +1,5 @@
 /** HTTP routes that read, update, archive and restore wallets. */
 import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import { parseAddress } from '../chain/address.ts'
 import { NotFound } from '../core/errors.ts'
 import { success, successOf } from '../http/envelope.ts'
@@ -9,7 +8,7 @@ import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { closedObject, oneOf } from '../http/schemas.ts'
 import type { ArchiveWallet } from './archive-wallet.ts'
-import type { FindWallet, WalletOwner } from './find-wallet.ts'
+import type { FindWallet } from './find-wallet.ts'
 import type { WalletReads } from './read-wallets.ts'
 import type { RestoreWallet } from './restore-wallet.ts'
 import type { ReviseWallet } from './revise-wallet.ts'
@@ -88,7 +87,7 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
     app.get('/v1/wallets', { schema: list, config: readAccess }, async (request) => {
       const { limit, cursor, external_id: externalId, address, ...filter } = request.query
       const [before] = cursor === undefined ? [] : decodeCursor('wallets', 1, cursor)
-      const found = await reads.list(ownerOf(request), {
+      const found = await reads.list(request.caller, {
         ...filter,
         externalId,
         address: address === undefined ? undefined : parseAddress(address, 'address'),
@@ -100,8 +99,8 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
     })
 
     app.get('/v1/wallets/:wallet_id', { schema: detail, config: readAccess }, async (request) => {
-      const { walletId } = await findWallet(ownerOf(request), request.params.wallet_id)
-      const view = await reads.read(ownerOf(request), walletId)
+      const { walletId } = await findWallet(request.caller, request.params.wallet_id)
+      const view = await reads.read(request.caller, walletId)
       if (view.status === 'archived' && request.query.include !== 'archived') {
         throw new NotFound(
           'wallet',
@@ -117,11 +116,11 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
       '/v1/wallets/:wallet_id',
       { schema: revise, config: { scope: 'wallets:write', refusals: archivedRefusals } },
       async (request) => {
-        const { walletId } = await findWallet(ownerOf(request), request.params.wallet_id)
+        const { walletId } = await findWallet(request.caller, request.params.wallet_id)
         const { label, notifications } = request.body
         const revision = { label, notifications: notifications && notificationsOf(notifications) }
         await reviseWallet(walletId, revision, { metadata: metadataOf(request) })
-        return success(await reads.read(ownerOf(request), walletId))
+        return success(await reads.read(request.caller, walletId))
       },
     )
 
@@ -130,9 +129,9 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
       '/v1/wallets/:wallet_id',
       { schema: archive, config: { scope: 'wallets:write', refusals: archiveRefusals } },
       async (request) => {
-        const wallet = await findWallet(ownerOf(request), request.params.wallet_id)
+        const wallet = await findWallet(request.caller, request.params.wallet_id)
         await archiveWallet(wallet, { force: request.query.force, metadata: metadataOf(request) })
-        return success(await reads.read(ownerOf(request), wallet.walletId))
+        return success(await reads.read(request.caller, wallet.walletId))
       },
     )
 
@@ -141,14 +140,10 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
       '/v1/wallets/:wallet_id/restore',
       { schema: restore, config: { scope: 'wallets:write', refusals: restoreRefusals } },
       async (request) => {
-        const wallet = await findWallet(ownerOf(request), request.params.wallet_id)
+        const wallet = await findWallet(request.caller, request.params.wallet_id)
         await restoreWallet(wallet, { metadata: metadataOf(request) })
-        return success(await reads.read(ownerOf(request), wallet.walletId))
+        return success(await reads.read(request.caller, wallet.walletId))
       },
     )
   }
-}
-
-function ownerOf({ caller }: FastifyRequest): WalletOwner {
-  return { tenantId: caller.tenantId, environment: caller.environment }
 }

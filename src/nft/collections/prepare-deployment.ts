@@ -14,8 +14,9 @@ import {
 import { deployGas, FACTORY_GAS } from '../../chain/nft-gas.ts'
 import { ChainRefused } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
+import type { Owner } from '../../core/tenants.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
-import type { Owner, PreparedTransaction, PreparePorts, Sender } from '../../transactions/prepare-transaction.ts'
+import type { PreparedTransaction, PreparePorts, Sender } from '../../transactions/prepare-transaction.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { FAILED_IN_SQL } from '../outcome.ts'
 

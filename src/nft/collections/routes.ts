@@ -1,13 +1,11 @@
 /** HTTP routes that create and read collections. */
 import type { Static } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import { METADATA_BODY } from '../../http/body-limits.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
 import { closedObject } from '../../http/schemas.ts'
-import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import type { CollectionReads, CollectionRow } from './read-collections.ts'
 import type { CollectionRequest, RequestCollection } from './request-collection.ts'
@@ -77,7 +75,7 @@ export function collectionRoutes({ requestCollection, reads, untilMined }: Colle
         },
       },
       (request, reply) => {
-        const owner = ownerOf(request)
+        const owner = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) => requestCollection(toRequest(request.body), metadata, owner.environment),
           async answer({ id }, waitMs) {
@@ -96,7 +94,7 @@ export function collectionRoutes({ requestCollection, reads, untilMined }: Colle
     app.get('/v1/nft/collections', { schema: list, config: { scope: 'nft:read' } }, async (request) => {
       const { limit, cursor, collection_type: collectionType, wallet_id: walletId, ...filter } = request.query
       const [before] = cursor === undefined ? [] : decodeCursor('collections', 1, cursor)
-      const found = await reads.list(ownerOf(request), {
+      const found = await reads.list(request.caller, {
         ...filter,
         collectionType,
         walletId,
@@ -108,13 +106,9 @@ export function collectionRoutes({ requestCollection, reads, untilMined }: Colle
     })
 
     app.get('/v1/nft/collections/:collection_id', { schema: detail, config: { scope: 'nft:read' } }, async (request) =>
-      success(toCollectionView(await reads.read(ownerOf(request), request.params.collection_id))),
+      success(toCollectionView(await reads.read(request.caller, request.params.collection_id))),
     )
   }
-}
-
-function ownerOf({ caller }: FastifyRequest): Owner {
-  return { tenantId: caller.tenantId, environment: caller.environment }
 }
 
 function toRequest(body: Static<typeof createBody>): CollectionRequest {

@@ -1,14 +1,13 @@
 /** HTTP routes that mint tokens, and read mints and tokens. */
 import type { Static } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import { ValidationFailed } from '../../core/errors.ts'
+import type { Owner } from '../../core/tenants.ts'
 import { MINT_BODY } from '../../http/body-limits.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
 import { closedObject } from '../../http/schemas.ts'
-import type { Owner } from '../../transactions/prepare-transaction.ts'
 import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
@@ -114,7 +113,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         },
       },
       (request, reply) => {
-        const owner = ownerOf(request)
+        const owner = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) => ports.mintTokens(toRequest(request.body), metadata, owner.environment),
           async answer(accepted, waitMs) {
@@ -128,14 +127,14 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
     )
 
     app.get('/v1/nft/mints/:mint_id', { schema: read, config: { scope: 'nft:read' } }, async (request) =>
-      success(await reads.read(ownerOf(request), request.params.mint_id)),
+      success(await reads.read(request.caller, request.params.mint_id)),
     )
 
     app.get(
       '/v1/nft/collections/:collection_id/tokens',
       { schema: tokens, config: { scope: 'nft:read' } },
       async (request) => {
-        const collection = await collections.read(ownerOf(request), request.params.collection_id)
+        const collection = await collections.read(request.caller, request.params.collection_id)
         const { limit, cursor } = request.query
         const before = cursor === undefined ? null : tokenIdIn(cursor)
         const found = await reads.tokens(collection.collection_id, { before, limit: limit + 1 })
@@ -151,7 +150,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
       '/v1/nft/collections/:collection_id/tokens/:token_id',
       { schema: token, config: { scope: 'nft:read' } },
       async (request) => {
-        const collection = await collections.read(ownerOf(request), request.params.collection_id)
+        const collection = await collections.read(request.caller, request.params.collection_id)
         return success(await readToken(ports, collection, request.params.token_id))
       },
     )
@@ -188,10 +187,6 @@ async function settled(
   const awaited = new Set(pending.filter((transactionId) => transactionId !== null))
   if (waitMs > 0) await Promise.all([...awaited].map((transactionId) => untilMined(transactionId, waitMs)))
   return before !== null && awaited.size === 0 ? before : reads.read(owner, id)
-}
-
-function ownerOf({ caller }: FastifyRequest): Owner {
-  return { tenantId: caller.tenantId, environment: caller.environment }
 }
 
 function toRequest(body: Static<typeof mintBody>): MintRequest {

@@ -1,7 +1,7 @@
 /** Reads mints and tokens for their owner. */
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
-import type { Owner } from '../../transactions/prepare-transaction.ts'
+import type { Owner } from '../../core/tenants.ts'
 import type { PublishedToken } from './mint-events.ts'
 import { type MintView, type TokenDetailView, type TokenView, toMint, toTokens } from './mint-view.ts'
 import { readUpdates } from './read-updates.ts'

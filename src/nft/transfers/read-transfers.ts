@@ -1,7 +1,7 @@
 /** Reads token transfers for their owner, with the outcomes of their transactions. */
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
-import type { Owner } from '../../transactions/prepare-transaction.ts'
+import type { Owner } from '../../core/tenants.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { FATE } from '../outcome.ts'
 import { type NftTransferView, type TransferItemRow, type TransferRow, toTransferView } from './view.ts'

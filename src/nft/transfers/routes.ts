@@ -1,6 +1,5 @@
 /** HTTP routes that transfer tokens and read such transfers. */
 import type { Static } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
 import type { WaitUntil } from '../../event-log/wait-until.ts'
 import { success, successOf } from '../../http/envelope.ts'
@@ -64,7 +63,7 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
         },
       },
       (request, reply) => {
-        const owner = ownerOf(request)
+        const owner = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) => requestTransfer(toTransferRequest(request.body), metadata, owner.environment),
           async answer({ id }, waitMs) {
@@ -77,7 +76,7 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
     )
 
     app.get('/v1/nft/transfers/:transfer_id', { schema: read, config: { scope: 'nft:read' } }, async (request) =>
-      success(await reads.read(ownerOf(request), request.params.transfer_id)),
+      success(await reads.read(request.caller, request.params.transfer_id)),
     )
   }
 }
@@ -97,10 +96,6 @@ async function waitFor(
   const transactions = new Set(open.map(({ transaction_id }) => transaction_id))
   await Promise.all([...transactions].map((id) => until(id, limitMs)))
   return true
-}
-
-function ownerOf({ caller }: FastifyRequest) {
-  return { tenantId: caller.tenantId, environment: caller.environment }
 }
 
 /**
