@@ -43,12 +43,21 @@ t.test('every event that was ever written is still read', async (t) => {
 
 t.test('an export ends once: later events do not change its outcome', async (t) => {
   const { decide, evolve } = exportAggregate
-  for (const [first, second] of [
-    [record, refuse],
-    [refuse, record],
+  const { walletId, recipient } = requested
+  const exported: ExportEvent = {
+    type: 'WalletExported',
+    data: { walletId, recipient, ciphertextSha256: 'ab', exportedAt: NOW, expiresAt: LATER },
+  }
+  const refused: ExportEvent = {
+    type: 'WalletExportRefused',
+    data: { walletId, recipient, code: 'request_expired', refusedAt: NOW },
+  }
+  for (const [first, second, event] of [
+    [record, refuse, exported],
+    [refuse, record, refused],
   ] as const) {
-    const ended = decide(first, requested).reduce<ExportState>(evolve, requested)
-    t.strictSame(decide(first, requested).length, 1)
+    const ended = evolve(requested, event)
+    t.strictSame(decide(first, requested), [event])
     t.strictSame(decide(second, ended), [])
     t.strictSame(decide(first, ended), [])
   }

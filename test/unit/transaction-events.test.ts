@@ -32,16 +32,20 @@ t.test('a transfer that was recorded before there were calls reads as one withou
 
 t.test('the basis of fees is recorded with them, and is unknown in older events', async (test) => {
   const quote = { baseFeePerGas: '7', maxFeePerGas: '20', maxPriorityFeePerGas: '6' }
-  const [first] = transactionDecider.decide({ type: 'RecordSignature', signed: signed.data, quote }, fold([requested]))
-  test.match(first, { type: 'TransactionSigned', data: { hash: signed.data.hash, quote } })
+  const signing = { type: 'RecordSignature', signed: signed.data, quote } as const
+  test.strictSame(transactionDecider.decide(signing, fold([requested])), [
+    { type: 'TransactionSigned', data: { ...signed.data, quote } },
+  ])
   const replacing = {
     type: 'RecordReplacement',
     signed: { ...signed.data, hash: '0x2' },
     purpose: 'bump',
     quote,
   } as const
-  const [second] = transactionDecider.decide(replacing, fold([requested, signed]))
-  test.match(second, { type: 'TransactionReplaced', data: { hash: '0x2', purpose: 'bump', quote } })
+  const replacement = { ...replacing.signed, purpose: 'bump', replacedHash: signed.data.hash, quote }
+  test.strictSame(transactionDecider.decide(replacing, fold([requested, signed])), [
+    { type: 'TransactionReplaced', data: replacement },
+  ])
   const before = [golden('TransferRequested', 2), golden('TransactionSigned', 1), golden('TransactionReplaced', 1)]
   for (const { data } of before) test.match(data, { quote: null })
   test.notMatch(fold([requested, signed, replaced]), { attempts: [{ quote: {} }] }, 'deciding needs no quote again')

@@ -24,14 +24,18 @@ t.test('a transaction reported as confirmed can no longer be cancelled, on any b
     mined,
     golden('TransactionConfirmed'),
   ]
-  const [revoked] = transactionDecider.decide({ type: 'RecordReorg', head: 133, now: NOW }, fold(late))
-  test.equal(revoked?.type, 'SettlementRevoked')
-  const state = fold([...late, ...(revoked === undefined ? [] : [revoked])])
+  const { hash, blockNumber, blockHash } = mined.data
+  const revoked: TransactionEvent = {
+    type: 'SettlementRevoked',
+    data: { outcome: 'confirmed', hash, blockNumber, blockHash, confirmations: 34, revokedAt: NOW },
+  }
+  test.strictSame(transactionDecider.decide({ type: 'RecordReorg', head: 133, now: NOW }, fold(late)), [revoked])
+  const state = fold([...late, revoked])
   if (state.state === 'unknown') throw new Error('it is known')
   test.match(state, { state: 'reorged', cancellationRequested: false, speedUpRequested: null })
   test.equal(newestAttempt(state)?.hash, signed.data.hash, 'the payment is sent again, not its cancellation')
   test.equal(highestOffer(state).maxFeePerGas, offer.maxFeePerGas, 'a dearer copy outbids the cancellation')
-  const again = fold([...late, ...(revoked === undefined ? [] : [revoked]), cancellation])
+  const again = fold([...late, revoked, cancellation])
   test.match(again, { cancellationRequested: true }, 'it may be cancelled again')
 })
 

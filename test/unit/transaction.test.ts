@@ -15,34 +15,31 @@ import {
 import type { Inclusion, Intent, SignedBytes } from '../../src/transactions/events.ts'
 import { chooseFees } from '../../src/transactions/examine-waiting.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
-import { golden } from '../support/golden-transaction.ts'
+import {
+  cancellation,
+  cancelling,
+  consumed,
+  fold,
+  golden,
+  mined,
+  replaced,
+  requested,
+  signed,
+} from '../support/recorded-transactions.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const LATER = '2026-11-21T12:01:00.000Z'
 
-const requested = golden<Extract<TransactionEvent, { type: 'TransferRequested' }>>('TransferRequested')
-const signed = golden<Extract<TransactionEvent, { type: 'TransactionSigned' }>>('TransactionSigned')
-const submitted = golden<Extract<TransactionEvent, { type: 'TransactionSubmitted' }>>('TransactionSubmitted')
-const replaced = golden<Extract<TransactionEvent, { type: 'TransactionReplaced' }>>('TransactionReplaced')
-const mined = golden<Extract<TransactionEvent, { type: 'TransactionMined' }>>('TransactionMined')
-const confirmed = golden<Extract<TransactionEvent, { type: 'TransactionConfirmed' }>>('TransactionConfirmed')
-const cancellation = golden<Extract<TransactionEvent, { type: 'CancellationRequested' }>>('CancellationRequested')
-const consumed = golden<Extract<TransactionEvent, { type: 'NonceConsumedExternally' }>>('NonceConsumedExternally')
-const failed = golden<Extract<TransactionEvent, { type: 'TransactionFailed' }>>('TransactionFailed')
-
-function fold(events: readonly TransactionEvent[]): TransactionState {
-  return events.reduce(transactionDecider.evolve, transactionDecider.initialState)
-}
+const submitted = golden('TransactionSubmitted')
+const confirmed = golden('TransactionConfirmed')
+const failed = golden('TransactionFailed')
 
 function given(...events: readonly TransactionEvent[]) {
   const state = fold(events)
   return {
     when: (command: TransactionCommand) => ({
-      expect: (test: Test, ...types: TransactionEvent['type'][]) =>
-        test.same(
-          transactionDecider.decide(command, state).map(({ type }) => type),
-          types,
-        ),
+      expect: (test: Test, ...expected: TransactionEvent[]) =>
+        test.strictSame(transactionDecider.decide(command, state), expected),
       refused: (test: Test, code: string) => test.throws(() => transactionDecider.decide(command, state), { code }),
     }),
   }
@@ -62,14 +59,34 @@ const speedUp: TransactionCommand = { type: 'RequestSpeedUp', gasPriority: 'high
 const takenBy = { hash: '0xf', blockNumber: 98 }
 const foreignNonce: TransactionCommand = { type: 'RecordForeignNonce', nonce: 7, finalizedBlock: 99, takenBy, now: NOW }
 
+/** The events of these commands. */
+const signedNow: TransactionEvent = { type: 'TransactionSigned', data: { ...bytes, quote: null } }
+const { hash, blockNumber, blockHash } = mined.data
+const settled = { blockNumber, confirmations: 32 }
+const submittedNow: TransactionEvent = { type: 'TransactionSubmitted', data: { hash, submittedAt: NOW } }
+const confirmedNow: TransactionEvent = { type: 'TransactionConfirmed', data: { ...settled, confirmedAt: NOW } }
+const reorgedAt = (reorgedAt: string): TransactionEvent => ({
+  type: 'TransactionReorged',
+  data: { hash, blockNumber, blockHash, reorgedAt },
+})
+const cancellationNow: TransactionEvent = { type: 'CancellationRequested', data: { requestedAt: NOW } }
+const cancelledBy = (cancelHash: string | null, at = NOW): TransactionEvent => ({
+  type: 'TransactionCancelled',
+  data: { hash: cancelHash, cancelledAt: at },
+})
+const consumedNow: TransactionEvent = {
+  type: 'NonceConsumedExternally',
+  data: { nonce: 7, finalizedBlock: 99, takenBy, foundAt: NOW },
+}
+
 t.test('a request is signed, sent, mined and confirmed', async (test) => {
   given()
     .when({ type: 'RequestTransaction', opening: 'TransferRequested', intent: requested.data })
-    .expect(test, 'TransferRequested')
-  given(requested).when(recordSignature).expect(test, 'TransactionSigned')
-  given(requested, signed).when(recordSubmission).expect(test, 'TransactionSubmitted')
-  given(requested, signed, submitted).when(include()).expect(test, 'TransactionMined')
-  given(requested, signed, submitted, mined).when(settle).expect(test, 'TransactionConfirmed')
+    .expect(test, requested)
+  given(requested).when(recordSignature).expect(test, signedNow)
+  given(requested, signed).when(recordSubmission).expect(test, submittedNow)
+  given(requested, signed, submitted).when(include()).expect(test, mined)
+  given(requested, signed, submitted, mined).when(settle).expect(test, confirmedNow)
 })
 
 t.test('an outcome recorded twice changes nothing', async (test) => {
@@ -86,21 +103,23 @@ t.test('a transaction is never signed twice under its first signature', async (t
 })
 
 t.test('a block may be seen before the answer of the node', async (test) => {
-  given(requested, signed).when(include()).expect(test, 'TransactionMined')
+  given(requested, signed).when(include()).expect(test, mined)
   given(requested, signed, mined).when(recordSubmission).expect(test)
 })
 
 t.test('a failed execution is reported as reverted once it is final', async (test) => {
   const reverted: TransactionEvent = { ...mined, data: { ...mined.data, succeeded: false } }
-  given(requested, signed, submitted, reverted).when(settle).expect(test, 'TransactionReverted')
+  given(requested, signed, submitted, reverted)
+    .when(settle)
+    .expect(test, { type: 'TransactionReverted', data: { ...settled, reason: 'why', revertedAt: NOW } })
 })
 
 t.test('an older version that is mined counts as much as the newest', async (test) => {
-  given(requested, signed, submitted, replaced).when(include()).expect(test, 'TransactionMined')
+  given(requested, signed, submitted, replaced).when(include()).expect(test, mined)
   given(requested, signed, submitted, replaced).when(recordSubmission).expect(test)
   given(requested, signed, submitted, replaced)
     .when({ ...recordSubmission, hash: replaced.data.hash } as TransactionCommand)
-    .expect(test, 'TransactionSubmitted')
+    .expect(test, { type: 'TransactionSubmitted', data: { hash: replaced.data.hash, submittedAt: NOW } })
 })
 
 t.test('bytes that were never signed cannot be mined', async (test) => {
@@ -110,49 +129,57 @@ t.test('bytes that were never signed cannot be mined', async (test) => {
 })
 
 t.test('a reorg undoes the block, and the next block is counted again', async (test) => {
-  given(requested, signed, submitted, mined).when(reorg).expect(test, 'TransactionReorged')
+  given(requested, signed, submitted, mined).when(reorg).expect(test, reorgedAt(LATER))
   given(requested, signed, submitted).when(reorg).expect(test)
+  const elsewhere = { blockHash: `0x${'22'.repeat(32)}` }
   given(requested, signed, submitted, mined)
-    .when(include({ blockHash: `0x${'22'.repeat(32)}` }))
-    .expect(test, 'TransactionReorged', 'TransactionMined')
+    .when(include(elsewhere))
+    .expect(test, reorgedAt(mined.data.minedAt), { ...mined, data: { ...mined.data, ...elsewhere } })
 })
 
 t.test('a reported outcome that no longer holds is reported as revoked, with its depth', async (test) => {
-  const cancelled = golden<Extract<TransactionEvent, { type: 'TransactionCancelled' }>>('TransactionCancelled')
-  const reverted = golden<Extract<TransactionEvent, { type: 'TransactionReverted' }>>('TransactionReverted')
-  for (const outcome of [confirmed, cancelled, reverted]) {
-    const told = [requested, signed, submitted, mined, outcome]
+  const cancelled = golden('TransactionCancelled')
+  const reverted = golden('TransactionReverted')
+  for (const [outcome, event] of [
+    ['confirmed', confirmed],
+    ['cancelled', cancelled],
+    ['reverted', reverted],
+  ] as const) {
+    const told = [requested, signed, submitted, mined, event]
+    const revoked: TransactionEvent = {
+      type: 'SettlementRevoked',
+      data: { outcome, hash, blockNumber, blockHash, confirmations: 34, revokedAt: LATER },
+    }
     given(...told)
       .when(reorg)
-      .expect(test, 'SettlementRevoked')
-    const before = fold(told)
-    const [revoked] = transactionDecider.decide(reorg, before)
-    if (revoked === undefined || before.state === 'unknown') throw new Error('it is revoked')
-    test.hasStrict(revoked.data, { outcome: before.state, blockNumber: 100, confirmations: 34 })
-    const after = transactionDecider.evolve(before, revoked)
+      .expect(test, revoked)
+    const after = fold([...told, revoked])
     test.hasStrict(after, { state: 'reorged', inclusion: null, failure: null })
     test.hasStrict(after.state !== 'unknown' && after.history.at(-1), {
       state: 'reorged',
-      revoked: { state: before.state, confirmations: 34 },
+      revoked: { state: outcome, confirmations: 34 },
     })
     test.ok(holdsOf(after).size > 0, 'its amount and its gas are held back again')
   }
 })
 
 t.test('an old log that recorded a revoked outcome as a plain reorg is read unchanged', async (test) => {
-  const reorged = golden<Extract<TransactionEvent, { type: 'TransactionReorged' }>>('TransactionReorged')
+  const reorged = golden('TransactionReorged')
   const state = fold([requested, signed, submitted, mined, confirmed, reorged])
   test.hasStrict(state.state !== 'unknown' && state.history.at(-1), { state: 'reorged', at: reorged.data.reorgedAt })
 })
 
 t.test('an unsigned transaction is cancelled at once, a signed one only by its nonce', async (test) => {
-  given(requested).when(cancel).expect(test, 'CancellationRequested', 'TransactionCancelled')
-  given(requested, signed).when(cancel).expect(test, 'CancellationRequested')
-  const cancelling: TransactionEvent = { ...replaced, data: { ...replaced.data, purpose: 'cancel' } }
+  given(requested).when(cancel).expect(test, cancellationNow, cancelledBy(null))
+  given(requested, signed).when(cancel).expect(test, cancellationNow)
   given(requested, signed, submitted, cancellation, cancelling)
     .when(include({ hash: replaced.data.hash }))
-    .expect(test, 'TransactionMined', 'TransactionCancelled')
-  given(requested, signed, submitted, cancellation, cancelling).when(include()).expect(test, 'TransactionMined')
+    .expect(
+      test,
+      { ...mined, data: { ...mined.data, hash: replaced.data.hash } },
+      cancelledBy(replaced.data.hash, mined.data.minedAt),
+    )
+  given(requested, signed, submitted, cancellation, cancelling).when(include()).expect(test, mined)
 })
 
 t.test('a mined transaction is neither cancelled nor sped up', async (test) => {
@@ -165,22 +192,25 @@ t.test('a mined transaction is neither cancelled nor sped up', async (test) => {
 })
 
 t.test('a transaction whose nonce another program used gets a new one, a bounded number of times', async (test) => {
-  given(requested, signed, submitted).when(foreignNonce).expect(test, 'NonceConsumedExternally')
+  given(requested, signed, submitted).when(foreignNonce).expect(test, consumedNow)
   given(requested, signed, submitted)
     .when({ ...foreignNonce, nonce: 8 } as TransactionCommand)
     .expect(test)
-  given(requested, signed, submitted, cancellation)
-    .when(foreignNonce)
-    .expect(test, 'NonceConsumedExternally', 'TransactionCancelled')
-  given(requested, signed, submitted, consumed).when(recordSignature).expect(test, 'TransactionSigned')
+  given(requested, signed, submitted, cancellation).when(foreignNonce).expect(test, consumedNow, cancelledBy(null))
+  given(requested, signed, submitted, consumed).when(recordSignature).expect(test, signedNow)
   const again = (nonce: number): TransactionEvent[] => [
     { ...signed, data: { ...signed.data, nonce } },
     { ...consumed, data: { ...consumed.data, nonce } },
   ]
   const lost = Array.from({ length: MAX_FOREIGN_NONCES - 1 }, (_, index) => again(index)).flat()
+  const message =
+    'Another program sent from this address and used the nonce of this transaction 3 times: make sure that only Bursar sends from it.'
   given(requested, ...lost, signed)
     .when(foreignNonce)
-    .expect(test, 'NonceConsumedExternally', 'TransactionFailed')
+    .expect(test, consumedNow, {
+      type: 'TransactionFailed',
+      data: { code: 'nonce_conflict_external', message, failedAt: NOW },
+    })
 })
 
 t.test('the amount and the highest gas cost are reserved until the transaction is in a block', async (test) => {
@@ -189,7 +219,7 @@ t.test('the amount and the highest gas cost are reserved until the transaction i
   test.equal(holdsOf(fold([requested])).get(native), eth + 21_000n * 20_000_000_000n)
   test.equal(holdsOf(fold([requested, signed, replaced])).get(native), eth + 21_000n * 22_500_000_000n)
   for (const end of [[signed, mined], [failed]]) test.equal(holdsOf(fold([requested, ...end])).size, 0)
-  const reorged = golden<Extract<TransactionEvent, { type: 'TransactionReorged' }>>('TransactionReorged')
+  const reorged = golden('TransactionReorged')
   test.equal(holdsOf(fold([requested, signed, mined, reorged])).get(native), eth + 21_000n * 20_000_000_000n)
   const token = tokenAsset(1, '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USDC', 6)
   const ofToken: TransactionEvent = {
