@@ -54,7 +54,7 @@ t.test('a byte more or less, or another form of the same values, is refused', as
     'null',
     '[]',
   ]) {
-    t.match(checkProof(changed, verifier), { ok: false, reason: /^is damaged/ })
+    t.match(checkProof(changed, verifier), { ok: false, reason: 'is not a valid proof' })
   }
   const proof = JSON.parse(text) as Record<string, unknown>
   for (const change of [
@@ -77,7 +77,7 @@ t.test('members in another order are refused', async (t) => {
   const proof = JSON.parse(text) as { event: { data: object } }
   const reversed = (value: object) => Object.fromEntries(Object.entries(value).reverse())
   for (const other of [reversed(proof), { ...proof, event: { ...proof.event, data: reversed(proof.event.data) } }]) {
-    t.match(checkProof(`${JSON.stringify(other, null, 2)}\n`, verifier), { ok: false, reason: /^is damaged/ })
+    t.match(checkProof(`${JSON.stringify(other, null, 2)}\n`, verifier), { ok: false, reason: 'is not a valid proof' })
   }
 })
 
