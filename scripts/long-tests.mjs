@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build as esbuild } from 'esbuild'
@@ -18,6 +18,8 @@ const RECORD = 'test/long-runs.json'
 const EVERYTHING = ['src', 'workers', 'prisma', 'scripts', 'test/golden', 'test/support', 'package-lock.json']
 /** A module that has one of these may start programs or read files, which its imports do not show. */
 const LOOKS_OUTSIDE = /import\.meta\.url|node:child_process/
+/** A file that a module reads by its place. */
+const READ_FILE = /new URL\('([^']+\.\w+)', import\.meta\.url\)/g
 
 /**
  * @param {string} root the project's folder
@@ -36,9 +38,10 @@ export async function digests(root) {
   return new Map(
     files.map((file) => {
       const own = closure(metafile.inputs, file)
-      const isOpen = [...own].some((path) => LOOKS_OUTSIDE.test(readFileSync(join(root, path), 'utf8')))
-      const inputs = new Set([...own, ...(isOpen ? everything : ['package-lock.json'])])
-      return [file, fingerprint(root, [...inputs].sort())]
+      const texts = [...own].map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+      const isOpen = texts.some(({ text }) => LOOKS_OUTSIDE.test(text))
+      const inputs = [...own, ...texts.flatMap(filesRead), ...(isOpen ? everything : ['package-lock.json'])]
+      return [file, fingerprint(root, filesBelow(root, [...new Set(inputs)]))]
     }),
   )
 }
@@ -53,6 +56,14 @@ function closure(modules, entry) {
   for (const path of found)
     for (const { path: imported, external } of modules[path]?.imports ?? []) if (!external) found.add(imported)
   return found
+}
+
+/**
+ * @param {{ readonly path: string, readonly text: string }} module
+ * @returns {string[]} the files that it reads by their place, which may not exist
+ */
+function filesRead({ path, text }) {
+  return [...text.matchAll(READ_FILE)].map(([, place = '']) => join(dirname(path), place))
 }
 
 /**

@@ -8,9 +8,11 @@ t.test(
   async (t) => {
     const root = t.testdir({
       'package-lock.json': '{}',
+      docs: { 'page.md': 'One.\n', 'other.md': 'Two.\n' },
       src: { 'imported.ts': 'export const one = 1\n', 'other.ts': 'export const two = 2\n' },
       test: {
-        faults: { 'starts.test.ts': `import 'node:child_process'\n` },
+        // In two parts: the bundle of this test has its own place.
+        faults: { 'starts.test.ts': `new URL('../../docs/page.md', import${'.meta'}.url)\n` },
         long: { 'imports.test.ts': `import { one } from '../../src/imported.ts'\nconsole.log(one)\n` },
       },
     })
@@ -26,6 +28,7 @@ t.test(
       'test/long/imports.test.ts',
     ])
     t.strictSame(await changedBy('src/other.ts', 'export const two = 3\n'), ['test/faults/starts.test.ts'])
-    t.strictSame(await changedBy('README.md', 'Read me.\n'), [])
+    t.strictSame(await changedBy('docs/page.md', 'Three.\n'), ['test/faults/starts.test.ts'])
+    t.strictSame(await changedBy('docs/other.md', 'Three.\n'), [])
   },
 )
