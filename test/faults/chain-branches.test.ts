@@ -12,7 +12,8 @@ import { reorganise } from '../support/reorganise.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, type Stage, withStage } from '../support/service-stage.ts'
 
-const stage = await withStage(t)
+// Nothing is sent again by itself: these tests choose the versions that the node has.
+const stage = await withStage(t, { env: { REBROADCAST_AFTER_MS: '600000' } })
 const { service, url, rpc, mine, send, read, until, settle } = stage
 
 /** The bytes of every signed version, oldest first. */

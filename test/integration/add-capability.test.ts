@@ -1,12 +1,13 @@
 /**
- * A capability is its folder, one migration, and one line in each of two lists. The test adds one to a copy of the project in this way, and
- * uses it from the request to the replay, with every process on its own database role.
+ * A capability is its folder, one migration, and one line in each of two lists. The test adds one to a copy of the
+ * project in this way, and uses it from the request to the replay, with every process on its own database role.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
+import { register } from 'tsx/esm/api'
 import type * as Capabilities from '../../src/compose/capabilities.ts'
 import type { Opening } from '../../src/declarations.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
@@ -30,6 +31,9 @@ for (const file of readdirSync(notes).filter((name) => name.endsWith('.txt')))
 cpSync(join(notes, 'migration.sql'), join(copy, 'prisma/migrations/99990101000000_notes/migration.sql'))
 enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS = [')
 enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES: readonly Capability[] = [')
+
+/** The copy is TypeScript, and this test may be a bundle. */
+register()
 
 /** Adds the new capability to a list of them, with its import. */
 function enlist(file: string, from: string, list: string): void {
