@@ -11,6 +11,8 @@ import { readStamp } from './generate-prisma.mjs'
 
 /** The inputs of the bundles. */
 const SOURCES = ['src', 'workers', 'test', 'scripts', 'package-lock.json', 'tsconfig.json']
+/** The output of cargo. */
+const NO_SOURCE = /^src\/keys\/mpc\/engine\/target\//
 /** Besides those of the service: packages that must be loaded once in a process, and tools that read their own files. */
 const OUTSIDE = [...UNPACKED, 'tap', 'tap-parser', 'esbuild', 'solc', 'tsx', 'playwright-core']
 
@@ -21,7 +23,8 @@ const OUTSIDE = [...UNPACKED, 'tap', 'tap-parser', 'esbuild', 'solc', 'tsx', 'pl
 export async function bundleTests(root) {
   const out = join(root, 'dist/test')
   const stamp = join(out, '.fingerprint')
-  const wanted = fingerprint(root, filesBelow(root, SOURCES), `${root} ${process.version}`)
+  const sources = filesBelow(root, SOURCES).filter((path) => !NO_SOURCE.test(path))
+  const wanted = fingerprint(root, sources, `${root} ${process.version}`)
   if (readStamp(stamp) === wanted) return false
   await rm(out, { recursive: true, force: true })
   await esbuild({

@@ -16,6 +16,9 @@ const FOLDERS = ['test/faults', 'test/long']
 const RECORD = 'test/long-runs.json'
 /** What a test depends on that starts programs or reads files: all that is built, and the files of tests. */
 const EVERYTHING = ['src', 'workers', 'prisma', 'scripts', 'test/golden', 'test/support', 'package-lock.json']
+/** Made from other inputs, or only runs the tests. */
+const NO_INPUTS =
+  /^src\/generated\/|^src\/keys\/mpc\/engine\/target\/|^scripts\/(bundle-tests|long-tests|test-report)\.mjs$/
 /** A module that has one of these may start programs or read files, which its imports do not show. */
 const LOOKS_OUTSIDE = /import\.meta\.url|node:child_process/
 /** A file that a module reads by its place. */
@@ -41,7 +44,14 @@ export async function digests(root) {
       const texts = [...own].map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
       const isOpen = texts.some(({ text }) => LOOKS_OUTSIDE.test(text))
       const inputs = [...own, ...texts.flatMap(filesRead), ...(isOpen ? everything : ['package-lock.json'])]
-      return [file, fingerprint(root, filesBelow(root, [...new Set(inputs)]))]
+      const existing = filesBelow(root, [...new Set(inputs)])
+      return [
+        file,
+        fingerprint(
+          root,
+          existing.filter((path) => !NO_INPUTS.test(path)),
+        ),
+      ]
     }),
   )
 }
@@ -83,7 +93,12 @@ function run(root, files) {
   const directory = mkdtempSync(join(tmpdir(), 'bursar-long-'))
   const output = join(directory, 'output.tap')
   const built = files.map((file) => join('dist', file.replace(/\.ts$/, '.js')))
-  spawnSync('npx', ['tap', 'run', `--output-file=${output}`, ...built], { cwd: root, stdio: 'inherit' })
+  // tap shows its progress in a terminal; elsewhere it would print the whole output twice.
+  const shown = process.stdout.isTTY ? 'inherit' : 'ignore'
+  spawnSync('npx', ['tap', 'run', `--output-file=${output}`, ...built], {
+    cwd: root,
+    stdio: ['inherit', shown, 'inherit'],
+  })
   const log = readFileSync(output, 'utf8')
   rmSync(directory, { recursive: true })
   return log
