@@ -111,6 +111,9 @@ function run(root, files) {
  */
 async function main(root, { changed, names }) {
   const before = await digests(root)
+  const known = new Set([...before.keys()].map((file) => basename(file, '.test.ts')))
+  const unknown = names.filter((name) => !known.has(name))
+  if (unknown.length > 0) throw new Error(`no long test is named ${unknown.join(', ')}: use ${[...known].join(', ')}`)
   const record = readRecord(root)
   const isSelected = (/** @type {string} */ file) =>
     (names.length === 0 || names.includes(basename(file, '.test.ts'))) &&
@@ -135,6 +138,11 @@ async function main(root, { changed, names }) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { values, positionals } = parseArgs({ options: { changed: { type: 'boolean' } }, allowPositionals: true })
   const selection = { changed: values.changed ?? false, names: positionals }
-  const passed = await main(fileURLToPath(new URL('..', import.meta.url)), selection)
-  process.exitCode = passed ? 0 : 1
+  try {
+    const passed = await main(fileURLToPath(new URL('..', import.meta.url)), selection)
+    process.exitCode = passed ? 0 : 1
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = 2
+  }
 }
