@@ -19,6 +19,8 @@ import { RECIPIENT } from '../support/service-stage.ts'
 
 const ENTRY = fileURLToPath(new URL('../support/dying-party.ts', import.meta.url))
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** For the threads of the party too. */
+const LOADER = new URL('../support/typescript.mjs', import.meta.url).href
 /** The party that is killed. One of the others is away while it signs, so that it is indispensable. */
 const VICTIM = 2
 const SIGNING_ROUNDS = [1, 2, 3]
@@ -34,7 +36,7 @@ const [wallet] = stage.wallets as [MpcWallet]
 /** Runs the victim until it is killed at its point, then runs it normally. */
 async function dieOnce(stage: MpcStage, death: Death, cause: () => Promise<unknown>): Promise<void> {
   await stage.parties.stop(VICTIM)
-  const child = spawn(process.execPath, ['--import', 'tsx', ENTRY, JSON.stringify(death)], {
+  const child = spawn(process.execPath, ['--import', LOADER, ENTRY, JSON.stringify(death)], {
     cwd: ROOT,
     env: { ...process.env, ...envOf(stage) },
     stdio: ['ignore', 'ignore', 'inherit'],
