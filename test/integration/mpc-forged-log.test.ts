@@ -164,7 +164,9 @@ t.test('no key and no shares are made that the log does not request', async (t) 
     const answers = await puppeteer.ask(parties, begin, { timeoutMs: 60_000 })
     t.strictSame(kinds(answers), [['not_covered'], ['not_covered'], ['not_covered']], begin.ceremony)
   }
-  const said = stage.parties.lines.filter(({ msg }) => /^refused a ceremony: the event log has no matching request/.test(msg))
+  const said = stage.parties.lines.filter(({ msg }) =>
+    /^refused a ceremony: the event log has no matching request/.test(msg),
+  )
   t.equal(said.length, 9, 'every party logs each refusal')
 })
 
