@@ -1,5 +1,6 @@
 // Bundles every test file into dist/test, with its modules and packages: a test process then reads some files instead of
-// a thousand, which takes a quarter of the CPU time. Does nothing when no source changed, so it can run before every test run.
+// a thousand, which takes a quarter of the CPU time. Does nothing when no source changed, so it can run before every test
+// run.
 
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
@@ -33,6 +34,7 @@ export async function bundleTests(root) {
     outdir: out,
     outbase: 'test',
     chunkNames: 'chunks/[hash]',
+    sourcemap: true,
     banner: { js: COMMON_JS },
   })
   await writeFile(stamp, wanted)
@@ -40,8 +42,10 @@ export async function bundleTests(root) {
 }
 
 /**
+ * How modules of the project are found and joined.
+ *
  * @param {string} root
- * @returns {import('esbuild').BuildOptions & { readonly metafile: true }}
+ * @returns {import('esbuild').BuildOptions}
  */
 export function bundleOptions(root) {
   return {
@@ -52,8 +56,6 @@ export function bundleOptions(root) {
     format: 'esm',
     target: 'node20',
     external: OUTSIDE,
-    sourcemap: true,
-    metafile: true,
     plugins: [ownModules(root)],
     logLevel: 'error',
   }

@@ -18,7 +18,7 @@ const RECORD = 'test/long-runs.json'
 const EVERYTHING = ['src', 'workers', 'prisma', 'scripts', 'test/golden', 'test/support', 'package-lock.json']
 /** Made from other inputs, or only runs the tests. */
 const NO_INPUTS =
-  /^src\/generated\/|^src\/keys\/mpc\/engine\/target\/|^scripts\/(bundle-tests|long-tests|test-report)\.mjs$/
+  /^dist\/|^src\/generated\/|^src\/keys\/mpc\/engine\/target\/|^scripts\/(bundle-tests|long-tests|test-report)\.mjs$/
 /** A module that has one of these may start programs or read files, which its imports do not show. */
 const LOOKS_OUTSIDE = /import\.meta\.url|node:child_process/
 /** A file that a module reads by its place. */
@@ -35,23 +35,22 @@ export async function digests(root) {
     entryPoints: files,
     outdir: join(root, 'dist'),
     packages: 'external',
+    metafile: true,
     write: false,
   })
-  const everything = filesBelow(root, EVERYTHING)
+  const digestOf = (/** @type {readonly string[]} */ inputs, salt = '') => {
+    const files = filesBelow(root, inputs).filter((path) => !NO_INPUTS.test(path))
+    return fingerprint(root, files, salt)
+  }
+  const everything = digestOf(EVERYTHING)
+  const packages = digestOf(['package-lock.json'])
   return new Map(
     files.map((file) => {
       const own = closure(metafile.inputs, file)
       const texts = [...own].map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
       const isOpen = texts.some(({ text }) => LOOKS_OUTSIDE.test(text))
-      const inputs = [...own, ...texts.flatMap(filesRead), ...(isOpen ? everything : ['package-lock.json'])]
-      const existing = filesBelow(root, [...new Set(inputs)])
-      return [
-        file,
-        fingerprint(
-          root,
-          existing.filter((path) => !NO_INPUTS.test(path)),
-        ),
-      ]
+      const inputs = new Set([...own, ...texts.flatMap(filesRead)])
+      return [file, digestOf([...inputs], isOpen ? everything : packages)]
     }),
   )
 }

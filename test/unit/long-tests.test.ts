@@ -8,11 +8,14 @@ t.test(
   async (t) => {
     const root = t.testdir({
       'package-lock.json': '{}',
+      dist: { 'program.js': '1\n' },
       docs: { 'page.md': 'One.\n', 'other.md': 'Two.\n' },
       src: { 'imported.ts': 'export const one = 1\n', 'other.ts': 'export const two = 2\n' },
       test: {
         // In two parts: the bundle of this test has its own place.
-        faults: { 'starts.test.ts': `new URL('../../docs/page.md', import${'.meta'}.url)\n` },
+        faults: {
+          'starts.test.ts': `new URL('../../docs/page.md', import${'.meta'}.url)\nnew URL('../../dist/program.js', import${'.meta'}.url)\n`,
+        },
         long: { 'imports.test.ts': `import { one } from '../../src/imported.ts'\nconsole.log(one)\n` },
       },
     })
@@ -30,5 +33,6 @@ t.test(
     t.strictSame(await changedBy('src/other.ts', 'export const two = 3\n'), ['test/faults/starts.test.ts'])
     t.strictSame(await changedBy('docs/page.md', 'Three.\n'), ['test/faults/starts.test.ts'])
     t.strictSame(await changedBy('docs/other.md', 'Three.\n'), [])
+    t.strictSame(await changedBy('dist/program.js', '2\n'), [], 'made from src')
   },
 )
