@@ -2,11 +2,11 @@
 // a thousand, which takes a quarter of the CPU time. Does nothing when no source changed, so it can run before every test
 // run.
 
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build as esbuild } from 'esbuild'
-import { COMMON_JS, UNPACKED } from './bundle.mjs'
+import { COMMON_JS, ownModules, UNPACKED } from './bundle.mjs'
 import { filesBelow, fingerprint } from './fingerprint.mjs'
 import { readStamp } from './generate-prisma.mjs'
 
@@ -56,34 +56,22 @@ export function bundleOptions(root) {
     format: 'esm',
     target: 'node20',
     external: OUTSIDE,
-    plugins: [ownModules(root)],
+    plugins: [ownModules((path) => addressOf(root, path))],
     logLevel: 'error',
   }
 }
 
 /**
- * A module finds files, worker threads and programs relative to its own URL. Of the service they are those in dist/,
- * compiled already; of tests and scripts, their sources.
+ * Of the service it is the module in dist/, compiled already; of tests and scripts, the source.
  *
  * @param {string} root
- * @returns {import('esbuild').Plugin}
+ * @param {string} path
  */
-function ownModules(root) {
-  return {
-    name: 'own-modules',
-    setup(build) {
-      build.onLoad({ filter: /\.(ts|mjs)$/ }, async ({ path }) => {
-        const own = relative(root, path).split(sep).join('/')
-        if (!/^(src|workers|test|scripts)\//.test(own)) return null
-        const place = /^(src|workers)\//.test(own) ? join(root, 'dist', own.replace(/\.ts$/, '.js')) : path
-        const text = await readFile(path, 'utf8')
-        return {
-          contents: text.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(place).href)),
-          loader: own.endsWith('.ts') ? 'ts' : 'js',
-        }
-      })
-    },
-  }
+function addressOf(root, path) {
+  const own = relative(root, path).split(sep).join('/')
+  if (!/^(src|workers|test|scripts)\//.test(own)) return undefined
+  const place = /^(src|workers)\//.test(own) ? join(root, 'dist', own.replace(/\.ts$/, '.js')) : path
+  return JSON.stringify(pathToFileURL(place).href)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

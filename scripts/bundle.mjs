@@ -3,7 +3,7 @@
 
 import { readdirSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
-import { basename, join, relative } from 'node:path'
+import { basename, join, relative, sep } from 'node:path'
 import { build as esbuild } from 'esbuild'
 
 /** Packages that read their own files at run time, beside their modules. */
@@ -37,9 +37,18 @@ export async function bundle(dist) {
     target: 'node20',
     external: UNPACKED,
     banner: { js: COMMON_JS },
-    plugins: [ownModules(dist)],
+    plugins: [ownModules((path) => addressInDist(dist, path))],
     logLevel: 'error',
   })
+}
+
+/**
+ * @param {string} dist
+ * @param {string} path
+ */
+function addressInDist(dist, path) {
+  const own = relative(dist, path).split(sep).join('/')
+  return /^(src|workers)\//.test(own) ? `new URL(${JSON.stringify(`../${own}`)}, import.meta.url).href` : undefined
 }
 
 /** @param {string} dist */
@@ -54,18 +63,22 @@ function entries(dist) {
 }
 
 /**
- * A module finds files and worker threads relative to its own URL: the bundle keeps the URL in dist/.
+ * A module finds files, worker threads and programs relative to its own URL. In a bundle it would be the URL of the
+ * bundle, so the text `import.meta.url` becomes the address of the module.
  *
- * @param {string} dist
+ * @param {(path: string) => string | undefined} addressOf the expression for the module at `path`; undefined leaves the
+ *   module as it is
  * @returns {import('esbuild').Plugin}
  */
-function ownModules(dist) {
+export function ownModules(addressOf) {
   return {
     name: 'own-modules',
     setup(build) {
-      build.onLoad({ filter: /[\\/]dist[\\/](src|workers)[\\/].*\.js$/ }, async ({ path }) => {
-        const address = `new URL(${JSON.stringify(`../${relative(dist, path)}`)}, import.meta.url).href`
-        return { contents: (await readFile(path, 'utf8')).replaceAll('import.meta.url', address) }
+      build.onLoad({ filter: /\.(js|ts|mjs)$/ }, async ({ path }) => {
+        const address = addressOf(path)
+        if (address === undefined) return null
+        const text = await readFile(path, 'utf8')
+        return { contents: text.replaceAll('import.meta.url', address), loader: path.endsWith('.ts') ? 'ts' : 'js' }
       })
     },
   }

@@ -10,12 +10,11 @@ export type LogDestination = { readonly write: (line: string) => void }
 
 /**
  * @param processName included in every line: `api`, `signer`
- * @param destination default is standard output, written in blocks of 8 KiB, at least every 100 ms and at exit, so that
- *   logging does not block the event loop on each line
+ * @param destination default is standard output
  */
 export function createLogger(
   { level, processName }: { readonly level: LogLevel; readonly processName: string },
-  destination: LogDestination = pino.destination({ dest: 1, sync: false, minLength: 8_192, periodicFlush: 100 }),
+  destination: LogDestination = standardOutput(),
 ): Logger {
   const logger = pino(
     {
@@ -39,6 +38,18 @@ export function createLogger(
   )
   hideSecretsOfChildren(logger)
   return logger
+}
+
+let opened: LogDestination | undefined
+
+/**
+ * Standard output, written in blocks of 8 KiB, at least every 100 ms and at exit, so that logging does not block the
+ * event loop on each line. All loggers of a process share it: each destination has a timer of its own, and a process
+ * with many of them, such as a test, may not exit.
+ */
+function standardOutput(): LogDestination {
+  opened ??= pino.destination({ dest: 1, sync: false, minLength: 8_192, periodicFlush: 100 })
+  return opened
 }
 
 /**
