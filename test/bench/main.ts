@@ -1,17 +1,21 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|follow|nft|mpc|recovery|replay|audit|growth|memory …] [--json FILE]`:
- * prints figures with ceilings measured in the same run. Without names, all except `audit` and `growth`, which create a
- * log of a million events.
+ * `npm run bench [-- accept|status|end-to-end|cpu|cpu-mpc|follow|nft|mpc|recovery|replay|audit|growth|memory …]
+ * [--json FILE] [--profile]`: prints figures with ceilings measured in the same run. Without names, all except `audit`
+ * and `growth`, which create a log of a million events. `--profile` also prints CPU by function, and slows the run.
  */
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchAudit } from './audit.ts'
+import { benchCpu, benchCpuMpc } from './cpu.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { benchFollow } from './follow.ts'
 import { growLog } from './grow.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
+import { profileTable, profiling } from './profile.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
 import { type Figure, makeReport, toTable } from './report.ts'
@@ -21,8 +25,13 @@ const GROWN_EVENTS = 1_000_000
 /** Benchmarks that create a long log. */
 const GROWING: readonly string[] = ['audit', 'growth']
 const MEMORY_LIMIT_MB = 250
-/** Benchmarks with their own sandbox, and its settings: mpc has parties, follow leaves 50,000 wallets behind. */
+/**
+ * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, follow leaves 50,000
+ * wallets behind.
+ */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  cpu: {},
+  'cpu-mpc': { MPC_PARTIES: '3' },
   follow: {},
   mpc: { MPC_PARTIES: '3' },
 }
@@ -31,6 +40,8 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   accept: (subject) => benchAccept(subject),
   status: benchStatus,
   'end-to-end': benchEndToEnd,
+  cpu: benchCpu,
+  'cpu-mpc': benchCpuMpc,
   follow: benchFollow,
   nft: benchNft,
   mpc: benchMpc,
@@ -53,7 +64,10 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   },
 }
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'string' }, profile: { type: 'boolean', default: false } },
+})
 const unknown = positionals.find((name) => !(name in BENCHES))
 if (unknown !== undefined) {
   process.stderr.write(`no such bench: ${unknown}. There are: ${Object.keys(BENCHES).join(', ')}\n`)
@@ -71,7 +85,9 @@ else process.stdout.write(`${JSON.stringify(report)}\n`)
 /** In one sandbox, one after the other. Without mpc there are no parties, since keys for the pool take CPU time. */
 async function measure(names: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Figure[]> {
   if (names.length === 0) return []
-  const subject = await startSubject(env)
+  const profiles = values.profile ? await mkdtemp(join(tmpdir(), 'bursar-profiles-')) : null
+  const subject = await startSubject({ ...env, ...(profiles === null ? {} : profiling(profiles)) })
+  const { processes } = subject.service.state()
   const measured: Figure[] = []
   try {
     for (const name of names) {
@@ -80,6 +96,10 @@ async function measure(names: readonly string[], env: Readonly<Record<string, st
     }
   } finally {
     await subject.close()
+  }
+  if (profiles !== null) {
+    process.stdout.write(`${await profileTable(profiles, processes)}\n\n`)
+    await rm(profiles, { recursive: true })
   }
   return measured
 }

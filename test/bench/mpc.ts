@@ -184,7 +184,8 @@ async function signThroughBursar(subject: Subject, wallets: readonly string[], t
 
 const SIGNED = `SELECT count(*) AS n FROM events WHERE type = 'TransactionSigned'`
 
-async function fundedMpcWallets(subject: Subject): Promise<string[]> {
+/** Funded mpc wallets on ethereum, and a full pool of keys: keys made later would take CPU time in the measurement. */
+export async function fundedMpcWallets(subject: Subject): Promise<string[]> {
   tell(`${WALLETS} wallets of type mpc`)
   const wallets: string[] = []
   for (let n = 0; n < WALLETS; n += 1) {

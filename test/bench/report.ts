@@ -7,7 +7,7 @@ export type Figure = {
   readonly bench: string
   readonly unit: string
   readonly ours: number
-  /** A description of the ceiling. */
+  /** A description of the ceiling; empty for a figure without one. */
   readonly ceilingIs: string
   readonly ceiling: number
   readonly note?: string
@@ -31,8 +31,8 @@ export function toTable({ machine, node, load, figures }: Report): string {
   const rows = figures.map(({ bench, unit, ours, ceiling, ceilingIs, note }) => [
     bench,
     `${short(ours)} ${unit}`,
-    `${short(ceiling)} ${unit}`,
-    ceiling === 0 ? '' : `${Math.round((100 * ours) / ceiling)} %`,
+    ceilingIs === '' ? '' : `${short(ceiling)} ${unit}`,
+    ceilingIs === '' || ceiling === 0 ? '' : `${Math.round((100 * ours) / ceiling)} %`,
     ceilingIs,
     note ?? '',
   ])
