@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { Unavailable } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { batchLookups } from './batch-lookups.ts'
 
 export type ApiKey = {
@@ -28,9 +29,9 @@ const COLUMNS = `key_id AS "keyId", tenant_id AS "tenantId", environment, label,
 
 /** Every method throws Unavailable `database_unavailable` when the database does not answer. */
 export function createApiKeyRows(pool: Pool): ApiKeyRows {
-  async function query<Row extends ApiKey>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+  async function query<Found extends ApiKey>(name: string, text: string, values: unknown[]): Promise<Found[]> {
     try {
-      return (await pool.query<Row>({ name, text, values })).rows
+      return (await pool.query<Found>({ name, text, values })).rows
     } catch (error) {
       if (!isConnectionFailure(error) && !isTransient(error)) throw error
       throw new Unavailable('database_unavailable', 'The database is not available: try again.', { cause: error })
@@ -39,7 +40,7 @@ export function createApiKeyRows(pool: Pool): ApiKeyRows {
 
   async function byDigests(digests: readonly string[]): Promise<Map<string, ApiKey>> {
     const text = `SELECT digest, ${COLUMNS} FROM api_keys WHERE digest = ANY($1::text[])`
-    const rows = await query<ApiKey & { digest: string }>('api_keys_by_digests', text, [digests])
+    const rows = await query<ApiKey & Pick<Row<'api_keys'>, 'digest'>>('api_keys_by_digests', text, [digests])
     return new Map(rows.map(({ digest, ...key }) => [digest, key]))
   }
 

@@ -1,5 +1,6 @@
 /** The newest prices in US dollars, as read on chain. */
 import type { Pool } from 'pg'
+import type { Row } from '../event-log/table-rows.ts'
 import type { KnownAsset } from './asset-index.ts'
 
 export type AssetPrice = { readonly usd: string; readonly at: string }
@@ -14,7 +15,7 @@ export type PriceOf = (chainId: number, asset: KnownAsset) => AssetPrice | null
  * can deploy a token called USDC.
  */
 export async function readAssetPrices(pool: Pool, chainIds: readonly number[]): Promise<PriceOf> {
-  const { rows } = await pool.query<{ chain_id: number; symbol: string; usd: string; updated_at: Date }>({
+  const { rows } = await pool.query<Row<'prices'>>({
     name: 'prices_of_chains',
     text: 'SELECT chain_id, symbol, trim_scale(usd) AS usd, updated_at FROM prices WHERE chain_id = ANY($1)',
     values: [chainIds],

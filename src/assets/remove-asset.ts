@@ -6,6 +6,7 @@ import { parseAddress } from '../chain/address.ts'
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS, UNMINED } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
@@ -85,7 +86,7 @@ const PENDING = `
   LIMIT ${MAX_NAMED}`
 
 async function requireNothingPending(pool: Pool, tenantId: string, assetId: string): Promise<void> {
-  const { rows } = await pool.query<{ transaction_id: string }>(PENDING, [tenantId, assetId])
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>(PENDING, [tenantId, assetId])
   if (rows.length === 0) return
   throw new Conflict(
     'asset_has_pending_transactions',

@@ -1,6 +1,7 @@
 /** Finds an event for a reader. An event of another tenant or environment counts as nonexistent. */
 import type { Pool } from 'pg'
 import { parseEventId } from '../core/event-ids.ts'
+import type { EventRow } from '../event-log/rows.ts'
 import type { SubscriptionPosition } from '../event-log/subscription.ts'
 import type { Reader } from './readers.ts'
 
@@ -13,7 +14,7 @@ export function createFindEvent(pool: Pool): FindEvent {
   return async ({ tenantId, environment }, eventId) => {
     const name = parseEventId(eventId)
     if (name === undefined) return undefined
-    const { rows } = await pool.query<{ transaction_id: string; position: string; type: string }>({
+    const { rows } = await pool.query<Pick<EventRow, 'transaction_id' | 'position' | 'type'>>({
       name: 'audit_find_event',
       text: `SELECT transaction_id::text, position, type FROM events
               WHERE stream_id = $1 AND stream_version = $2 AND metadata->>'tenantId' = $3 AND environment = $4`,

@@ -1,6 +1,7 @@
 /** The work of balances: wallets that wait for their first balance, and tokens that a tenant registered. */
 import type { Pool } from 'pg'
 import { ID_PREFIXES } from '../declarations.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
 import type { Occurrence, Work } from '../jobs/work.ts'
 import type { WalletEvent } from '../wallets/events.ts'
@@ -65,7 +66,7 @@ export function createObserveJob({ observeWallet, readToken, readForRecord, chai
  * @param quietBefore wallets created later still have their own job
  */
 async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit: number): Promise<Job[]> {
-  const { rows } = await pool.query<{ wallet_id: string }>({
+  const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id'>>({
     name: 'unobserved_wallets',
     text: `SELECT wallet_id FROM (SELECT w.wallet_id,
                row_number() OVER (PARTITION BY w.tenant_id ORDER BY w.wallet_id) AS turn

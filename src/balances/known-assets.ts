@@ -1,6 +1,7 @@
 /** The tokens that wallets of a chain may hold: configured by the operator or registered by the tenant. */
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { assetOf, type BalanceChain, nativeOf, type RegisteredToken } from './chain.ts'
 
 /** By tenant: the native currency first, then the configured tokens, then the registered ones. */
@@ -11,7 +12,7 @@ export type KnownAssets = (
 
 export function createKnownAssets(pool: Pool): KnownAssets {
   return async (chain, tenantIds) => {
-    const { rows } = await pool.query<RegisteredToken & { readonly tenant_id: string; readonly asset_id: string }>({
+    const { rows } = await pool.query<RegisteredToken & Pick<Row<'assets'>, 'tenant_id' | 'asset_id'>>({
       name: 'registered_tokens',
       text: `SELECT tenant_id, asset_id, contract_address, symbol, decimals FROM assets
               WHERE chain_id = $1 AND tenant_id = ANY ($2) AND removed_at IS NULL ORDER BY tenant_id, created_at, asset_id`,

@@ -11,6 +11,7 @@
  */
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
 import { type BalanceChain, type BalanceChainOf, type HolderRow, holderOf, nativeOf } from './chain.ts'
@@ -125,7 +126,7 @@ async function nextPage(pool: Pool, chainId: number, after: string): Promise<Hol
 }
 
 async function lastWalked(pool: Pool, chainId: number): Promise<BlockRef | null> {
-  const { rows } = await pool.query<{ number: string; hash: string }>({
+  const { rows } = await pool.query<Pick<Row<'chain_cursors'>, 'number' | 'hash'>>({
     name: 'last_walked_block',
     text: 'SELECT number, hash FROM chain_cursors WHERE chain_id = $1',
     values: [chainId],

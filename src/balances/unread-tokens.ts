@@ -8,6 +8,7 @@
  */
 import type { Pool } from 'pg'
 import type { TokenReadFailure } from '../chain/token-reads.ts'
+import type { Row } from '../event-log/table-rows.ts'
 
 /** Why a token could not be read. `timeout`: the node answers, but not for this contract. */
 export type UnreadReason = TokenReadFailure | 'timeout'
@@ -15,7 +16,7 @@ export type UnreadReason = TokenReadFailure | 'timeout'
 /** @param contract EIP-55 */
 export type FailedToken = { readonly contract: string; readonly reason: UnreadReason }
 
-export type DueToken = { readonly contract: string; readonly missed: string }
+export type DueToken = Pick<Row<'unread_tokens'>, 'contract' | 'missed'>
 
 export type UnreadTokens = {
   /** Which of these contracts are quarantined. Counts that they were left out. */
@@ -48,7 +49,7 @@ export function createUnreadTokens(pool: Pool): UnreadTokens {
   return {
     async leaveOut(chainId, contracts) {
       if (contracts.length === 0) return new Set()
-      const { rows } = await pool.query<{ contract: string }>({
+      const { rows } = await pool.query<Pick<Row<'unread_tokens'>, 'contract'>>({
         name: 'leave_out_tokens',
         text: `UPDATE unread_tokens SET missed = missed + 1
                 WHERE chain_id = $1 AND contract = ANY ($2) AND quarantined_at IS NOT NULL RETURNING contract`,
@@ -94,7 +95,7 @@ export function createUnreadTokens(pool: Pool): UnreadTokens {
     },
 
     async release(chainId, contract) {
-      const { rows } = await pool.query<{ missed: string }>({
+      const { rows } = await pool.query<Pick<Row<'unread_tokens'>, 'missed'>>({
         name: 'release_unread_token',
         text: `UPDATE unread_tokens SET quarantined_at = NULL, strikes = 0 WHERE chain_id = $1 AND contract = $2
                RETURNING missed`,

@@ -3,6 +3,7 @@
  * contains the request.
  */
 
+import type { Row } from '../event-log/table-rows.ts'
 import { notCovered } from '../keys/coverage.ts'
 import type { CoversCeremony } from '../keys/mpc/party-ceremonies.ts'
 import { mpcKeyAggregate } from '../mpc-wallets/aggregate.ts'
@@ -32,7 +33,7 @@ export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Ke
 
   /** The rows only locate the wallets; their events show whether they wait. */
   async function waiting(): Promise<readonly MpcTerms[]> {
-    const { rows } = await pool.query<{ wallet_id: string }>({
+    const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id'>>({
       name: 'waiting_mpc_wallets',
       text: `SELECT wallet_id FROM ${WALLETS} AS wallets WHERE ${REQUESTED} AND type = 'mpc' ORDER BY wallet_id LIMIT ${MOST_WAITING}`,
     })

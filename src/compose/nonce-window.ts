@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import { readCount } from '../chain/hex.ts'
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { Lane } from '../transactions/lanes.ts'
@@ -43,7 +44,7 @@ async function highestInLog(
   { log, pool }: { readonly log: EventLog; readonly pool: Pool },
   lane: Lane,
 ): Promise<number> {
-  const { rows } = await pool.query<{ transaction_id: string }>({
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
     name: 'highest_nonce',
     text: `SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND from_address = $2 AND nonce IS NOT NULL
             ORDER BY nonce DESC LIMIT 1`,

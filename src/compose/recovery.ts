@@ -1,6 +1,7 @@
 /** The service parts of the recovery command, opened on demand: offline commands stay offline. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Row } from '../event-log/table-rows.ts'
 import { parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import type { JointKey } from '../keys/mpc/ceremonies.ts'
@@ -48,7 +49,9 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
 }
 
 async function listJointKeys({ pool, log }: Kernel): Promise<readonly JointKey[]> {
-  const { rows } = await pool.query<{ key_id: string }>(`SELECT key_id FROM ${MPC_KEYS} AS mpc_keys ORDER BY key_id`)
+  const { rows } = await pool.query<Pick<Row<'mpc_keys'>, 'key_id'>>(
+    `SELECT key_id FROM ${MPC_KEYS} AS mpc_keys ORDER BY key_id`,
+  )
   return [...(await createJointKeysOf(log)(rows.map(({ key_id }) => key_id))).values()]
 }
 

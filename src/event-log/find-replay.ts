@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import { IdempotencyKeyReused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
+import type { Row } from './table-rows.ts'
 
 /**
  * The id of the resource that this request created before, or `null`.
@@ -16,7 +17,7 @@ export type FindReplay = (metadata: Metadata) => Promise<string | null>
 export function createFindReplay(pool: Pool): FindReplay {
   return async ({ tenantId, idempotency }) => {
     if (idempotency === undefined) return null
-    const { rows } = await pool.query<{ resource_id: string; fingerprint: string }>({
+    const { rows } = await pool.query<Pick<Row<'idempotency_keys'>, 'resource_id' | 'fingerprint'>>({
       name: 'find_replay',
       text: 'SELECT resource_id, fingerprint FROM idempotency_keys WHERE tenant_id = $1 AND key = $2',
       values: [tenantId, idempotency.key],

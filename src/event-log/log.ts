@@ -14,6 +14,7 @@ import { type Checked, createLoadChecked } from './load-checked.ts'
 import { createRecentStates } from './recent-states.ts'
 import { repeatOnConflict } from './repeat-on-conflict.ts'
 import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
+import type { OrNull } from './table-rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** The newest version and hash of a stream, without its events. */
@@ -152,7 +153,7 @@ export function createEventLog(settings: {
 }
 
 async function readHeads(pool: Pool, streamIds: readonly string[]): Promise<StreamHead[]> {
-  const result = await pool.query<{ version: number | null; hash: Buffer | null }>({
+  const result = await pool.query<OrNull<{ version: EventRow['stream_version']; hash: EventRow['hash'] }>>({
     name: 'stream_heads',
     text: `SELECT head.stream_version AS version, head.hash
              FROM unnest($1::text[]) WITH ORDINALITY AS wanted(stream_id, n)

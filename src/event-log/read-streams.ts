@@ -98,7 +98,7 @@ export async function* readStreams(reader: Client, filter: StreamFilter): AsyncG
  * `unknown_position`
  */
 export async function transactionOf(reader: Client, position: bigint): Promise<bigint> {
-  const { rows } = await reader.query<{ transaction_id: string }>(
+  const { rows } = await reader.query<Pick<EventRow, 'transaction_id'>>(
     'SELECT transaction_id::text FROM events WHERE position = $1::text::numeric',
     [position.toString()],
   )

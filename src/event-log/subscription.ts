@@ -10,6 +10,7 @@ import type { Pool } from 'pg'
 import { DATABASE_EPOCH } from './database-epoch.ts'
 import { pause } from './lead.ts'
 import type { EventRow } from './rows.ts'
+import type { Row } from './table-rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** A place in the reading order. */
@@ -70,7 +71,7 @@ type NoticeRow = Pick<EventRow, 'position' | 'transaction_id' | 'stream_id' | 't
 
 /** The checkpoint of a named subscription. */
 export async function loadCheckpoint(pool: Pool, name: string): Promise<SubscriptionPosition> {
-  const { rows } = await pool.query<{ transaction_id: string; position: string }>(
+  const { rows } = await pool.query<Pick<Row<'checkpoints'>, 'position'> & Pick<EventRow, 'transaction_id'>>(
     'SELECT transaction_id::text, position FROM checkpoints WHERE name = $1',
     [name],
   )

@@ -8,6 +8,7 @@ import { toQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
+import type { Row } from '../event-log/table-rows.ts'
 
 /** Deeper reorgs are beyond every network's finality; the hash of block 0 is kept too. */
 const KEPT_HASHES = 512
@@ -34,7 +35,7 @@ export type WalkedBlocks = {
 export function createWalkedBlocks(pool: Pool): WalkedBlocks {
   return {
     async cursor(chainId) {
-      const { rows } = await pool.query<{ number: string; hash: string }>({
+      const { rows } = await pool.query<Pick<Row<'chain_cursors'>, 'number' | 'hash'>>({
         name: 'chain_cursor',
         text: 'SELECT number, hash FROM chain_cursors WHERE chain_id = $1',
         values: [chainId],
@@ -43,7 +44,7 @@ export function createWalkedBlocks(pool: Pool): WalkedBlocks {
       return row === undefined ? null : { number: Number(row.number), hash: row.hash }
     },
     async hashes(chainId, from, to) {
-      const { rows } = await pool.query<{ number: string; hash: string }>({
+      const { rows } = await pool.query<Pick<Row<'chain_blocks'>, 'number' | 'hash'>>({
         name: 'chain_hashes',
         text: 'SELECT number, hash FROM chain_blocks WHERE chain_id = $1 AND number BETWEEN $2 AND $3',
         values: [chainId, from, to],
@@ -51,7 +52,7 @@ export function createWalkedBlocks(pool: Pool): WalkedBlocks {
       return new Map(rows.map((row) => [Number(row.number), row.hash]))
     },
     async hash(chainId, block) {
-      const { rows } = await pool.query<{ hash: string }>({
+      const { rows } = await pool.query<Pick<Row<'chain_blocks'>, 'hash'>>({
         name: 'hash_of_block',
         text: 'SELECT hash FROM chain_blocks WHERE chain_id = $1 AND number = $2',
         values: [chainId, block],

@@ -1,5 +1,6 @@
 /** How far the follower is behind each chain. */
 import type { Gauge } from '../capability.ts'
+import type { Row } from '../event-log/table-rows.ts'
 
 export const chainLag: Gauge = {
   process: 'api',
@@ -7,7 +8,7 @@ export const chainLag: Gauge = {
   help: 'Blocks between the head of the chain and the newest processed block.',
   labels: ['chain_id'],
   async read({ pool }) {
-    const { rows } = await pool.query<{ chain_id: number; lag: string }>(
+    const { rows } = await pool.query<Pick<Row<'chain_cursors'>, 'chain_id'> & { lag: string }>(
       'SELECT chain_id, greatest(head - number, 0) AS lag FROM chain_cursors',
     )
     return rows.map(({ chain_id, lag }) => ({ labels: { chain_id: String(chain_id) }, value: Number(lag) }))

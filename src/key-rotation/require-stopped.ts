@@ -5,6 +5,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import { HEARTBEATS } from '../event-log/sql.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { FRESH_SECONDS } from '../wallets/signer-presence.ts'
 
 /** Any number that is not used elsewhere in the database. */
@@ -44,7 +45,7 @@ export async function rotateAlone<T>(
 }
 
 async function requireStopped(client: PoolClient, processes: string): Promise<void> {
-  const { rows } = await client.query<{ instance: string; seconds: string }>(
+  const { rows } = await client.query<Pick<Row<'heartbeats'>, 'instance'> & { seconds: string }>(
     `SELECT instance, round(extract(epoch FROM clock_timestamp() - beat_at)) AS seconds FROM ${HEARTBEATS} AS heartbeats
       WHERE process = $1 AND beat_at > clock_timestamp() - interval '${FRESH_SECONDS} seconds' ORDER BY beat_at DESC`,
     [processes],

@@ -11,6 +11,7 @@ import { change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { isAddressTaken } from '../wallets/address-taken.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
@@ -84,7 +85,7 @@ async function takeKey(
 
 /** The oldest key of the pool with these terms. */
 async function findPooled(pool: Pool, terms: MpcTerms, except: readonly string[]): Promise<string | null> {
-  const { rows } = await pool.query<{ key_id: string }>({
+  const { rows } = await pool.query<Pick<Row<'mpc_keys'>, 'key_id'>>({
     name: 'pooled_mpc_key',
     text: `SELECT key_id FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2 AND key_id <> ALL ($3)
             ORDER BY key_id LIMIT 1`,

@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import type { NewId } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { LIVE_MPC_PARTIES } from '../wallets/signer-presence.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import { OPEN } from './sql.ts'
@@ -50,7 +51,7 @@ type Due = { readonly keyId: string; readonly tenantId: string }
 
 /** The last four digits of an id are random: they spread the keys over time. */
 async function findDue({ pool, log, intervalDays }: ScheduleRefreshesPorts): Promise<readonly Due[]> {
-  const { rows } = await pool.query<{ key_id: string; tenant_id: string }>({
+  const { rows } = await pool.query<Pick<Row<'mpc_keys', { readonly tenant_id: string }>, 'key_id' | 'tenant_id'>>({
     name: 'due_refreshes',
     text: `SELECT key_id, tenant_id FROM mpc_keys
             WHERE wallet_id IS NOT NULL AND open_refresh IS NULL

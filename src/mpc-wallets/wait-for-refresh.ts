@@ -1,5 +1,6 @@
 /** Lets a request wait until a refresh has succeeded or failed. */
 import type { Pool } from 'pg'
+import type { Row } from '../event-log/table-rows.ts'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { OPEN } from './sql.ts'
@@ -14,7 +15,7 @@ export function createUntilRefreshed(pool: Pool, wakeUps: WakeUps): UntilRefresh
   return createWaitUntil({
     wakeUps,
     async find(ids) {
-      const { rows } = await pool.query<{ refresh_id: string }>({
+      const { rows } = await pool.query<Pick<Row<'mpc_refreshes'>, 'refresh_id'>>({
         name: 'ended_refreshes',
         text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND NOT ${OPEN}`,
         values: [ids],

@@ -7,6 +7,7 @@ import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { REQUESTED } from './sql.ts'
@@ -40,7 +41,7 @@ export function createExportReads({ pool, wakeUps, clock }: ExportReadPorts): Ex
     untilEnded: createWaitUntil({
       wakeUps,
       async find(ids) {
-        const { rows } = await pool.query<{ export_id: string }>({
+        const { rows } = await pool.query<Pick<Row<'wallet_exports'>, 'export_id'>>({
           name: 'ended_exports',
           text: `SELECT export_id FROM wallet_exports WHERE export_id = ANY($1) AND NOT ${REQUESTED}`,
           values: [ids],

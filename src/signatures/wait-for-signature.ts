@@ -1,5 +1,6 @@
 /** Lets a request wait until a signer has signed. */
 import type { Pool } from 'pg'
+import type { Row } from '../event-log/table-rows.ts'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 
@@ -19,7 +20,7 @@ export function createWaitForSignature({
   return createWaitUntil({
     wakeUps,
     async find(ids) {
-      const { rows } = await pool.query<{ signature_id: string }>({
+      const { rows } = await pool.query<Pick<Row<'signatures'>, 'signature_id'>>({
         name: 'made_signatures',
         text: 'SELECT signature_id FROM signatures WHERE signature_id = ANY($1) AND signature IS NOT NULL',
         values: [ids],

@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { BlockRef } from '../chain/blocks.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { unchangedFor } from './lanes.ts'
 import { IN_FLIGHT } from './sql.ts'
@@ -61,12 +62,19 @@ export type BlockReads = {
   ) => Promise<ContestedNonce[]>
 }
 
+type RecordedBlock = Pick<
+  Row<'transactions', { readonly block_number: string; readonly block_hash: string }>,
+  'block_number' | 'block_hash'
+>
+type Contested = Pick<Row<'transactions'>, 'transaction_id'> &
+  Pick<Row<'foreign_nonces'>, 'address' | 'nonce'> & { readonly block: Row<'foreign_nonces'>['block_number'] }
+
 export function createBlockReads(pool: Pool): BlockReads {
   /** The last lane of the previous round over quiet ones, by chain. */
   const quietUpTo = new Map<number, string>()
 
   async function idsOf(name: string, text: string, values: unknown[]): Promise<string[]> {
-    const { rows } = await pool.query<{ transaction_id: string }>({ name, text, values })
+    const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({ name, text, values })
     return rows.map((row) => row.transaction_id)
   }
   return {
@@ -81,7 +89,7 @@ export function createBlockReads(pool: Pool): BlockReads {
     },
     async byNonce(chainId, sent) {
       // LATERAL with OFFSET: one index lookup for each, whatever the statistics of a fast growing table say.
-      const { rows } = await pool.query<{ transaction_id: string; n: string }>({
+      const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'> & { n: string }>({
         name: 'transactions_in_blocks',
         text: `SELECT t.transaction_id, sent.n
                  FROM unnest($2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY AS sent(address, nonce, hash, n)
@@ -111,7 +119,7 @@ export function createBlockReads(pool: Pool): BlockReads {
         [chainId, block],
       ),
     async recordedBlocks(chainId, upTo) {
-      const { rows } = await pool.query<{ block_number: string; block_hash: string }>({
+      const { rows } = await pool.query<RecordedBlock>({
         name: 'recorded_blocks',
         text: `SELECT DISTINCT block_number, block_hash FROM transactions WHERE chain_id = $1 AND block_number <= $2
                 ORDER BY block_number DESC LIMIT ${BLOCKS_OF_PAGE}`,
@@ -120,7 +128,7 @@ export function createBlockReads(pool: Pool): BlockReads {
       return rows.map((row) => ({ number: Number(row.block_number), hash: row.block_hash }))
     },
     async contested(chainId, upTo, after) {
-      const { rows } = await pool.query<{ transaction_id: string; address: string; nonce: string; block: string }>({
+      const { rows } = await pool.query<Contested>({
         name: 'contested_nonces',
         text: `SELECT t.transaction_id, f.address, f.nonce, f.block_number AS block FROM transactions t
                  JOIN foreign_nonces f ON f.chain_id = t.chain_id AND f.address = t.from_address AND f.nonce = t.nonce
@@ -138,7 +146,9 @@ export function createBlockReads(pool: Pool): BlockReads {
     },
     async quiet(chainId, unchangedMs) {
       const quiet = `chain_id = $1 AND state IN ${IN_FLIGHT} AND ${unchangedFor('$2')}`
-      const { rows } = await pool.query<{ transaction_id: string; from_address: string; nonce: string; turn: string }>({
+      const { rows } = await pool.query<
+        Pick<Row<'transactions'>, 'transaction_id' | 'from_address' | 'nonce'> & { turn: string }
+      >({
         name: 'quiet_transactions',
         text: `SELECT t.transaction_id, lanes.from_address, t.nonce, lanes.turn
                  FROM (SELECT from_address, row_number() OVER (ORDER BY from_address <= $3, from_address) AS turn

@@ -1,5 +1,6 @@
 /** How many transactions have not ended. */
 import type { Gauge } from '../capability.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS, UNMINED } from './sql.ts'
 
 export const pendingTransactions: Gauge = {
@@ -8,7 +9,7 @@ export const pendingTransactions: Gauge = {
   help: 'Unfinished transactions, by network and state.',
   labels: ['network', 'state'],
   async read({ pool }) {
-    const { rows } = await pool.query<{ network: string; state: string; n: string }>(
+    const { rows } = await pool.query<Pick<Row<'transactions'>, 'network' | 'state'> & { n: string }>(
       `SELECT network, state, count(*) AS n FROM ${TRANSACTIONS} AS transactions WHERE state IN ${UNMINED} GROUP BY 1, 2`,
     )
     return rows.map(({ network, state, n }) => ({ labels: { network, state }, value: Number(n) }))

@@ -97,7 +97,9 @@ export function createLanesOf(pool: Pool): LanesOf {
     const own = new Map<string, Lane>()
     const dependents = new Map<string, Lane[]>()
     if (ids.length === 0 && decidedIds.length === 0) return { own, dependents }
-    const { rows } = await pool.query<{ id: string; waits: boolean; chain_id: number; from_address: string }>({
+    const { rows } = await pool.query<
+      Pick<Row<'transactions'>, 'chain_id' | 'from_address'> & { id: string; waits: boolean }
+    >({
       name: 'lanes_of',
       text: `SELECT wanted.id, false AS waits, t.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
                (SELECT chain_id, from_address FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t

@@ -3,6 +3,7 @@
  * order and of concurrency.
  */
 import type { Pool } from 'pg'
+import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { IN_FLIGHT, UNMINED, UNSENT } from './sql.ts'
 
@@ -71,7 +72,7 @@ export function unchangedFor(milliseconds: string): string {
 
 export function createLaneReads(pool: Pool): LaneReads {
   async function ids(name: string, text: string, values: unknown[]): Promise<string[]> {
-    const { rows } = await pool.query<{ transaction_id: string }>({ name, text, values })
+    const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({ name, text, values })
     return rows.map((row) => row.transaction_id)
   }
   return {
@@ -95,7 +96,7 @@ export function createLaneReads(pool: Pool): LaneReads {
       return Number(rows[0]?.n ?? 0)
     },
     async freeNonces({ chainId, address }, from, count) {
-      const { rows } = await pool.query<{ n: string; highest: string | null }>({
+      const { rows } = await pool.query<{ n: string; highest: Row<'transactions'>['nonce'] }>({
         name: 'lane_nonces_given',
         text: 'SELECT count(*) AS n, max(nonce) AS highest FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce >= $3',
         values: [chainId, address, from],

@@ -8,6 +8,7 @@
 import type { Pool } from 'pg'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import { DATABASE_EPOCH } from '../event-log/database-epoch.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { contentOf } from './content.ts'
 import type { Lane } from './lanes.ts'
 import { IN_FLIGHT } from './sql.ts'
@@ -71,8 +72,8 @@ export function createOutsideReads(pool: Pool): OutsideReads {
   return {
     async knowledge({ chainId, address }) {
       const { rows } = await pool.query<{
-        highest: string | null
-        cursor: string | null
+        highest: Row<'transactions'>['nonce']
+        cursor: Row<'chain_cursors'>['number'] | null
         epoch: string
         outside: boolean
       }>({
@@ -92,7 +93,9 @@ export function createOutsideReads(pool: Pool): OutsideReads {
       }
     },
     async alike({ chainId, address }, contents, since) {
-      const { rows } = await pool.query<{ nonce: string; hash: string; content: string; taken: boolean }>({
+      const { rows } = await pool.query<
+        Pick<Row<'outside_transactions'>, 'nonce' | 'hash' | 'content'> & { taken: boolean }
+      >({
         name: 'outside_alike',
         text: `SELECT o.nonce, o.hash, o.content, t.transaction_id IS NOT NULL AS taken FROM outside_transactions o
                  LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
@@ -105,7 +108,9 @@ export function createOutsideReads(pool: Pool): OutsideReads {
       return rows.map(({ nonce, taken, ...row }) => ({ ...row, nonce: Number(nonce), isTaken: taken }))
     },
     async overtaken({ chainId, address }) {
-      const { rows } = await pool.query<{ transaction_id: string; nonce: string; hash: string; content: string }>({
+      const { rows } = await pool.query<
+        Pick<Row<'transactions'>, 'transaction_id'> & Pick<Row<'outside_transactions'>, 'nonce' | 'hash' | 'content'>
+      >({
         name: 'outside_overtaken',
         text: `SELECT t.transaction_id, o.nonce, o.hash, o.content FROM outside_transactions o
                  JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
@@ -34,9 +35,9 @@ export type TransactionReads = {
   /**
    * Resolves with the hash once the transaction is signed (with null when it failed before), or null after a timeout.
    */
-  readonly untilSigned: WaitUntil<{ readonly hash: string | null }>
+  readonly untilSigned: WaitUntil<Pick<Row<'transactions'>, 'hash'>>
   /** Resolves once the transaction is mined or has ended, or with null after a timeout. */
-  readonly untilMined: WaitUntil<{ readonly state: string }>
+  readonly untilMined: WaitUntil<Pick<Row<'transactions'>, 'state'>>
 }
 
 type Found = TransactionRow & { readonly head: string | null }
@@ -115,7 +116,7 @@ async function findEach(
   condition: string,
   ids: readonly string[],
 ): Promise<Map<string, { hash: string | null; state: string }>> {
-  const { rows } = await pool.query<{ transaction_id: string; hash: string | null; state: string }>({
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id' | 'hash' | 'state'>>({
     name,
     text: `SELECT t.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
              (SELECT transaction_id, hash, state FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t WHERE ${condition}`,

@@ -9,6 +9,7 @@ import type { Pool } from 'pg'
 import { ChainRefused, Conflict, Unavailable } from '../core/errors.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { UNMINED } from './sql.ts'
@@ -50,7 +51,7 @@ export type ReconcileLanes = {
 export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes {
   return {
     async find(only) {
-      const { rows } = await ports.pool.query<{ chain_id: number; from_address: string }>(
+      const { rows } = await ports.pool.query<Pick<Row<'transactions'>, 'chain_id' | 'from_address'>>(
         `SELECT DISTINCT chain_id, from_address FROM transactions WHERE state IN ${UNMINED}
             AND ($1::integer IS NULL OR (chain_id = $1 AND lower(from_address) = lower($2))) ORDER BY 1, 2`,
         [only?.chainId ?? null, only?.address ?? null],

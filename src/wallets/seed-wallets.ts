@@ -1,6 +1,7 @@
 /** Wallets created from the seeds of tenants, according to the log; a keystore is compared with them. */
 import type { Pool } from 'pg'
 import { BrokenChain } from '../event-log/chain-check.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { WalletFactsOf } from './wallet-facts.ts'
 
 export type SeedWallet = { readonly index: number; readonly address: string }
@@ -14,7 +15,7 @@ export function createSeedWalletOf(
   factsOf: WalletFactsOf,
 ): (tenantId: string) => Promise<SeedWallet | null> {
   return async (tenantId) => {
-    const { rows } = await pool.query<{ wallet_id: string }>(
+    const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id'>>(
       `SELECT wallet_id FROM wallets WHERE tenant_id = $1 AND type = 'hd' AND address IS NOT NULL ORDER BY wallet_id LIMIT ${MAX_TRIED}`,
       [tenantId],
     )

@@ -1,5 +1,6 @@
 /** Lets a request wait until a signer has given a wallet its address. */
 import type { Pool } from 'pg'
+import type { Row } from '../event-log/table-rows.ts'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { KeyedType } from './events.ts'
@@ -23,7 +24,7 @@ export function createWaitForWallet({
   return createWaitUntil({
     wakeUps,
     async find(ids) {
-      const { rows } = await pool.query<{ wallet_id: string; address: string }>({
+      const { rows } = await pool.query<Pick<Row<'wallets', { readonly address: string }>, 'wallet_id' | 'address'>>({
         name: 'wallets_with_address',
         text: 'SELECT wallet_id, address FROM wallets WHERE wallet_id = ANY($1) AND address IS NOT NULL',
         values: [ids],

@@ -2,6 +2,7 @@
 import type { RpcClient } from '../../chain/rpc-client.ts'
 import { BadInput } from '../../cli/command.ts'
 import { Unavailable } from '../../core/errors.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { Queryable } from '../chain/log-rows.ts'
 import type { KeyHistory } from '../note/key-history.ts'
@@ -55,7 +56,7 @@ export async function anchoredCheckpoints(
 
 /** The anchors of the log whose block is final according to the settings. */
 async function recorded(database: Queryable): Promise<Anchor[]> {
-  const { rows } = await database.query<{ hash: string; chain_id: number }>(
+  const { rows } = await database.query<Pick<Row<'transactions', { readonly hash: string }>, 'hash' | 'chain_id'>>(
     `SELECT hash, chain_id FROM ${TRANSACTIONS} AS transactions WHERE subject_type = 'checkpoint' AND state = 'confirmed' ORDER BY transaction_id`,
   )
   return rows.map(({ hash, chain_id: chainId }) => ({ hash, chainIds: [chainId] }))

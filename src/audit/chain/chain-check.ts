@@ -5,6 +5,7 @@
 import { hash as digest } from 'node:crypto'
 import { canonicalText } from '../../event-log/canonical-text.ts'
 import type { SubscriptionPosition } from '../../event-log/subscription.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { LogRow, Queryable } from './log-rows.ts'
 
 /** An event that differs from what was recorded. */
@@ -102,11 +103,9 @@ function problemOf(row: LogRow, before: Head): string | null {
 
 /** The newest event of each stream before the first of these rows, for streams that left the cache. */
 async function headsBefore(database: Queryable, rows: readonly LogRow[]): Promise<[string, Head][]> {
-  const result = await (database as Pick<import('pg').Pool, 'query'>).query<{
-    stream_id: string
-    version: number
-    hash: string
-  }>({
+  const result = await (database as Pick<import('pg').Pool, 'query'>).query<
+    Pick<Row<'events'>, 'stream_id'> & { version: Row<'events'>['stream_version']; hash: string }
+  >({
     name: 'audit_heads_before',
     text: `SELECT e.stream_id, e.stream_version AS version, encode(e.hash, 'hex') AS hash
              FROM unnest($1::text[], $2::xid8[], $3::bigint[]) AS wanted(stream_id, transaction_id, position)

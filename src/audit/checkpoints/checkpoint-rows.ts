@@ -35,11 +35,13 @@ export function createCheckpointRows(database: Queryable): CheckpointRows {
   return {
     newest: () => one(`SELECT ${COLUMNS} FROM audit_checkpoints ORDER BY size DESC LIMIT 1`),
     async notes() {
-      const { rows } = await pool.query<{ note: string }>('SELECT note FROM audit_checkpoints ORDER BY size')
+      const { rows } = await pool.query<Pick<Row<'audit_checkpoints'>, 'note'>>(
+        'SELECT note FROM audit_checkpoints ORDER BY size',
+      )
       return rows.map(({ note }) => note)
     },
     async rotations() {
-      const { rows } = await pool.query<{ note: string }>(
+      const { rows } = await pool.query<Pick<Row<'audit_checkpoints'>, 'note'>>(
         `SELECT note FROM audit_checkpoints WHERE strpos(note, E'\\nrotated to ') > 0 ORDER BY size`,
       )
       return rows.map(({ note }) => note)

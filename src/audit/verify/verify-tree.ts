@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { LOG_START } from '../../event-log/subscription.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { Queryable } from '../chain/log-rows.ts'
 import { EMPTY_ROOT, nodeHash } from '../merkle/hashes.ts'
 import { decodeTile, TILE_WIDTH } from '../merkle/tiles.ts'
@@ -79,7 +80,7 @@ async function* readLeaves(pool: Pick<Pool, 'query'>) {
       values: [after.transactionId, after.position],
       rowMode: 'array',
     } as never)
-    const tiles = await pool.query<{ hashes: Buffer }>({
+    const tiles = await pool.query<Pick<Row<'audit_tiles'>, 'hashes'>>({
       name: 'audit_leaf_tiles',
       text: 'SELECT hashes FROM audit_tiles WHERE level = 0 AND index >= $1 AND index < $2 ORDER BY index',
       values: [tile, tile + TILES_AT_ONCE],

@@ -8,6 +8,7 @@ import { createInTurn } from '../../core/in-turn.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { ChainKey, Network } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { RequestWallet } from '../../wallets/request-wallet.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from '../../wallets/wait-for-wallet.ts'
@@ -92,7 +93,7 @@ async function find(
   owner: Owner,
   network: Network,
 ): Promise<{ readonly walletId: string; readonly address: string | null } | null> {
-  const { rows } = await pool.query<{ wallet_id: string; address: string | null }>({
+  const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id' | 'address'>>({
     name: 'issuer_wallet',
     text: `SELECT wallet_id, address FROM ${WALLETS} AS wallets
             WHERE tenant_id = $1 AND external_id = $2 AND network = $3 AND environment = $4`,

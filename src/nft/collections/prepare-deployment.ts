@@ -15,6 +15,7 @@ import { deployGas, FACTORY_GAS } from '../../chain/nft-gas.ts'
 import { ChainRefused } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Owner } from '../../core/tenants.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparedTransaction, PreparePorts, Sender } from '../../transactions/prepare-transaction.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
@@ -74,7 +75,7 @@ export async function prepareDeployment(
  * A pending deployment of the factory, whoever pays for it, or one so recent that this process has not seen its code.
  */
 async function findFactoryDeployment({ pool }: DeploymentPorts, chainId: number): Promise<string | null> {
-  const { rows } = await pool.query<{ transaction_id: string }>({
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
     name: 'factory_deployment',
     text: `SELECT x.transaction_id FROM ${TRANSACTIONS} x
             WHERE x.chain_id = $1 AND x.type = 'NFT_DEPLOY' AND x.to_address = '${DEPLOYMENT_PROXY}' AND NOT ${FAILED_IN_SQL}

@@ -5,6 +5,7 @@
  */
 import type { Pool } from 'pg'
 import type { Clock } from '../../core/ids.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { actAtOnce } from './at-once.ts'
 import type { Content } from './content.ts'
 import type { Pin } from './pin.ts'
@@ -35,7 +36,7 @@ export function createPinMetadata({ pool, pin, clock, deadlineMs = DEADLINE_MS }
   if (pin === null) return async () => undefined
   return async (contents) => {
     const byCid = new Map(contents.map((content) => [content.cid, content]))
-    const { rows } = await pool.query<{ cid: string }>({
+    const { rows } = await pool.query<Pick<Row<'nft_pins'>, 'cid'>>({
       name: 'fresh_pins',
       text: 'SELECT cid FROM nft_pins WHERE cid = ANY ($1) AND pinned_at > $2',
       values: [[...byCid.keys()], new Date(clock() - FRESH_MS)],

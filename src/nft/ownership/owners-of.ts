@@ -1,5 +1,6 @@
 /** The holders of tokens as of the newest processed block. */
 import type { Pool } from 'pg'
+import type { Row } from '../../event-log/table-rows.ts'
 
 export type TokenOwner = {
   /** EIP-55. */
@@ -21,7 +22,7 @@ const MAX_OWNERS = 100
 
 export function createOwnersOf(pool: Pool): OwnersOf {
   return async (chainId, contract, tokenIds) => {
-    const { rows } = await pool.query<{ token_id: string; owner: string; amount: string }>({
+    const { rows } = await pool.query<Pick<Row<'nft_owners'>, 'token_id' | 'owner' | 'amount'>>({
       name: 'owners_of_tokens',
       text: `SELECT wanted.token_id, o.owner, o.amount FROM unnest($3::numeric[]) AS wanted(token_id)
               CROSS JOIN LATERAL (SELECT owner, amount FROM nft_owners n

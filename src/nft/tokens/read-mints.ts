@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Owner } from '../../core/tenants.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { PublishedToken } from './mint-events.ts'
 import { type MintView, type TokenDetailView, type TokenView, toMint, toTokens } from './mint-view.ts'
 import { readUpdates } from './read-updates.ts'
@@ -65,7 +66,7 @@ export function createMintReads(pool: Pool): MintReads {
     },
     async token(collectionId, tokenId) {
       if (tokenId.length > MAX_TOKEN_ID_DIGITS) throw new NotFound('token')
-      const { rows } = await pool.query<TokenRow & { content: string }>({
+      const { rows } = await pool.query<TokenRow & Pick<Row<'nft_metadata'>, 'content'>>({
         name: 'read_token',
         text: `SELECT d.content, ${TOKEN_COLUMNS} FROM ${TOKEN_TABLES} JOIN nft_metadata d ON d.cid = coalesce(u.cid, t.cid)
                WHERE t.collection_id = $1 AND t.token_id = $2`,

@@ -76,7 +76,7 @@ export async function countTokens(pool: Pool, collectionId: string, tokenId: str
 
 /** The id of the next token of a collection. */
 export async function nextTokenId(pool: Pool, collectionId: string): Promise<number> {
-  const { rows } = await pool.query<{ token_id: string }>({
+  const { rows } = await pool.query<Pick<Row<'nft_tokens'>, 'token_id'>>({
     name: 'newest_token',
     text: 'SELECT token_id FROM nft_tokens WHERE collection_id = $1 ORDER BY token_id DESC LIMIT 1',
     values: [collectionId],

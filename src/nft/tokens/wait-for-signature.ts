@@ -1,5 +1,6 @@
 /** Lets a request wait until a signer has signed the voucher of a mint. */
 import type { Pool } from 'pg'
+import type { Row } from '../../event-log/table-rows.ts'
 import { createWaitUntil, type WaitUntil } from '../../event-log/wait-until.ts'
 import type { WakeUps } from '../../event-log/wake-ups.ts'
 
@@ -10,7 +11,7 @@ export function createUntilVoucherSigned(pool: Pool, wakeUps: WakeUps): UntilVou
   return createWaitUntil({
     wakeUps,
     async find(ids) {
-      const { rows } = await pool.query<{ mint_id: string }>({
+      const { rows } = await pool.query<Pick<Row<'nft_vouchers'>, 'mint_id'>>({
         name: 'signed_vouchers',
         text: 'SELECT mint_id FROM nft_vouchers WHERE mint_id = ANY($1) AND signature IS NOT NULL',
         values: [ids],

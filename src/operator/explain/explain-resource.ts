@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import type { Explained } from '../../capability.ts'
 import type { CliIo, ExitCode } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { OperatorPorts } from '../ports.ts'
 import { bursar } from '../words.ts'
@@ -49,7 +50,12 @@ async function readTransactions(
   id: string,
 ): Promise<Listed[]> {
   const isWallet = of === 'wallet'
-  const { rows } = await pool.query<{ id: string; type: string; state: string; at: Date }>(
+  const { rows } = await pool.query<
+    Pick<Row<'transactions'>, 'type' | 'state'> & {
+      id: Row<'transactions'>['transaction_id']
+      at: Row<'transactions'>['created_at']
+    }
+  >(
     `SELECT t.transaction_id AS id, t.type, t.state, t.created_at AS at FROM ${TRANSACTIONS} t
       WHERE ${isWallet ? 't.wallet_id = $1' : 't.subject_id = $1 AND t.subject_type = $2'}
       ORDER BY t.transaction_id DESC LIMIT ${MAX_LISTED}`,

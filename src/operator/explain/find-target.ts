@@ -5,6 +5,7 @@ import { BadInput } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
 import { idPattern } from '../../core/ids.ts'
 import { ID_PREFIXES } from '../../declarations.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 
 export type Target =
@@ -36,7 +37,7 @@ export async function findTarget(pool: Pool, explained: readonly Explained[], te
 
 /** Every version ever signed is found by its hash, including replaced ones. */
 async function findByHash(pool: Pool, hash: string): Promise<Target> {
-  const { rows } = await pool.query<{ transaction_id: string }>(
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>(
     `SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE hashes @> to_jsonb(ARRAY[$1::text]) LIMIT 1`,
     [hash],
   )

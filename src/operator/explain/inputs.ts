@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import { upcast } from '../../event-log/aggregate.ts'
 import { EVENTS } from '../../event-log/sql.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { holdsOf, transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
@@ -67,13 +68,13 @@ async function heldThen(
   pool: Pool,
   { walletId, transactionId, position, at }: Moment,
 ): Promise<Map<string, bigint> | null> {
-  const { rows: open } = await pool.query<{ id: string }>(
+  const { rows: open } = await pool.query<{ id: Row<'transactions'>['transaction_id'] }>(
     `SELECT transaction_id AS id FROM ${TRANSACTIONS} AS transactions
       WHERE wallet_id = $1 AND transaction_id <> $2 AND created_at <= $3 AND updated_at >= $4 LIMIT ${MAX_OPEN + 1}`,
     [walletId, transactionId, new Date(at.getTime() + CLOCKS_MS), new Date(at.getTime() - CLOCKS_MS)],
   )
   if (open.length > MAX_OPEN) return null
-  const { rows } = await pool.query<{ stream_id: string; type: string; schema_version: number; data: unknown }>(
+  const { rows } = await pool.query<Pick<Row<'events'>, 'stream_id' | 'type' | 'schema_version' | 'data'>>(
     `SELECT e.stream_id, e.type, e.schema_version, e.data FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
        (SELECT * FROM ${EVENTS} AS events WHERE stream_id = 'transaction-' || wanted.id AND position < $2 ORDER BY stream_version OFFSET 0) AS e`,
     [open.map(({ id }) => id), position.toString()],

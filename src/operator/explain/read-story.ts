@@ -8,6 +8,7 @@ import { NotFound } from '../../core/errors.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { EVENTS } from '../../event-log/sql.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
@@ -16,7 +17,9 @@ import type { WalletKey, WalletType } from '../../wallets/events.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 import { type FundsThen, readFunds } from './inputs.ts'
 
-export type OtherTransaction = { readonly id: string; readonly type: string; readonly state: string }
+export type OtherTransaction = Pick<Row<'transactions'>, 'type' | 'state'> & {
+  readonly id: Row<'transactions'>['transaction_id']
+}
 export type ReorgOfChain = { readonly depth: number; readonly fromBlock: number; readonly ancestorBlock: number }
 
 export type StoryFacts = {
@@ -66,10 +69,11 @@ export async function readStory({ pool, log }: StoryPorts, id: string): Promise<
 }
 
 async function readWallet(pool: Pool, walletId: string): Promise<StoryFacts['wallet']> {
-  const { rows } = await pool.query<{ label: string; type: WalletType; key: WalletKey | null }>(
-    `SELECT label, type, key_ref AS key FROM ${WALLETS} AS wallets WHERE wallet_id = $1`,
-    [walletId],
-  )
+  const { rows } = await pool.query<
+    Pick<Row<'wallets', { readonly label: string; readonly type: WalletType }>, 'label' | 'type'> & {
+      key: WalletKey | null
+    }
+  >(`SELECT label, type, key_ref AS key FROM ${WALLETS} AS wallets WHERE wallet_id = $1`, [walletId])
   return rows[0] ?? null
 }
 
@@ -81,7 +85,7 @@ export async function readKeyLabels(
   const ids = events.flatMap(({ metadata: { actor } }) =>
     actor.startsWith('apikey:') ? [actor.slice('apikey:'.length)] : [],
   )
-  const { rows } = await pool.query<{ key_id: string; label: string }>(
+  const { rows } = await pool.query<Pick<Row<'api_keys'>, 'key_id' | 'label'>>(
     'SELECT key_id, label FROM api_keys WHERE key_id = ANY($1)',
     [[...new Set(ids)]],
   )
@@ -90,7 +94,9 @@ export async function readKeyLabels(
 
 /** The reorg is recorded in the same commit as the transaction's reorg event. */
 async function readReorgs(pool: Pool, id: string): Promise<Map<bigint, ReorgOfChain>> {
-  const { rows } = await pool.query<{ position: string; depth: number; from_block: number; ancestor: number }>(
+  const { rows } = await pool.query<
+    Pick<Row<'events'>, 'position'> & { depth: number; from_block: number; ancestor: number }
+  >(
     `SELECT e.position, (r.data->>'depth')::integer AS depth, (r.data->'from'->>'number')::double precision AS from_block,
             (r.data->'ancestor'->>'number')::double precision AS ancestor
        FROM ${EVENTS} e JOIN ${EVENTS} r ON r.transaction_id = e.transaction_id AND r.type = 'ReorgDetected'
@@ -123,8 +129,9 @@ async function readOthers(
 }
 
 async function readHead(pool: Pool, chainId: number): Promise<number | null> {
-  const { rows } = await pool.query<{ number: string }>('SELECT number FROM chain_cursors WHERE chain_id = $1', [
-    chainId,
-  ])
+  const { rows } = await pool.query<Pick<Row<'chain_cursors'>, 'number'>>(
+    'SELECT number FROM chain_cursors WHERE chain_id = $1',
+    [chainId],
+  )
   return rows[0] === undefined ? null : Number(rows[0].number)
 }

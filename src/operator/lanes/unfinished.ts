@@ -1,6 +1,7 @@
 /** The pending transactions of one lane with their current bytes. Read only. */
 import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { Lane } from '../../transactions/lanes.ts'
 import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
@@ -30,7 +31,9 @@ export async function readUnfinished(
   { pool, log }: { readonly pool: Pool; readonly log: Pick<EventLog, 'loadMany'> },
   { chainId, address }: Lane,
 ): Promise<Unfinished[]> {
-  const { rows } = await pool.query<{ id: string; state: string; depends_on: string | null; for_ms: number }>({
+  const { rows } = await pool.query<
+    Pick<Row<'transactions'>, 'state' | 'depends_on'> & { id: Row<'transactions'>['transaction_id']; for_ms: number }
+  >({
     name: 'operator_unfinished',
     text: `SELECT transaction_id AS id, state, depends_on,
                   extract(epoch FROM clock_timestamp() - updated_at)::double precision * 1000 AS for_ms

@@ -1,5 +1,6 @@
 /** Waiting transactions that no signer signs because their records are inconsistent. Read only. */
 import type { Pool } from 'pg'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { CheckRecorded } from '../../transactions/check-recorded.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 
@@ -13,7 +14,7 @@ const MAX_LOOKED_AT = 200
 /** @param check the check that signers use */
 export function createFindUnsound(pool: Pool, check: CheckRecorded): FindUnsound {
   return async () => {
-    const { rows } = await pool.query<{ id: string }>({
+    const { rows } = await pool.query<{ id: Row<'transactions'>['transaction_id'] }>({
       name: 'operator_waiting',
       text: `SELECT transaction_id AS id FROM ${TRANSACTIONS} AS transactions WHERE state = 'requested' ORDER BY transaction_id LIMIT ${MAX_LOOKED_AT}`,
     })

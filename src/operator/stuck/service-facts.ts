@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { Job } from '../../jobs/queues.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 
@@ -177,7 +178,7 @@ const LAGS = `
 /** Content whose pin failed and was postponed (due in the future), and content that nobody has tried for a while. */
 async function readUnpinned({ pool, hasIpfs }: ServiceFactsPorts, before: Date): Promise<ServiceFacts['unpinned']> {
   if (!hasIpfs) return null
-  const { rows } = await pool.query<{ count: string; cid: string | null }>(
+  const { rows } = await pool.query<{ count: string; cid: Row<'nft_pins'>['cid'] | null }>(
     'SELECT count(*) AS count, min(cid) AS cid FROM nft_pins WHERE pinned_at IS NULL AND (due_at < $1 OR due_at > clock_timestamp())',
     [before],
   )
@@ -186,7 +187,12 @@ async function readUnpinned({ pool, hasIpfs }: ServiceFactsPorts, before: Date):
 }
 
 async function readUnsettled({ pool, confirmations }: ServiceFactsPorts): Promise<ServiceFacts['unsettled']> {
-  const { rows } = await pool.query<{ chainId: number; count: string; id: string; ms: number }>(
+  const { rows } = await pool.query<{
+    chainId: Row<'transactions'>['chain_id']
+    count: string
+    id: Row<'transactions'>['transaction_id']
+    ms: number
+  }>(
     `SELECT t.chain_id AS "chainId", count(*) AS count, min(t.transaction_id) AS id, max(${age('t.updated_at')}) AS ms
        FROM unnest($1::integer[], $2::integer[]) AS chain(id, confirmations)
        JOIN chain_cursors c ON c.chain_id = chain.id

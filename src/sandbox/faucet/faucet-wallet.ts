@@ -9,6 +9,7 @@ import { SANDBOX_TENANT } from '../../core/tenants.ts'
 import type { NewId } from '../../declarations.ts'
 import { createAccept } from '../../event-log/accept.ts'
 import type { EventLog } from '../../event-log/log.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import type { WakeUps } from '../../event-log/wake-ups.ts'
 import { createRequestWallet } from '../../wallets/request-wallet.ts'
 import { createHasSigner } from '../../wallets/signer-presence.ts'
@@ -24,7 +25,7 @@ function externalIdOf(network: Network): string {
 
 /** @throws NotFound before the sandbox has created it */
 export async function findFaucetWallet(pool: Pool, network: Network): Promise<{ walletId: string; address: string }> {
-  const { rows } = await pool.query<{ wallet_id: string; address: string }>({
+  const { rows } = await pool.query<Pick<Row<'wallets', { readonly address: string }>, 'wallet_id' | 'address'>>({
     name: 'faucet_wallet',
     text: `SELECT wallet_id, address FROM ${WALLETS} AS wallets WHERE tenant_id = $1 AND external_id = $2 AND address IS NOT NULL`,
     values: [FAUCET_TENANT, externalIdOf(network)],
