@@ -52,7 +52,7 @@ t.test('every invalid field of a key is reported in one answer', async (t) => {
   const fields = { tenantId: 'Acme', label: 'a'.repeat(129), scopes: ['wallets:read', 'wallets:raed'], expiresAt: NOW }
   try {
     apiKeyDecider.decide(issue(fields), apiKeyDecider.initialState)
-    t.fail('taken')
+    t.fail('the command with invalid fields was not refused')
   } catch (error) {
     const { items } = error as { items: { field: string; code: string }[] }
     t.strictSame(
@@ -71,7 +71,7 @@ t.test('no key is issued to a tenant of the service itself, and one issued earli
   for (const tenantId of ['system', 'sandbox']) {
     try {
       apiKeyDecider.decide(issue({ tenantId }), apiKeyDecider.initialState)
-      t.fail(`${tenantId} was taken`)
+      t.fail(`the command for the tenant ${tenantId} was not refused`)
     } catch (error) {
       t.match((error as { items: unknown }).items, [
         {

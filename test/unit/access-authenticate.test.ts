@@ -81,7 +81,7 @@ t.test('an unknown token is refused from the cache for a moment, then looked up 
   world.nowMs += 250
   t.ok(await authenticator.verify(token))
   t.equal(await authenticator.verify('no token at all'), null)
-  t.equal(world.asked, 2, 'what cannot be a token costs no look into the database')
+  t.equal(world.asked, 2, 'a malformed token causes no database query')
 })
 
 t.test('simultaneous requests make one query, and an error is not cached', async (t) => {
@@ -105,13 +105,13 @@ t.test('guessed keys cause few queries, and a valid key waits for two of them at
     return new Map([['good', good]])
   })
   const guesses = Array.from({ length: 3_000 }, (_, guess) => find(`guess ${guess}`))
-  t.equal(queries.length, 4, 'no more are under way at once')
+  t.equal(queries.length, 4, 'at most 4 queries run at the same time')
   const wanted = find('good')
   const more = Array.from({ length: 3_000 }, (_, guess) => find(`late guess ${guess}`))
   for (let round = 0; queries.length > 0; round++) {
     for (const { names, answer } of queries.splice(0)) {
       t.ok(names.length <= 1_000)
-      if (names.includes('good')) t.equal(round, 1, 'in the round after the one under way')
+      if (names.includes('good')) t.equal(round, 1, 'the valid key is in the batch that follows the running one')
       answer()
     }
     await new Promise(setImmediate)
@@ -160,5 +160,5 @@ t.test('a key dropped from the cache is read at once, even while an older query 
   t.equal(await authenticator.verify(token), null)
   answer()
   await older
-  t.equal(authenticator.recall(token), undefined, 'the older answer is not remembered')
+  t.equal(authenticator.recall(token), undefined, 'the older query does not fill the cache')
 })

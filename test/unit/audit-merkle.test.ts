@@ -106,12 +106,12 @@ t.test('each tree is proved to be the beginning of each later one, and no other 
         { size: first, root: small.rootAt(first) },
         { size: second, root: small.rootAt(second) },
       ] as const
-      if (!extendsTree(...heads, proof)) t.fail(`${first} is the beginning of ${second}`)
+      if (!extendsTree(...heads, proof)) t.fail(`the proof that ${first} leaves are a prefix of ${second} is refused`)
       const forged = { size: first, root: other.rootAt(first) }
-      if (extendsTree(forged, heads[1], proof)) t.fail(`another ${first} is believed to be the beginning of ${second}`)
+      if (extendsTree(forged, heads[1], proof)) t.fail(`another ${first} is accepted as a prefix of ${second}`)
       if (first < second && extendsTree(heads[0], { size: second, root: other.rootAt(second) }, proof))
-        t.fail(`${first} is believed to be the beginning of another ${second}`)
-      if (extendsTree(...heads, [...proof, heads[0].root])) t.fail(`a proof that is too long is believed of ${first}`)
+        t.fail(`${first} leaves are accepted as a prefix of another tree of ${second}`)
+      if (extendsTree(...heads, [...proof, heads[0].root])) t.fail(`an over-long proof for ${first} is accepted`)
     }
   }
   t.notOk(extendsTree({ size: 3, root: small.rootAt(3) }, { size: 2, root: small.rootAt(2) }, []))
@@ -122,10 +122,10 @@ t.test('a tree of several levels of tiles is the same in whatever steps it grew'
   const once = growTree(many, many.length)
   const often = growTree(many, 4_999)
   for (const size of [255, 256, 257, 65_535, 65_536, 65_537, 66_000]) {
-    t.strictSame(often.rootAt(size), once.rootAt(size), `size ${size}`)
+    t.strictSame(often.rootAt(size), once.rootAt(size), `the root of ${size} leaves does not depend on the steps`)
     const index = size - 2
     const path = inclusionRanges(index, size).map((range) => hashOfRange(range, often.hashOf))
-    t.ok(includes({ index, size, root: once.rootAt(size) }, many[index] as Buffer, path), `leaf ${index} of ${size}`)
+    t.ok(includes({ index, size, root: once.rootAt(size) }, many[index] as Buffer, path), `leaf ${index} is in ${size}`)
   }
   t.strictSame(unfinishedTiles(65_536), [{ level: 2, index: 0 }])
 })

@@ -24,7 +24,7 @@ t.test('a note is signed and opened as the Go package does it', async (t) => {
 
 t.test('signatures by unknown keys are ignored', async (t) => {
   const stranger = parseNoteSigner(makeNoteKey(() => 'stranger.example'))
-  if (stranger === undefined) return t.fail('a key that was just made cannot be read')
+  if (stranger === undefined) return t.fail('parseNoteSigner cannot read the key that makeNoteKey returned')
   const theirs = signNote(TEXT, [stranger]).slice(TEXT.length + 1)
   t.equal(openNote(NOTE + theirs, verifier), TEXT)
   t.equal(openNote(`${TEXT}\n${theirs}`, verifier), null)
@@ -37,7 +37,7 @@ t.test('a note with any flipped bit is refused', async (t) => {
     for (let bit = 0; bit < 8; bit += 1) {
       const turned = Buffer.from(bytes)
       turned[index] = (turned[index] ?? 0) ^ (1 << bit)
-      if (openNote(turned.toString('utf8'), verifier) !== null) t.fail(`bit ${bit} of byte ${index} is not seen`)
+      if (openNote(turned.toString('utf8'), verifier) !== null) t.fail(`bit ${bit} of byte ${index} is not checked`)
     }
   }
   t.equal(openNote(NOTE.trimEnd(), verifier), null)
@@ -96,17 +96,17 @@ t.test(
     }
     t.equal(keyHistory(one, notes).successor?.encoded, two.encoded)
     t.equal(keyHistory(three, notes).successor, null)
-    t.equal(keyHistory(one, []).open(first.note)?.size, 10, 'the old key alone verifies the checkpoint')
-    t.equal(keyHistory(one, []).open(signed(15, two)), null, 'and for no key that it does not name')
+    t.equal(keyHistory(one, []).open(first.note)?.size, 10, 'the old key verifies the checkpoint without the history')
+    t.equal(keyHistory(one, []).open(signed(15, two)), null, 'without history the old key opens no note of the new key')
 
     const cosigned = `${signed(5, one)}${signed(5, thief).split('\n\n')[1]}`
     t.equal(
       keyHistory(one, [cosigned]).open(signed(6, thief)),
       null,
-      'a second signature makes nobody a key of the log',
+      'a second signature on a note does not add its key to the history',
     )
     const unsigned = signRotation(head(10), one, thief).note.split('\n').slice(0, -2).join('\n')
-    t.equal(keyHistory(one, [`${unsigned}\n`]).open(signed(11, thief)), null, 'nor a name that did not sign')
+    t.equal(keyHistory(one, [`${unsigned}\n`]).open(signed(11, thief)), null, 'an unsigned handover does not add a key')
     const stolen = signRotation(head(30), one, thief).note
     t.throws(() => keyHistory(one, [...notes, stolen]), { message: /contradict each other/ })
     t.equal(

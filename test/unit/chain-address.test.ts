@@ -100,7 +100,7 @@ t.test('every public address has its checksum, and every native currency of a pu
       const named = [...Object.entries(priceFeeds), ...tokens.map((token) => [token.symbol, token.address] as const)]
       for (const [symbol, address] of named) t.equal(parseAddress(address, symbol), address, `${network} ${symbol}`)
       t.ok(priceFeeds[NATIVE_SYMBOL[network]], `${environment} ${network} has a price`)
-      t.equal(new Set(tokens.map((token) => token.symbol)).size, tokens.length, 'symbols are not ambiguous')
+      t.equal(new Set(tokens.map((token) => token.symbol)).size, tokens.length, 'each symbol names one token')
     }
   }
 })

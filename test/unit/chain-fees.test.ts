@@ -35,8 +35,8 @@ t.test('each priority offers the middle of its percentile over the blocks, above
     ['0x77359400', '0xb2d05e00', '0x174876e800'],
   ]
   const read = readFeeHistory(history(['0x7', '0x7', '0x7', '0x7', '0x4a817c800'], rows, [0.5, 1, 0, 0.1]))
-  t.equal(read.baseFeePerGas, 20n * GWEI, 'of the block that comes next')
-  t.equal(read.tips.length, 3, 'an empty block says nothing of tips')
+  t.equal(read.baseFeePerGas, 20n * GWEI, 'the base fee is that of the next block')
+  t.equal(read.tips.length, 3, 'an empty block adds no tips')
   t.strictSame(quoted(read), {
     baseFeePerGas: 20n * GWEI,
     low: { maxFeePerGas: 41n * GWEI, maxPriorityFeePerGas: GWEI },
@@ -49,7 +49,7 @@ t.test('a chain of empty blocks, or with base fee 0, is quoted at the floor', as
   const empty = readFeeHistory(history(['0x0', '0x0'], [['0x0', '0x0', '0x0']], [0]))
   const floor = { maxFeePerGas: POLICY.minTipWei, maxPriorityFeePerGas: POLICY.minTipWei }
   t.strictSame(quoted(empty), { baseFeePerGas: 0n, low: floor, medium: floor, high: floor })
-  t.strictSame(quoted(readFeeHistory({ baseFeePerGas: ['0x0'] })).high, floor, 'no rewards at all')
+  t.strictSame(quoted(readFeeHistory({ baseFeePerGas: ['0x0'] })).high, floor, 'no rewards: the quote is the floor')
 })
 
 t.test('a malformed history is an error of the node, not a fee of zero', async (t) => {
@@ -72,7 +72,10 @@ t.test('no quote exceeds the cap, goes below the floor, or orders the priorities
     for (const fees of [low, medium, high]) {
       assert.ok(fees.maxFeePerGas <= policy.maxFeePerGasWei)
       assert.ok(fees.maxPriorityFeePerGas >= policy.minTipWei)
-      assert.ok(fees.maxFeePerGas >= past.baseFeePerGas + fees.maxPriorityFeePerGas, 'the tip can be paid')
+      assert.ok(
+        fees.maxFeePerGas >= past.baseFeePerGas + fees.maxPriorityFeePerGas,
+        'the limit covers base fee and tip',
+      )
     }
     assert.ok(low.maxPriorityFeePerGas <= medium.maxPriorityFeePerGas)
     assert.ok(medium.maxPriorityFeePerGas <= high.maxPriorityFeePerGas)
@@ -139,7 +142,7 @@ t.test('the oracle serves the last quote while no node answers, for a bounded ti
   const silence: RpcResult = { ok: false, error: { kind: 'unavailable', reason: 'network', message: 'ECONNREFUSED' } }
   let given: string | RpcResult = silence
   const { node, fees } = oracle(() => given)
-  await t.rejects(fees.quote(), { code: 'rpc_unavailable' }, 'nothing is known yet')
+  await t.rejects(fees.quote(), { code: 'rpc_unavailable' }, 'without an earlier quote the oracle throws')
   given = '0x64'
   t.equal((await fees.quote()).baseFeePerGas, 100n)
   given = silence
@@ -148,7 +151,7 @@ t.test('the oracle serves the last quote while no node answers, for a bounded ti
   node.now = 100
   await t.rejects(fees.quote(), { code: 'rpc_unavailable', retryable: true })
   given = '0xc8'
-  t.equal((await fees.quote()).baseFeePerGas, 200n, 'it comes back by itself')
+  t.equal((await fees.quote()).baseFeePerGas, 200n, 'the oracle serves new quotes once the node answers again')
 })
 
 t.test('a node that refuses to return its fees is treated as unavailable', async (t) => {

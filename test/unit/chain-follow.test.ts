@@ -22,8 +22,8 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
     const done = await follower.nextStep(cursor)
     if (done.type === 'advance') {
       for (const { number, hash, parentHash } of done.blocks) {
-        assert.equal(number, cursor.number + 1, 'no gap')
-        assert.equal(parentHash, cursor.hash, 'one branch')
+        assert.equal(number, cursor.number + 1, 'the block follows the cursor without a gap')
+        assert.equal(parentHash, cursor.hash, 'the block is a child of the cursor')
         cursor = { number, hash }
         kept.set(number, hash)
         if (number - window > 0) kept.delete(number - window)
@@ -182,7 +182,7 @@ t.test('a chain that changes while it is read gives blocks of one branch only', 
   }
   const step = await follower.step()
   assert.equal(step.type, 'advance')
-  t.equal(step.blocks.at(-1)?.number, 9, 'block 10 came without its receipts')
+  t.equal(step.blocks.at(-1)?.number, 9, 'the step ends before block 10, whose receipts are missing')
   chain.onRequest = () => undefined
   t.match(types(await follower.catchUp()), /^reorg advance idle$/)
   t.strictSame(follower.cursor(), { number: 20, hash: chain.hash(20) })
@@ -203,7 +203,7 @@ t.test('receipts that a node leaves out of a block are asked for one by one', as
     await follower.catchUp()
     t.strictSame(follower.cursor(), { number: 130, hash: chain.hash(130) })
     const asked = chain.requests.filter(({ method }) => method === 'eth_getBlockReceipts').length
-    t.equal(asked, answer === missing ? 100 : 130, 'a method that is not there is asked for in the first step only')
+    t.equal(asked, answer === missing ? 100 : 130, 'a method that the node lacks is called in the first step only')
   }
 })
 
@@ -233,10 +233,10 @@ t.test('a step has few blocks when they are full, and many when they are not', a
   t.equal(Math.max(...advances.map((blocks) => blocks.length)), 100)
   for (const blocks of advances) {
     const transactions = blocks.reduce((sum, block) => sum + block.transactions.length, 0)
-    t.ok(transactions <= 5_000 || blocks.length === 1, `${transactions} transactions in ${blocks.length} blocks`)
+    t.ok(transactions <= 5_000 || blocks.length === 1, `${blocks.length} blocks have ${transactions} transactions`)
   }
   t.equal(advances.flat().length, 522)
-  t.equal(advances.length, 17, 'no more steps than it takes')
+  t.equal(advances.length, 17, 'the follower takes 17 steps')
 })
 
 t.test('whatever a chain does, following the steps ends with that chain', async (t) => {

@@ -150,7 +150,7 @@ t.test('the documentation names the addresses that follow from the code', (t) =>
     ['BursarERC721', IMPLEMENTATION_ADDRESS.ERC721],
     ['BursarERC1155', IMPLEMENTATION_ADDRESS.ERC1155],
   ]) {
-    t.ok(page.includes(`| ${contract} | \`${address}\` |`), `${contract} | ${address}`)
+    t.ok(page.includes(`| ${contract} | \`${address}\` |`), `the page has the row ${contract} | ${address}`)
   }
   t.end()
 })

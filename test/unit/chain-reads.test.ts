@@ -46,13 +46,13 @@ function reader(answer: (request: RpcRequest) => string | RpcResult): RpcReader 
 t.test('every request gets exactly one result, however the server answers', async (t) => {
   const requests = ['a', 'b', 'c'].map((method) => ({ method, params: [] }))
   t.equal(JSON.parse(encodeRequests(requests)).length, 3)
-  t.equal(JSON.parse(encodeRequests(requests.slice(0, 1))).method, 'a', 'one request goes as an object')
+  t.equal(JSON.parse(encodeRequests(requests.slice(0, 1))).method, 'a', 'a single request is sent as an object')
   const ok = (id: number) => ({ jsonrpc: '2.0', id, result: id * 10 })
   const kinds = (body: unknown, count = 3) =>
     decodeResults(typeof body === 'string' ? body : JSON.stringify(body), count).map((result) =>
       result.ok ? result.value : result.error.kind === 'answer' ? result.error.message : result.error.reason,
     )
-  t.strictSame(kinds([ok(2), ok(0), ok(1)]), [0, 10, 20], 'out of order')
+  t.strictSame(kinds([ok(2), ok(0), ok(1)]), [0, 10, 20], 'results out of order are matched by id')
   t.strictSame(kinds([ok(1), ok(1), ok(7), null, 'x']), ['invalid_response', 10, 'invalid_response'])
   t.strictSame(kinds({ id: null, error: { code: 1, message: 'no batches' } }), Array(3).fill('no batches'))
   t.strictSame(kinds([{ id: null, error: { code: 1, message: 'no batches' } }]), Array(3).fill('no batches'))
@@ -62,7 +62,7 @@ t.test('every request gets exactly one result, however the server answers', asyn
     'bad',
   ])
   t.strictSame(kinds('<html>', 2), ['invalid_response', 'invalid_response'])
-  t.strictSame(kinds(ok(0), 2), ['invalid_response', 'invalid_response'], 'one result cannot stand for two requests')
+  t.strictSame(kinds(ok(0), 2), ['invalid_response', 'invalid_response'], 'one result does not answer two requests')
   t.strictSame(kinds({ id: 0, result: null }, 1), [null])
 })
 
@@ -80,10 +80,10 @@ t.test('call data and Transfer logs of ERC-20 are encoded as the ABI defines', a
   }
   t.equal(encodeBalanceOf(ALICE), erc20.encodeFunctionData('balanceOf', [ALICE]))
   const { topics, data } = erc20.encodeEventLog('Transfer', [TOKEN, ALICE, 7n])
-  t.equal(parseTransferLog({ topics: [...topics, topics[1] ?? ''], data: '0x' }), null, 'a Transfer of ERC-721')
+  t.equal(parseTransferLog({ topics: [...topics, topics[1] ?? ''], data: '0x' }), null, 'an ERC-721 log is not parsed')
   t.equal(parseTransferLog({ topics: topics.slice(0, 2), data }), null)
   t.equal(parseTransferLog({ topics: [TRANSFER_TOPIC, '0x1', '0x2'], data }), null)
-  t.equal(parseTransferLog({ topics, data: '0x07' }), null, 'data that is no uint256')
+  t.equal(parseTransferLog({ topics, data: '0x07' }), null, 'a log whose data is no uint256 is not parsed')
   t.equal(parseTransferLog({ topics: [], data: '0x' }), null)
 })
 
@@ -109,11 +109,11 @@ t.test('the symbol of a token is read as a string, or as the bytes32 of older to
   const text = (value: string) => encode(['string'], [value])
   const fixed = `0x${Buffer.from('MKR').toString('hex').padEnd(64, '0')}`
   t.strictSame(await token(text('USDC'), text('USD Coin'), six), { symbol: 'USDC', name: 'USD Coin', decimals: 6 })
-  t.strictSame(await token(fixed, REVERTED, six), { symbol: 'MKR', name: 'MKR', decimals: 6 }, 'a name is no duty')
+  t.strictSame(await token(fixed, REVERTED, six), { symbol: 'MKR', name: 'MKR', decimals: 6 }, 'the symbol is the name')
   t.hasStrict(
     await token(text('A\u0000\nB\u202e\u2028'), text(''), six),
     { symbol: 'AB' },
-    'nothing that cannot be seen',
+    'invisible characters are removed from the symbol',
   )
   t.hasStrict(await token(text('e\u0301'), text('x'.repeat(300)), six), { symbol: '\u00e9', name: 'x'.repeat(64) })
   const flaws: [answers: Parameters<typeof ask>, flaw: RegExp][] = [
@@ -152,16 +152,16 @@ t.test('a price that is old, negative, zero or of an unfinished round is not use
     decimals: 8,
     updatedAt: 1_799_996_400,
   })
-  t.equal(await read(round(2_500_00000000n, NOW_S - 3_601n)), null, 'older than the limit')
+  t.equal(await read(round(2_500_00000000n, NOW_S - 3_601n)), null, 'a price older than the limit is not used')
   t.equal(await read(round(-1n, NOW_S)), null)
   t.equal(await read(round(0n, NOW_S)), null)
-  t.equal(await read(round(1n, 0n)), null, 'never updated')
-  t.equal(await read(round(1n, NOW_S, 5n, 4n)), null, 'answered in an earlier round')
-  t.equal(await read(round(1n, NOW_S, 5n, 5n, 0n)), null, 'never started')
+  t.equal(await read(round(1n, 0n)), null, 'a round that was never updated is not used')
+  t.equal(await read(round(1n, NOW_S, 5n, 4n)), null, 'a price answered in an earlier round is not used')
+  t.equal(await read(round(1n, NOW_S, 5n, 5n, 0n)), null, 'a round that never started is not used')
   t.equal(await read(REVERTED), null)
-  t.equal(await read('0x'), null, 'no feed there')
+  t.equal(await read('0x'), null, 'an address without a feed has no price')
   t.equal(await read(round(1n, NOW_S), REVERTED), null)
-  t.equal(await read(`0x${'00'.repeat(40)}`), null, 'not a round')
+  t.equal(await read(`0x${'00'.repeat(40)}`), null, 'an answer of zeros has no price')
   await t.rejects(read(SILENCE), { code: 'rpc_unavailable' })
 })
 
@@ -209,10 +209,10 @@ t.test(
       return (await readTokens(client, [{ token: TOKEN, owner: ALICE }], 'latest'))[0]
     }
     t.strictSame(await read(`0x${told(2n, 32n, 3_000n, 7n)}`), { balance: 7n })
-    t.strictSame(await read(`0x${told(2n, 64n, 3_000n, 7n)}`), { balance: 7n }, 'padding is tolerated')
+    t.strictSame(await read(`0x${told(2n, 64n, 3_000n, 7n)}`), { balance: 7n }, 'padding after the balance is allowed')
     t.strictSame(await read(`0x${told(2n, 4_194_304n, 400_000n)}`), { failure: 'size' })
-    t.strictSame(await read(`0x${told(2n, 0n, 100n)}`), { failure: 'none' }, 'no contract is there')
-    t.strictSame(await read(`0x${told(1n, 100n, 3_000n)}`), { failure: 'none' }, 'it reverted')
+    t.strictSame(await read(`0x${told(2n, 0n, 100n)}`), { failure: 'none' }, 'an empty answer means no contract')
+    t.strictSame(await read(`0x${told(1n, 100n, 3_000n)}`), { failure: 'none' }, 'a reverted call has no balance')
     t.strictSame(await read(`0x${told(1n, 0n, 500_100n)}`), { failure: 'gas' })
     t.strictSame(await read(SILENCE), { failure: 'unread' })
     for (const refused of [REVERTED, '0x', UNKNOWN_CALL]) {
@@ -234,9 +234,9 @@ t.test('contracts are cached; accounts, delegated ones too, only for a while; th
   const client = reader(({ params }) => code[String(params[0])] ?? '0x')
   const lookup = createCodeLookup({ client, now: () => now, accountTtlMs: 10, maxEntries: 3 })
   t.strictSame(await lookup.haveCode(['0xA', '0xb', '0xc', '0xa']), [true, false, true, true])
-  t.equal(client.asked.length, 3, 'asked once each')
+  t.equal(client.asked.length, 3, 'each contract is read once')
   t.strictSame(await lookup.haveCode(['0xa', '0xb', '0xc']), [true, false, true])
-  t.equal(client.asked.length, 3, 'and not again')
+  t.equal(client.asked.length, 3, 'a cached contract is not read again')
   now = 10
   await lookup.haveCode(['0xa', '0xb', '0xc'])
   t.strictSame(
@@ -247,7 +247,7 @@ t.test('contracts are cached; accounts, delegated ones too, only for a while; th
   await lookup.haveCode(['0xe', '0xd'])
   t.equal(client.asked.length, 7)
   await lookup.haveCode(['0xa'])
-  t.equal(client.asked.length, 8, 'the least recently used was dropped')
+  t.equal(client.asked.length, 8, 'the cache drops the least recently used entry')
   t.strictSame(await lookup.haveCode([]), [])
   await t.rejects(createCodeLookup({ client: reader(() => SILENCE), now: () => 0 }).haveCode(['0xa']), {
     code: 'rpc_unavailable',

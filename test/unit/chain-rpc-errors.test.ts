@@ -228,9 +228,9 @@ t.test('panics and the errors of ERC-6093 are decoded, others by the given ABI',
   const custom = answer('execution reverted', 3, errors.encodeErrorResult('Paused', [9n, [1, 2]]))
   const others = new Interface(['error Stopped()'])
   t.strictSame(read(custom, others, errors), ['reverted', 'Paused(until: 9, reasons: ["1","2"])'])
-  t.strictSame(read(custom), ['reverted', `unknown error ${errors.getError('Paused')?.selector}`], 'without that ABI')
+  t.strictSame(read(custom), ['reverted', `unknown error ${errors.getError('Paused')?.selector}`], 'no ABI, no name')
   const cut = answer('execution reverted', 3, '0x08c379a000')
-  t.strictSame(read(cut), ['reverted', 'unknown error 0x08c379a0'], 'a known selector before garbage')
+  t.strictSame(read(cut), ['reverted', 'unknown error 0x08c379a0'], 'data that cannot be decoded is an unknown error')
 })
 
 t.test('a read that failed says whether the state, the method or the node is missing', async (t) => {

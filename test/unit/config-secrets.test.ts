@@ -6,7 +6,7 @@ import { KEY, PRODUCTION, problemsOf } from '../support/config.ts'
 
 t.test('outside the sandbox exports go only to recipients in EXPORT_RECIPIENTS', async (t) => {
   const RECIPIENT = 'age1lvyvwawkr0mcnnnncaghunadrqkmuf9e6507x9y920xxpp866cnql7dp2z'
-  t.equal(loadConfig({}).exportRecipients, null, 'in the sandbox anybody')
+  t.equal(loadConfig({}).exportRecipients, null, 'the sandbox exports to any recipient')
   t.equal(loadConfig({ ...PRODUCTION, SANDBOX: 'true' }).exportRecipients, null)
   t.strictSame(loadConfig(PRODUCTION).exportRecipients, [])
   t.strictSame(loadConfig({ ...PRODUCTION, EXPORT_RECIPIENTS: ' ' }).exportRecipients, [])
@@ -54,6 +54,6 @@ t.test('a secret is read from the file that its _FILE variable names', async (t)
   t.same(problemsOf({ REDIS_URL_FILE: empty }), [`REDIS_URL_FILE must name a non-empty file, not ${empty}`])
   const wrong = problemsOf({ KEYSTORE_KEY_FILE: join(directory, 'urls') })
   t.match(wrong, [/^KEYSTORE_KEY must be 32 bytes in base64/])
-  t.notMatch(wrong, [/secret/], 'the content of a wrong file is not shown')
-  t.match(loadConfig({ KEYSTORE_DIR_FILE: '/x' }).warnings, [], 'only secrets have a file')
+  t.notMatch(wrong, [/secret/], 'the message does not contain the content of the file')
+  t.match(loadConfig({ KEYSTORE_DIR_FILE: '/x' }).warnings, [], 'a setting that is no secret has no _FILE variable')
 })

@@ -99,7 +99,7 @@ t.test('a private chain in the place of a public one knows none of its contracts
     POLYGON_MIN_TIP_WEI: '1',
   }).chains
   t.match(chain, { chainId: 1_000_137, confirmations: 2, multicall3Address: null, priceFeeds: {}, minTipWei: 1n })
-  t.same(chain?.tokens, [{ symbol: 'USDC', address: USDC, decimals: 6 }], 'addresses get their checksum')
+  t.same(chain?.tokens, [{ symbol: 'USDC', address: USDC, decimals: 6 }], 'the address is written with its checksum')
 })
 
 t.test('settings of contracts take the place of the public ones', async (t) => {
@@ -111,7 +111,7 @@ t.test('settings of contracts take the place of the public ones', async (t) => {
   }).chains
   t.same(chain?.priceFeeds, { ETH: USDC })
   t.equal(chain?.multicall3Address, USDC)
-  t.ok((chain?.tokens.length ?? 0) > 1, 'an empty setting is an unset one')
+  t.ok((chain?.tokens.length ?? 0) > 1, 'an empty setting is an unset setting')
 })
 
 t.test('a bad setting is refused in one line that names it, its rule and its value', async (t) => {
@@ -206,7 +206,7 @@ t.test('every setting has a type, a default and a description, and secrets are m
     t.match(name, /^(<NET>_)?[A-Z][A-Z0-9_]+$/)
     t.ok(type.length > 3 && !type.startsWith('must'), `${name} has a type`)
     t.match(description, /^.{15,}\.$/, `${name} is described in a sentence`)
-    t.ok(setting.default.length > 0, `${name} has a default, or says that it is unset`)
+    t.ok(setting.default.length > 0, `${name} has a default or says that it is unset`)
   }
   t.same(
     SETTINGS.filter(({ secret }) => secret).map(({ name }) => name),

@@ -164,7 +164,7 @@ t.test('the voucher of the recorded terms is covered, signed or redeemed as it m
   test.equal(askVoucher(voucher, lazy(OTHER, golden<MintEvent>('VoucherSigned'), redeemed)), null)
   const forAnybody = voucherTypedData(chainId, contract, { ...VOUCHER, recipient: null })
   test.equal(askVoucher(forAnybody, lazy(null)), null)
-  test.equal(askVoucher(forAnybody, lazy(null, redeemed)), null, 'whom a redemption names is not whom the voucher does')
+  test.equal(askVoucher(forAnybody, lazy(null, redeemed)), null, 'only the redemption names a recipient')
   test.match(askVoucher(voucher, lazy(null, redeemed)), /terms/)
   test.end()
 })

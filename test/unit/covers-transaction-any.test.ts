@@ -86,6 +86,6 @@ t.test(
       )
     })
     fc.assert(property, { numRuns: 1_000 })
-    test.ok(covered > 50, `${covered} were covered`)
+    test.ok(covered > 50, `${covered} requests are covered`)
   },
 )

@@ -68,7 +68,7 @@ t.test('every error code of the API is in the reference', async (t) => {
     const missing = codes.filter((code) => !known.has(code) && !IN_NO_ERROR.has(code))
     t.strictSame(missing, [], `${file}: add the code to src/http/error-codes.ts and run npm run openapi`)
   }
-  t.ok(found > 200, `${found} codes`)
+  t.ok(found > 200, `the source has ${found} error codes`)
 })
 
 t.test(

@@ -49,7 +49,7 @@ t.test('before the database has answered, and where it never does, the time is t
   await clock.read()
   const away = clock.now()
   pass(10)
-  t.equal(clock.now(), away + 10, 'it goes on')
+  t.equal(clock.now(), away + 10, 'the clock continues without the database')
 })
 
 for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
@@ -65,7 +65,7 @@ for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
       await settled(clock)
       t.equal(clocks.asked, asked + 1)
       t.equal(clock.now(), clocks.database)
-      t.equal(clocks.asked, asked + 1, 'once')
+      t.equal(clocks.asked, asked + 1, 'the clock asks the database only once')
     },
   )
 }
@@ -89,7 +89,7 @@ t.test('an answer moves the time no further than it proves, however long it took
   for (const roundTripMs of [5_000, 100]) {
     clocks.roundTripMs = roundTripMs
     await clock.read()
-    t.equal(clock.now(), clocks.database - roundTripMs / 2, `${roundTripMs} ms`)
+    t.equal(clock.now(), clocks.database - roundTripMs / 2, `half of ${roundTripMs} ms is subtracted`)
   }
 })
 
@@ -99,7 +99,7 @@ t.test('slow answers do not change a correct clock, so that all processes have t
   for (const roundTripMs of [0, 900, 7_000]) {
     clocks.roundTripMs = roundTripMs
     await clock.read()
-    t.equal(clock.now(), clocks.wall, `${roundTripMs} ms`)
+    t.equal(clock.now(), clocks.wall, `an answer after ${roundTripMs} ms does not change the clock`)
   }
 })
 

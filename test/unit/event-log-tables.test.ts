@@ -17,19 +17,19 @@ t.test(
     t.strictSame(
       tables.toSorted(),
       Object.keys(TABLES).toSorted(),
-      'a new table joins the declaration of its capability',
+      'every table of the schema is declared by its capability',
     )
     t.strictSame(
       Object.values(STREAMS).flatMap(({ rows }) => rows.filter((table) => !Object.hasOwn(TABLES, table))),
       [],
-      'streams name tables that are declared',
+      'streams name only declared tables',
     )
     t.strictSame(
       Object.values(STREAMS)
         .flatMap(({ readScope, readScopeOf = {} }) => [readScope, ...Object.values(readScopeOf)])
         .filter((scope) => scope !== ALL_SCOPES && !SCOPES.some((known) => known === scope)),
       [],
-      'streams name scopes that are declared',
+      'streams name only declared scopes',
     )
     t.end()
   },
@@ -57,10 +57,10 @@ t.test('a row with a missing, misspelt or wrongly typed column does not compile'
 t.test('every event of every stream declares the database roles that append it', (t) => {
   const said = Object.entries(STREAMS).map(([category, { events }]) => [category, Object.keys(events).toSorted()])
   const known = ALL_AGGREGATES.map(({ category, schemas }) => [category, Object.keys(schemas).toSorted()])
-  t.strictSame(said.toSorted(), known.toSorted(), 'an event joins the declaration of its capability')
+  t.strictSame(said.toSorted(), known.toSorted(), 'every event is declared by its capability')
   t.ok(
     known.every(([category]) => !category?.includes('-')),
-    'the database takes the category of a stream to end at its first hyphen',
+    'no category contains a hyphen: the database ends it at the first one',
   )
   t.end()
 })
@@ -75,7 +75,7 @@ t.test(
     for (const table of READ_MODEL_NAMES)
       t.ok(
         Object.values(TABLES[table].grants).every((privileges) => privileges === 'SELECT'),
-        `${table} is written by appends alone`,
+        `roles may only read ${table}: it is written through append`,
       )
     t.end()
   },

@@ -20,14 +20,14 @@ async function groundAfter(recorded: readonly number[], advanced: readonly numbe
   // Two per page, so that there are several.
   const recordedBlocks = async (upTo: number) => blocks.filter(({ number }) => number <= upTo).slice(0, 2)
   const ground = await findGround({ log, client: chain.client, chain: CHAIN, recordedBlocks }, ref(highest))
-  t.equal(ground.hash, chain.hash(ground.number), 'it is a block that the node shows')
+  t.equal(ground.hash, chain.hash(ground.number), 'the node returns the common block')
   return ground
 }
 
 t.test('the common block is the newest one that the log has and the node still returns', async (t) => {
-  t.equal((await groundAfter([5, 12, 18, 22, 25, 28, 29], [])).number, 18, 'a block with transactions of ours')
-  t.equal((await groundAfter([5, 25], [10, 20])).number, 20, 'a block that the follower announced')
-  t.equal((await groundAfter([5, 12, 19], [10, 25])).number, 19, 'whichever is newer')
+  t.equal((await groundAfter([5, 12, 18, 22, 25, 28, 29], [])).number, 18, 'a block with transactions is chosen')
+  t.equal((await groundAfter([5, 25], [10, 20])).number, 20, 'a block that the follower recorded is chosen')
+  t.equal((await groundAfter([5, 12, 19], [10, 25])).number, 19, 'the newer of the two blocks is chosen')
 })
 
 t.test('where the node returns none of them, the common block is below the lowest of them', async (t) => {

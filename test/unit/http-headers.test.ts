@@ -17,8 +17,8 @@ t.test('Prefer is parsed as in RFC 7240', async (t) => {
   t.strictSame(prefer('wait=10'), { waitMs: 10_000, applied: 'wait=10' })
   t.strictSame(prefer('Wait="5"; x=y, handling=lenient'), { waitMs: 5_000, applied: 'wait=5' })
   t.strictSame(prefer('respond-async, wait=3'), { waitMs: 3_000, applied: 'respond-async, wait=3' })
-  t.strictSame(prefer('wait=3, wait=9'), { waitMs: 3_000, applied: 'wait=3' }, 'the first counts')
-  t.strictSame(prefer('wait=3600'), { waitMs: 60_000, applied: 'wait=60' }, 'bounded, and said so')
+  t.strictSame(prefer('wait=3, wait=9'), { waitMs: 3_000, applied: 'wait=3' }, 'the first of two waits counts')
+  t.strictSame(prefer('wait=3600'), { waitMs: 60_000, applied: 'wait=60' }, 'the wait is limited, as Prefer reports')
   t.strictSame(prefer('wait=0'), { waitMs: 0, applied: 'wait=0' })
   for (const ignored of [
     'wait',
@@ -62,7 +62,7 @@ t.test('a cursor names the last row, is bound to its list and shows alterations'
   const key = ['2026-01-31T12:00:00.000Z', 'wal_é']
   const cursor = encodeCursor('wallets', key)
   t.match(cursor, /^[A-Za-z0-9_-]+$/)
-  t.equal(encodeCursor('wallets', key), cursor, 'stable')
+  t.equal(encodeCursor('wallets', key), cursor, 'the same key gives the same cursor')
   t.strictSame(decodeCursor('wallets', 2, cursor), key)
   const flipped = `${cursor.slice(0, 20)}${cursor[20] === 'A' ? 'B' : 'A'}${cursor.slice(21)}`
   for (const bad of [
@@ -80,13 +80,13 @@ t.test('a cursor names the last row, is bound to its list and shows alterations'
       bad,
     )
   }
-  t.throws(() => decodeCursor('wallets', 1, cursor), { code: 'validation_failed' }, 'of another number of columns')
+  t.throws(() => decodeCursor('wallets', 1, cursor), { code: 'validation_failed' }, 'the number of columns must match')
   for (const forged of [null, { length: 2 }, [1, 2], [null, {}], ['a', '\u0000']]) {
     const sealed = encodeCursor('wallets', forged as unknown as string[])
     t.match(
       refusal(() => decodeCursor('wallets', 2, sealed)),
       { code: 'invalid_cursor' },
-      `${JSON.stringify(forged)} under a right checksum`,
+      `${JSON.stringify(forged)} is refused although its checksum is right`,
     )
   }
 })
@@ -126,14 +126,14 @@ t.test('a bucket refills with time, up to its capacity, and its memory is bounde
   now += 500
   t.equal(buckets.take('a'), 0)
   now -= 10_000
-  t.equal(buckets.take('a'), -1, 'a clock that goes back gives nothing')
+  t.equal(buckets.take('a'), -1, 'a clock that goes back refills nothing')
   now += 3_600_000
-  t.equal(buckets.take('a'), 2, 'never more than the capacity')
-  t.equal(buckets.take('a', 3), -1, 'a dear one needs all its tokens')
-  t.equal(buckets.take('b', 100), 0, 'or as many as there can be')
+  t.equal(buckets.take('a'), 2, 'a bucket refills to its capacity at most')
+  t.equal(buckets.take('a', 3), -1, 'a request of cost 3 needs 3 tokens')
+  t.equal(buckets.take('b', 100), 0, 'a request that costs more than the capacity needs a full bucket')
   for (let key = 0; key < 10_000; key++) buckets.take(`key ${key}`)
-  t.ok(buckets.size <= 10, `${buckets.size} keys`)
-  t.equal(buckets.take('key 9999'), 1, 'the newest is still known')
+  t.ok(buckets.size <= 10, `the limiter stores ${buckets.size} keys`)
+  t.equal(buckets.take('key 9999'), 1, 'the limiter still stores the newest key')
 })
 
 t.test('failures count by IPv4 address and by IPv6 network', async (t) => {
@@ -149,10 +149,10 @@ t.test('failures count by IPv4 address and by IPv6 network', async (t) => {
   const limit = createRateLimit(0, () => now)
   let failed = 0
   while (limit.admitFailure(`2001:db8:1:2::${failed.toString(16)}`) === null && failed < 1_000) failed += 1
-  t.equal(failed, 100, 'a hundred at once')
-  t.equal(limit.admitFailure('2001:db8:1:3::1'), null, 'a neighbour has its own')
+  t.equal(failed, 100, '100 failures are admitted at once')
+  t.equal(limit.admitFailure('2001:db8:1:3::1'), null, 'the neighbouring IPv6 network has its own limit')
   now += 200
-  t.equal(limit.admitFailure('2001:db8:1:2::1'), null, 'and five a second after that')
+  t.equal(limit.admitFailure('2001:db8:1:2::1'), null, '5 failures a second are admitted after that')
 })
 
 t.test('a request is for the environment of its key', async (t) => {

@@ -110,7 +110,7 @@ t.test('an error shows its message, code, stack and causes, and nothing else tha
   logger.error({ err: new Error('postgres://bursar:hunter2@db.example:5432/bursar refused') }, 'failed')
   logger.error({ err: `thrown as text: Bearer bsk_live_0123` }, 'failed')
   for (const secret of ['02f8ab', 'legal winner', '0123456789abcdef', 'bsk_live', 'hunter2']) t.notMatch(text(), secret)
-  t.match(text(), /mainnet\.example/, 'which node it was may be known')
+  t.match(text(), /mainnet\.example/, 'the log names the host of the node')
   t.match(text(), /db\.example:5432/)
 })
 

@@ -48,10 +48,10 @@ t.test('a path in a body is written as a caller writes it', async (t) => {
   const body = { items: [{ to: 'x' }, { 'a/b~c': 1 }], '0': { '1': true } }
   t.equal(fieldPath(stepsOf('/items/0/to', body)), 'items[0].to')
   t.equal(fieldPath(stepsOf('/items/1/a~1b~0c', body)), 'items[1].a/b~c')
-  t.equal(fieldPath(stepsOf('/0/1', body)), '0.1', 'a number is an index only into an array')
+  t.equal(fieldPath(stepsOf('/0/1', body)), '0.1', 'a number is an index only in an array')
   t.equal(fieldPath(stepsOf('', body)), '')
-  t.equal(fieldPath(['x'.repeat(100)]), `${'x'.repeat(64)}…`, 'a name is cut')
-  t.equal(fieldPath(['a\u0007\u202eb']), 'a??b', 'and what does not print is not echoed')
+  t.equal(fieldPath(['x'.repeat(100)]), `${'x'.repeat(64)}…`, 'a long field name is cut')
+  t.equal(fieldPath(['a\u0007\u202eb']), 'a??b', 'unprintable characters of a field name are replaced')
 })
 
 t.test('a misspelt word is recognised, a different word is not', async (t) => {
@@ -61,7 +61,7 @@ t.test('a misspelt word is recognised, a different word is not', async (t) => {
   t.equal(closest('gasPriority', fields), 'gas_priority')
   t.equal(closest('AMOUNT', fields), 'amount')
   t.equal(closest('recipient', fields), undefined)
-  t.equal(closest('ot', fields), undefined, 'two letters are too few to tell')
+  t.equal(closest('ot', fields), undefined, 'a word of two letters has no suggestion')
   t.equal(closest('amount'.padEnd(5_000, 'x'), fields), undefined)
 })
 
@@ -101,7 +101,7 @@ t.test('a body is parsed as JSON only when it is safe to use', async (t) => {
     refusal(() => read('{"a":"\\ud83c"}')),
     { code: 'invalid_text', field: 'a' },
   )
-  t.strictSame(read('{"a":"\\ud83c\\udfe6"}'), { a: '🏦' }, 'a whole pair is a character')
+  t.strictSame(read('{"a":"\\ud83c\\udfe6"}'), { a: '🏦' }, 'a surrogate pair is one character')
   t.match(
     refusal(() => read('{"\\u0000":1}')),
     { code: 'invalid_text' },

@@ -8,7 +8,7 @@ t.test('a job that makes no progress for too long is reported; one that moves or
   now = 900
   t.strictSame(look(new Map([['a', '1'], ['b', '2']])), []) // biome-ignore format: one line shows one look
   now = 1_001
-  t.strictSame(look(new Map([['a', '1'], ['b', '2'], ['c', '1']])), ['a'], 'c came back: it is counted again') // biome-ignore format: one line shows one look
+  t.strictSame(look(new Map([['a', '1'], ['b', '2'], ['c', '1']])), ['a'], 'the time of c starts again when c returns') // biome-ignore format: one line shows one look
   now = 1_901
   t.strictSame(look(new Map([['b', '2']])), ['b'])
 })

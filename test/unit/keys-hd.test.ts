@@ -66,7 +66,7 @@ t.test('24 words encode their entropy and give the seed that BIP-39 publishes', 
 t.test('the seed and the keys are those that BIP-39 and BIP-32 publish, leading zeros kept', (t) => {
   for (const [entropy, words] of BIP39_VECTORS) {
     const seed = seedOfEntropy(Buffer.from(entropy, 'hex'))
-    t.equal(`0x${Buffer.from(seed).toString('hex')}`, Mnemonic.fromPhrase(words).computeSeed(), 'without a passphrase')
+    t.equal(`0x${Buffer.from(seed).toString('hex')}`, Mnemonic.fromPhrase(words).computeSeed(), 'no passphrase is used')
   }
   for (const bytes of [16, 20, 24, 28]) {
     const entropy = randomBytes(bytes)
@@ -126,14 +126,14 @@ t.test('seeds, accounts and keys are wiped after use, and signatures stay correc
   const signatures = await Promise.all(
     messages.map(({ key, n }) => signer.signMessage({ key, intent, message: Buffer.from(`message ${n}`) })),
   )
-  t.strictSame([...new Set(seeds.given.map(isWiped))], [true], `${seeds.given.length} seeds`)
+  t.strictSame([...new Set(seeds.given.map(isWiped))], [true], `all ${seeds.given.length} seeds are wiped`)
   t.ok(handed.length > 3)
   t.strictSame(
     handed.slice(0, -1).map(isWiped),
     handed.slice(1).map(() => true),
-    'what went from the cache',
+    'the keys that left the cache are wiped',
   )
-  t.equal(isWiped(handed.at(-1) ?? new Uint8Array()), false, 'what is in it is there to sign with')
+  t.equal(isWiped(handed.at(-1) ?? new Uint8Array()), false, 'the cached key is not wiped')
   for (const [index, { key, n }] of messages.entries()) {
     if (key.tenantId !== 'acme') continue
     t.equal(await byLibrary(ENTROPY, key.index).signMessage(`message ${n}`), signatures[index])
@@ -141,7 +141,7 @@ t.test('seeds, accounts and keys are wiped after use, and signatures stay correc
   const key = hdKey(ENTROPY, 0)
   key.wipe()
   t.ok(isWiped(key.reveal()))
-  t.throws(() => key.sign(Buffer.alloc(32, 1)), 'no key of zeros signs')
+  t.throws(() => key.sign(Buffer.alloc(32, 1)), 'a wiped key does not sign')
 })
 
 t.test('the bytes of a key-encryption key are wiped once they are a key', async (t) => {
@@ -218,7 +218,7 @@ t.test('answers come in the order of the requests, each from its own key', async
     signed.map(({ rawTransaction }) => Transaction.from(rawTransaction)).map(({ from, nonce }) => [from, nonce]),
     expected.map((address, nonce) => [address, nonce]),
   )
-  t.equal(seeds.loads, 2, 'a seed is opened once, whatever the cache of keys forgets')
+  t.equal(seeds.loads, 2, 'a seed is opened once, whatever keys the cache drops')
 })
 
 t.test('a signer without the seed signs nothing and makes no seed', async (t) => {

@@ -56,7 +56,7 @@ t.test('other bytes than a message are refused without a throw', (t) => {
   const frame = encodeMessage(sample)
   const headerBytes = frame.length - sample.payload.length
   for (let length = 0; length < headerBytes; length += 1) {
-    t.ok('refused' in readMessage(frame.subarray(0, length), 'party-1', 'party-2'), `${length} bytes`)
+    t.ok('refused' in readMessage(frame.subarray(0, length), 'party-1', 'party-2'), `${length} bytes are refused`)
   }
   t.strictSame(readMessage(frame.with(0, 2), 'party-1', 'party-2'), { refused: 'unknown_version' })
   t.end()
@@ -86,8 +86,8 @@ t.test('a flipped bit anywhere before the payload is refused, by the envelope or
       clock = 60_000
       inbox.open({ session: 'f'.repeat(32), kind: 2, rounds: [] })
     }
-    t.strictSame(rounds, [], `bit ${bit}`)
-    t.equal(reasons.length, 1, `bit ${bit}`)
+    t.strictSame(rounds, [], `a message with bit ${bit} flipped reaches no round`)
+    t.equal(reasons.length, 1, `a message with bit ${bit} flipped is refused once`)
     for (const reason of reasons) refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
   }
   const ofNames = ['malformed', 'sender_is_not_the_peer', 'not_for_us'].map((reason) => refusals.get(reason) ?? 0)

@@ -198,7 +198,7 @@ t.test(
         heard.push(round)
         if (round === 2) inbox.close(session)
       },
-      onRefused: () => t.fail('nothing is to be refused'),
+      onRefused: () => t.fail('the inbox refused a message'),
     })
     inbox.open({ session: one, kind: 7, rounds: [[], ['party-1'], []] })
     t.strictSame(heard, [1])

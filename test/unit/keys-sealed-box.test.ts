@@ -39,7 +39,10 @@ t.test('a changed byte anywhere in a stored envelope is refused', (t) => {
       const changed = Buffer.from(stored)
       changed[place] = byte ^ (1 << bit)
       const text = changed.toString('latin1')
-      t.throws(() => open(kek, id, parseEnvelope(JSON.parse(text), id)), `bit ${bit} of byte ${place}`)
+      t.throws(
+        () => open(kek, id, parseEnvelope(JSON.parse(text), id)),
+        `a flipped bit ${bit} of byte ${place} is refused`,
+      )
     }
   }
   t.end()
@@ -119,7 +122,7 @@ t.test('KEYSTORE_KEY is 32 bytes in base64, and a wrong one is named but never r
     t.equal(decodeKek(text), undefined)
     try {
       parseKek(text)
-      t.fail(`taken: ${text}`)
+      t.fail(`KEYSTORE_KEY was accepted: ${text}`)
     } catch (error) {
       t.match(error, {
         code: 'invalid_setting',
@@ -162,7 +165,7 @@ t.test('a secret opened only to be sealed again or compared is wiped', async (t)
   const made = decrypted(t)
   const [from, to] = [freshKek(), freshKek()]
   rewrap(from, to, id, seal(from, id, randomBytes(32)))
-  t.equal(made.length, 2, 'the old one, and the new one that is opened to see that it is right')
+  t.equal(made.length, 2, 'rewrap opens the old box, then the new one to verify it')
 
   const shareId = { keyId: 'k', party: 1, generation: 'g' }
   const facts = { threshold: 2, parties: 3, publicKey: '0x02', address: '0x12' }
@@ -187,7 +190,7 @@ t.test('a secret opened only to be sealed again or compared is wiped', async (t)
   t.equal(await restoreSeed({ keystore, kek: from }, 'acme', seed), false)
   await t.rejects(restoreSeed({ keystore, kek: from }, 'acme', randomBytes(32)), { code: 'seed_differs' })
   t.equal(made.length, 8)
-  t.ok(made.every(isWiped), 'nothing of it is left')
+  t.ok(made.every(isWiped), 'every opened secret is wiped')
   t.ok(resealed !== null && share.equals(openShare(to, shareId, resealed).share))
 })
 
@@ -213,6 +216,6 @@ t.test('a share is wiped once the engine has it, and when the engine fails', asy
     { ok: true, value: { outgoing: new Map([[2, new Uint8Array(answer, 8, 8)]]), result: Buffer.alloc(3, 1) } },
   ]
   wipeBytes(results)
-  t.ok(isWiped(new Uint8Array(answer)), 'all of the memory that an answer of the engine came in')
+  t.ok(isWiped(new Uint8Array(answer)), 'the whole buffer of the answer of the engine is wiped')
   t.ok(isWiped(results[0]?.value.result ?? Buffer.alloc(1, 1)))
 })

@@ -60,7 +60,7 @@ function given(...events: MpcKeyEvent[]) {
       expectRefusal: (t: Test, code: string, item: object = {}) => {
         try {
           mpcKeyDecider.decide(command, fold(events))
-          t.fail('it was not refused')
+          t.fail('the command was not refused')
         } catch (error) {
           t.match((error as BursarError).items, [{ code, ...item }])
         }
@@ -187,7 +187,7 @@ t.test('a party accused by as many as the threshold is banned, and a refresh lif
     .expect(t, { type: 'MpcPartyAccused', data: { ...data, accusedBy: 3, accusedAt: LATER } })
   const other = golden('MpcPartyBanned', { party: 1 })
   t.strictSame(known(generated, assigned, banned, other, banned).banned, [1, 2])
-  t.match(known(generated, assigned, banned, first, requested), { banned: [2], accusations: [{}] }, 'asking lifts none')
+  t.match(known(generated, assigned, banned, first, requested), { banned: [2], accusations: [{}] }, 'the ban remains')
   t.match(known(generated, assigned, banned, first, requested, refreshed), { banned: [], accusations: [] })
   given(generated, assigned, requested, refreshed).when(accuse).expect(t)
 })
@@ -250,7 +250,7 @@ t.test('the rows of a key are its newest state and its newest refresh', async (t
   t.strictSame(
     rowsOf([generated, requested, refreshed], banned).map(({ table }) => table),
     ['mpc_keys'],
-    'a refresh that ended before is not written again',
+    'a refresh that had ended before is not written again',
   )
   t.strictSame(rowsOf([]), [])
 })
@@ -295,5 +295,5 @@ t.test('a request for the shares of a wallet of another type is refused', async 
 t.test('every version of every event has its file', async (t) => {
   const files = readdirSync(new URL('../golden/events', import.meta.url))
   for (const [type, { version }] of Object.entries(mpcKeyAggregate.schemas))
-    for (let n = 1; n <= version; n += 1) t.ok(files.includes(`${type}.v${n}.json`), `${type} version ${n}`)
+    for (let n = 1; n <= version; n += 1) t.ok(files.includes(`${type}.v${n}.json`), `${type} version ${n} has a file`)
 })

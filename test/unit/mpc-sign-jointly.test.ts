@@ -62,7 +62,7 @@ t.test('one party that accuses every other keeps the honest ones from signing on
   for (const kind of ['cheated', 'banned', 'stalled'] as const) {
     const { sign, asked } = jointly((other) => refusal(kind, other))
     for (let n = 0; n < 6; n += 1) t.match(await sign([item]), [{ recoveryId: signature.recoveryId }])
-    t.ok(asked.length <= 9, `${kind}: ${asked.join(' ')}`)
+    t.ok(asked.length <= 9, `${kind}: at most 9 sessions start: ${asked.join(' ')}`)
   }
 })
 
@@ -84,7 +84,7 @@ t.test('an accusing party is ranked last before anything is recorded, however sl
   for (let n = 0; n < 3; n += 1) waiting.push(sign([item]))
   await new Promise((resolve) => setImmediate(resolve))
   const partnersOfLiar = asked.slice(before).filter((signers) => signers.startsWith('1'))
-  t.ok(partnersOfLiar.length <= 1, `then: ${asked.slice(before).join(' ')}`)
+  t.ok(partnersOfLiar.length <= 1, `party 1 joins at most one more session: ${asked.slice(before).join(' ')}`)
 })
 
 t.test('only an accusation of another party of the same session is recorded, once for each key', async (t) => {
@@ -98,7 +98,7 @@ t.test('only an accusation of another party of the same session is recorded, onc
     const { sign, accused } = jointly((other) => refusal('cheated', about === 2 ? other : about))
     await sign([item, item])
     const pairs = accused.map(({ accusedBy, party }) => `${accusedBy} ${party}`)
-    t.equal(pairs.length > 0, counts, `party 1 blames ${about}`)
+    t.equal(pairs.length > 0, counts, `the accusation of party ${about} by party 1 counts: ${counts}`)
     t.strictSame(pairs.length, new Set(pairs).size)
     t.ok(accused.every(({ accusedBy, party, epoch }) => accusedBy === 1 && [2, 3].includes(party) && epoch === 0))
   }

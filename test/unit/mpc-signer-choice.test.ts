@@ -64,17 +64,17 @@ t.test('a party that failed is chosen again when no other is left, when it signe
   const struck = choiceOf([1, 2, 3])
   struck.strike(new Set([1]))
   for (let session = 0; session < 6; session += 1) t.notOk(struck.choose(keyOf(2, 3)).includes(1))
-  t.ok(struck.choose(keyOf(2, 3, [2])).includes(1), 'with another one banned it is needed')
+  t.ok(struck.choose(keyOf(2, 3, [2])).includes(1), 'party 1 is chosen while party 2 is banned')
   struck.clear([1])
   t.ok(
     [1, 2, 3].some(() => struck.choose(keyOf(2, 3)).includes(1)),
-    'it signed',
+    'party 1 is chosen again after it signed',
   )
   struck.strike(new Set([1]))
   struck.pass(30_000)
   t.ok(
     [1, 2, 3].some(() => struck.choose(keyOf(2, 3)).includes(1)),
-    'it was left alone long enough',
+    'party 1 is chosen again after 30 s',
   )
   t.end()
 })
@@ -93,7 +93,7 @@ t.test('parties that are kept apart are never chosen together, while others are 
       [1, 3],
     ],
   )
-  t.strictSame(choose(accusedByOne).toSorted(), [2, 3], 'who accuses all others is left out')
+  t.strictSame(choose(accusedByOne).toSorted(), [2, 3], 'the party that accuses all others is not chosen')
   t.strictSame(choose(keyOf(3, 4, [], [[4, 2]])).length, 3)
   t.throws(() => choose(keyOf(2, 2, [], [[1, 2]])), { code: 'mpc_parties_apart', message: /party-1 and party-2/ })
   t.end()

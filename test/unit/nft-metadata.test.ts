@@ -189,5 +189,5 @@ t.test('no text is taken that a browser would open as anything but http, https, 
     }),
     { numRuns: 5_000 },
   )
-  t.ok(taken > 200, `${taken} were taken`)
+  t.ok(taken > 200, `${taken} texts are accepted`)
 })

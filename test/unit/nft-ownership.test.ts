@@ -78,7 +78,7 @@ t.test('undoing blocks, newest first, restores the holders before them', async (
   t.strictSame(held(after), held(before))
   t.ok(
     holdings(after).every(({ blockNumber }) => blockNumber === 1),
-    'no row is of a block that left the chain',
+    'no holding refers to a block that left the chain',
   )
 })
 

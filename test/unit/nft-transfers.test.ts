@@ -144,7 +144,7 @@ t.test('a transfer is open as long as one item is, and has failed when one did',
   const statusOf = (...rows: ReturnType<typeof row>[]) => toTransferView(transfer, rows).status
   t.equal(statusOf(row('requested')), 'PENDING')
   t.equal(statusOf(row('mined', true)), 'CONFIRMED')
-  t.equal(statusOf(row('mined', false)), 'PENDING', 'another block may still hold it')
+  t.equal(statusOf(row('mined', false)), 'PENDING', 'the transfer is pending: another block may still include it')
   t.equal(statusOf(row('reverted', false)), 'FAILED')
   t.equal(statusOf(row('confirmed', true), row('reorged')), 'PENDING')
   t.equal(statusOf(row('confirmed', true), row('cancelled')), 'FAILED')

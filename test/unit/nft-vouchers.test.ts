@@ -71,7 +71,7 @@ t.test('a voucher is redeemed once, and not after its end, its revocation or bef
     t.match(redeem(lazy(NAMED), null, { revocation }), { type: 'conflict', code: 'voucher_revoked' })
     t.match(revoke(lazy(NAMED), { revocation }), { type: 'conflict', code: 'voucher_revoked' })
   }
-  t.equal(redeem(lazy(NAMED), null, {}, '2026-12-31T23:59:59.000Z'), null, 'its last second')
+  t.equal(redeem(lazy(NAMED), null, {}, '2026-12-31T23:59:59.000Z'), null, 'a voucher is redeemed in its last second')
   t.match(redeem(lazy(NAMED), null, {}, '2027-01-01T00:00:00.000Z'), { type: 'conflict', code: 'voucher_expired' })
   t.match(redeem(lazy(NAMED, []), null), { type: 'conflict', code: 'voucher_not_signed' })
   t.equal(revoke(lazy(NAMED, [])), null)

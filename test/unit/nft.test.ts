@@ -56,7 +56,7 @@ t.test('every event that was ever written is still read, and gives its rows', as
     transaction_id: 'tx_1',
     version: 1,
   })
-  t.equal(rows[1]?.row.cid, collectionRequested.data.cid, 'the CID is that of the text')
+  t.equal(rows[1]?.row.cid, collectionRequested.data.cid, 'the row has the CID of the metadata')
   const { text } = contentOf(collectionRequested.data.metadata)
   t.strictSame(rows[1], { table: 'nft_metadata', row: { cid: collectionRequested.data.cid, content: text } })
 
@@ -85,8 +85,8 @@ t.test('a collection is opened once, and never as its contract would refuse it',
     )
   t.equal(decide({}), null)
   t.equal(decide({ royaltyBps: 5_000 }), null)
-  t.match(decide({ name: '🗼'.repeat(64) }), { field: 'name', code: 'too_long' }, '256 bytes')
-  t.equal(decide({ name: '🗼'.repeat(63) }), null, '252 bytes')
+  t.match(decide({ name: '🗼'.repeat(64) }), { field: 'name', code: 'too_long' }, 'a name of 256 bytes is refused')
+  t.equal(decide({ name: '🗼'.repeat(63) }), null, 'a name of 252 bytes is accepted')
   t.match(decide({ symbol: 'x'.repeat(256) }), { field: 'symbol', code: 'too_long' })
   for (const royaltyBps of [5_001, -1, 2.5]) t.match(decide({ royaltyBps }), { field: 'royalty_percentage' })
   t.match(decide({ royaltyRecipient: null }), { field: 'royalty_recipient', code: 'required' })
@@ -242,13 +242,13 @@ t.test('a mint is pending until the last token is decided, and failed when one o
   const lazily = (more: Partial<TokenRow>) => views({ ...lazy, ...more })
   t.match(lazily({}), { status: 'LAZY', voucher: { recipient: null, signature: null, revocation: null } })
   t.match(lazily({ state: 'signed' }), { status: 'PENDING', owner: RECIPIENT })
-  t.match(lazily({ state: 'failed' }), { status: 'LAZY', owner: null }, 'the voucher is not used')
+  t.match(lazily({ state: 'failed' }), { status: 'LAZY', owner: null }, 'a failed redemption leaves the voucher unused')
   t.match(lazily({ state: 'mined', succeeded: true }), { status: 'MINTED', owner: RECIPIENT })
-  t.match(lazily({ holder: '0xaa' }), { status: 'MINTED', owner: '0xaa' }, 'redeemed elsewhere')
+  t.match(lazily({ holder: '0xaa' }), { status: 'MINTED', owner: '0xaa' }, 'a token redeemed elsewhere is minted')
   const revoking = { revocation_id: 'tx_9', revocation_state: 'signed' }
   t.match(lazily(revoking), { status: 'LAZY', voucher: { revocation: { status: 'PENDING', transaction_id: 'tx_9' } } })
   t.match(lazily({ ...revoking, revocation_state: 'mined', revocation_succeeded: true }), { status: 'REVOKED' })
-  t.match(lazily({ ...revoking, holder: '0xaa' }), { status: 'MINTED' }, 'who was quicker')
+  t.match(lazily({ ...revoking, holder: '0xaa' }), { status: 'MINTED' }, 'the redemption preceded the revocation')
   const all = views(minted, failed, pending)
   t.strictSame(
     all.tokens.map(({ status, edition }) => [status, edition]),
@@ -257,6 +257,6 @@ t.test('a mint is pending until the last token is decided, and failed when one o
       ['FAILED', null],
       ['PENDING', 6],
     ],
-    'what failed has no edition, and the next one takes it',
+    'a failed token has no edition, and the next token takes it',
   )
 })

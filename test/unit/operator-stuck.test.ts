@@ -34,7 +34,7 @@ for (const [kind, cases] of Object.entries(CASES)) {
       const [finding] = findings
       t.match(finding?.problem, problem)
       t.match(JSON.stringify(finding?.next.map(({ say, run }) => [say, run])).replaceAll('\\"', '"'), advice)
-      t.ok((finding?.next.length ?? 0) > 0, 'there is always something to do')
+      t.ok((finding?.next.length ?? 0) > 0, 'a finding names at least one next step')
     }
   })
 }
@@ -45,16 +45,16 @@ t.test('every kind has a meaning in words, and none is left out here', async (t)
 
 t.test('a healthy service has nothing stuck, busy or not', async (t) => {
   t.strictSame(stuck({}), [])
-  t.strictSame(lane({}), [], 'sent just now')
-  t.strictSame(lane({ ...unsigned, ages: ages({ ready: 29_000 }) }), [], 'signers have their turn')
-  t.strictSame(lane({ ...unsigned, ids: ids({ ready: null }) }), [], 'all of them wait for another one')
+  t.strictSame(lane({}), [], 'a transaction that was just sent is not a finding')
+  t.strictSame(lane({ ...unsigned, ages: ages({ ready: 29_000 }) }), [], 'transactions may wait 29 s for a signer')
+  t.strictSame(lane({ ...unsigned, ids: ids({ ready: null }) }), [], 'transactions may wait for another one')
   t.strictSame(lane({ ...unsigned, counts: waits({ waiting: 3, submitted: 64 }) }), [], 'a full lane waits for a block')
-  t.strictSame(lane({ gaps: [NONCE - 1], counts: waits({ waiting: 1 }) }), [], 'a gap that is about to be filled')
-  t.strictSame(lane({ signLease: lease(-60_000) }), [], 'a lease of a lane without work is not a finding')
+  t.strictSame(lane({ gaps: [NONCE - 1], counts: waits({ waiting: 1 }) }), [], 'a waiting transaction fills the gap')
+  t.strictSame(lane({ signLease: lease(-60_000) }), [], 'an expired lease of a lane without work is not a finding')
   const open = { ...IDLE_TRANSACTION, ageMs: 29_000 }
-  t.strictSame(service({ openTransactions: { transactions: [open], waitingMs: 29_000 } }), [], 'it may end by itself')
+  t.strictSame(service({ openTransactions: { transactions: [open], waitingMs: 29_000 } }), [], '29 s are not too long')
   const replaced = [...SERVICE.processes, { process: 'signer', instance: 'signer:3', silentMs: 60_000, problem: 'x' }]
-  t.strictSame(service({ processes: replaced }), [], 'another one lives in its place')
+  t.strictSame(service({ processes: replaced }), [], 'a process that another one replaced is not a finding')
   const forgotten = [
     ...SERVICE.processes,
     { process: 'signer', instance: 'other:3', silentMs: 3_600_001, problem: null },
@@ -71,7 +71,7 @@ t.test('fees above the cap are reported once for the chain, and for no lane', as
   t.match(
     head?.next,
     [{ say: /ETHEREUM_MAX_FEE_PER_GAS_WEI to more than 502000000000/ }],
-    'to pay more is not offered where it is forbidden',
+    'while the cap forbids it, the next step is to raise the cap, not the fee',
   )
 })
 
@@ -101,7 +101,7 @@ t.test('one cause is reported once: without a follower no chain, leader or lane 
   t.strictSame(
     stuck({ service: behind, lanes: [late] }).map(({ kind }) => kind),
     ['not_mined'],
-    'three blocks that were not walked may hold it',
+    'a nonce is not reported as taken while three unread blocks may contain it',
   )
   const unsettled = [{ chainId: 1, count: 4, id: HEAD_ID, ms: 31_000 }]
   const leaders = SERVICE.leaders.filter(({ name }) => name !== 'follow-1')

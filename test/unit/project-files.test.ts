@@ -52,7 +52,7 @@ t.test('every dependency is pinned and has its reason, and no reason is left wit
   t.strictSame(
     Object.keys(packageJson.dependencies).filter((name) => !runTime.includes(`| \`${name}\` |`)),
     [],
-    'each stands in its section',
+    'each run-time dependency stands in its section',
   )
   t.end()
 })
@@ -61,7 +61,7 @@ t.test('a stub takes the place of its package everywhere', (t) => {
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { link?: boolean }> }
   for (const name of Object.keys(declared).filter((each) => declared[each]?.startsWith('file:'))) {
     const installed = Object.entries(packages).filter(([path]) => path.endsWith(`node_modules/${name}`))
-    t.match(installed, [[`node_modules/${name}`, { link: true }]], `${name} has the version that is asked for`)
+    t.match(installed, [[`node_modules/${name}`, { link: true }]], `${name} has the required version`)
   }
   t.end()
 })
@@ -106,7 +106,7 @@ t.test('each entry point of workers/ is a service, and each of our services star
   const started = ours.map(([, { command }]) => command?.[1] ?? '')
   for (const path of started) {
     const name = /^dist\/bin\/(.+)\.js$/.exec(path)?.[1]
-    t.ok(name === 'api' || existsSync(`${root}workers/${name}.ts`), `${path} has its source`)
+    t.ok(name === 'api' || existsSync(`${root}workers/${name}.ts`), `${path} has a source file`)
   }
   const commandLines = ['bursar', 'keys', 'jobs', 'recovery', 'mpc'] // Run by an operator, not as services.
   const entries = readdirSync(`${root}workers`).filter((name) => !commandLines.includes(name.replace(/\.ts$/, '')))
@@ -120,14 +120,14 @@ t.test('each entry point of workers/ is a service, and each of our services star
 
 t.test('the signers alone get the key-encryption key and the keystore', (t) => {
   for (const [name, service] of Object.entries(services)) {
-    t.equal(service.secrets?.includes('keystore_key') ?? false, name === 'signer', `${name} and the key`)
+    t.equal(service.secrets?.includes('keystore_key') ?? false, name === 'signer', `only the signer has it: ${name}`)
     t.equal(
       (service.volumes ?? []).some((volume) => volume.startsWith('keystore:')),
       name === 'signer',
-      `${name} and the keystore`,
+      `only the signer has the keystore: ${name}`,
     )
   }
-  t.notOk(compose.includes('env_file'), 'no service is handed the whole of .env')
+  t.notOk(compose.includes('env_file'), 'no service gets the whole .env file')
   t.end()
 })
 
@@ -137,17 +137,17 @@ t.test('each mpc party has a key and a volume that nobody else gets, and no proc
   for (const [name, { environment = {}, volumes = [], profiles, secrets = [] }] of Object.entries(services)) {
     const isParty = parties.includes(name)
     const own = volumes.filter((volume) => volume.startsWith('mpc-party-'))
-    t.strictSame(own, isParty ? [`${name}:/mpc-party`] : [], `${name} and the shares`)
+    t.strictSame(own, isParty ? [`${name}:/mpc-party`] : [], `only a party mounts its own shares: ${name}`)
     const profile = isParty ? ['mpc'] : name === 'operator' ? ['operator'] : undefined
-    t.strictSame(profiles, profile, `${name} and the profile`)
+    t.strictSame(profiles, profile, `${name} has the expected profile`)
     const number = name.replace('mpc-party-', '')
     t.equal(environment.MPC_PARTY, isParty ? number : undefined)
     const keys = secrets.filter((secret) => secret.startsWith('mpc_party_'))
-    t.strictSame(keys, isParty ? [`mpc_party_${number}_key`] : [], `${name} and the key`)
+    t.strictSame(keys, isParty ? [`mpc_party_${number}_key`] : [], `only a party has its own key: ${name}`)
     const knowsPeers = isParty || name === 'signer'
-    t.equal('MPC_PARTY_ADDRESSES' in environment, knowsPeers, `${name} and where the parties are`)
+    t.equal('MPC_PARTY_ADDRESSES' in environment, knowsPeers, `only a signer or party knows the parties: ${name}`)
     const trust = volumes.filter((volume) => volume.includes('mpc-trust'))
-    t.strictSame(trust, knowsPeers ? ['./mpc-trust:/mpc-trust:ro'] : [], `${name} and whom it trusts`)
+    t.strictSame(trust, knowsPeers ? ['./mpc-trust:/mpc-trust:ro'] : [], `only a signer or party mounts it: ${name}`)
   }
   t.end()
 })
@@ -156,13 +156,13 @@ t.test('workers scale: no fixed name, no host port, and they wait for the schema
   for (const [name, service] of ours.filter(([name]) => name !== 'migrate' && name !== 'operator')) {
     t.equal(service.container_name, undefined)
     t.equal(service.ports, undefined, `${name} has no port on the host`)
-    t.ok(service.environment?.METRICS_PORT, `${name} and where its health check asks`)
-    t.equal(service.healthcheck, undefined, `${name} is checked as the image says`)
+    t.ok(service.environment?.METRICS_PORT, `${name} has a port for its health check`)
+    t.equal(service.healthcheck, undefined, `${name} uses the health check of the image`)
     t.match(service.depends_on, { migrate: { condition: 'service_completed_successfully' } })
     const queues = !name.startsWith('mpc-party-')
-    t.equal('REDIS_URL_FILE' in (service.environment ?? {}), queues, `${name} and its queue`)
-    t.equal('redis' in (service.depends_on ?? {}), queues, `${name} waits for Redis`)
-    t.ok(service.environment?.DATABASE_URL_FILE, `${name} knows its database`)
+    t.equal('REDIS_URL_FILE' in (service.environment ?? {}), queues, `Redis is for services with a queue: ${name}`)
+    t.equal('redis' in (service.depends_on ?? {}), queues, `only services with a queue wait for Redis: ${name}`)
+    t.ok(service.environment?.DATABASE_URL_FILE, `${name} gets the URL of its database`)
   }
   t.match(services.migrate?.depends_on, { postgres: { condition: 'service_healthy' } })
   for (const name of ['postgres', 'redis']) t.ok(services[name]?.healthcheck?.test, `${name} has a health check`)
@@ -171,13 +171,13 @@ t.test('workers scale: no fixed name, no host port, and they wait for the schema
 
 t.test('every container is confined, and every image is pinned by its digest', (t) => {
   for (const [name, service] of Object.entries(services)) {
-    t.equal(service.read_only, true, `${name} cannot write to its image`)
-    t.strictSame(service.cap_drop, ['ALL'], `${name} has no capability`)
-    t.strictSame(service.cap_add, name === 'caddy' ? ['NET_BIND_SERVICE'] : undefined, `${name} and capabilities`)
-    t.strictSame(service.security_opt, ['no-new-privileges:true'], `${name} gains no privilege`)
+    t.equal(service.read_only, true, `${name} has a read-only file system`)
+    t.strictSame(service.cap_drop, ['ALL'], `${name} drops all capabilities`)
+    t.strictSame(service.cap_add, name === 'caddy' ? ['NET_BIND_SERVICE'] : undefined, `only Caddy has one: ${name}`)
+    t.strictSame(service.security_opt, ['no-new-privileges:true'], `${name} cannot gain privileges`)
     const limits = service.deploy?.resources?.limits ?? {}
-    for (const limit of ['cpus', 'memory', 'pids']) t.ok(limits[limit], `${name} has a limit of ${limit}`)
-    if (service.image !== 'bursar') t.match(service.image, /^[a-z]+:[^@]+@sha256:[0-9a-f]{64}$/, `${name} is pinned`)
+    for (const limit of ['cpus', 'memory', 'pids']) t.ok(limits[limit], `${name} has the limit ${limit}`)
+    if (service.image !== 'bursar') t.match(service.image, /^[a-z]+:[^@]+@sha256:[0-9a-f]{64}$/, `${name} has a digest`)
   }
   const bases = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image ?? '')
   t.ok(bases.length > 0)
@@ -194,9 +194,9 @@ t.test('services share a network only where they need to, and Caddy alone has po
   t.strictSame(membersOf('parties'), ['signer', ...parties])
   t.strictSame(membersOf('party-database'), ['postgres', ...parties])
   for (const name of parties)
-    t.strictSame(services[name]?.networks, ['party-database', 'parties', 'party-nodes'], `${name} sees no Redis`)
+    t.strictSame(services[name]?.networks, ['party-database', 'parties', 'party-nodes'], `${name} cannot reach Redis`)
   for (const name of ['database', 'queue', 'party-database', 'parties'])
-    t.equal(networks[name]?.internal, true, `${name} has no way out`)
+    t.equal(networks[name]?.internal, true, `${name} has no route to the internet`)
   t.strictSame(
     Object.entries(services).flatMap(([name, { ports }]) => (ports === undefined ? [] : [name])),
     ['caddy'],
@@ -217,18 +217,18 @@ t.test('each service has a database user of its own, and the owner of the tables
     t.strictSame(
       given.filter((each) => each.startsWith('database_url_')),
       [secret],
-      `${name} has no other user`,
+      `${name} gets the URL of its own database user only`,
     )
-    t.equal(given.includes('database_logins'), name === 'migrate', `${name} and the passwords of all`)
-    t.equal(environment.DATABASE_ROLES, name === 'migrate' ? undefined : 'required', `${name} is not the owner`)
-    t.notOk('DATABASE_TLS' in environment, `${name} checks the certificate of the database`)
+    t.equal(given.includes('database_logins'), name === 'migrate', `only migrate gets all passwords: ${name}`)
+    t.equal(environment.DATABASE_ROLES, name === 'migrate' ? undefined : 'required', `${name} has the expected role`)
+    t.notOk('DATABASE_TLS' in environment, `${name} verifies the certificate of the database`)
     const url = new URL(secretOf(secret))
     t.strictSame(
       [url.host, url.searchParams.get('sslmode'), url.searchParams.get('sslrootcert')],
       ['postgres:5432', 'verify-full', '/run/secrets/postgres_ca'],
     )
     if (name === 'migrate') t.strictSame([url.username, url.password], ['bursar', secretOf('postgres_password')])
-    else t.equal(logins.find((login) => login.user === url.username)?.password, url.password, `${name} is made`)
+    else t.equal(logins.find((login) => login.user === url.username)?.password, url.password, `${name} can log in`)
   }
   t.end()
 })
@@ -242,15 +242,15 @@ t.test('a secret is a file of its own, made by scripts/make-secrets.sh, and none
   for (const [name, { file }] of Object.entries(secrets)) t.equal(file, `./secrets/${name}`)
   const contents = () => made.map((name) => readFileSync(`${directory}/${name}`, 'utf8'))
   const before = contents()
-  t.equal(new Set(before).size, made.length, 'no two are the same')
-  t.equal(make(), '', 'a second run makes nothing')
+  t.equal(new Set(before).size, made.length, 'no two secrets are equal')
+  t.equal(make(), '', 'a second run of the script prints nothing')
   t.strictSame(contents(), before)
 
   for (const [name, { environment = {}, secrets: given = [] }] of Object.entries(services)) {
     const files = Object.entries(environment).filter(([variable]) => variable.endsWith('_FILE'))
     const mounted = files.flatMap(([, path]) => (path?.startsWith('/run/secrets/') ? [path.slice(13)] : []))
-    for (const secret of mounted) t.ok(given.includes(secret), `${name} is given ${secret}`)
-    for (const secret of given) t.ok(secret in secrets, `${secret} of ${name} is one`)
+    for (const secret of mounted) t.ok(given.includes(secret), `${name} gets ${secret}`)
+    for (const secret of given) t.ok(secret in secrets, `${secret} of ${name} is declared as a secret`)
     for (const { name: setting } of SETTINGS.filter((each) => each.secret)) {
       const optional = setting.startsWith('IPFS_API_')
       if (!optional) t.notOk(setting in environment, `${setting} of ${name} is not in its environment`)

@@ -96,15 +96,15 @@ t.test('every module of the project keeps to the layers', (t) => {
   const { modules, summary } = cruise(root, ['src', 'workers', 'test'])
   const judged = new Set(modules.map((module) => module.source))
   const expected = ['src', 'workers', 'test'].flatMap(sources)
-  t.ok(expected.length > 50, 'there is something to judge')
+  t.ok(expected.length > 50, 'the project has more than 50 modules')
   t.strictSame(
     expected.filter((path) => !judged.has(path)),
     [],
-    'no module escapes the rules',
+    'every module is covered by the rules',
   )
   t.ok(
     modules.some((module) => module.dependencies.length > 0),
-    'imports are seen',
+    'dependency-cruiser finds imports',
   )
   t.strictSame(
     summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`),
@@ -118,7 +118,7 @@ t.test('every module with a decider or an aggregate is guarded as one', async (t
   const { path = '' } = config.forbidden.find(({ name }) => name === 'deciders-and-aggregates-are-pure')?.from ?? {}
   const declares = /^(export )?const \w+: (Aggregate|Decider)</m
   const found = sources('src').filter((source) => declares.test(readFileSync(join(root, source), 'utf8')))
-  t.ok(found.length > 20, 'deciders and aggregates are found')
+  t.ok(found.length > 20, 'more than 20 deciders and aggregates are found')
   t.strictSame(
     found.filter((source) => !new RegExp(path).test(source)),
     [],
@@ -146,6 +146,6 @@ t.test('a planted import of each forbidden kind is reported', async (t) => {
   t.strictSame(
     config.forbidden.map(({ name }) => name).filter((name) => !planted.has(name)),
     [],
-    'no rule goes untried',
+    'every rule has a planted import',
   )
 })

@@ -11,7 +11,7 @@ t.test('the table of settings is the one that the schema makes', async (t) => {
     withTable: (page: string, table: string) => string
   }
   const page = readFileSync('docs/settings.md', 'utf8')
-  t.equal(page, withTable(page, settingsTable(SETTINGS)), 'run npm run settings')
+  t.equal(page, withTable(page, settingsTable(SETTINGS)), 'the table of settings is current: run npm run settings')
 })
 
 t.test('every npm command of the README is a script', async (t) => {

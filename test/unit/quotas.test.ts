@@ -64,7 +64,7 @@ t.test('a slow count is made seldom, and requests that wait for it share it', as
     [true, true, false],
   )
   store.nowMs = 10_000
-  t.equal((await admit(3)).admitted, true, 'half a second of counting serves for ten')
+  t.equal((await admit(3)).admitted, true, 'a count that took 500 ms is reused for 10 s')
   t.equal(store.counts, 1)
 })
 

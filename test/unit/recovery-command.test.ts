@@ -136,7 +136,7 @@ t.test('the exit code says what went wrong, and one line on stderr', async (t) =
   await t.rejects(
     broken(new TypeError('a defect')),
     { message: 'a defect' },
-    'a defect is not made to look like a refusal',
+    'an unexpected error is thrown, not reported as a refusal',
   )
 })
 

@@ -70,7 +70,7 @@ t.test('a request is signed once', async (test) => {
 t.test('every event that was ever written is still read, and gives its row', async (test) => {
   const files = readdirSync(new URL('../golden/events', import.meta.url))
   for (const [type, { version }] of Object.entries(signatureAggregate.schemas))
-    for (let n = 1; n <= version; n += 1) test.ok(files.includes(`${type}.v${n}.json`), `${type} version ${n}`)
+    for (let n = 1; n <= version; n += 1) test.ok(files.includes(`${type}.v${n}.json`), `${type} v${n} has a file`)
   const context = { id: 'sig_1', tenantId: 'acme', version: 2, recordedAt: NOW }
   const { rows, holds } = signatureAggregate.project(fold([]), fold([typedData, made]), context)
   test.strictSame(holds, [])

@@ -34,7 +34,7 @@ t.test('a transaction that failed without bytes, or whose nonces others used, ha
 })
 
 t.test('a transaction that may still be signed, mined or reverted has not ended, however old it is', async (t) => {
-  t.notOk(hasEndedForGood(UNKNOWN_TRANSACTION, LONG_AFTER), 'a log that does not have it proves nothing')
+  t.notOk(hasEndedForGood(UNKNOWN_TRANSACTION, LONG_AFTER), 'a transaction that the log does not have has not ended')
   t.notOk(ended('TransferRequested'))
   t.notOk(ended(...signed))
   t.notOk(ended(...signed, 'TransactionAwaitingFunds'))
@@ -42,7 +42,7 @@ t.test('a transaction that may still be signed, mined or reverted has not ended,
   t.notOk(ended(...signed, 'NonceConsumedExternally'))
   t.notOk(ended(...signed, 'TransactionMined'))
   t.notOk(ended(...signed, 'TransactionMined', 'TransactionConfirmed', 'TransactionReorged'))
-  t.notOk(ended(...signed, 'TransactionFailed'), 'its bytes may still be mined')
+  t.notOk(ended(...signed, 'TransactionFailed'), 'a failed transaction with signed bytes may still be mined')
 })
 
 t.test('no transaction has ended within a day', async (t) => {

@@ -48,5 +48,5 @@ t.test('the basis of fees is recorded with them, and is unknown in older events'
   ])
   const before = [golden('TransferRequested', 2), golden('TransactionSigned', 1), golden('TransactionReplaced', 1)]
   for (const { data } of before) test.match(data, { quote: null })
-  test.notMatch(fold([requested, signed, replaced]), { attempts: [{ quote: {} }] }, 'deciding needs no quote again')
+  test.notMatch(fold([requested, signed, replaced]), { attempts: [{ quote: {} }] }, 'the state does not keep the quote')
 })

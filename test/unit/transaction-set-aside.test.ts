@@ -79,9 +79,9 @@ t.test('a refusal counts at a block that has the balance of which it was accepte
     return [estimate?.ok === false && estimate.code, bodies.at(-1)?.[0]?.params[1]]
   }
   t.strictSame(await judge(says('execution reverted: no'), 90), ['execution_reverted', '0x64'])
-  t.strictSame(await judge(says('execution reverted: no'), 101), ['execution_reverted', '0x65'], 'another node has it')
+  t.strictSame(await judge(says('execution reverted: no'), 101), ['execution_reverted', '0x65'], 'a newer block counts')
   t.strictSame(await judge(says('header not found'), 101), ['could_not_simulate', '0x65'])
-  t.strictSame(await judge({ ok: true, value: '0x1' }, 90), [false, '0x64'], 'the first word was of an older state')
+  t.strictSame(await judge({ ok: true, value: '0x1' }, 90), [false, '0x64'], 'a refusal at an older state is dropped')
   t.strictSame(await judge(says('too many arguments, want at most 1'), 90), ['execution_reverted', '0x64'])
   t.strictSame(await judge(says('too many arguments, want at most 1'), 101), ['could_not_simulate', '0x65'])
 })

@@ -33,10 +33,10 @@ t.test('a transaction reported as confirmed can no longer be cancelled, on any b
   const state = fold([...late, revoked])
   if (state.state === 'unknown') throw new Error('it is known')
   test.match(state, { state: 'reorged', cancellationRequested: false, speedUpRequested: null })
-  test.equal(newestAttempt(state)?.hash, signed.data.hash, 'the payment is sent again, not its cancellation')
-  test.equal(highestOffer(state).maxFeePerGas, offer.maxFeePerGas, 'a dearer copy outbids the cancellation')
+  test.equal(newestAttempt(state)?.hash, signed.data.hash, 'the payment is sent again instead of its cancellation')
+  test.equal(highestOffer(state).maxFeePerGas, offer.maxFeePerGas, 'the fee of the new version exceeds the old one')
   const again = fold([...late, revoked, cancellation])
-  test.match(again, { cancellationRequested: true }, 'it may be cancelled again')
+  test.match(again, { cancellationRequested: true }, 'the transaction can be cancelled again')
 })
 
 t.test('filling a gap may use funds reserved by later transactions, and the balance bounds its fees', async (test) => {
@@ -52,7 +52,7 @@ t.test('filling a gap may use funds reserved by later transactions, and the bala
   const purse = createPurse(1_000n)
   const payment = { value: BigInt(requested.data.amount) }
   test.equal(purse.feeLimit(state, payment), reserved + 1_000n)
-  test.equal(purse.feeLimit(state, { value: 0n }), reserved + 1_000n + payment.value, 'a cancellation pays nothing')
+  test.equal(purse.feeLimit(state, { value: 0n }), reserved + 1_000n + payment.value, 'no amount is paid')
   purse.take(state, { gasLimit: '1', maxFeePerGas: (reserved + 400n).toString() })
-  test.equal(purse.feeLimit(state, payment), reserved + 600n, 'what one took the next has not')
+  test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the next transaction cannot use the same funds')
 })

@@ -159,7 +159,7 @@ t.test('a reported outcome that no longer holds is reported as revoked, with its
       state: 'reorged',
       revoked: { state: outcome, confirmations: 34 },
     })
-    test.ok(holdsOf(after).size > 0, 'its amount and its gas are held back again')
+    test.ok(holdsOf(after).size > 0, 'the amount and the gas are reserved again')
   }
 })
 

@@ -16,7 +16,7 @@ function refusalOf(type: KeyedType, requested: MpcTerms | null, installed: MpcTe
 
 t.test('a request takes the terms of the installation, or its own within them', async (t) => {
   const installed = { ...INSTALLED, poolSize: 4 }
-  t.strictSame(termsOf('mpc', null, installed), INSTALLED, 'and nothing else of the settings')
+  t.strictSame(termsOf('mpc', null, installed), INSTALLED, 'the terms contain no other settings')
   for (const terms of [INSTALLED, { threshold: 2, parties: 2 }, { threshold: 3, parties: 3 }])
     t.strictSame(termsOf('mpc', terms, INSTALLED), terms)
   t.equal(termsOf('hd', null, INSTALLED), null)

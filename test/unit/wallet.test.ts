@@ -72,7 +72,7 @@ function given(...events: WalletEvent[]) {
       expectRefusal: (t: Test, code: string, item: object = {}) => {
         try {
           walletDecider.decide(command, fold(events))
-          t.fail('it was not refused')
+          t.fail('the command was not refused')
         } catch (error) {
           t.match((error as BursarError).items, [{ code, ...item }])
         }
