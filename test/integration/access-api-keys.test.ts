@@ -60,7 +60,7 @@ t.test('a key works from its issue to its revocation, and cannot be derived from
   const revoked = await revokeApiKey(issued.keyId, { actor: 'operator' })
   authenticator.forget(issued.keyId)
   t.equal(await authenticator.verify(issued.token), null)
-  t.strictSame(await revokeApiKey(issued.keyId, { actor: 'operator' }), revoked, 'the first revocation stands')
+  t.strictSame(await revokeApiKey(issued.keyId, { actor: 'operator' }), revoked, 'the first revocation is kept')
   const events = await log.readStream(apiKeyAggregate, issued.keyId)
   t.strictSame(
     events.map(({ type, metadata }) => [type, metadata.tenantId, metadata.actor]),

@@ -60,7 +60,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   t.match(first.body.data.note_id, /^note_/)
   t.equal(twin.body.data.note_id, first.body.data.note_id, 'a repeated request has one effect')
   const read = () => api.insist({ path: `/v1/notes/${first.body.data.note_id}` })
-  t.equal(await eventually(async () => (await read()).body.data.length), 5, 'the job was queued and done')
+  t.equal(await eventually(async () => (await read()).body.data.length), 5, 'the job ran and appended the outcome')
   t.match((await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
@@ -76,11 +76,11 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   // The second scrape counts the failures of the first.
   const metrics = await scrape()
   t.match(metrics, /^bursar_notes\{process="api"\} 1$/m)
-  t.notMatch(metrics, /^bursar_gauge_failures_total\{.*\} [1-9]/m, 'the role of the API may read what its gauges count')
+  t.notMatch(metrics, /^bursar_gauge_failures_total\{.*\} [1-9]/m, 'the API role can read what its gauges count')
   for (const { name, read } of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
     t.type(await read({ pool, clock: Date.now }), Array, name)
   const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
-  t.strictSame(rights, [{ role: 'bursar_submitter' }], 'the database lets submitters alone append the outcome')
+  t.strictSame(rights, [{ role: 'bursar_submitter' }], 'only the submitter role may append the outcome')
   await opensTransaction(t, pool, kernel.log)
 })
 

@@ -68,7 +68,7 @@ t.test(
         t.strictSame(
           [answer.statusCode, answer.headers.allow, codes],
           [405, allow, ['method_not_allowed']],
-          `${method} ${url}`,
+          `${method} ${url} is refused with 405`,
         )
       }
     }
@@ -85,12 +85,12 @@ t.test('a path read as an id is authenticated like any other id, and is not in t
 t.test('a path parameter states its longest value, and one that is longer is refused with 414', async (t) => {
   for (const { path, method, operation } of operations.filter(({ path }) => path.includes('{'))) {
     for (const parameter of (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')) {
-      t.ok((parameter.schema.maxLength ?? Number.POSITIVE_INFINITY) <= 256, `${path} ${parameter.name}`)
+      t.ok((parameter.schema.maxLength ?? Number.POSITIVE_INFINITY) <= 256, `${path} limits ${parameter.name}`)
     }
     t.ok(operation.responses['414'], path)
     const url = path.replace(/\{\w+\}/g, 'x'.repeat(257))
     const answer = await app.inject({ method: method as 'GET', url })
-    t.equal(answer.statusCode, 414, `${method} ${path}`)
+    t.equal(answer.statusCode, 414, `${method} ${path} refuses an over-long parameter`)
   }
 })
 

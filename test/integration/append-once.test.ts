@@ -91,7 +91,7 @@ t.test('a request is prepared again after a conflict, and a refused one gets wha
     throw new RangeError('refused today')
   }
   t.strictSame(await accept(metadata, refuse), replay)
-  const never = async () => t.fail('prepared although the key is known') as never
+  const never = async () => t.fail('the request was prepared although its key is known') as never
   t.strictSame(await accept(metadata, never, { replayFirst: true }), replay)
   const other = { ...metadata, idempotency: { key: 'k1', fingerprint: 'other' } }
   await t.rejects(accept(other, refuse), { code: 'idempotency_key_reused' })

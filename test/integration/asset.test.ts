@@ -65,7 +65,7 @@ t.test('a token is registered once, by however many requests at the same instant
   const { rows } = await assets.pool.query(`SELECT FROM events WHERE type = 'AssetRegistered'`)
   t.equal(rows.length, 1)
   const configured = await assets.register({ network: 'ethereum', contract_address: DAI })
-  t.equal(configured.status, 200, 'a configured token is known already')
+  t.equal(configured.status, 200, 'a configured token is already registered')
   t.match(configured.body.data, { symbol: 'DAI', decimals: 18, price_usd: null })
   await assets.pool.query(`INSERT INTO prices VALUES (1000001, 'DAI', 1.01, now())`)
   t.match((await assets.register({ network: 'ethereum', contract_address: DAI })).body.data, { price_usd: '1.01' })
@@ -196,7 +196,7 @@ t.test('a token with a name of 10 kB is registered and listed with a short one',
     const answer = await assets.register({ network: 'ethereum', contract_address })
     t.match(answer, { status: 201, body: { data: { symbol, decimals: 18 } } })
     const { length } = String(answer.body.data?.name)
-    t.ok(length > 0 && length <= 64, `a name of ${length}`)
+    t.ok(length > 0 && length <= 64, `the stored name has ${length} characters`)
   }
   t.ok((await assets.list()).text.length < 4_000)
 })
@@ -215,7 +215,7 @@ t.test('an asset is removed, as often as one asks, and registering it again undo
 
   const replay = await assets.register(body, registering)
   t.match(replay, { status: 201, headers: { 'idempotency-replayed': 'true' }, body: { data: { removed_at: String } } })
-  t.notOk((await assets.list()).text.includes('WBTC'), 'the same request again is no new one')
+  t.notOk((await assets.list()).text.includes('WBTC'), 'a repeated request does not register the asset again')
   t.equal((await assets.register(body)).status, 201)
   t.match(await assets.resolve('acme', assets.ethereum, 'WBTC'), { contract: contract_address })
   t.equal((await assets.remove(asset_id)).status, 200)

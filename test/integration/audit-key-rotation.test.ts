@@ -33,20 +33,20 @@ t.test('the key is rotated by a command, and every checkpoint counts by the key 
   const told = JSON.parse(out)
   t.match(told, { old_key: signer.encoded, size: 6, completed_earlier: false })
   const after = await openAuditKey(parts.config.audit, async () => true)
-  t.strictSame([told.new_key, after.name], [after.encoded, signer.name], 'the log keeps its name')
+  t.strictSame([told.new_key, after.name], [after.encoded, signer.name], 'the name of the log stays the same')
   t.equal(await readFile(`${keyFile}.pub`, 'utf8'), `${after.encoded}\n`)
   const [old = ''] = (await readdir(directory)).filter((name) => /^audit\.key\.[0-9a-f]{8}\.pub$/.test(name))
   t.equal(await readFile(`${directory}/${old}`, 'utf8'), `${signer.encoded}\n`)
   await t.rejects(
     takeCheckpoint(),
     { code: 'audit_key_rotated', retryable: true },
-    'an auditor that runs on signs no more',
+    'an auditor with the old key signs no more checkpoints',
   )
   await transfers(2)
   const taken = await (await composeTakeCheckpoint(parts))()
   t.match(taken, { size: 12, isNew: true })
   for (const key of [signer.encoded, after.encoded]) {
-    t.match(await verify(`--key ${key}`), { code: 0, out: /intact.* 3 checkpoints agree/ }, 'one size has two notes')
+    t.match(await verify(`--key ${key}`), { code: 0, out: /intact.* 3 checkpoints agree/ }, 'the log is valid')
   }
   t.match(await verify(), { code: 0 })
 
@@ -58,9 +58,9 @@ t.test('the key is rotated by a command, and every checkpoint counts by the key 
   }
   await pool.query('UPDATE audit_checkpoints SET note = $1 WHERE size = 12', [taken.note])
   await pool.query('UPDATE audit_checkpoints SET note = $1 WHERE size = 6', [before])
-  t.match(await verify(), { code: 0 }, 'the file has the handover too')
+  t.match(await verify(), { code: 0 }, 'the file contains the handover too')
   await writeFile(checkpointFile, '')
-  t.match(await verify(), { code: 1 }, 'without it nothing says that the old key was one of this log')
+  t.match(await verify(), { code: 1 }, 'without the handover the old key is not accepted')
 })
 
 t.test(
@@ -73,7 +73,7 @@ t.test(
       const before = await openAuditKey(parts.config.audit, async () => true)
       done = (await dyingAt(dieAt, rotate)).ended
       await transfers(1)
-      t.match(await (await composeTakeCheckpoint(parts))(), { isNew: true }, `killed before step ${dieAt}`)
+      t.match(await (await composeTakeCheckpoint(parts))(), { isNew: true }, `step ${dieAt} fails: the auditor signs`)
       const after = await openAuditKey(parts.config.audit, async () => true)
       ended[after.encoded === before.encoded ? 'byOld' : 'byNew'] += 1
       const notes = await createCheckpointFile(checkpointFile).notes()
@@ -81,7 +81,7 @@ t.test(
       t.strictSame(
         notes.filter((note) => keys.open(note) === null),
         [],
-        `killed before step ${dieAt}: one chain of keys`,
+        `killed before step ${dieAt}: the history verifies every note`,
       )
       if (after.encoded === before.encoded) {
         await rotate()

@@ -51,7 +51,7 @@ t.test('a checkpoint is in the file, in the database and in the API, and other p
   t.equal(((await stat(keyFile)).mode & 0o777).toString(8), '600')
   t.match((await get('/v1/audit/checkpoint')).body.data, { note: out, size: 423, origin: 'example.com/test' })
   const again = await run('audit', 'checkpoint', '--json')
-  t.match(JSON.parse(again.out), { is_new: false, note: out }, 'nothing new, nothing signed')
+  t.match(JSON.parse(again.out), { is_new: false, note: out }, 'an unchanged log gets no new checkpoint')
   t.equal(notesIn(await readFile(checkpointFile, 'utf8')).length, 1)
   const [{ code: together }] = await Promise.all([run('audit', 'checkpoint'), run('audit', 'checkpoint'), transfers(3)])
   t.equal(together, 0)
@@ -66,7 +66,7 @@ t.test('each event of the log is proved, by its id alone', async (t) => {
     for (const version of [1, 2, 3]) {
       const proof = await proveEvent(`evt_transaction-${id}.${version}`, null)
       const check = checkProof(`${JSON.stringify(proof, null, 2)}\n`, verifier)
-      if (!check.ok) t.fail(`${id} ${version} ${check.reason}`)
+      if (!check.ok) t.fail(`${id} ${version} is not proved: ${check.reason}`)
       places.add(proof.leaf_index)
     }
   }
@@ -81,7 +81,7 @@ t.test('a proof is written to a file and checked with nothing but the key', asyn
   t.equal(good.code, 0, good.err)
   t.ok(good.out.startsWith(`Proved: ${id} (CancellationRequested, `), good.out)
   t.match(good.out, /Trusted key: example\.com\/test\+[0-9a-f]{8}\+\S+\.\n$/)
-  t.equal((await run('audit', 'check', file)).code, 0, 'audit.key.pub beside the proof is taken')
+  t.equal((await run('audit', 'check', file)).code, 0, 'the check uses audit.key.pub beside the proof')
   t.match(JSON.parse((await run('audit', 'check', file, '--json')).out), { ok: true, event_id: id })
 
   const stranger = await openAuditKey(
@@ -112,7 +112,7 @@ t.test('wrong usage is one line and exit code 2', async (t) => {
     t.match(err, line)
   }
   const { code, out } = await run('audit', 'check', keyFile)
-  t.equal(code, 1, 'what is no proof is refused as a damaged one is')
+  t.equal(code, 1, 'a file that is not a proof is refused with exit code 1')
   t.match(out, /is not a valid proof\.\n$/)
 })
 
@@ -167,7 +167,7 @@ t.test('a missing key is not replaced silently, and a changed name is reported',
     openAuditKey(missing, async () => true),
     { code: 'audit_key_missing' },
   )
-  await t.rejects(stat(join(directory, 'gone')), { code: 'ENOENT' }, 'nothing was made')
+  await t.rejects(stat(join(directory, 'gone')), { code: 'ENOENT' }, 'no directory was created')
   const made = await openAuditKey(missing, async () => false)
   t.match(made.name, /^bursar\.local\/[0-9a-f]{16}$/)
   t.equal((await openAuditKey(missing, async () => true)).encoded, made.encoded)
@@ -190,7 +190,7 @@ t.test('after a crash in the middle of a note the file is continued', async (t) 
   const [note = ''] = await createCheckpointFile(checkpointFile).notes()
   for (let length = 0; length <= note.length; length += 1) {
     await writeFile(path, `${note}\n${note.slice(0, length)}`)
-    t.strictSame((await file.notes()).length, 1, `${length}`)
+    t.strictSame((await file.notes()).length, 1, `a note cut after ${length} bytes is ignored`)
     if (length % 50 === 0) await file.append(note)
     if (length % 50 === 0) t.strictSame(await file.notes(), [note, note])
   }
@@ -200,7 +200,7 @@ t.test('an auditor that lost its database continues from the file, and never sig
   const before = await takeCheckpoint()
   await pool.query('DELETE FROM audit_checkpoints')
   t.match(await takeCheckpoint(), { isNew: false, note: before.note })
-  t.equal((await pool.query('SELECT FROM audit_checkpoints')).rowCount, 1, 'the database has it again')
+  t.equal((await pool.query('SELECT FROM audit_checkpoints')).rowCount, 1, 'the checkpoint is in the database again')
   const elsewhere = createTakeCheckpoint({
     pool,
     signer: await openAuditKey(
@@ -210,5 +210,5 @@ t.test('an auditor that lost its database continues from the file, and never sig
     file: createCheckpointFile(join(directory, 'third')),
     clock: Date.now,
   })
-  await t.rejects(elsewhere(), { code: 'audit_contradiction' }, 'another key does not sign the same log unseen')
+  await t.rejects(elsewhere(), { code: 'audit_contradiction' }, 'another key cannot sign the same log')
 })

@@ -49,7 +49,7 @@ t.test('a key reads the events of its own environment, in order, whatever the pa
   const expected = [...testnet.map(([stream, version]) => `evt_${stream}.${version}`), 'evt_keyindexes-acme.1']
   for (const limit of [1, 7, 1_000]) {
     const ids = (await readAll(KEYS.testnet, limit)).map(({ event_id }) => event_id)
-    t.strictSame(ids, expected, `${limit} at a time`)
+    t.strictSame(ids, expected, `pages of ${limit} contain every event in order`)
   }
   const ofMainnet = (await readAll(KEYS.full, 5)).map(({ event_id }) => event_id)
   t.equal(ofMainnet.length, mainnet.length + 3 + 1)

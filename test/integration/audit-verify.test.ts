@@ -86,7 +86,7 @@ t.test('an event whose data were changed is named', async (t) => {
       `The event at position ${position}, ${stream_id} version ${stream_version}, does not match its recorded hash: it was changed or forged.\n`,
     )
   })
-  t.equal((await verify()).code, 0, 'what was put back is whole')
+  t.equal((await verify()).code, 0, 'the restored log is valid')
 })
 
 t.test('one flipped bit in each column is found, and nothing else is blamed', async (t) => {
@@ -139,9 +139,9 @@ t.test('a rewritten history with its tree contradicts the signed checkpoint', as
     t.match(
       (await verify()).out,
       /^The checkpoint over 600 events of note 2 of .* does not match the root/,
-      'the file tells it too',
+      'the note in the file reports the change too',
     )
-    await t.rejects(takeCheckpoint(), { code: 'audit_contradiction' }, 'and nothing is signed on top of it')
+    await t.rejects(takeCheckpoint(), { code: 'audit_contradiction' }, 'no checkpoint of a rewritten log is signed')
   })
 })
 
@@ -212,7 +212,7 @@ t.test('a tail that was cut off is found by the tree, by the database and by the
       out,
       'The log has 500 events, but the checkpoint of row 2 of audit_checkpoints covers 600: the last 100 events are missing.\n',
     )
-    await t.rejects(takeCheckpoint(), { code: 'audit_contradiction' }, 'the auditor finds the missing tail')
+    await t.rejects(takeCheckpoint(), { code: 'audit_contradiction' }, 'the auditor reports the missing tail')
     await tamper(
       'DELETE FROM audit_tiles',
       "UPDATE audit_tree SET size = 0, transaction_id = '0', position = 0",

@@ -59,7 +59,7 @@ async function registerToken(chain: FollowedChain) {
 t.test('an airdrop to 20,000 wallets in one block is read whole', async (t) => {
   const chain = await withCrowd(t, WALLETS)
   const { rows } = await chain.pool.query('SHOW statement_timeout')
-  t.strictSame(rows, [{ statement_timeout: '30s' }], 'on the connections that the follower uses')
+  t.strictSame(rows, [{ statement_timeout: '30s' }], 'the connections of the follower have a statement timeout')
   const asset = await registerToken(chain)
   chain.follow()
   await untilWalked(chain)
@@ -67,7 +67,7 @@ t.test('an airdrop to 20,000 wallets in one block is read whole', async (t) => {
   await chain.send({ to: asset.contract ?? '', data, gas: HALF_OF_IT })
   await chain.transfer(addressOf(WALLETS), 5n)
   await untilWalked(chain)
-  t.equal(await balanceOf(chain, walletOf(WALLETS)), '5', 'the block after it too')
+  t.equal(await balanceOf(chain, walletOf(WALLETS)), '5', 'the next block is read as well')
   const found = async () =>
     Number(
       (
@@ -76,13 +76,13 @@ t.test('an airdrop to 20,000 wallets in one block is read whole', async (t) => {
         ])
       ).rows[0].n,
     )
-  t.ok((await found()) > 0, 'as many in the block as are read at once')
+  t.ok((await found()) > 0, 'the first round reads some of the balances')
   // The time for one look is limited: on a slow machine it takes more than one.
   for (let looks = 0; looks < 20 && (await found()) < WALLETS; looks += 1) {
     await chain.pool.query(`UPDATE unread_tokens SET retry_at = clock_timestamp() - interval '1 minute'`)
     await chain.retryTokens(TEST_CHAIN)
   }
-  t.equal(await found(), WALLETS, 'and the rest with the next looks at the token')
+  t.equal(await found(), WALLETS, 'later rounds read the rest of the balances')
 })
 
 t.test('one run finds money that left no log among 10,000 wallets and 20 tokens', async (t) => {
@@ -91,7 +91,7 @@ t.test('one run finds money that left no log among 10,000 wallets and 20 tokens'
   chain.follow()
   await chain.sendInternally(addressOf(WALLETS / 2), 9n)
   await untilWalked(chain)
-  t.equal(await balanceOf(chain, walletOf(WALLETS / 2)), undefined, 'no block named it')
+  t.equal(await balanceOf(chain, walletOf(WALLETS / 2)), undefined, 'no block names the wallet, so there is no balance')
   t.match(await chain.reconcile(TEST_CHAIN), { wallets: WALLETS / 2 })
   t.equal(await balanceOf(chain, walletOf(WALLETS / 2)), '9')
 })
@@ -143,12 +143,12 @@ t.test(
     ).flat()
     const before = bodies.length
     t.equal((await readForRecord(chainOf(TEST_CHAIN), holdings, at)).length, 250 * TOKENS)
-    t.ok(bodies.length - before > 1, 'more than one body holds')
+    t.ok(bodies.length - before > 1, 'the reads need more than one HTTP body')
     await client.client.batch(
       holdings.map(({ address }) => ({ method: 'eth_getBalance', params: [address, 'latest'] })),
     )
     t.equal(Math.max(...bodies.map(({ calls }) => calls)), MAX_CALLS)
     const largest = Math.max(...bodies.map(({ bytes }) => bytes))
-    t.ok(largest <= MAX_BYTES, `${largest} bytes`)
+    t.ok(largest <= MAX_BYTES, `the largest body has ${largest} bytes`)
   },
 )

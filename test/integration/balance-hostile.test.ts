@@ -128,27 +128,27 @@ t.test('a harmful token delays no block, no other token and no other tenant', as
       await untilBalance(chain, 'wal_a', paid.toString())
       await untilBalance(chain, 'wal_a', ((paid / 7n) * 9n).toString(), usdc)
       await untilWalked(chain)
-      t.equal(await balanceOf(chain, 'wal_m0', token.asset), '5', 'the last balance that was read stands')
+      t.equal(await balanceOf(chain, 'wal_m0', token.asset), '5', 'the last balance that could be read is kept')
       t.match(await unread(contract), { reason, quarantined })
 
       for (let tries = 0; tries < 2; tries += 1) t.strictSame(await retry(), { settled: [], failed: [contract] })
       t.match(
         await unread(contract),
         { reason, quarantined: true },
-        'a contract that refuses is in quarantine after three strikes',
+        'a failing contract is in quarantine after three failures',
       )
       const { missed } = (await unread(contract)) as UnreadRow
       await token.mint(holder(1), 1, 1n)
       await untilWalked(chain)
-      t.equal((await unread(contract))?.missed, String(BigInt(missed) + 1n), 'it is left out, and that is counted')
-      t.strictSame(await retryTokens(TEST_CHAIN), { settled: [], failed: [] }, 'its time has not come')
+      t.equal((await unread(contract))?.missed, String(BigInt(missed) + 1n), 'the skipped token is counted as missed')
+      t.strictSame(await retryTokens(TEST_CHAIN), { settled: [], failed: [] }, 'the next retry is not due yet')
 
       await token.turn('honest')
       await untilWalked(chain)
       t.strictSame(await retry(), { settled: [contract], failed: [] })
       t.equal(await unread(contract), undefined)
       t.equal(await balanceOf(chain, 'wal_m0', token.asset), '6')
-      t.equal(await balanceOf(chain, 'wal_m1', token.asset), '2', 'what was minted in quarantine too')
+      t.equal(await balanceOf(chain, 'wal_m1', token.asset), '2', 'a deposit made during the quarantine is counted')
       t.equal(await balanceOf(chain, `wal_m${WALLETS - 1}`, token.asset), '1')
       await sameWhenMadeAgain(t, chain)
     })
@@ -171,7 +171,7 @@ t.test('a token cannot forge the balance of another one by moving it while it is
   t.match(
     (await eventsOf(chain, 'wal_1')).filter(({ data }) => data.asset.assetId === usdc.assetId),
     { length: 1 },
-    'what is read after the forger in the same call',
+    'a balance read after the forger in the same call is not recorded',
   )
 })
 
@@ -207,7 +207,7 @@ t.test('a body of many large requests goes in several, each below what providers
   const large = { method: 'eth_call', params: [{ data: `0x${'00'.repeat(100_000)}` }, 'latest'] }
   const results = await chains.all[0]?.client.batch(Array.from({ length: 10 }, () => large))
   t.ok(results?.every(({ ok }) => ok))
-  t.equal(node.bodies - before, 5, 'two in each')
+  t.equal(node.bodies - before, 5, 'each body has two of the ten requests')
 })
 
 t.test('the reconciliation reads a bounded number of tokens in a run, and comes to all of them in turns', async (t) => {
@@ -227,7 +227,7 @@ t.test('the reconciliation reads a bounded number of tokens in a run, and comes 
   }
   for (const mallory of [300, 600, 900, 1_000]) {
     t.equal((await chain.reconcile(TEST_CHAIN)).wallets, 201)
-    t.strictSame(await rows(), { acme: 1, mallory }, 'five tokens, 200 wallets')
+    t.strictSame(await rows(), { acme: 1, mallory }, 'a run reads five tokens of 200 wallets')
   }
   t.equal(await balanceOf(chain, 'wal_a', usdc), '0')
 })

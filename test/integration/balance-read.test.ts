@@ -98,9 +98,9 @@ t.test('a balance is shown with its value, and with what pending transactions re
   const held = { ...expected, usd_value: '4518.52', available: '1.1', pending_out: '0.4' }
   t.strictSame((await read(wallets.mine)).body.data, held)
   await pool.query('UPDATE wallet_holds SET held = 2000000000000000000')
-  t.match((await read(wallets.mine)).body.data, { available: '0', pending_out: '2' }, 'never negative')
+  t.match((await read(wallets.mine)).body.data, { available: '0', pending_out: '2' }, 'available is never negative')
   clock.now += 26 * 60 * 60 * 1_000
-  t.match((await read(wallets.mine)).body.data, { usd_value: null }, 'a price that grew old is no price')
+  t.match((await read(wallets.mine)).body.data, { usd_value: null }, 'an old price is not used')
 })
 
 t.test('a token is named by symbol or contract; what a tenant registered itself is not valued', async (t) => {
@@ -137,7 +137,7 @@ t.test('a token is named by symbol or contract; what a tenant registered itself 
   t.match(
     (await read(wallets.mine, '?asset=FAKE')).body.data,
     stale,
-    'the last balance, and that it may be out of date',
+    'the last balance is returned and marked as stale',
   )
   t.notOk(Object.hasOwn((await read(wallets.mine, '?asset=USDC')).body.data ?? {}, 'stale_since'))
 
@@ -158,13 +158,13 @@ t.test('before the first observation the chain is read, and nothing is recorded'
   t.match(
     (await read(wallets.mine, '?include=tokens')).body.data,
     { assets: { length: 1 } },
-    'a contract that is not there is left out',
+    'a token without a contract is left out',
   )
   const silent = await read(wallets.mine, '?asset=USDC')
   t.match([silent.status, silent.body.errors?.[0]], [422, { type: 'chain_error', code: 'token_silent' }])
   t.match((await pool.query('SELECT count(*)::integer AS rows FROM balances')).rows, [{ rows: 0 }])
   await record(wallets.mine, NATIVE, '7', 1, '2026-11-21T11:00:00.000Z')
-  t.match((await read(wallets.mine)).body.data, { balance: '0.000000000000000007' }, 'from then on the row answers')
+  t.match((await read(wallets.mine)).body.data, { balance: '0.000000000000000007' }, 'the stored balance is returned')
 })
 
 t.test('with `at` a balance is shown as it was known then', async (t) => {
@@ -216,14 +216,14 @@ t.test('a resource of another tenant is refused in the same words as one that do
   const { read, record } = await withReads(t)
   await record(wallets.archived, NATIVE, '1', 1, '2026-11-21T11:00:00.000Z')
   await record(wallets.foreign, NATIVE, '1', 1, '2026-11-21T11:00:00.000Z', 'globex')
-  t.equal((await read(wallets.archived)).status, 200, 'deposits to an archived wallet still show')
+  t.equal((await read(wallets.archived)).status, 200, 'the balance of an archived wallet is still readable')
   const unready = await read(wallets.unready)
   t.match([unready.status, unready.body.errors?.[0]?.code], [409, 'wallet_not_ready'])
   const absent = await read('wal_01977b3e-6f7a-7c3e-9f5b-00000000000f')
   const foreign = await read(wallets.foreign)
   t.equal(absent.status, 404)
   t.strictSame({ ...foreign.body, request_id: '' }, { ...absent.body, request_id: '' })
-  t.equal((await read(wallets.mine, '', `Bearer ${KEYS.reader}`)).status, 403, 'a key of the other environment')
+  t.equal((await read(wallets.mine, '', `Bearer ${KEYS.reader}`)).status, 403, 'another environment is refused')
   t.match((await read(wallets.mine, '?assets=ETH&include=everything')).body.errors, { length: 2 })
   t.equal((await read(wallets.mine, '', 'Bearer nobody')).status, 401)
 })

@@ -65,16 +65,16 @@ t.test('deposits of a token show on both sides, read with the native currency at
   await call('transfer', fresh(1), 400_000n)
   await untilBalance(chain, 'wal_a', '400000', usdc)
   await untilBalance(chain, 'wal_rich', '600000', usdc)
-  t.equal(await balanceOf(chain, 'wal_a'), undefined, 'no native currency moved, and no balance was read')
+  t.equal(await balanceOf(chain, 'wal_a'), undefined, 'without a native transfer no native balance is recorded')
   const paid = BigInt((await chain.rpc('eth_getBalance', [RICH, 'latest'])) as string)
-  t.equal(await balanceOf(chain, 'wal_rich'), paid.toString(), 'the sender paid gas')
+  t.equal(await balanceOf(chain, 'wal_rich'), paid.toString(), 'the sender has paid gas')
   t.match((await eventsOf(chain, 'wal_a')).at(0), {
     data: { asset: usdc, balance: '400000', cause: 'block' },
     metadata: { tenantId: 'acme', actor: 'worker:chain-follower' },
   })
 
   await chain.observeWallet('wal_a')
-  t.equal(await balanceOf(chain, 'wal_a'), '0', 'the first look fills in what is missing')
+  t.equal(await balanceOf(chain, 'wal_a'), '0', 'the first observation records the native balance')
   t.match(await eventsOf(chain, 'wal_a'), { length: 2, 1: { data: { asset: NATIVE, cause: 'first_observation' } } })
   await sameWhenMadeAgain(t, chain)
 })
@@ -93,7 +93,7 @@ t.test(
     chain.follow()
     await mint(fresh(2), 5n)
     await untilWalked(chain)
-    t.equal(await balanceOf(chain, 'wal_a', usdc), undefined, 'no tenant has the token')
+    t.equal(await balanceOf(chain, 'wal_a', usdc), undefined, 'no balance is recorded for an unregistered token')
     await register(chain, 'acme', usdc)
     await createObserveJob(chain)({
       tenant_id: 'acme',
@@ -165,7 +165,7 @@ t.test('prices are those of the feeds; an old one is dropped, and a silent node 
   ])
   const [{ updated_at: at }] = (await prices()) as [{ updated_at: Date }]
   const head = (await chain.rpc('eth_getBlockByNumber', ['latest', false])) as { timestamp: string }
-  t.ok(at.getTime() <= Number(head.timestamp) * 1_000, `the feed says when: ${toInstant(at.getTime())}`)
+  t.ok(at.getTime() <= Number(head.timestamp) * 1_000, `the price has the time of the feed: ${toInstant(at.getTime())}`)
 
   await t.rejects(
     refresh({ settings: client.settings, client: { ...client.client, batch: async () => [] } }),
@@ -191,11 +191,11 @@ t.test('a wallet whose first read was lost is found and queued again after a whi
   t.strictSame(
     await balanceWork.findQuiet(chain.pool, new Date(Date.now() - 60_000), 10),
     [],
-    'its own job is on the way',
+    'a recent wallet is left to its own job',
   )
   await createObserveJob(chain)({ wallet_id: lost })
   t.strictSame(await balanceWork.findQuiet(chain.pool, soon, 10), [])
   chain.follow()
   await eventually(async () => (await chain.reconcile(TEST_CHAIN)).wallets > 0)
-  t.equal(await balanceOf(chain, old), '0', 'what is older, the reconciliation finds')
+  t.equal(await balanceOf(chain, old), '0', 'the reconciliation reads an older wallet')
 })

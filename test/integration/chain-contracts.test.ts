@@ -52,7 +52,7 @@ t.test('balances are read over several calls, at the block asked for', async (t)
     t.strictSame(
       await readNativeBalances(client, multicall3, [POOR, token], 'latest'),
       [7n, 0n],
-      `through ${multicall3}`,
+      `balances are read through ${multicall3}`,
     )
     t.strictSame(await readNativeBalances(client, multicall3, [POOR], before), [0n])
     t.strictSame(await readNativeBalances(client, multicall3, [POOR], { blockHash: latest.hash }), [7n])
@@ -159,7 +159,7 @@ t.test('the answers of a node to a transaction are classified', async (t) => {
     return (await client.sendRawTransactions([raw]))[0]?.outcome
   }
   t.equal(await outcome({ nonce: 0 }), 'accepted')
-  t.equal(await outcome({ nonce: 0 }), 'accepted', 'the same bytes again')
+  t.equal(await outcome({ nonce: 0 }), 'accepted', 'a transaction that the node already has is accepted')
   t.equal(await outcome({ nonce: 0, value: 2n }), 'replacement_underpriced')
   t.equal(await outcome({ nonce: 1, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }), 'fee_too_low')
   t.equal(await outcome({ nonce: 1, value: 10n ** 30n }), 'insufficient_funds')
@@ -168,7 +168,7 @@ t.test('the answers of a node to a transaction are classified', async (t) => {
   t.equal(await outcome({ nonce: 1, chainId: 56 }), 'rejected')
   t.equal((await client.sendRawTransactions(['0x02c0']))[0]?.outcome, 'rejected')
   await client.call('evm_mine')
-  t.equal(await outcome({ nonce: 0 }), 'nonce_too_low', 'mined: the node does not say by whom')
+  t.equal(await outcome({ nonce: 0 }), 'nonce_too_low', 'the node does not name the transaction that used the nonce')
   t.equal(await outcome({ nonce: 0, value: 2n }), 'nonce_too_low')
 })
 
@@ -180,7 +180,7 @@ t.test('a transaction with quoted fees is mined on a real chain', async (t) => {
   const block = (await client.call('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas: string }
   t.ok(
     quote.baseFeePerGas <= BigInt(block.baseFeePerGas) && quote.baseFeePerGas > 0n,
-    'the next base fee of an empty chain',
+    'the quote has the next base fee of an empty chain',
   )
   const { maxFeePerGas, maxPriorityFeePerGas } = quote.low
   const receipt = await send(client, {

@@ -126,7 +126,7 @@ t.test('a reorg with the same height undoes what was in the old branch', async (
   t.equal(kinds(steps), 'reorg advance idle')
   t.hasStrict(steps[0], { depth: 3, beyondWindow: false })
   t.ok(follower.transactions.has(early))
-  t.notOk(follower.transactions.has(late), 'the reorg left it out')
+  t.notOk(follower.transactions.has(late), 'the reorg removed the later transaction')
   t.equal(follower.cursor().hash, (await readHeaders(client, [follower.cursor().number]))[0]?.hash)
 })
 
@@ -172,7 +172,7 @@ t.test('a chain that lost its last blocks, or all of them, in a crash is followe
   t.equal(follower.cursor().number, 12)
 
   await restart(() => copyFile(earlier, state))
-  t.equal(kinds(await follower.catchUp()), 'behind', 'the URL is used again')
+  t.equal(kinds(await follower.catchUp()), 'behind', 'the follower uses the URL again and waits for its head')
   await client.call('evm_setNextBlockTimestamp', [toQuantity(Math.floor(Date.now() / 1_000) + 1_000)])
   await mine(client, 1)
   const [lost] = await follower.catchUp()

@@ -25,16 +25,16 @@ t.test('a batch is split to the limit of the client, and to the limit of a node 
     await places(),
     requests.map(({ params }) => params[0]),
   )
-  t.equal(node.bodies, 1 + 3, 'one probe and three batches')
+  t.equal(node.bodies, 1 + 3, 'the client sends one probe and three batches')
   node.batchLimit = 10
   t.strictSame(
     await places(),
     requests.map(({ params }) => params[0]),
-    'in order all the same',
+    'the results are in the order of the requests',
   )
   const { bodies } = node
   await places()
-  t.ok(node.bodies - bodies < 40, 'the lower limit is remembered')
+  t.ok(node.bodies - bodies < 40, 'the client remembers the lower limit')
   t.hasStrict(client.health()[0], { state: 'ready', failures: 0 })
 })
 

@@ -44,15 +44,15 @@ t.test('when the first URL fails, in any way, the second one answers', async (t)
     const [first, second] = [await startRpcNode(t), await startRpcNode(t)]
     const { client } = connect(t, [first, second], hangsFor(fault))
     await client.call('eth_gasPrice')
-    t.equal(first.asked.length, 1, 'the first URL is the preferred one')
+    t.equal(first.asked.length, 1, 'the first URL is asked first')
     first.fault = fault
     t.strictSame(
       await client.call('eth_getBalance', ['0xa']),
       { method: 'eth_getBalance', params: ['0xa'] },
-      `read, ${fault}`,
+      `read after ${fault}`,
     )
     const [submission] = await client.sendRawTransactions(['0x02'])
-    t.equal(submission?.outcome, 'accepted', `send, ${fault}`)
+    t.equal(submission?.outcome, 'accepted', `send after ${fault}`)
     t.equal(second.asked.filter(({ method }) => method === 'eth_sendRawTransaction').length, 1)
   }
 })
@@ -86,7 +86,7 @@ t.test('a URL of another chain is never used, and the mistake is logged without 
   const connected = connect(t, [wrong, right])
   for (let i = 0; i < 3; i++) t.equal(await read(connected), 'ok')
   t.equal(wrong.asked.length, 0)
-  t.equal(wrong.bodies, 1, 'and not asked again and again')
+  t.equal(wrong.bodies, 1, 'a URL of another chain is probed once')
   const mistakes = connected.logs.filter(({ level }) => level === 'error')
   t.hasStrict(mistakes, [{ fields: { endpoint: 0, chain_id: 56, expected_chain_id: 1 } }])
   t.notMatch(JSON.stringify(connected.logs), /secret-key/)
@@ -96,7 +96,7 @@ t.test('a URL of another chain is never used, and the mistake is logged without 
   connected.clock.now += 60_000
   await read(connected)
   await read(connected)
-  t.equal(connected.client.health()[0]?.state, 'ready', 'a corrected URL comes back')
+  t.equal(connected.client.health()[0]?.state, 'ready', 'a corrected URL is used again')
 })
 
 t.test('a chain that was replaced behind the same URL is noticed after the connection broke', async (t) => {
@@ -118,11 +118,11 @@ t.test('a broken URL is left alone after three failures, and comes back by itsel
   for (let i = 0; i < 3; i++) t.equal(await read(connected), 'http_status')
   const { bodies } = node
   for (let i = 0; i < 10; i++) t.equal(await read(connected), 'no_endpoint')
-  t.equal(node.bodies, bodies, 'nothing is sent while it rests')
+  t.equal(node.bodies, bodies, 'no request is sent while the URL rests')
   t.equal(connected.client.health()[0]?.state, 'open')
 
   connected.clock.now += 500
-  t.equal(await read(connected), 'http_status', 'one trial')
+  t.equal(await read(connected), 'http_status', 'one trial request is sent')
   t.equal(await read(connected), 'no_endpoint')
   connected.clock.now += 1_000
   node.fault = 'none'
@@ -183,7 +183,7 @@ t.test('a URL whose head lags is not preferred for reads, but still for sending'
   await read(connected)
   await untilProbed(connected.client, 100)
   await read(connected)
-  t.equal(late.asked.length, before + 2, 'it has caught up')
+  t.equal(late.asked.length, before + 2, 'a URL whose head caught up is preferred again')
 })
 
 function untilProbed(client: ReturnType<typeof createRpcClient>, head = 94): Promise<true> {

@@ -105,7 +105,7 @@ t.test('each role appends the events of its process and no other, in the streams
     t.strictSame(await appendable(pool, (category) => category), named, role)
     t.strictSame(await appendable(pool, () => 'elsewhere'), [], role)
   }
-  t.strictSame(await appendable(await loginAs(t, database), (category) => category), [], 'a user without a role')
+  t.strictSame(await appendable(await loginAs(t, database), (category) => category), [], 'no role, no append')
 })
 
 t.test('whoever has taken the API signs nothing, makes no key and settles nothing', async (t) => {
@@ -173,7 +173,7 @@ t.test('no process writes, calls or makes anything that its role does not name',
       })
       if (passes) allowed.push(statement)
     }
-    t.strictSame(allowed, [], `${role}`)
+    t.strictSame(allowed, [], `${role} runs no forbidden statement`)
     t.equal(await allows(pool, (as) => as.query('SELECT envelope FROM sealed_keys')), role === 'signer', `${role}`)
     const reads = (as: Pool) => as.query('SELECT ciphertext FROM wallet_export_files')
     t.equal(await allows(pool, reads), role === 'api', `${role}`)
@@ -219,7 +219,7 @@ t.test('the rows of an append cannot give a wallet another key, owner or address
   await t.resolves(appendRows(api, { wallets: [{ ...row, wallet_id: 'wal_new', address: null, key_ref: null }] }))
   const signer = await loginAs(t, database, 'signer')
   await t.resolves(appendRows(signer, { wallets: [{ ...row, wallet_id: 'wal_new', address: '0xnew' }] }))
-  await t.rejects(appendRows(api, { balances: [] }), REFUSED, 'a balance is what the follower saw')
+  await t.rejects(appendRows(api, { balances: [] }), REFUSED, 'only the follower appends balances')
   await t.rejects(appendRows(await loginAs(t, database, 'follower'), { api_keys: [] }), REFUSED)
 })
 
@@ -298,7 +298,7 @@ t.test('an owner that may make roles needs not be a superuser, and one that may 
   const login = { user: 'bursar_api_login', password: 'a-long-password-of-its-own', roles: ['api'] } as const
   const all = { ...settings, databaseUrl: makes.url, logins: [login] }
   await migrateDatabase(makes.pool, all)
-  t.strictSame(await migrateDatabase(makes.pool, all), [], 'again it changes nothing')
+  t.strictSame(await migrateDatabase(makes.pool, all), [], 'a second migration changes nothing')
   const url = new URL(makes.url)
   Object.assign(url, { username: login.user, password: login.password })
   const api = new pg.Pool({ connectionString: url.href, max: 1 })

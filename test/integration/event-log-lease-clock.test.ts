@@ -21,11 +21,11 @@ t.test(
   'a holder that died before the clock was set back by an hour does not keep its lease for that hour',
   async (t) => {
     const { held, other, setBack } = await withTwo(t)
-    t.equal(await other.acquire('lane'), null, 'it is held')
+    t.equal(await other.acquire('lane'), null, 'the lease is held')
     await setBack('1 hour')
     const taken = await other.acquire('lane')
     t.equal(taken?.fence, held.fence + 1n)
-    t.equal(await held.renew(), false, 'the fence keeps the one before from coming back')
+    t.equal(await held.renew(), false, 'the earlier holder cannot renew its lease')
   },
 )
 

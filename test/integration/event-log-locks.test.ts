@@ -38,7 +38,7 @@ async function lockHolds(t: Test, { url }: TestLog, walletId: string): Promise<(
   t.after(unlock)
   await session.query('BEGIN')
   const { rowCount } = await session.query('SELECT FROM wallet_holds WHERE wallet_id = $1 FOR UPDATE', [walletId])
-  t.ok(rowCount, 'there is a row to lock')
+  t.ok(rowCount, 'the wallet has a row to lock')
   return unlock
 }
 
@@ -76,7 +76,7 @@ t.test('commits of other wallets are appended while one wallet waits for a lock'
   t.strictSame(
     states.map(({ is }) => is),
     ['open', 'open'],
-    'the lock is still kept',
+    'the lock is still held',
   )
   await unlock()
   await Promise.all([...locked, late])

@@ -100,8 +100,8 @@ t.test(
     t.equal(wallet.status, 201)
     const path = `/v1/wallets/${wallet.body.data.wallet_id}`
     await eventually(async () => (await service.api.insist({ path })).body.data.address)
-    t.comment(`a transfer and a wallet took ${Math.round(performance.now() - startedAt)} ms beside it`)
-    t.equal(await dispatched(), before, 'the sweeper found them: the dispatcher read nothing')
+    t.comment(`a transfer and a wallet took ${Math.round(performance.now() - startedAt)} ms beside the open session`)
+    t.equal(await dispatched(), before, 'the dispatcher read nothing: the sweeper queued the jobs')
 
     const answer = await eventually(async () => {
       const { waitingMs } = await readOpenTransactions(pool)
@@ -112,7 +112,7 @@ t.test(
     t.strictSame(
       answer.filter(({ ok }) => !ok),
       [],
-      'no API is taken out for it',
+      'every API process stays ready',
     )
     const [warned] = answer.filter(({ warning }) => warning !== null)
     t.match(warned, {
@@ -142,10 +142,10 @@ t.test('operators and the API read the session, whatever the process roles may s
   t.strictSame(
     rows,
     [{ query: '<insufficient privilege>', xact_start: null }],
-    'the server itself hides it from the role',
+    'PostgreSQL hides the session from the role',
   )
   const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
-  t.ok(Number(/^bursar_oldest_open_transaction_seconds\{.*\} (\S+)$/m.exec(metrics)?.[1]) > 0, 'its age is a metric')
+  t.ok(Number(/^bursar_oldest_open_transaction_seconds\{.*\} (\S+)$/m.exec(metrics)?.[1]) > 0, 'the age is a metric')
   for (const role of ['signer', 'party'] as const) {
     const other = await loginAs(t, { url: server.url, pool }, role)
     await t.rejects(other.query('SELECT * FROM open_transactions()'), { code: '42501' }, role)
@@ -158,7 +158,7 @@ t.test('operators and the API read the session, whatever the process roles may s
   )
   const before = await heldAt()
   await confirmed('0.2')
-  t.equal(await dispatched(), before, 'a prepared transaction holds up readers as well')
+  t.equal(await dispatched(), before, 'a prepared transaction also blocks readers')
   await client.query("ROLLBACK PREPARED 'left behind'")
   await eventually(async () => BigInt(await dispatched()) > BigInt(before))
 })
@@ -206,7 +206,7 @@ t.test('read-only transactions and replication slots delay nobody', async (t) =>
   const before = await dispatched()
   await confirmed('0.3')
   await eventually(async () => BigInt(await dispatched()) > BigInt(before))
-  t.pass('the dispatcher read on')
+  t.pass('the dispatcher reads new events')
 })
 
 t.test('the server ends a transaction that is left open in our database; long reads are spared', async (t) => {
@@ -214,14 +214,14 @@ t.test('the server ends a transaction that is left open in our database; long re
     (await session.query('SHOW idle_in_transaction_session_timeout')).rows[0].idle_in_transaction_session_timeout
   const fresh = new pg.Pool({ connectionString: service.urlAs('operator'), max: 1 })
   t.teardown(() => fresh.end())
-  t.equal(await timeoutOf(fresh), '1min', 'migrate sets it for whoever connects')
-  t.equal(await timeoutOf(pool), '1min', 'processes bring it with them')
+  t.equal(await timeoutOf(fresh), '1min', 'migrate sets the timeout for every connection')
+  t.equal(await timeoutOf(pool), '1min', 'the pool of a process sets the timeout')
   await withSessions(pool, ['replay-reader'], async (session) => t.equal(await timeoutOf(session), '0'))
 
   await pool.query("ALTER DATABASE bursar SET idle_in_transaction_session_timeout = '300ms'")
   await limitIdleTransactions(pool)
   const { client } = await leaveOpen(t, 'bursar', [])
-  t.equal(await timeoutOf(client), '300ms', 'the value of an administrator stays')
+  t.equal(await timeoutOf(client), '300ms', 'the value of an administrator is kept')
   await quiet()
   const before = await dispatched()
   const ended = new Promise<Error>((resolve) => client.once('error', resolve))

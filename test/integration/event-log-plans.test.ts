@@ -119,7 +119,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   const reads = createTransactionReads({ pool: spy, wakeUps, confirmationsOf: () => 2 })
   await reads.readById('tenant_0', 'tx00000001')
   await reads.list('tenant_0', 'wal_0000001', { limit: 10 })
-  t.ok(noted.size > 20, `${noted.size} statements`)
+  t.ok(noted.size > 20, `${noted.size} statements are explained`)
   for (const [name, { text, values }] of noted) {
     const now = await pool.query(`EXPLAIN (FORMAT JSON) ${text}`, values)
     // Named statements are planned once for all values.

@@ -57,7 +57,7 @@ t.test('events that were decided on a forgotten event are refused', async (t) =>
   if (late === null) throw new Error('a submission decides something')
   await t.rejects(log.append({ changes: [late] }), StreamConflict)
   await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed: bytes(8) }, { metadata: METADATA })
-  await t.rejects(log.append({ changes: [late] }), StreamConflict, 'also when another event has taken its place')
+  await t.rejects(log.append({ changes: [late] }), StreamConflict, 'a newer event in its place is a conflict')
   t.equal((await log.readStream(transactionAggregate, id)).length, 2)
 })
 
@@ -73,7 +73,7 @@ t.test('a lease that was taken before the server was started again is held by no
   await t.rejects(log.append({ changes: [], guards: { fence: held } }), FenceLost)
   t.equal(await held.renew(), false)
   t.equal(await held.release(), 'lost')
-  t.equal((await other.acquire('lane'))?.fence, held.fence + 1n, 'it can be taken at once')
+  t.equal((await other.acquire('lane'))?.fence, held.fence + 1n, 'another process can take the lease at once')
 })
 
 t.end()

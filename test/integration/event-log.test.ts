@@ -187,7 +187,7 @@ t.test('who asks for a held lease is not forgotten when its holder lets go', asy
   const leases = createLeases({ pool, holder: 'a', leaseMs: 60_000 })
   const lease = await leases.acquire('lane')
   t.equal(await leases.acquire('lane'), null)
-  t.equal(await lease?.release(), 'wanted', 'the holder must look for work once more')
+  t.equal(await lease?.release(), 'wanted', 'release reports that another caller wanted the lease')
   t.equal(await lease?.release(), 'released')
   t.ok(await leases.acquire('lane'))
 })
@@ -218,7 +218,7 @@ t.test('each event carries the hash of its stream up to it', async (t: Test) => 
     previous = chainHash(previous, canonicalEvent({ ...event, schemaVersion }))
     t.equal(event.hash, previous)
   }
-  t.equal((await pool.query('SELECT held FROM wallet_holds')).rows[0].held, '0', 'a cancelled request holds nothing')
+  t.equal((await pool.query('SELECT held FROM wallet_holds')).rows[0].held, '0', 'a cancelled request holds no funds')
 })
 
 t.test('a reader skips no event whose transaction commits late', async (t: Test) => {
@@ -260,7 +260,7 @@ t.test('a subscription delivers a batch again until it is committed, and is woke
   t.equal(new Set(seen).size, 3)
   const checkpoint = await loadCheckpoint(pool, 'reader')
   await saveCheckpoint(pool, 'reader', LOG_START)
-  t.same(await loadCheckpoint(pool, 'reader'), checkpoint, 'a checkpoint never goes back')
+  t.same(await loadCheckpoint(pool, 'reader'), checkpoint, 'a checkpoint never moves back')
 })
 
 t.test('text that jsonb cannot hold is replaced before it is appended, and hashed as it is stored', async (t: Test) => {
@@ -293,5 +293,5 @@ t.test('a change that the database cannot hold is skipped, and those beside it a
   )
   t.equal(await appendApart(log, [], { guards: {}, onSetAside }), 0)
   const taken = [requested(ids[0] ?? '', { memo: 'another' }), requested(newTransactionId())]
-  await t.rejects(appendApart(log, taken, { guards: {}, onSetAside }), StreamConflict, 'nothing else is')
+  await t.rejects(appendApart(log, taken, { guards: {}, onSetAside }), StreamConflict, 'a conflict is not set aside')
 })

@@ -41,7 +41,7 @@ t.test('an import has the same events in the same order, and byte-equal read mod
   await some.pool.query(`INSERT INTO chain_cursors VALUES (1, 7, '0xb7', 9, now())`)
   await some.pool.query(`INSERT INTO chain_blocks VALUES (1, 7, '0xb7', '0xb6', 1770000000)`)
   const whole = await exported(some.pool)
-  t.equal(whole.length, lines.length + 2, 'how far the chain was walked goes along')
+  t.equal(whole.length, lines.length + 2, 'the export contains the cursors of the chain')
   const { pool } = await withDatabase(t)
   const { events } = await imported(pool, whole)
   t.equal(events, lines.length - 2)
@@ -54,7 +54,7 @@ t.test('an import has the same events in the same order, and byte-equal read mod
     )
   }
   t.strictSame((await compareLive(pool, ALL_AGGREGATES)).differences, [])
-  t.strictSame((await exported(pool)).map(withoutIds), whole.map(withoutIds), 'an export of the import is the export')
+  t.strictSame((await exported(pool)).map(withoutIds), whole.map(withoutIds), 'both exports are equal')
 })
 
 /** Transaction ids differ between clusters, and the digest covers them. */
@@ -70,7 +70,7 @@ t.test('what is appended after an import comes after it, and a subscription sees
   const whole = await exported(some.pool)
   const { pool, url } = await withDatabase(t)
   await imported(pool, whole)
-  t.strictSame((await pool.query(EVENTS)).rows, (await some.pool.query(EVENTS)).rows, 'in the same order')
+  t.strictSame((await pool.query(EVENTS)).rows, (await some.pool.query(EVENTS)).rows, 'the order is the same')
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
   const log = createEventLog({ pool, wakeUps, clock: Date.now })
@@ -99,12 +99,12 @@ t.test('ids of an import stay below those that the cluster still gives, however 
   )
   const whole = await exported(some.pool)
   await imported(pool, whole).then(
-    () => t.fail('the hashes of the made-up events are wrong'),
+    () => t.fail('the import accepted events with wrong hashes'),
     (error) => t.match(error, { code: 'broken_chain' }),
   )
   t.ok(await isEmpty(pool))
   await imported(pool, whole, false)
-  t.equal((await readAfter(pool, LOG_START, 100_000)).events.length, whole.length - 2, 'all of them are safe to read')
+  t.equal((await readAfter(pool, LOG_START, 100_000)).events.length, whole.length - 2, 'all events can be read')
 })
 
 t.test('a file that lost something, or had something changed, is refused and nothing stays', async (t: Test) => {
@@ -140,10 +140,10 @@ t.test('a file that lost something, or had something changed, is refused and not
   ]
   for (const [name, broken, message] of cases) {
     await t.rejects(imported(pool, broken), { message }, name)
-    t.ok(await isEmpty(pool), `${name}: nothing stays`)
+    t.ok(await isEmpty(pool), `${name}: the database stays empty`)
   }
   await imported(pool, lines)
-  await t.rejects(imported(pool, lines), { code: 'log_not_empty' }, 'a second import')
+  await t.rejects(imported(pool, lines), { code: 'log_not_empty' }, 'a second import is refused')
 })
 
 t.test('a line that two programs could read differently is refused, whatever its digest says', async (t: Test) => {
@@ -173,7 +173,7 @@ t.test('a line that two programs could read differently is refused, whatever its
   for (const [name, change, message] of cases) {
     await t.rejects(imported(pool, withLine(change)), { code: 'bad_export', message }, name)
     t.match(await imported(pool, withLine(change)).catch((error: Error) => error.message), `Line ${at + 1} `, name)
-    t.ok(await isEmpty(pool), `${name}: nothing stays`)
+    t.ok(await isEmpty(pool), `${name}: the database stays empty`)
   }
   await t.rejects(imported(pool, [lines[0]?.replace('{', '{"whole":false,') ?? '', ...lines.slice(1)]), /"whole" twice/)
   await imported(pool, lines)

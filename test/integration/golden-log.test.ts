@@ -36,14 +36,14 @@ t.test('the golden log gives the recorded rows', async (t: Test) => {
   t.strictSame(missingFrom(models, MODELS), [])
   for (const [table, rows] of Object.entries(MODELS)) {
     t.ok(Object.keys(rows).length > 0, `${table} has rows: ${ADD}`)
-    t.strictSame(Object.keys(models[table] ?? {}).sort(), Object.keys(rows).sort(), `${table} has no others`)
+    t.strictSame(Object.keys(models[table] ?? {}).sort(), Object.keys(rows).sort(), `${table} has no other rows`)
   }
   t.strictSame((await compareLive(pool, ALL_AGGREGATES)).differences, [])
   const read = await readAfter(pool, LOG_START, 1_000)
   t.strictSame(
     read.events.map(({ type, streamId }) => `${type} ${streamId}`),
     EVENTS.map(({ type, stream_id }) => `${type} ${stream_id}`),
-    'in the order in which it was read then',
+    'the events are read in the recorded order',
   )
 })
 

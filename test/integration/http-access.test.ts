@@ -48,7 +48,7 @@ t.test(
       t.strictSame(Object.keys(response.json().errors[0]).sort(), ['code', 'message', 'type'])
     }
     for (const authorization of [`bearer ${KEYS.full}`, `BEARER   ${KEYS.full}`]) {
-      t.equal((await transfer({ authorization })).status, 202, 'the scheme is of any case')
+      t.equal((await transfer({ authorization })).status, 202, 'the scheme is case-insensitive')
     }
   },
 )
@@ -102,9 +102,9 @@ t.test('each key has a rate; answers say where it stands, and 429 when to come b
   const refused = await get(KEYS.full)
   t.strictSame(standing(refused), [429, '3', '0', '1', '1'])
   t.match(refused.body.errors, [{ type: 'rate_limit_error', code: 'rate_limit_exceeded' }])
-  t.equal((await get(KEYS.reader)).status, 200, 'another key has its own')
+  t.equal((await get(KEYS.reader)).status, 200, 'another key has its own rate')
   now += 334
-  t.equal((await get(KEYS.full)).status, 200, 'a third of a second gives one back')
+  t.equal((await get(KEYS.full)).status, 200, '333 ms refill one request')
 })
 
 t.test('an address that fails too often is told to wait, and no valid key behind it is', async (t) => {
@@ -117,8 +117,8 @@ t.test('an address that fails too often is told to wait, and no valid key behind
   const refused = await Promise.all(Array.from({ length: 900 }, (_, attempt) => get(`guess-${100 + attempt}`)))
   t.ok(refused.every(({ status, headers }) => status === 429 && headers['retry-after'] === '1'))
   const noKey = await guessed.app.inject({ url: NOTES })
-  t.equal(noKey.statusCode, 429, 'to send no key is to fail as well')
-  t.equal((await get(KEYS.cold)).status, 200, 'a key that only the database knows is looked up all the same')
+  t.equal(noKey.statusCode, 429, 'a request without a key counts as a failure')
+  t.equal((await get(KEYS.cold)).status, 200, 'a key that is not cached is still looked up')
   t.equal((await get(KEYS.full)).status, 200)
   t.equal((await guessed.send({ method: 'GET', url: NOTES, remoteAddress: '203.0.113.9' })).status, 200)
   now += 1_000
@@ -140,7 +140,7 @@ t.test(
     t.equal((await fail('10.0.0.1', '198.51.100.1')).statusCode, 429)
     t.equal((await fail('10.0.0.1', '198.51.100.2')).statusCode, 401)
     for (let attempt = 0; attempt < 100; attempt++) await fail('203.0.113.5', `198.51.100.${attempt}`)
-    t.equal((await fail('203.0.113.5', '198.51.100.200')).statusCode, 429, 'other callers cannot invent addresses')
+    t.equal((await fail('203.0.113.5', '198.51.100.200')).statusCode, 429, 'a client cannot forge its address')
   },
 )
 
@@ -187,7 +187,7 @@ t.test('the same request has one fingerprint, another request another', async (t
   const first = await fingerprint(TRANSFER)
   t.match(first, /^[0-9a-f]{64}$/)
   const reordered = Object.fromEntries(Object.entries(TRANSFER).reverse())
-  t.equal(await fingerprint(reordered), first, 'the order of members does not count')
+  t.equal(await fingerprint(reordered), first, 'the order of members does not change the fingerprint')
   t.equal(await fingerprint({ ...TRANSFER, royalty: 2.5 }), await fingerprint({ ...TRANSFER, royalty: 2.5 }))
   const others = [
     await fingerprint({ ...TRANSFER, amount: '1.50' }),
@@ -197,7 +197,7 @@ t.test('the same request has one fingerprint, another request another', async (t
     await fingerprint({ ...TRANSFER, abi: [{ a: 1, b: [2, 1] }] }),
     await fingerprint(TRANSFER, TRANSFER_PATH.replace('8a11', '8a12')),
   ]
-  t.equal(new Set([first, ...others]).size, 7, 'what a default would fill in counts as sent or not sent')
+  t.equal(new Set([first, ...others]).size, 7, 'an omitted default and a sent one have different fingerprints')
 })
 
 t.test('an idempotency key is 1 to 255 visible ASCII characters; a replay is marked', async (t) => {
@@ -237,7 +237,7 @@ t.test(
     }
     await t.rejects(start({ ...words, body: items }), { message: /body\.a\.items must state additionalProperties/ })
     const opened = await start(words, { scope: 'public' })
-    t.equal((await opened.app.inject({ method: 'POST', url: '/v1/things' })).statusCode, 200, 'public by its own word')
+    t.equal((await opened.app.inject({ method: 'POST', url: '/v1/things' })).statusCode, 200, 'a public route is open')
     await opened.app.close()
   },
 )

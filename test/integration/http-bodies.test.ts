@@ -77,7 +77,7 @@ t.test('every failing field is listed, nested ones by their path', async (t) => 
   t.equal(answer.body.message, 'The request has 15 invalid fields.')
   for (const { message, field = '' } of answer.body.errors ?? []) {
     t.ok(message.startsWith(field) && message.length > field.length + 10, message)
-    t.notMatch(message, /\^|\\|must match|NOT|schema/, 'in words, not in patterns')
+    t.notMatch(message, /\^|\\|must match|NOT|schema/, 'the message is prose without a pattern')
   }
 })
 
@@ -116,7 +116,7 @@ t.test('invalid amounts and addresses are refused with the rule in words', async
     'amount must be a string, not a number: put it in quotes.',
   )
   for (const amount of ['0.0000000000000000001', '9'.repeat(78), '0', '10.10']) {
-    t.equal((await post({ ...TRANSFER, amount })).status, 202, `${amount} is an amount; the asset decides the rest`)
+    t.equal((await post({ ...TRANSFER, amount })).status, 202, `${amount} is accepted as an amount`)
   }
   for (const to of [
     '0x',
@@ -225,7 +225,7 @@ t.test('deep, wide and poisonous bodies are refused in a bounded answer', async 
   const strangers = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`field${index}`, 0]))
   const answer = await post({ ...TRANSFER, ...strangers })
   t.equal(answer.status, 422)
-  t.ok(answer.text.length < 100_000, `${answer.text.length} characters`)
+  t.ok(answer.text.length < 100_000, `the answer has ${answer.text.length} characters`)
   const poisons = ['{"__proto__":{"a":1}}', '{"metadata":{"__proto__":{}}}', '{"constructor":{"prototype":{"a":1}}}']
   for (const payload of poisons) t.match(told(await post(payload)), [/(__proto__|constructor) unknown_field/])
   t.equal(({} as { a?: unknown }).a, undefined)
@@ -261,9 +261,9 @@ t.test(
         ...(payload === undefined ? {} : { payload, headers: { 'content-type': 'application/json' } }),
       })
     for (const payload of [undefined, '', '{}', 'null']) {
-      t.equal((await to('restore', payload)).status, 200, `restore with ${payload}`)
+      t.equal((await to('restore', payload)).status, 200, `restore accepts ${payload}`)
       const nudged = await to('nudge', payload)
-      t.strictSame([nudged.status, nudged.body.data], [200, { gas_priority: 'low' }], `nudge with ${payload}`)
+      t.strictSame([nudged.status, nudged.body.data], [200, { gas_priority: 'low' }], `nudge accepts ${payload}`)
     }
     t.strictSame((await to('nudge', '{"gas_priority":"medium"}')).body.data, { gas_priority: 'medium' })
     t.strictSame(told(await to('nudge', '{"gas_priority":"high"}')), ['gas_priority not_allowed'])

@@ -58,26 +58,26 @@ t.test('a body above the size limit of its route is refused with the limit', asy
       headers: JSON_TYPE,
       payload: `{"rows":[${'"a",'.repeat(2_999)}"a"]}`.padEnd(bytes),
     })
-  t.equal((await importTo(send, 131_072)).status, 200, 'a route may state more')
+  t.equal((await importTo(send, 131_072)).status, 200, 'a route may set a higher limit')
   t.equal((await importTo(send, 131_073)).status, 413)
   const small = await startTestApp({ routes, settings: { bodyLimitBytes: 32_768 } })
   t.teardown(() => small.app.close())
   t.equal((await importTo(small.send, 32_768)).status, 200)
-  t.match((await importTo(small.send, 32_769)).body.message, /32768 bytes/, 'the setting bounds every route')
+  t.match((await importTo(small.send, 32_769)).body.message, /32768 bytes/, 'the setting limits every route')
 })
 
 t.test('a body with more values than its route takes is refused', async (t) => {
   const many = async (count: number, value: string) => post(`{"abi":[${Array(count).fill(value).join(' , ')}]}`)
   for (const value of ['{}', '[]', '0', '""', 'null', '"[,{:\\\\"']) {
     const taken = await many(2_046, value)
-    t.notMatch(told(taken), ['- too_many_values'], `2048 values: ${value}`)
+    t.notMatch(told(taken), ['- too_many_values'], `2048 values are accepted: ${value}`)
     const answer = await many(2_047, value)
     t.strictSame([answer.status, ...told(answer)], [422, '- too_many_values'], value)
     t.match(answer.body.message, 'The body has 2049 values and the limit is 2048')
   }
   const rows = (count: number) => ({ rows: Array(count).fill('a') })
   const importTo = (payload: object) => send({ method: 'POST', url: '/v1/imports', payload })
-  t.equal((await importTo(rows(2_998))).status, 200, 'a route may state more')
+  t.equal((await importTo(rows(2_998))).status, 200, 'a route may set a higher limit')
   t.strictSame(told(await importTo(rows(3_001))), ['- too_many_values'])
 })
 
@@ -142,7 +142,7 @@ t.test('a header that must be single is refused when it is sent twice', async (t
   t.match(
     await exchange(`${POST}${lists}${end}${BODY}`),
     /^HTTP\/1\.1 202 .*wait=1/s,
-    'what is a list may come in parts',
+    'a list header may be sent in parts',
   )
 })
 
@@ -167,11 +167,11 @@ t.test('a request that does not arrive in time is answered 408 and its connectio
       if (socket.writable) socket.write(piece)
       await Promise.race([closed, delay(100)])
     }
-    t.ok(socket.destroyed, `${what} is cut off`)
+    t.ok(socket.destroyed, `the connection is closed: ${what}`)
     t.match(answer, /request_timeout|api_key_invalid/)
   }
   const silent = connect(port, '127.0.0.1')
-  t.match(await readAll(silent), /^$|request_timeout/, 'who says nothing at all is cut off too')
+  t.match(await readAll(silent), /^$|request_timeout/, 'a silent connection is closed too')
 })
 
 t.test('the number of connections is limited, in total and by address', async (t) => {
@@ -193,20 +193,20 @@ t.test('the number of connections is limited, in total and by address', async (t
     greedy.map(({ served }) => served),
     [true, true, false, false],
   )
-  t.ok((await open(port, '127.0.0.2')).served, 'another address has its own')
+  t.ok((await open(port, '127.0.0.2')).served, 'another address has its own limit')
   t.match(await dropped(), /limit="address".* 2$/m)
   first.socket.destroy()
   await once(first.socket, 'close')
   while (!(await open(port)).served) await delay(10)
-  t.pass('a connection that ended makes room')
+  t.pass('a closed connection frees a place')
   await open(port, '127.0.0.2')
-  t.notOk((await open(port, '127.0.0.3')).served, 'beyond the total no connection is accepted')
+  t.notOk((await open(port, '127.0.0.3')).served, 'no connection above the total is accepted')
   t.match(await dropped(), /limit="total"/)
 
   const trusting = { trustedProxies: ['127.0.0.2'], connections: { ...LIMITS, maxPerAddress: 1 } }
   const behind = await listen(t, { settings: trusting })
   for (let count = 0; count < 5; count++)
-    t.ok((await open(behind, '127.0.0.2')).served, 'a trusted proxy is not counted')
+    t.ok((await open(behind, '127.0.0.2')).served, 'connections of a trusted proxy are not limited')
   t.strictSame([(await open(behind)).served, (await open(behind)).served], [true, false])
 })
 
@@ -248,5 +248,5 @@ t.test('text that cannot be stored is refused in paths and queries, whatever the
   t.equal((await get('/v1/search?note=%00')).body.message, 'note contains the character NUL.')
   t.strictSame((await get('/v1/search?note=%F0%9F%8F%A6+100%25')).body.data, { note: '🏦 100%' })
   const stranger = await app.inject({ url: '/v1/search?note=%00' })
-  t.equal(stranger.statusCode, 401, 'a caller without a key learns nothing of it')
+  t.equal(stranger.statusCode, 401, 'a caller without a key gets 401')
 })

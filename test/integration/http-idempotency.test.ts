@@ -58,14 +58,14 @@ t.test('equal and different bodies at the same instant, at two processes: one of
     const won = answers.filter(({ reply }) => reply.status === 202)
     const lost = answers.filter(({ reply }) => reply.status !== 202)
     t.strictSame([won.length, lost.length], [12, 12], key)
-    t.equal(new Set(won.map(({ amount }) => amount)).size, 1, 'one body wins')
+    t.equal(new Set(won.map(({ amount }) => amount)).size, 1, 'only one body is accepted')
     t.strictSame([...new Set(lost.map(({ reply }) => codeOf(reply)))], ['422 idempotency_key_reused'])
     const replies = won.map(({ reply }) => reply)
     t.equal(idsOf(replies).length, 1)
-    t.ok(replies.filter(isFirst).length <= 1, 'one answer is the first, the others are repetitions')
+    t.ok(replies.filter(isFirst).length <= 1, 'at most one answer is not a replay')
     paid.push(won[0]?.amount ?? '')
     const again = await other.api.insist(transfer(key, won[0]?.amount ?? ''))
-    t.strictSame([idsOf([again]), isFirst(again)], [idsOf(replies), false], 'and so it stays')
+    t.strictSame([idsOf([again]), isFirst(again)], [idsOf(replies), false], 'a later request gets the same answer')
   }
   t.equal((await accepted()) - before, 6)
   await stage.settle()
@@ -100,7 +100,7 @@ t.test('what is refused leaves its key free, also for what comes at the same ins
     const reply = await api.insist(transfer('too-early', '0.5', poor))
     return reply.status === 202 && reply
   })
-  t.ok(isFirst(first), 'the same request goes through once there is money')
+  t.ok(isFirst(first), 'the same request is accepted once funds arrive')
   const repeated = await Promise.all(
     Array.from({ length: 8 }, () => other.api.insist(transfer('too-early', '0.5', poor))),
   )
@@ -136,11 +136,11 @@ t.test('a key belongs to its tenant: to each tenant its own, one for all environ
   t.equal(new Set(of('globex').map(({ id }) => id)).size, 1)
   t.ok(of('globex').every(({ id }) => id !== null))
   const made = of('initech').filter(({ id }) => id !== null)
-  t.equal(new Set(made.map(({ who, id }) => `${who} ${id}`)).size, 1, 'one environment has it')
+  t.equal(new Set(made.map(({ who, id }) => `${who} ${id}`)).size, 1, 'one environment of the tenant has the key')
   t.strictSame(
     [...new Set(of('initech').flatMap(({ id, outcome }) => (id === null ? [outcome] : [])))],
     ['422 idempotency_key_reused'],
-    'the other environment is refused',
+    'the other environment of the tenant is refused',
   )
   t.equal(made.length, 8)
   const { rows } = await pool.query(
@@ -203,7 +203,7 @@ t.test('a process that is killed among others that are asked the same: one effec
   t.strictSame(
     heard.filter((id) => !ids.includes(id)),
     [],
-    'what the killed one answered is what the others say',
+    'the killed process answered with the same ids as the others',
   )
   t.equal((await accepted()) - before, keys.length)
   await stage.settle()

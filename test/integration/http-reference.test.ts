@@ -34,7 +34,7 @@ t.test('every operation is named, described, secured, with examples and its refu
   t.strictSame(
     others,
     ['get /v1/wallets: parameter force is not described', 'get /v1/wallets: parameter status is not described'],
-    'what the routes of this test leave out is reported, and nothing else',
+    'only the undescribed parameters are reported',
   )
   t.ok(fields.includes('components/schemas/NudgeWalletRequest: the field gas_priority is not described'))
 })
@@ -53,7 +53,7 @@ t.test('an operation says what its route settings mean', async (t) => {
   t.strictSame(
     query.filter(({ required }) => required),
     [],
-    'what has a default need not be sent',
+    'a parameter with a default is optional',
   )
   t.strictSame(Object.keys(transfer.responses ?? {}), [
     '202',
@@ -72,7 +72,7 @@ t.test('an operation says what its route settings mean', async (t) => {
   t.match(document.paths?.['/healthz']?.get, { security: [] })
   t.match(transfer.requestBody, { required: true })
   t.match(document.paths?.['/v1/wallets/{wallet_id}/nudge']?.post?.requestBody, { required: false })
-  t.notOk('x-refusals' in transfer, 'what was only a note to ourselves is gone')
+  t.notOk('x-refusals' in transfer, 'the internal x-refusals is not in the document')
 })
 
 t.test('examples are whole and pass the validation that they document', async (t) => {
@@ -154,8 +154,8 @@ t.test('the requests for documents of one address are limited, those for the lar
     for (let asked = 0; asked < share; asked++) t.equal(await get(), 200)
     const refused = await limited.app.inject({ url })
     t.match([refused.statusCode, refused.headers['retry-after']], [429, '1'], url)
-    t.equal((await limited.app.inject({ url, remoteAddress: '203.0.113.9' })).statusCode, 200, 'another has its own')
-    t.equal((await limited.app.inject({ url: '/readyz' })).statusCode, 200, 'who watches the process is not counted')
+    t.equal((await limited.app.inject({ url, remoteAddress: '203.0.113.9' })).statusCode, 200, 'each address has one')
+    t.equal((await limited.app.inject({ url: '/readyz' })).statusCode, 200, 'the readiness check is not limited')
   }
 })
 

@@ -48,7 +48,7 @@ t.test('bytes that are not an HTTP request get an error of the same shape', asyn
   }
   const head = (length: number) =>
     `POST ${TRANSFER_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEYS.full}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
-  t.match(await exchange(port, head(2_000_000)), /^HTTP\/1\.1 413 .*body_too_large/s, 'refused by its length alone')
+  t.match(await exchange(port, head(2_000_000)), /^HTTP\/1\.1 413 .*body_too_large/s, 'Content-Length is over limit')
   const body = JSON.stringify(TRANSFER)
   const closing = head(body.length).replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
   t.match(await exchange(port, `${closing}${body}`), /^HTTP\/1\.1 202 /)
@@ -80,7 +80,7 @@ t.test('readiness requires every check; the failed ones are returned with the re
     ],
   })
   await Promise.all([ready(), ready(), ready()])
-  t.equal(asked, 2, 'a repetition within a second makes no request')
+  t.equal(asked, 2, 'a second check within a second makes no request')
 
   failing.database = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
   now += 1_000
@@ -88,11 +88,11 @@ t.test('readiness requires every check; the failed ones are returned with the re
   t.strictSame([down.status, down.headers['retry-after'], ...told(down)], [503, '1', '- not_ready'])
   t.equal(down.body.message, 'database: ECONNREFUSED')
   t.match(down.body.errors, [{ type: 'unavailable', details: { check: 'database' } }])
-  t.equal((await send({ method: 'GET', url: '/healthz' })).status, 200, 'the process lives all the same')
+  t.equal((await send({ method: 'GET', url: '/healthz' })).status, 200, 'the process stays alive')
 
   failing.database = null
   now += 1_000
-  t.equal((await ready()).status, 200, 'and is ready again without a restart')
+  t.equal((await ready()).status, 200, 'the process is ready again without a restart')
 })
 
 t.test('a check that does not answer in time has failed', async (t) => {
@@ -153,7 +153,7 @@ t.test('requests are counted by route template and logged in one line, never by 
     request_id: /^req_/,
   })
   t.equal(logged().length, 6)
-  t.notMatch(JSON.stringify(logged()), /secret|0x7099|key-with-every/, 'neither query, body nor key')
+  t.notMatch(JSON.stringify(logged()), /secret|0x7099|key-with-every/, 'the log has no query, body or key')
 })
 
 t.test('metrics of other modules are served, and a gauge that cannot be read does not affect the others', async (t) => {

@@ -75,8 +75,8 @@ t.test('a sweep finds work of every tenant, however much of one has waited for l
   for (const [name, find] of Object.entries(finds)) {
     const found = await find(4)
     t.equal(found.length, 4, name)
-    t.ok(found.some(isOf(0)), `${name}: the oldest of one tenant`)
-    t.ok(found.some(isOf(LAST)), `${name}: the only one of the other`)
+    t.ok(found.some(isOf(0)), `${name}: the oldest job of the first tenant is found`)
+    t.ok(found.some(isOf(LAST)), `${name}: the only job of the other tenant is found`)
   }
 })
 
@@ -104,7 +104,7 @@ t.test('a job goes to the queue of its kind of key, and names its tenant', async
     data: { ...job.data, tenant_id: 'globex' },
   }))
   t.strictSame(await place([...work(1), unknown]), [...hd, unknown])
-  t.strictSame(await place([...work(1), ...work(2)]), [...hd, ...mpc], 'also of lanes that are partly known')
+  t.strictSame(await place([...work(1), ...work(2)]), [...hd, ...mpc], 'both lanes are placed in one call')
   t.strictSame(await place(work(2)), mpc)
   t.strictSame(await place([]), [])
 })

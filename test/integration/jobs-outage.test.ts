@@ -82,7 +82,7 @@ async function stopping(t: Test, place: JobPlace, server: NonNullable<JobPlace['
     })
     const complaints = jobs.logged.filter((line) => line === 'queue back end error')
     const intervals = Math.floor((performance.now() - since) / LOG_INTERVAL_MS)
-    t.ok(complaints.length <= 3 + intervals, `an outage fills no log: ${complaints.length} lines`)
+    t.ok(complaints.length <= 3 + intervals, `an outage logs few lines: ${complaints.length}`)
   })
 
   await t.test('down at the end: close returns', async (t) => {

@@ -66,7 +66,7 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     t.strictSame([...ran.keys()].sort(), wanted.map((job) => JSON.stringify(job)).sort())
     const again = [...ran.values()].reduce((sum, runs) => sum + runs - 1, 0)
     t.ok(again <= lostLocks(jobs), `${again} ran once more, ${lostLocks(jobs)} locks were lost`)
-    t.strictSame(await eventually(async () => allZero(await jobs.counts())), true, 'nothing is kept of what is done')
+    t.strictSame(await eventually(async () => allZero(await jobs.counts())), true, 'completed jobs are removed')
   })
 
   await t.test('a job that waits is one job, however often it is added', async (t) => {
@@ -87,7 +87,7 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     }
     const oldest = await jobs.oldest('lane')
     t.match(oldest, { id: 'a', state: 'waiting', attempts: 0 })
-    t.ok((oldest?.addedAt ?? 0) >= before - 1_000, 'since when')
+    t.ok((oldest?.addedAt ?? 0) >= before - 1_000, 'the oldest job has the time when it was added')
     const { came, handler, letGo } = gate()
     jobs.process('lane', handler, { concurrency: 1 })
     await eventually(() => came.length === 1)
@@ -107,7 +107,7 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     await jobs.add([lane('a')])
     await eventually(() => came.length === 1)
     for (let times = 0; times < 3; times += 1) await jobs.add([lane('a')])
-    t.strictSame((await jobs.counts()).lane.active, 1, 'not beside it')
+    t.strictSame((await jobs.counts()).lane.active, 1, 'the job does not run twice at the same time')
     letGo()
     await eventually(() => came.length >= 2)
     await eventually(async () => {
@@ -181,12 +181,12 @@ async function failing(t: Test, place: JobPlace): Promise<void> {
 
       await jobs.add([lane('a')])
       await eventually(async () => (await jobs.failed('lane', { limit: 10 }))[0]?.times === 2)
-      t.equal(await jobs.retry('lane', 'b'), false, 'no such failed job')
+      t.equal(await jobs.retry('lane', 'b'), false, 'an unknown failed job cannot be retried')
       isHealed = true
       tries.length = 0
       t.equal(await jobs.retry('lane', 'a'), true)
       await eventually(async () => allZero(await jobs.counts()))
-      t.strictSame(tries, [1], 'it has all its tries again, and is run once however often it had failed')
+      t.strictSame(tries, [1], 'a retried job runs once and has all its attempts again')
     },
   )
 
@@ -217,7 +217,7 @@ async function failing(t: Test, place: JobPlace): Promise<void> {
     await addRaw(where, 'list', ['not', 'an', 'object'])
     await eventually(async () => (await jobs.counts()).lane.failed === 3)
     const failures = await jobs.failed('lane', { limit: 10 })
-    t.strictSame(ran, ['refused'], 'a malformed job never reaches its handler, a refused one only once')
+    t.strictSame(ran, ['refused'], 'a malformed job is not run, and a refused job runs once')
     const reasons = new Map(failures.map(({ id, reason }) => [id, reason]))
     t.equal(reasons.get('refused'), 'wallet_archived: The wallet is archived.')
     t.match(reasons.get('amount'), /^malformed_job: Malformed job: amount must be an id/)
@@ -255,7 +255,7 @@ async function dying(t: Test, place: JobPlace): Promise<void> {
     }
     jobs.process('lane', handler, { concurrency: 1 })
     await eventually(async () => allZero(await jobs.counts()))
-    t.strictSame(ran.sort(), ['a 1', 'b 1'], 'a death is not a failed try')
+    t.strictSame(ran.sort(), ['a 1', 'b 1'], 'the death of a worker is not a failed attempt')
   })
 }
 

@@ -146,7 +146,7 @@ t.test('a peer that falls silent without a word counts as gone after five interv
     lines.filter(({ message }) => message === 'peer disconnected').map(({ reason }) => reason),
   )
   t.equal(reasons.length, 2)
-  t.ok(reasons.includes('silent'), `told: ${reasons.join()}`)
+  t.ok(reasons.includes('silent'), `the close reasons are ${reasons.join()}`)
 })
 
 t.test('a peer that does not read is given up before it costs more memory', async (t) => {

@@ -45,7 +45,7 @@ t.test('eight signatures of a key run at once with one counterparty, and others 
   t.strictSame((await enter(wanted(2, 'another', other))).kinds, times(2, 'in'))
   first.leave()
   first.leave()
-  t.strictSame((await enter(wanted(6, 'after'))).kinds, [...times(5, 'in'), 'busy'], 'a place is given back once')
+  t.strictSame((await enter(wanted(6, 'after'))).kinds, [...times(5, 'in'), 'busy'], 'each place is freed only once')
 })
 
 t.test('an intent is signed in one session at a time, and once in it', async (t) => {
@@ -53,7 +53,7 @@ t.test('an intent is signed in one session at a time, and once in it', async (t)
   const [one] = wanted(1)
   const both = await enter([one, one] as ReturnType<typeof wanted>)
   t.strictSame(both.kinds, ['in', 'busy'])
-  t.strictSame((await enter(wanted(1), [3])).kinds, ['busy'], 'with another counterparty neither')
+  t.strictSame((await enter(wanted(1), [3])).kinds, ['busy'], 'another counterparty does not sign the intent either')
   both.leave()
   t.strictSame((await enter(wanted(1), [3])).kinds, ['in'])
 })
@@ -86,7 +86,7 @@ t.test('a ban that the disk does not take is in force, lets nothing out, and is 
   t.strictSame(
     (await openPartyBans(join(directory, 'bans'))).of({ ...key, epoch: 7 }),
     [2],
-    'a log cannot count it away',
+    'an epoch of the log does not lift the ban',
   )
 })
 
@@ -108,12 +108,12 @@ t.test(
       const { kinds, watch, leave } = await enter(wanted(1))
       await watch.counted
       leave()
-      if ((await onDisk()) < n) t.fail(`${n} checks, ${await onDisk()} on the disk`)
+      if ((await onDisk()) < n) t.fail(`${n} checks were made, but the file counts ${await onDisk()}`)
       states = [...states, ...kinds]
     }
-    t.strictSame([states.indexOf('worn'), states.filter((kind) => kind === 'worn').length], [512, 1], 'one in a block')
+    t.strictSame([states.indexOf('worn'), states.filter((kind) => kind === 'worn').length], [512, 1], 'once in a block')
     const again = await openCheckCounts(join(directory, 'checks'), () => true, limits)
-    t.equal((await again.count(key, 1)).state, 'due', 'after a restart it continues above what may have been used')
+    t.equal((await again.count(key, 1)).state, 'due', 'after a restart the count continues above the last block')
     for (let state = ''; state !== 'worn'; ) {
       const counted = await again.count(key, 1)
       await counted.kept
@@ -122,7 +122,7 @@ t.test(
     t.equal(await onDisk(), limits.most)
     const fresh = await again.count({ ...key, refreshId: 'rfr_1' }, 1)
     await fresh.kept
-    t.equal(fresh.state, 'fine', 'new shares begin a new count')
+    t.equal(fresh.state, 'fine', 'new shares start a new count')
     await writeFile(join(directory, 'checks', 'key.generated.checks'), 'what is this')
     const damaged = await openCheckCounts(join(directory, 'checks'), () => true, limits)
     t.equal((await damaged.count(key, 1)).state, 'worn')
@@ -164,5 +164,5 @@ t.test('a coordinator has no more under way with a pair than its parties allow, 
     limit({ signers: [1, 2], keys: [key] }, () => Promise.reject(new Error('it failed'))),
     /it failed/,
   )
-  t.equal(await run([1, 2], 8), 8, 'what failed gave its place back')
+  t.equal(await run([1, 2], 8), 8, 'a failed session frees its places')
 })

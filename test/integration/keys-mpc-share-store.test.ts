@@ -155,7 +155,7 @@ t.test('a changed bit anywhere in the file is refused, and so is a file cut shor
     const place = bit >> 3
     // The id of the key is read before anything can be opened: a changed one means another key.
     const code = place >= kekAt && place < kekAt + kek.id.length ? /./ : /^sealed_secret_damaged$/
-    await t.rejects(store.load(keyId, 'dkg-1'), { code }, `bit ${bit}`)
+    await t.rejects(store.load(keyId, 'dkg-1'), { code }, `a file with bit ${bit} flipped is refused`)
   }
   for (const wrong of [
     good.subarray(0, -1),

@@ -101,7 +101,7 @@ t.test('a nonce of a transaction that the log does not have goes to another one,
     granted,
   ])
   await journal.forget(['a'])
-  t.strictSame(await journal.claim([claim('c', 5)]), [taken('b')], 'forgetting the one leaves the nonce to the other')
+  t.strictSame(await journal.claim([claim('c', 5)]), [taken('b')], 'the nonce stays claimed by the other transaction')
   await journal.forget(['b'])
   t.strictSame(await journal.claim([claim('c', 5)]), [granted])
   await journal.close()
@@ -161,7 +161,7 @@ t.test('an incomplete last line is dropped and reported, and earlier lines are v
     t.strictSame(await journal.claim([claim('d', 8)]), [granted])
     await journal.close()
     const later = await opened(t, first.directory)
-    t.strictSame([...later.journal.transactions()].sort(), ['a', 'd'], `torn at ${length}`)
+    t.strictSame([...later.journal.transactions()].sort(), ['a', 'd'], `a line cut after ${length} bytes is dropped`)
     await later.journal.close()
   }
   // The end of a line reached the disk and its middle did not.
@@ -214,7 +214,7 @@ t.test('the file is rewritten once most of it is stale, and keeps every valid cl
     await journal.forget(ids)
   }
   // All 3,000 claims together would take 230 kB.
-  t.ok(largest < 100_000, `${largest} bytes`)
+  t.ok(largest < 100_000, `the largest file has ${largest} bytes`)
   await journal.claim([claim('last', 0)])
   await journal.close()
   const later = await opened(t, directory)

@@ -182,7 +182,7 @@ t.test('a client checks the server too: a server that is another peer gets no me
     await until(() => told() !== undefined, 'the reason is reported')
     t.match(told(), { peer: 'party-2', reason })
     await new Promise((resolve) => setTimeout(resolve, 400))
-    t.equal(channel.lines.length, 1, 'told once, though it is tried again')
+    t.equal(channel.lines.length, 1, 'repeated attempts are logged once')
     t.equal(Buffer.concat(heard).length, 0)
     t.strictSame(channel.heard, [])
     t.throws(() => channel.send('party-2', Buffer.from('x')), { code: 'mpc_peer_unreachable' })

@@ -114,7 +114,7 @@ t.test('many keys are checked in steps with pauses between them, and a failed on
   t.equal(rests(), 3)
   t.strictSame(errors, [broken])
   t.strictSame(holds()[broken], ['generated', refreshId])
-  t.strictSame(await tidy(AbortSignal.abort()), { keys: 0, settled: 0, dropped: 0 }, 'and it stops on request')
+  t.strictSame(await tidy(AbortSignal.abort()), { keys: 0, settled: 0, dropped: 0 }, 'an aborted run checks no key')
 })
 
 t.test('the journal drops ended transactions, does not look up young ones, and keeps the rest', async (t) => {
@@ -143,7 +143,7 @@ t.test('the journal drops ended transactions, does not look up young ones, and k
   t.notOk(asked.flat().includes(young))
   await journal.close()
   const later = await openSigningJournal({ directory, log: listeningLog().log })
-  t.strictSame(new Set(later.transactions()), new Set([young, ...open]), 'a later process has forgotten it, too')
+  t.strictSame(new Set(later.transactions()), new Set([young, ...open]), 'the ended transaction is dropped for good')
   t.strictSame(await later.claim([entry('other', 0)]), [{ granted: false, reason: 'nonce_used', transactionId: young }])
   await later.close()
 })

@@ -89,10 +89,10 @@ for (const keyInFile of [false, true]) {
         for (const key of keys) {
           const found = await readAll(directory, key).catch((error: { code?: string }) => error.code)
           if (found === 'keystore_key_wrong') continue
-          t.strictSame(found, template.secrets, `killed before step ${dieAt}: nothing is lost`)
+          t.strictSame(found, template.secrets, `killed before step ${dieAt}: no secret is lost`)
           works.push(key)
         }
-        t.equal(works.length, 1, `killed before step ${dieAt}: one of the keys opens everything`)
+        t.equal(works.length, 1, `killed before step ${dieAt}: one key opens every secret`)
         opened[works[0]?.id === template.kek.id ? 'old' : 'new'] += 1
         if (keyInFile && works[0]?.id === template.kek.id)
           await rotateDirectory(rotation(directory, template.kek, newText, true))
@@ -100,7 +100,7 @@ for (const keyInFile of [false, true]) {
         t.strictSame(await readAll(directory, kekOf(newText)), template.secrets)
         if (keyInFile) t.equal((await openKekFile(directory)).id, kekOf(newText).id)
         const rest = (await readdir(directory, { recursive: true })).filter((name) => /rotation|tmp/.test(name))
-        t.strictSame(rest, [], 'no copy is left')
+        t.strictSame(rest, [], 'no copy is left behind')
       }
       t.ok(
         opened.old > 10 && opened.new > 10,
@@ -127,7 +127,7 @@ t.test('a rotation that the old key does not open, or that is refused at the end
       beforeCommit: async () => void (await keystore.createOnce(id, seal(kek, id, randomBytes(32)))),
     }),
     { code: 'keystore_changed' },
-    'a secret that came meanwhile would be left under the old key',
+    'a secret added during the rotation makes it fail',
   )
   t.match(await readAll(directory, kek), secrets)
   const [share = ''] = await readdir(join(directory, 'shares'))
@@ -137,7 +137,7 @@ t.test('a rotation that the old key does not open, or that is refused at the end
   await t.rejects(rotateDirectory(plan), { code: 'sealed_secret_damaged' })
   await writeFile(path, good)
   t.equal(await rotateDirectory(plan), 5)
-  t.equal(await rotateDirectory(plan), 0, 'again it has nothing to do')
+  t.equal(await rotateDirectory(plan), 0, 'a second rotation re-encrypts nothing')
 })
 
 t.test('a signer that still has the old key makes no seed under it, and goes on signing with its seeds', async (t) => {
@@ -165,7 +165,7 @@ t.test('a signer that still has the old key makes no seed under it, and goes on 
       { code: 'keystore_key_wrong', retryable: true },
       kind,
     )
-    t.strictSame(await keystore.list(), [{ tenantId: 'acme', purpose: 'hd-seed' }], `${kind}: nothing was made`)
+    t.strictSame(await keystore.list(), [{ tenantId: 'acme', purpose: 'hd-seed' }], `${kind}: no seed is created`)
     t.equal((await stale.createKey(key)).address, address)
     const restarted = createHdSigner({ seeds: await openTenantSeeds({ keystore, kek: to }) })
     t.equal((await restarted.createKey(key)).address, address, kind)
@@ -202,7 +202,7 @@ t.test(
       from,
       to,
       beforeCommit: async () => {
-        t.equal(digest(await seeds.load('acme')), before[0], 'reads go on')
+        t.equal(digest(await seeds.load('acme')), before[0], 'seeds stay readable during the rotation')
         late.push(seeds.loadOrCreate('late').catch((error: { code: string }) => error.code))
         for (;;) {
           const { rows } = await pool.query('SELECT FROM pg_locks WHERE NOT granted')
@@ -274,7 +274,7 @@ t.test('the keystore of the signers is rotated by its command, in a directory an
   t.equal(code, 0)
   t.match(out, /^Encrypted 3 secrets with key [0-9a-f]{16}\. The new key is in the file kek/)
   const after = await openKekFile(directory)
-  t.not(after.id, before.id, 'a new key was made, where the old one lay')
+  t.not(after.id, before.id, 'the new key is in the file of the old key')
   t.match(secrets, await readAll(directory, after))
 
   const [oldText, newText] = [makeKekText(), makeKekText()]

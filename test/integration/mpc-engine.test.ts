@@ -76,8 +76,8 @@ t.test(`every pair of the three signs for the address, ${SIGNATURES} times, with
   for (let made = 0; made < SIGNATURES; made += 1) {
     const digest = randomBytes(32)
     const signature = sign(PAIRS[made % PAIRS.length] ?? PAIRS[0], digest)
-    if (recovered(signature, digest) !== ADDRESS) t.fail(`not of the key: ${digest.toString('hex')}`)
-    if (BigInt(hexlify(signature.subarray(32, 64))) > HALF_ORDER) t.fail('s is in the upper half')
+    if (recovered(signature, digest) !== ADDRESS) t.fail(`the signature is not by the key: ${digest.toString('hex')}`)
+    if (BigInt(hexlify(signature.subarray(32, 64))) > HALF_ORDER) t.fail('s is in the upper half of the order')
   }
   t.end()
 })
@@ -111,7 +111,7 @@ t.test('a changed bit in any message gives no signature, and an error that names
   )
   t.comment(Object.fromEntries(kinds))
   const digest = randomBytes(32)
-  t.equal(recovered(sign(PAIRS[0], digest), digest), ADDRESS, 'the engines go on')
+  t.equal(recovered(sign(PAIRS[0], digest), digest), ADDRESS, 'the engine still signs after the error')
   t.end()
 })
 
@@ -135,7 +135,7 @@ t.test('a message of one session is refused in another', (t) => {
   for (const round of [1, 2, 3]) {
     const replay: Tamper = (at, from, bytes) =>
       at === round && from === 2 ? (kept.get(`${at} ${from}`) ?? bytes) : bytes
-    t.throws(() => sign([1, 2], digest, replay), EngineFailure, `round ${round}`)
+    t.throws(() => sign([1, 2], digest, replay), EngineFailure, `another session refuses a message of round ${round}`)
   }
   t.end()
 })

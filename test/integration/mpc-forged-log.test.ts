@@ -97,7 +97,7 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
     ],
     'with rows',
   )
-  t.match(await stateOf(done), { state: 'requested', attempts: [] }, 'the log says that it waits')
+  t.match(await stateOf(done), { state: 'requested', attempts: [] }, 'the forged log shows the transfer as requested')
   for (const signers of [
     [1, 2],
     [2, 3],
@@ -107,7 +107,7 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
   const said = () => stage.service.lines.filter(({ transaction_id }) => transaction_id === done)
   await eventually(() => said().some(({ reason }) => /used by this transaction itself/.test(String(reason))))
   await stage.service.stopWorker('signer')
-  t.equal((await stateOf(done)).abandoned.at(-1)?.hash, attempts.at(-1)?.hash, 'the signer leaves it alone as well')
+  t.equal((await stateOf(done)).abandoned.at(-1)?.hash, attempts.at(-1)?.hash, 'the signer does not sign it either')
 })
 
 t.test('an intent that was forged without its row, or after its end, is refused', async (t) => {
@@ -115,7 +115,7 @@ t.test('an intent that was forged without its row, or after its end, is refused'
   const alone = `${done.slice(0, -4)}aaaa`
   await forge(alone, [{ type: 'TransferRequested', data: { ...known.intent, to: THIEF } }], 'without rows')
   const stolen = item(alone, transfer({ to: THIEF }))
-  t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'no row, nothing held back')
+  t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'an intent without a row is not covered')
   t.match(stage.parties.lines.findLast(({ rule }) => rule !== undefined)?.rule, /no row/)
   const failed = await stage.send(wallet, '3')
   const now = stage.service.kernel.log.now()
@@ -128,7 +128,7 @@ t.test('an intent that was forged without its row, or after its end, is refused'
     'with rows',
   )
   const revived = item(failed, transfer({ nonce: 1, value: 3n * ETHER }))
-  t.strictSame(kinds(await ask([revived])), [['not_covered'], ['not_covered']], 'it had failed')
+  t.strictSame(kinds(await ask([revived])), [['not_covered'], ['not_covered']], 'a failed transfer is not covered')
 })
 
 t.test('a transaction edited in the log or in its row is refused', async (t) => {
@@ -136,16 +136,16 @@ t.test('a transaction edited in the log or in its row is refused', async (t) => 
   const asked = item(id, transfer({ nonce: 1, value: 4n * ETHER }))
   const { pool } = stage.service
   await pool.query('UPDATE transactions SET to_address = $2 WHERE transaction_id = $1', [id, THIEF])
-  t.strictSame(kinds(await ask([asked])), [['not_covered'], ['not_covered']], 'the row is another')
+  t.strictSame(kinds(await ask([asked])), [['not_covered'], ['not_covered']], 'the edited row is not covered')
   await edit(`transaction-${id}`, { to: THIEF })
   const stolen = item(id, transfer({ nonce: 1, value: 4n * ETHER, to: THIEF }))
-  t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'row and event agree')
+  t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'a matching edited event is refused')
   await edit(`mpckey-${wallet.keyId}`, { threshold: 1 })
   await stage.parties.stop(1)
   await stage.parties.start(1)
   await eventually(() => puppeteer.reachable().includes(1))
   const good = item(await stage.send(wallet, '5'), transfer({ nonce: 1, value: 5n * ETHER }))
-  t.strictSame(kinds(await ask([good]))[0], ['key_unknown'], 'the key is not the one that was made')
+  t.strictSame(kinds(await ask([good]))[0], ['key_unknown'], 'an edited key is unknown to the parties')
   await edit(`mpckey-${wallet.keyId}`, { threshold: 2 })
 })
 

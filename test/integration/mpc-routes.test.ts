@@ -50,7 +50,7 @@ t.test("the contract's create request makes an mpc wallet, which shows how its k
   const smaller = await post('/v1/wallets/create', { ...CREATE, mpc: own }, { prefer: 'respond-async' })
   t.match(dataOf(smaller), { mpc: own })
   const hd = await makeWallet(parts)
-  t.notOk('mpc' in dataOf(await get(`/v1/wallets/${hd}`)), 'wallets of other types show nothing of it')
+  t.notOk('mpc' in dataOf(await get(`/v1/wallets/${hd}`)), 'a wallet of another type has no mpc field')
 })
 
 t.test(
@@ -209,7 +209,7 @@ t.test('wallets without shares, without a key yet, or of others are refused, and
   ]
   for (const [body, refusal] of bodies) t.strictSame(told(await post(`${url}/recover`, body)), [refusal])
   t.strictSame(told(await post(`${url}/refresh`, { party: 3 })), ['party unknown_field'])
-  t.equal((await get(url)).body.data?.open_refresh, null, 'nothing was begun')
+  t.equal((await get(url)).body.data?.open_refresh, null, 'no refresh was started')
   for (const [token, status] of [
     [KEYS.reader, 403],
     [KEYS.cold, 404],

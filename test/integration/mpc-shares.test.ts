@@ -39,7 +39,7 @@ t.test('a refresh gives every party a new share, keeps the address and lifts the
   await parts.refreshShares(keyId)
   const after = await jointKey(parts, keyId)
   t.match(after, { ...before, epoch: 1, refreshId: /^rfr_/ })
-  t.not(after.refreshId, id, 'an attempt has an id of its own')
+  t.not(after.refreshId, id, 'an attempt has its own id')
   t.ok(parts.parties.holdsAllOf(after))
   const last = (await parts.log.readStream(mpcKeyAggregate, keyId)).at(-1)
   t.match(last?.metadata, { tenantId: 'acme', actor: 'worker:signer', correlationId: 'req_1', causationId: id })
@@ -49,7 +49,7 @@ t.test('a refresh gives every party a new share, keeps the address and lifts the
 
   const begun = parts.parties.begun.length
   await parts.refreshShares(keyId)
-  t.equal(parts.parties.begun.length, begun, 'a job that comes once more does nothing')
+  t.equal(parts.parties.begun.length, begun, 'a repeated job does nothing')
   t.strictSame(await differences(parts.pool), [])
 })
 
@@ -74,7 +74,7 @@ t.test('an attempt that fails is followed by another one, which has another id',
   }
   for (let tries = 1; tries <= 2; tries += 1)
     t.equal(await codeOf(parts.refreshShares(keyId)), 'mpc_parties_unavailable')
-  t.match(await jointKey(parts, keyId), { epoch: 0, refreshId: null }, 'what two of three hold counts for nothing')
+  t.match(await jointKey(parts, keyId), { epoch: 0, refreshId: null }, 'shares at two of three parties do not count')
   parts.parties.onStep = () => undefined
   await parts.refreshShares(keyId)
   const key = await jointKey(parts, keyId)
@@ -121,7 +121,7 @@ t.test(
       t.equal(key.epoch, epoch)
       t.ok(parts.parties.holdsAllOf(key))
     }
-    t.ok(parts.parties.mostAtOnce() > 1, 'they did run at once')
+    t.ok(parts.parties.mostAtOnce() > 1, 'the refreshes ran at the same time')
     t.strictSame(await differences(parts.pool), [])
   },
 )
@@ -194,7 +194,7 @@ t.test('an attempt that ends after its refresh was given up changes nothing', as
   await parts.requestRefresh(wallet, null, { metadata: ACME })
   goOn()
   await slow
-  t.match(await jointKey(parts, keyId), { epoch: 0, refreshId: null }, 'nor does it end the next refresh')
+  t.match(await jointKey(parts, keyId), { epoch: 0, refreshId: null }, 'the late attempt does not end the next refresh')
   await parts.refreshShares(keyId)
   const key = await jointKey(parts, keyId)
   t.equal(key.epoch, 1)

@@ -92,7 +92,7 @@ t.test('a request that no intent covers is refused and logged by every party', a
     const said = stage.parties.lines.filter(
       (line) => line.party === party && /the event log has no matching request/.test(line.msg),
     )
-    t.equal(said.length, lies.length, `party ${party} says each`)
+    t.equal(said.length, lies.length, `party ${party} logs each refusal`)
     t.ok(said.every(({ level, rule, intent }) => level === 50 && rule !== undefined && intent !== undefined))
   }
 })
@@ -125,7 +125,7 @@ t.test(
       )
     t.match(await refused(item(next, transfer({ nonce: 7, value: 2n * ETHER })), [2, 3]), { kind: 'nonce_claimed' })
     const [again] = (await ask([item(pending, transfer({ nonce: 7 }))], [2, 1])).values()
-    t.ok(again?.[0]?.ok, 'a repetition changes nothing')
+    t.ok(again?.[0]?.ok, 'a repeated request is signed again')
   },
 )
 
@@ -134,7 +134,7 @@ t.test('a request that does not fit the key is refused whole', async (t) => {
   t.strictSame(kinds(await ask([good], [1, 2, 3])), [['invalid'], ['invalid'], ['invalid']], 'too many signers')
   t.strictSame(kinds(await ask([{ ...good, keyId: 'mpk_0' }])), [['key_unknown'], ['key_unknown']])
   const absent = { ceremony: 'sign', signers: [1, 3], finisher: 1, items: [good] } as const
-  t.strictSame(kinds(await puppeteer.ask([2], absent, { timeoutMs: 60_000 })), [['invalid']], 'one who is not asked')
+  t.strictSame(kinds(await puppeteer.ask([2], absent, { timeoutMs: 60_000 })), [['invalid']], 'party 2 is no signer')
   const foreign = { ...absent, signers: [1, 2], finisher: 3 }
   t.strictSame(kinds(await puppeteer.ask([1, 2], foreign, { timeoutMs: 60_000 })), [['invalid'], ['invalid']])
 })

@@ -50,19 +50,19 @@ t.test(
       let ofDay = 0
       for (;;) {
         const requested = await scheduled()
-        t.ok(requested <= 8, 'few at once')
+        t.ok(requested <= 8, 'at most 8 refreshes start at once')
         if (requested === 0) break
         ofDay += requested
-        t.ok((await scheduled()) <= 8 - requested, 'what is under way counts')
+        t.ok((await scheduled()) <= 8 - requested, 'pending refreshes count towards the limit')
         for (const { key_id } of await openOnes(pool)) await refreshShares(key_id)
       }
       counts.push(ofDay)
     }
-    t.comment(`by day: ${counts.join(' ')}`)
+    t.comment(`refreshes by day: ${counts.join(' ')}`)
     t.strictSame(
       counts.slice(0, 24).filter((count) => count > 0),
       [],
-      'none is refreshed early',
+      'no refresh starts in the first 24 days',
     )
     const { rows } = await pool.query(
       'SELECT epoch, wallet_id IS NULL AS pooled, count(*)::int AS n FROM mpc_keys GROUP BY 1, 2',
@@ -73,9 +73,9 @@ t.test(
         { epoch: 0, pooled: true, n: 1 },
         { epoch: 1, pooled: false, n: 20 },
       ],
-      'each wallet once, and no key of the pool',
+      'each wallet is refreshed once, and no pooled key is',
     )
-    t.ok(counts.filter((count) => count > 0).length >= 3, 'not all on one day')
+    t.ok(counts.filter((count) => count > 0).length >= 3, 'the refreshes are spread over at least 3 days')
     const reasons = await pool.query('SELECT DISTINCT reason FROM mpc_refreshes')
     t.strictSame(reasons.rows, [{ reason: 'scheduled' }])
   },
@@ -125,7 +125,7 @@ t.test('shares used for a long time are refreshed, once an hour at most', async 
   await parts.refreshShares(keyId)
   minutes = 59
   await refreshWorn(keyId)
-  t.strictSame(await openOnes(pool), [], 'one was asked for less than an hour ago')
+  t.strictSame(await openOnes(pool), [], 'no second refresh starts within an hour')
   minutes = 61
   await refreshWorn(keyId)
   t.equal((await openOnes(pool)).length, 1)

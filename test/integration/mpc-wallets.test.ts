@@ -45,7 +45,7 @@ t.test('a wallet takes the oldest fitting key of the pool, and has one generated
   const other = { threshold: 2, parties: 2 }
   const id = await requestMpc(parts, other)
   await parts.makeMpcWallet(id)
-  t.equal(parts.parties.begun.length, 3, 'the key of the pool does not fit')
+  t.equal(parts.parties.begun.length, 3, 'a third key is generated because the pooled key does not fit')
 
   const owners = new Map((await keysOf(parts)).map(({ key_id, wallet_id }) => [key_id, wallet_id]))
   t.strictSame([owners.get('mpk_a'), owners.get('mpk_b'), owners.size], [first.walletId, null, 3])
@@ -100,7 +100,7 @@ t.test(
 
     const keys = await keysOf(parts)
     const given = keys.filter(({ wallet_id }) => wallet_id !== null)
-    t.comment(`${lost} of ${outcomes.length} jobs would have come again; ${keys.length - given.length} keys are over`)
+    t.comment(`${lost} of ${outcomes.length} jobs failed; ${keys.length - given.length} keys are in the pool`)
     t.strictSame(given.map(({ wallet_id }) => wallet_id).toSorted(), ids.toSorted())
     for (const { key_id, wallet_id, address } of given) {
       t.match(await parts.findWallet(OWNER, wallet_id ?? ''), { address, key: { kind: 'mpc', keyId: key_id } })
@@ -138,7 +138,7 @@ t.test('whenever a signer dies while it makes a wallet, one wallet with one key 
     for (const when of ['before', 'after'] as const) {
       const id = await requestMpc(parts)
       const dead = signerOn(dying(log, nth, when), pool, parties)
-      t.equal(await codeOf(dead.makeMpcWallet(id)), 'database_unavailable', `append ${nth}, ${when}`)
+      t.equal(await codeOf(dead.makeMpcWallet(id)), 'database_unavailable', `the signer dies ${when} append ${nth}`)
       await makeMpcWallet(id)
       t.match(await parts.findWallet(OWNER, id), { key: { kind: 'mpc' } })
     }
@@ -151,11 +151,11 @@ t.test('whenever a signer dies while it makes a wallet, one wallet with one key 
     t.equal(await codeOf(makeMpcWallet(id)), 'mpc_ceremony_failed')
     parties.onStep = () => undefined
     await makeMpcWallet(id)
-    t.match(await parts.findWallet(OWNER, id), { key: { kind: 'mpc' } }, `party ${party}`)
+    t.match(await parts.findWallet(OWNER, id), { key: { kind: 'mpc' } }, `a wallet is made after party ${party} died`)
   }
   const wallets = (await keysOf(parts)).map(({ wallet_id }) => wallet_id)
   t.equal(new Set(wallets).size, 6)
-  t.equal(wallets.length, 6, 'no wallet has two keys, and what a dead signer had made was given away later')
+  t.equal(wallets.length, 6, 'each wallet has one key, and keys of dead signers are used later')
   const ids = parties.begun.map(({ id }) => id)
   t.equal(new Set(ids).size, ids.length, 'no two attempts share an id')
   t.strictSame(await differences(pool), [])
@@ -187,7 +187,7 @@ t.test('a wallet is accepted when all its parties or a pooled key, and a signer,
   t.equal(await request(), 'signer_unavailable')
   await parts.generateKey(newId('mpcKey'), TERMS)
   t.equal(await request(), 'accepted')
-  t.equal(await request({ threshold: 3, parties: 3 }), 'signer_unavailable', 'the pooled key does not fit')
+  t.equal(await request({ threshold: 3, parties: 3 }), 'signer_unavailable', 'the pooled key does not fit the terms')
   await beatAs(pool, ['signer'], 60)
   t.equal(await request(), 'signer_unavailable')
   await beatAs(pool, ALL_ALIVE)
@@ -196,7 +196,7 @@ t.test('a wallet is accepted when all its parties or a pooled key, and a signer,
   const idempotency = { key: 'k1', fingerprint: 'f' }
   t.equal(await request(TERMS, { idempotency }), 'accepted')
   await beatAs(pool, ALL_ALIVE, 60)
-  t.equal(await request(TERMS, { idempotency }), 'accepted', 'what was accepted once is answered all the same')
+  t.equal(await request(TERMS, { idempotency }), 'accepted', 'the accepted request gets its first answer')
 })
 
 t.test(

@@ -68,10 +68,10 @@ t.test('a collection needs a name and a symbol: the rest is filled in, and its a
   await mine(calls, String(data.transaction_id), 0)
   t.match((await get(url)).body.data, { status: 'DEPLOYED' })
   const second = await post(CREATE, { ...COLLECTION, description: 'More' }, ASYNC)
-  t.equal(second.body.data?.wallet_id, data.wallet_id, 'the issuer wallet is made once')
+  t.equal(second.body.data?.wallet_id, data.wallet_id, 'both collections have the same issuer wallet')
   const elsewhere = await post(CREATE, { ...COLLECTION, network: 'polygon' }, ASYNC)
   t.match(elsewhere.body.data, { network: 'polygon', status: 'DEPLOYING' })
-  t.not(elsewhere.body.data?.wallet_id, data.wallet_id, 'each network has its own')
+  t.not(elsewhere.body.data?.wallet_id, data.wallet_id, 'each network has its own issuer wallet')
 })
 
 t.test('every field of a collection is kept, and royalties are exact', async (t) => {
@@ -199,7 +199,7 @@ t.test('the same key gives the same collection, later and at the same time', asy
   t.strictSame([other.status, ...told(other)], [422, '- idempotency_key_reused'])
   await calls.pool.query(`UPDATE wallets SET status = 'archived'`)
   const late = await post(CREATE, COLLECTION, key)
-  t.equal(late.body.data?.collection_id, answers[0]?.body.data?.collection_id, 'whatever would be said today')
+  t.equal(late.body.data?.collection_id, answers[0]?.body.data?.collection_id, 'the first collection is returned')
   t.equal(late.headers['idempotency-replayed'], 'true')
   t.equal((await calls.pool.query('SELECT FROM nft_collections')).rowCount, 1)
 })
@@ -220,7 +220,7 @@ t.test('where the factory is missing the first collection deploys it, and the ne
   await mine(calls, factory.transaction_id, 0, false)
   await settle(calls, factory.transaction_id)
   const again = await rowOf(calls, String((await collection()).transaction_id))
-  t.not(again.depends_on, factory.transaction_id, 'one that failed is not waited for')
+  t.not(again.depends_on, factory.transaction_id, 'a collection does not wait for a failed deployment')
 })
 
 t.test('collections are listed newest first, by page and by filter, each tenant its own', async (t) => {
@@ -256,7 +256,7 @@ t.test('the status of a deployment follows its transaction, also after a reorg',
   const { collection_id, transaction_id } = await collection()
   const status = async () => (await get(`/v1/nft/collections/${collection_id}`)).body.data?.status
   await mine(calls, String(transaction_id), 0, false)
-  t.equal(await status(), 'DEPLOYING', 'another block may contain it again')
+  t.equal(await status(), 'DEPLOYING', 'a collection is deploying again after a reorg')
   await settle(calls, String(transaction_id))
   t.equal(await status(), 'FAILED')
   const late = await mint(collection_id)

@@ -40,11 +40,11 @@ t.test('a deployment, a mint and a batch cost as much gas as the documentation s
   }
   const costs = (name: string, column: keyof GasLife) => measured[name]?.[column] ?? Number.NaN
   for (const name of ['Bursar ERC-721', 'Bursar ERC-721, max supply', 'Bursar ERC-1155']) {
-    t.ok(costs(name, 'deploy') <= LIMITS.deploy, `${name}: deployment`)
-    t.ok(costs(name, 'mintToNewHolder') <= LIMITS.mint, `${name}: mint`)
-    t.ok(costs(name, 'batchToHolder') <= LIMITS.batch, `${name}: batch`)
+    t.ok(costs(name, 'deploy') <= LIMITS.deploy, `a deployment of ${name} stays within the gas limit`)
+    t.ok(costs(name, 'mintToNewHolder') <= LIMITS.mint, `a mint of ${name} stays within the gas limit`)
+    t.ok(costs(name, 'batchToHolder') <= LIMITS.batch, `a batch of ${name} stays within the gas limit`)
   }
-  t.ok(costs('Bursar ERC-1155', 'batchToNewHolders') <= LIMITS.batch, 'two fresh slots a token, whoever holds')
+  t.ok(costs('Bursar ERC-1155', 'batchToNewHolders') <= LIMITS.batch, 'a batch to new holders is within the limit')
   const page = readFileSync(new URL('../../docs/records/nft-gas.md', import.meta.url), 'utf8')
   for (const [name, life] of Object.entries(measured)) {
     const row = `| ${[name, ...GAS_COLUMNS.map((column) => written(life[column]))].join(' | ')} |`
@@ -56,8 +56,8 @@ t.test('every call passes with the gas of its formula, in its dearest case', asy
   const chain = await withNftChain(t)
   const passes = async (from: string, call: { to: string; data: string }, limit: bigint, what: string) => {
     const { ok, gasUsed } = await chain.send(from, { ...call, gas: toQuantity(limit) })
-    t.ok(ok, `${what}: ${gasUsed} of ${limit}`)
-    t.ok(BigInt(gasUsed) * 2n > limit, `${what}: at most twice as much is held back`)
+    t.ok(ok, `${what}: the call used ${gasUsed} of ${limit} gas`)
+    t.ok(BigInt(gasUsed) * 2n > limit, `${what}: the limit is at most twice the gas used`)
   }
   const long = { name: 'N'.repeat(255), symbol: 'S'.repeat(255), baseUri: `https://example.com/${'b'.repeat(980)}/` }
   for (const standard of BOTH) {

@@ -39,7 +39,7 @@ t.test('a series releases in sequence, and an edition number counts what was rel
       t.notOk((await mint(id, chain.alice)).ok)
       t.equal(await chain.refusal(chain.owner, batch(id, 1)), `NotInSequence(tokenId: ${id}, lastTokenId: 10)`)
     }
-    t.ok((await mint(11, chain.alice)).ok, 'the eighth of eight')
+    t.ok((await mint(11, chain.alice)).ok, 'the eighth token of eight can be minted')
     t.equal(await chain.refusal(chain.owner, batch(12, 1)), 'MaxSupplyExceeded(total: 9, maxSupply: 8)')
   }
 })
@@ -47,12 +47,12 @@ t.test('a series releases in sequence, and an edition number counts what was rel
 t.test('a series without a limit counts too, and other kinds have no editions', async (t) => {
   const chain = await withNftChain(t)
   const open = await chain.collection({ kind: 'SERIES' })
-  t.notOk((await open.mint(0, chain.alice)).ok, 'editions count from 1')
+  t.notOk((await open.mint(0, chain.alice)).ok, 'edition 0 does not exist')
   t.ok((await open.mint(40, chain.alice)).ok)
   t.ok((await open.mint(41, chain.alice)).ok)
   t.strictSame(await open.read('edition', 41), [2n, 0n])
   t.ok((await chain.send(chain.alice, open.request('burn', 40))).ok)
-  t.strictSame(await open.read('edition', 40), [1n, 0n], 'a burnt edition keeps its number')
+  t.strictSame(await open.read('edition', 40), [1n, 0n], 'a burnt token keeps its edition number')
   const beyond = open.request('mint', chain.alice, 2n ** 48n, digestOf(1))
   t.equal(await chain.refusal(chain.owner, beyond), `SafeCastOverflowedUintDowncast(bits: 48, value: ${2n ** 48n})`)
   const plain = await chain.collection()
@@ -93,7 +93,7 @@ t.test('a dynamic token is changed by its owner until it is frozen, with events 
       t.equal(await chain.refusal(chain.owner, call), 'TokenFrozen(tokenId: 1)')
     }
     t.equal(await read('tokenDigest', 1), digestOf(77))
-    t.ok((await chain.send(chain.owner, set(2n, 79))).ok, 'the others are free still')
+    t.ok((await chain.send(chain.owner, set(2n, 79))).ok, 'other tokens can still be changed')
     t.match(await chain.refusal(chain.owner, set(3n, 1)), /^(ERC721NonexistentToken|TokenNotMinted)\(tokenId: 3\)/)
     const none = request('setTokenDigest', 2, `0x${'00'.repeat(32)}`)
     t.match(await chain.refusal(chain.owner, none), /^InvalidDigest/)
@@ -144,6 +144,6 @@ t.test('locked tokens report so, cannot be transferred, and can still be burnt (
 
   const free = await chain.collection()
   const { logs } = await free.mint(1, chain.alice)
-  t.equal(logs.length, 1, 'what may move has no Locked')
+  t.equal(logs.length, 1, 'a transferable token emits no Locked event')
   t.equal(await free.read('locked', 1), false)
 })

@@ -140,7 +140,7 @@ async function runModel(t: Test, standard: TokenStandard, seed: number): Promise
   for (const { from, to, tokens } of moved) {
     for (const { tokenId, amount } of tokens) move(replayed, Number(tokenId), from, to, amount)
   }
-  t.strictSame(replayed, model.holdings, 'the logs tell all')
+  t.strictSame(replayed, model.holdings, 'the holdings follow from the logs')
   for (const [id, holders] of model.holdings) {
     const existing = [...holders.values()].some((amount) => amount > 0n)
     for (const holder of [chain.alice, chain.bob, chain.owner]) {

@@ -96,7 +96,7 @@ t.test('a receiver that calls back can transfer what it got, and gets nothing tw
     t.ok((await collection.mint(2, chain.alice)).ok)
     const { ok, logs } = await chain.send(chain.alice, safe(collection, chain.alice, receiver, 1n))
     t.ok(ok)
-    t.equal(logs.length, 2, 'to the receiver and on to its accomplice')
+    t.equal(logs.length, 2, 'the token has two transfers: to the receiver and to its accomplice')
     t.equal(await chain.read(reentering, receiver, 'calls'), 1n)
     t.equal(await chain.read(reentering, receiver, 'tookTwice'), false)
     if (standard === 'ERC721') {

@@ -40,7 +40,7 @@ t.test('every function, event and error of the standards is there', (t) => {
     t.strictSame(
       changes.filter((text) => !signaturesOf(COLLECTION_ABI[standard]).includes(text)),
       ['event BatchMetadataUpdate(uint256,uint256)'],
-      'no call changes many',
+      'only BatchMetadataUpdate is missing',
     )
     t.ok(COLLECTION_ABI[standard].getEvent(keccakText('Locked(uint256)')))
     t.equal(

@@ -51,7 +51,7 @@ t.test('the contract hashes a voucher as ethers does, and ethers recovers the ow
     t.equal(await collection.read('voucherHash', Object.values(typed.message)), voucherHash(typed))
     t.equal(verifyTypedData(typed.domain, typed.types, typed.message, signature), chain.owner)
     const data = encodeRedeem(voucher, signature, chain.alice)
-    t.ok((await chain.send(chain.bob, { to: collection.address, data })).ok, 'another account pays')
+    t.ok((await chain.send(chain.bob, { to: collection.address, data })).ok, 'another account can redeem the voucher')
     t.equal(await holds(collection, chain.alice, 3), voucher.amount)
     t.equal(await collection.read('tokenDigest', 3), voucher.digest)
     const [fields, name, version, chainId, contract] = (await collection.read('eip712Domain')) as unknown[]
@@ -160,7 +160,7 @@ t.test('a voucher with a changed field, or for another collection or chain, is r
   t.equal(await refusal({}, await sign({ ...chain, chainId: 1 }, collection, voucher)), BAD_SIGNATURE)
   t.equal(await refusal({}, await sign(chain, collection, voucher, Wallet.createRandom())), BAD_SIGNATURE)
   t.equal(await refusal({}, '0x'), BAD_SIGNATURE)
-  t.equal(await refusal({}, highS(signature)), BAD_SIGNATURE, 'the other signature of the same hash')
+  t.equal(await refusal({}, highS(signature)), BAD_SIGNATURE, 'the signature with a high s is refused')
 })
 
 t.test('units and kinds bind a redemption as they bind a mint', async (t) => {
@@ -210,10 +210,10 @@ t.test('an owner that is a contract signs by ERC-1271, and a recipient that is o
 
     const collection = await chain.collection({ standard })
     const bound = await redemption(chain, collection, voucherFor(1, { recipient: wallet }), wallet)
-    t.ok((await chain.send(chain.bob, bound)).ok, 'brought by another')
+    t.ok((await chain.send(chain.bob, bound)).ok, 'another account can redeem for the recipient')
     const open = await redemption(chain, collection, voucherFor(2), wallet)
     const through = abi.encodeFunctionData('run', [open.to, open.data])
-    t.ok((await chain.send(chain.bob, { to: wallet, data: through })).ok, 'the recipient redeems it itself')
+    t.ok((await chain.send(chain.bob, { to: wallet, data: through })).ok, 'the recipient contract redeems its voucher')
     t.equal(await holds(collection, wallet, 2), standard === 'ERC721' ? 2n : 1n)
   }
 })

@@ -125,7 +125,7 @@ t.test('requests without a key are limited by address', async (t: Test) => {
   const refused = await from('192.0.2.1')
   t.equal(refused.statusCode, 429)
   t.match(refused.headers, { 'retry-after': '1', 'cache-control': 'no-store' })
-  t.equal((await from('192.0.2.2')).statusCode, 200, 'another address is another caller')
+  t.equal((await from('192.0.2.2')).statusCode, 200, 'another address has its own limit')
 })
 
 t.test('of equal content the first row stays, with the state of its pin', async (t: Test) => {

@@ -64,7 +64,7 @@ t.test('every invalid field of a mint is reported, and nothing is recorded', asy
   const foreign = await mint(collection_id, {}, { ...ASYNC, ...STRANGER })
   t.strictSame([foreign.status, ...told(foreign)], [404, '- collection_not_found'])
   t.equal((await calls.pool.query('SELECT FROM nft_mints')).rowCount, 0)
-  t.equal((await mint(collection_id)).body.data?.token_id, '1', 'no number was used up')
+  t.equal((await mint(collection_id)).body.data?.token_id, '1', 'a refused mint uses no token id')
 })
 
 t.test('another tenant finds neither mint nor token, and an unknown token is not there', async (t) => {

@@ -57,7 +57,7 @@ t.test('a mint gets its number before anything is sent, and shows its outcome', 
     { type: 'RecordReorg', head: 200, now: NOW },
     { metadata: ACME },
   )
-  t.equal(await status(), 'PENDING', 'its block was taken back')
+  t.equal(await status(), 'PENDING', 'the mint is pending again after a reorg')
   const token = await get(`/v1/nft/collections/${collection_id}/tokens/1`)
   t.match(token.body.data, {
     token_id: '1',
@@ -89,7 +89,7 @@ t.test(
     t.strictSame(
       rows.map(({ token_id }) => Number(token_id)),
       numbers,
-      'a lane signs by the ids of transactions',
+      'token ids follow the signing order',
     )
   },
 )
@@ -129,7 +129,7 @@ t.test('a batch is one transaction where gas allows, otherwise each token has it
   })
   t.equal(answer.status, 202)
   const transactions = [...new Set(tokensOf(answer).map(({ transaction_id }) => String(transaction_id)))]
-  t.equal(transactions.length, 3, 'four, four, two')
+  t.equal(transactions.length, 3, 'ten tokens need three transactions')
   t.strictSame(
     tokensOf(answer).map(({ token_id, edition }) => [token_id, edition]),
     items(10).map((_, n) => [`${n + 1}`, n + 1]),
@@ -195,7 +195,7 @@ t.test('a full collection refuses mints; pending ones count, failed ones do not'
   t.match(
     [next.status, next.body.data?.token_id, next.body.data?.edition],
     [202, '4', 3],
-    'a number is not given again',
+    'a token id is not used again',
   )
   t.equal((await mint(collection_id)).status, 409)
 })

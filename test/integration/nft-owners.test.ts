@@ -56,7 +56,7 @@ t.test('mints, transfers from outside and burns show, and a reorg takes them bac
   const token = async (id: number) =>
     (await stage.ask({ path: `/v1/nft/collections/${collection.id}/tokens/${id}` })).body.data
   t.match(await token(1), { owner: holder.address, owners: [{ owner: holder.address, amount: '1' }] })
-  t.match(await token(3), { status: 'MINTED', owner: null, owners: [] }, 'burnt')
+  t.match(await token(3), { status: 'MINTED', owner: null, owners: [] }, 'a burnt token has no owner')
   await requireReplayed(t, stage)
 
   await stage.rpc('evm_revert', before)

@@ -194,7 +194,7 @@ t.test('transfers of ERC-1155 count units, and go to one receiver at once', asyn
     { token_id: '3', to: STRANGER, amount: '7' },
   ]
   const { body } = await stage.transfer({ ...from, transfer_type: 'BATCH', items })
-  t.equal(body.data.items[0].transaction_id, body.data.items[1].transaction_id, 'one transaction')
+  t.equal(body.data.items[0].transaction_id, body.data.items[1].transaction_id, 'both items are in one transaction')
   await stage.settle()
   t.equal((await stage.transfer({ ...from, token_id: '2', to: other, amount: '3' })).status, 202)
   await stage.settle()

@@ -62,7 +62,7 @@ t.test('a lazy mint is answered with a voucher that its owner signed, and sends 
   t.equal(message.validUntil, String(Date.parse('2099-01-01T00:00:00Z') / 1_000))
   const { rows } = await calls.pool.query("SELECT count(*)::int AS n FROM transactions WHERE type = 'NFT_MINT'")
   t.strictSame(rows, [{ n: 0 }])
-  t.equal(dataOf(await mint(collection_id)).token_id, '2', 'its number is given')
+  t.equal(dataOf(await mint(collection_id)).token_id, '2', 'the voucher keeps its token id')
   const anyone = await lazy({ recipient: undefined })
   t.match(dataOf(anyone), { status: 'LAZY', owner: null, voucher: { recipient: null, valid_until: null } })
 })
@@ -97,7 +97,7 @@ t.test('a voucher is redeemed once, and its state follows the chain', async (t) 
   t.strictSame(told(await act(mint_id, 'redeem', { recipient: OTHER })), ['- already_redeemed'])
   t.strictSame(told(await act(mint_id, 'revoke')), ['- already_redeemed'])
   await fail(api, transactionId)
-  t.match(await read(mint_id), { status: 'LAZY', failure: { code: 'expired' } }, 'the voucher is not used')
+  t.match(await read(mint_id), { status: 'LAZY', failure: { code: 'expired' } }, 'the voucher is still unused')
   const anew = dataOf(await act(mint_id, 'redeem', { recipient: RECIPIENT }))
   await mine(calls, String(anew.transaction_id), 0)
   t.match(await read(mint_id), { status: 'MINTED', owner: RECIPIENT, voucher: { recipient: null } })
@@ -138,7 +138,7 @@ t.test('a revoked voucher and an expired one are not redeemed, and a revoked one
     const answer = await lazy({ valid_until: new Date(Date.now() + 2_000).toISOString() })
     return answer.status === 201 && dataOf(answer)
   })
-  t.equal(soon.token_id, '3', 'there is room again')
+  t.equal(soon.token_id, '3', 'the revocation frees a token of the supply')
   await new Promise((resolve) => setTimeout(resolve, 2_100))
   t.strictSame(told(await act(soon.mint_id, 'redeem')), ['- voucher_expired'])
 })
@@ -175,7 +175,7 @@ t.test('a repeated signature job changes nothing, and a lost one is found', asyn
   t.strictSame(await voucherWork.findQuiet(calls.pool, new Date(Date.now() + 60_000), 10), [
     { queue: 'voucher', id: mint_id, data: { mint_id } },
   ])
-  t.strictSame(await voucherWork.findQuiet(calls.pool, new Date(0), 10), [], 'its job is on the way still')
+  t.strictSame(await voucherWork.findQuiet(calls.pool, new Date(0), 10), [], 'a recent voucher is left to its own job')
 })
 
 t.test('metadata of a DYNAMIC token changes with its block until it is frozen, also in a replay', async (t) => {

@@ -102,7 +102,7 @@ async function wholeLife(t: Test, stage: OperatorStage, id: string): Promise<voi
     t.match(detail(story, 1, 'fee quote')?.value, /base fee 5 gwei/)
     t.match(detail(story, 2, 'hash')?.value, /\(original\)$/)
     t.match(detail(story, 4, 'hash')?.value, `${hashOf(id, 9)} (speed_up)`)
-    t.match(detail(story, 5, 'hash')?.value, /\(original\)$/, 'the first version was mined after all')
+    t.match(detail(story, 5, 'hash')?.value, /\(original\)$/, 'the mined hash is that of the original version')
     t.match(detail(story, 6, 'reorg'), { value: '3 blocks, from block 101 back to 98', source: 'derived' })
     t.match(detail(story, 7, 'hash')?.value, /\(speed_up\)$/)
     t.match(story.now, { state: 'mined', says: /1 of 2 confirmations/, next: [{ say: 'Wait for 1 block more.' }] })
@@ -120,7 +120,7 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
   const tell = async (what: string): Promise<Story> => JSON.parse((await run(`explain ${what} --json`)).out)
 
   await t.test('explain takes a hash of any version and a wallet, and refuses other ids', async (t) => {
-    t.match(await tell(hashOf(id, 0)), { transaction_id: id }, 'a version that was replaced too')
+    t.match(await tell(hashOf(id, 0)), { transaction_id: id }, 'the hash of a replaced version is found')
     await record(stage, walletAggregate, walletId, { type: 'WalletArchived', data: { archivedAt: stage.log.now() } })
     t.match(JSON.parse((await run(`explain ${walletId} --json`)).out), {
       of: `wallet ${walletId}`,

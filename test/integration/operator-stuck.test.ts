@@ -105,7 +105,7 @@ t.test('stuck prints what is wrong, and nothing else, and what to do', async (t)
       t.strictSame([code, all], [1, [told]])
       t.ok(findings[0]?.next.length)
       await pool.query(undo)
-      t.strictSame((await found()).told, [], 'and no more when it is over')
+      t.strictSame((await found()).told, [], 'a finding that ended is not reported')
     })
   }
 

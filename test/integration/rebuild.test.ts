@@ -38,7 +38,7 @@ t.test('a row that was changed by hand is named, and a rebuild corrects it', asy
   t.strictSame([rows.transactions, rows.idempotency_keys, rows.wallets, rows.balances], [5, 5, 1, 1])
   t.ok(events > 10)
   t.strictSame(await namedDifferences(some), [])
-  t.strictSame((await some.pool.query(SHAPES)).rows, before.rows, 'columns, keys, indexes and grants are as they were')
+  t.strictSame((await some.pool.query(SHAPES)).rows, before.rows, 'columns, keys, indexes and grants are unchanged')
   t.strictSame((await some.pool.query(`SELECT FROM pg_namespace WHERE nspname = '${REBUILD_SCHEMA}'`)).rowCount, 0)
 })
 
@@ -84,7 +84,7 @@ t.test('transfers go on and readers see no gap while all read models are rebuilt
   const isOver = (round: number) => round > 2 && transferred > 200 && reads > 100 && caughtUp > 0
   for (let round = 1; round <= 20 && !isOver(round); round += 1) {
     caughtUp += (await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })).caughtUp
-    t.strictSame(await namedDifferences(some), [], `live equals replayed after rebuild ${round}, though all goes on`)
+    t.strictSame(await namedDifferences(some), [], `after rebuild ${round} the live tables equal the replayed log`)
   }
   running = false
   await both
@@ -126,9 +126,9 @@ t.test('a killed rebuild does not change the live tables, and can be started aga
     while (ended === '' && (await kill()).rowCount === 0) await delay(1)
     await outcome
     if (ended === 'killed') killed += 1
-    t.strictSame(await namedDifferences(some), [], `nothing is broken after ${pauseMs} ms`)
+    t.strictSame(await namedDifferences(some), [], `killed after ${pauseMs} ms: the live tables are unchanged`)
   }
-  t.ok(killed > 1, `${killed} were killed`)
+  t.ok(killed > 1, `${killed} rebuilds were killed`)
   await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })
   t.strictSame(await namedDifferences(some), [])
 })

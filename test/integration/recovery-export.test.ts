@@ -99,7 +99,7 @@ t.test('the key of an hd wallet is sealed to the recipient, and is nowhere else'
   t.match(key, { derivation_path: "m/44'/60'/0'/0/0", environment: 'mainnet', chain_id: 1000001 })
   t.equal(computeAddress(key.private_key ?? ''), rows[0].address)
   const words = Mnemonic.fromEntropy(await seedOf('acme'))
-  t.equal(HDNodeWallet.fromMnemonic(words, key.derivation_path).privateKey, key.private_key, 'as any other program')
+  t.equal(HDNodeWallet.fromMnemonic(words, key.derivation_path).privateKey, key.private_key, 'ethers derives this key')
 
   const { rows: events } = await pool.query(
     `SELECT type, data FROM events WHERE stream_id = 'export-' || $1 ORDER BY 1`,
@@ -112,7 +112,7 @@ t.test('the key of an hd wallet is sealed to the recipient, and is nowhere else'
   const secret = key.private_key?.slice(2) ?? '-'
   const everything = JSON.stringify([events, logged()])
   for (const word of [secret, 'AGE ENCRYPTED', api.identity]) t.notOk(everything.includes(word))
-  t.strictSame(told, [`requested ${id}`, `exported ${id}`], 'each step is reported once')
+  t.strictSame(told, [`requested ${id}`, `exported ${id}`], 'the log has one line for each step')
 })
 
 t.test('a key with all scopes is refused, and another tenant sees no wallet', async (t) => {
@@ -133,7 +133,7 @@ t.test('a wallet that cannot be exported is refused with the reason, and nothing
   for (const bad of ['age1', mistyped, identity, 'age1pq1x']) {
     const answer = await post({ recipient: bad })
     t.strictSame([answer.status, ...told(answer)], [422, 'recipient invalid_recipient'])
-    t.notOk(answer.text.includes(identity), 'a secret in the wrong place is not repeated')
+    t.notOk(answer.text.includes(identity), 'the answer does not repeat the secret')
   }
   t.match((await post({ recipient: 'age1' })).body.message, /age-keygen/)
   t.strictSame(told(await post({})), ['recipient required'])
@@ -176,7 +176,7 @@ t.test('a file is kept for an hour, its record for longer', async (t) => {
   t.equal(await deleteExpiredFiles(pool, new Date(end - 1)), 0)
   clock.ms = end
   const gone = await api.get(id)
-  t.strictSame([gone.status, ...told(gone)], [410, '- export_expired'], 'even before it is deleted')
+  t.strictSame([gone.status, ...told(gone)], [410, '- export_expired'], 'the export expires before it is deleted')
   t.equal(await deleteExpiredFiles(pool, new Date(end)), 1)
   const again = await api.post({ recipient }, { 'idempotency-key': 'once' })
   t.strictSame([again.status, ...told(again)], [410, '- export_expired'])
@@ -191,12 +191,12 @@ t.test('one of several signers makes the file, and its hash is in the log', asyn
   const { ciphertext, sha256 } = dataOf(await api.get(id))
   t.equal(sha256, hash('sha256', ciphertext ?? ''))
   await api.signer()(id)
-  t.equal(dataOf(await api.get(id)).sha256, sha256, 'a job that comes again changes nothing')
+  t.equal(dataOf(await api.get(id)).sha256, sha256, 'a repeated job does not change the file')
   t.strictSame(
     api.told.filter((line) => line.startsWith('exported')),
     [`exported ${id}`],
   )
-  t.strictSame((await compareLive(api.pool, ALL_AGGREGATES)).differences, [], 'rebuilt is live')
+  t.strictSame((await compareLive(api.pool, ALL_AGGREGATES)).differences, [], 'the live tables equal the replayed log')
 })
 
 t.test('a recipient that the settings do not name gets no key, though the API asks for it', async (t) => {
@@ -221,7 +221,7 @@ t.test('where no recipient is set exports are off: the API names the setting, an
   const refused = await api.post({ recipient: api.recipient })
   t.strictSame([refused.status, ...told(refused)], [403, '- export_not_configured'])
   t.match(refused.body.message, /EXPORT_RECIPIENTS/)
-  t.equal((await api.pool.query('SELECT FROM wallet_exports')).rowCount, 0, 'nothing is recorded')
+  t.equal((await api.pool.query('SELECT FROM wallet_exports')).rowCount, 0, 'no export is recorded')
   // As if the API were compromised: the request gets into the log, and the signer has the same settings.
   const taken = await withExports(t)
   const { export_id: id = '' } = dataOf(await taken.post({ recipient: taken.recipient }))
@@ -241,7 +241,7 @@ t.test('with another keystore nothing is sealed, and the export waits for the ri
   t.strictSame(
     (await exportWork.findQuiet(api.pool, new Date(Date.now() + 1_000), 10)).map(({ data }) => data.export_id),
     [id],
-    'the sweeper finds it',
+    'the sweeper finds the waiting export',
   )
   await api.signer()(id)
   t.equal(dataOf(await api.get(id)).status, 'exported')

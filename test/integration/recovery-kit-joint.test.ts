@@ -158,7 +158,7 @@ t.test(
 t.test('a kit with a share of a wrong epoch fails its verification', async (t) => {
   const { one, make } = await withHolders(t)
   const lying = await make(3, REFRESHED, { ...KEY, keyId: 'mpk_1' }).catch(() => null)
-  t.equal(lying, null, 'the directory is taken: kits are not mixed by chance')
+  t.equal(lying, null, 'a kit is not written into the directory of another one')
   const directory = await scratch(t)
   const { file, recipient } = await makeIdentity(directory, 'identity.txt')
   const kit = join(directory, 'kit')
@@ -214,7 +214,7 @@ t.test('parts in one directory are one kit, and a key without a wallet is in it 
   ]
   const fees = ['--max-fee-per-gas', '9', '--max-priority-fee-per-gas', '1', '--json']
   const swept = await runRecovery(OFFLINE, ['sweep', ...places([{ kit: out, file }]), ...what, ...fees])
-  t.equal(Transaction.from(JSON.parse(swept.out).raw_transaction).from, ADDRESS, 'it may have become a wallet since')
+  t.equal(Transaction.from(JSON.parse(swept.out).raw_transaction).from, ADDRESS, 'the key is swept without a wallet')
 })
 
 t.test(

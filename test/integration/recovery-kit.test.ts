@@ -99,8 +99,7 @@ t.test('the drill: a kit is made, proven, and moves all that a wallet holds with
   const identity = (await readFile(service.file, 'utf8')).split('\n').at(2) ?? '-'
   const shown =
     [made, proven, swept].map((ran) => JSON.stringify(ran)).join() + (await readFile(join(kit, 'kit.json'), 'utf8'))
-  for (const secret of [...secrets, identity])
-    t.notOk(shown.includes(secret), 'nothing secret is printed, or in kit.json')
+  for (const secret of [...secrets, identity]) t.notOk(shown.includes(secret), 'no secret is printed or in kit.json')
   for (const path of [join(kit, 'hd.age'), join(kit, 'kit.json'), service.file])
     t.equal((await stat(path)).mode & 0o777, 0o600)
   t.equal((await stat(kit)).mode & 0o777, 0o700)
@@ -263,7 +262,7 @@ t.test('no kit is written from a keystore that did not make the wallets', async 
   t.match(await runRecovery(foreign, args), { code: 1, err: new RegExp(`does not give the address of ${id}`) })
   const wrongKey = recoveryOf({ ...service.env, KEYSTORE_KEY: randomBytes(32).toString('base64') })
   t.match(await runRecovery(wrongKey, args), { code: 3, err: /KEYSTORE_KEY/ })
-  t.notOk((await readdir(service.directory)).includes('kit'), 'nothing was written')
+  t.notOk((await readdir(service.directory)).includes('kit'), 'no kit was written')
 })
 
 t.test('a keystore that is lost gets its seeds back, and one that has others keeps them', async (t) => {
@@ -280,7 +279,7 @@ t.test('a keystore that is lost gets its seeds back, and one that has others kee
   const opened = await openKeystore({ config: loadConfig(lost), pool: service.pool })
   const signer = createHdSigner({ seeds: await openTenantSeeds(opened) })
   const key = { kind: 'hd', tenantId: 'acme', index: 0 } as const
-  t.equal((await signer.createKey(key)).address, address, 'signers go on where they were')
+  t.equal((await signer.createKey(key)).address, address, 'the signer derives the same address as before')
   const other = { ...service.env, KEYSTORE_DIR: join(service.directory, 'other') }
   const seeds = await openTenantSeeds(await openKeystore({ config: loadConfig(other), pool: service.pool }))
   const before = await seeds.loadOrCreate('acme')

@@ -53,7 +53,7 @@ t.test('replay prints what it read, and with --diff what differs, by exit codes 
   t.equal(
     (await run('replay', '--diff', '--stream', `transaction-${ids[1]}`)).code,
     0,
-    'of another stream nothing differs',
+    'another stream has no differences',
   )
   t.equal((await run('replay', '--diff', '--stream', `transaction-${ids[0]}`)).code, 1)
   await run('rebuild', 'transactions')
@@ -99,7 +99,7 @@ t.test('an invalid command line prints one line, exits with 2, and changes nothi
     const told = await run(...words)
     t.equal(told.code, code, words.join(' '))
     t.match(told.err, line)
-    t.equal(told.err.trim().split('\n').length, 1, `one line: ${told.err}`)
+    t.equal(told.err.trim().split('\n').length, 1, `the error is one line: ${told.err}`)
   }
   t.strictSame(await readModels(pool), before)
   t.equal(await readFile(file, 'utf8'), 'mine')
@@ -186,7 +186,7 @@ t.test('an import is compared with signed checkpoints: a rewritten log is refuse
     refused.err,
     /covers \d+ events, but the file has \d+: its last \d+ events are missing|does not match the root/,
   )
-  t.equal((await fresh.pool.query('SELECT FROM events')).rowCount, 0, 'nothing stays')
+  t.equal((await fresh.pool.query('SELECT FROM events')).rowCount, 0, 'the database stays empty')
 
   for (const [words, message] of [
     [['--checkpoints', audit.checkpointFile], /--checkpoints and --key must be given together/],
@@ -236,7 +236,7 @@ t.test('the user of the operator suffices for reads, and not for rebuilding tabl
   const run = async (line: string) => (await runCommandLine(commands, line)).code
   for (const line of ['replay --diff', 'lanes', 'queues', `export --out ${env.DATA_DIR}/log.jsonl`])
     t.equal(await run(line), 0, line)
-  t.equal(await run('stuck'), 1, 'it finds that no process runs, and reads all that it needs')
+  t.equal(await run('stuck'), 1, 'the operator user reads everything that stuck needs')
   await withKernel(env, async (kernel) => {
     const issued = await createIssueApiKey(kernel)({ tenantId: 'acme', environment: 'mainnet' }, { actor: 'operator' })
     t.match(issued.token, /^\S{20,}$/)

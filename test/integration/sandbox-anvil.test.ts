@@ -35,7 +35,7 @@ async function pay(url: string, wei: string): Promise<unknown> {
 t.test('a transfer is mined at once, and final two blocks later', async (t) => {
   const anvil = await withAnvil(t, { chainId: 1000137 })
   t.equal(await callRpc(anvil.url, 'eth_chainId'), '0xf42c9')
-  t.match(commandLine(anvil.pid), /bin\/anvil --host 127\.0\.0\.1/, 'the pid is that of anvil and not of a launcher')
+  t.match(commandLine(anvil.pid), /bin\/anvil --host 127\.0\.0\.1/, 'the pid is that of anvil, not of a launcher')
   const hash = await pay(anvil.url, '0x5')
   const receipt = await eventually(() => callRpc(anvil.url, 'eth_getTransactionReceipt', [hash]))
   const mined = BigInt((receipt as { blockNumber: string }).blockNumber)
@@ -83,7 +83,7 @@ t.test('a truncated state file is replaced by the state of the start before', as
     return result
   }
   await broken()
-  t.equal(await run((url) => callRpc(url, 'eth_blockNumber')), '0x0', 'without a former state the chain starts again')
+  t.equal(await run((url) => callRpc(url, 'eth_blockNumber')), '0x0', 'without a saved state the chain restarts')
   await run((url) => pay(url, '0x5'))
   await run((url) => pay(url, '0x6'))
   await broken()
@@ -127,7 +127,7 @@ t.test('a chain killed while saving restarts with every transaction that its acc
   for (let number = 0; number <= head; number += 1) {
     mined += Number(await callRpc(again.url, 'eth_getBlockTransactionCountByNumber', [`0x${number.toString(16)}`]))
   }
-  t.ok(mined > 0, 'something was kept')
+  t.ok(mined > 0, 'at least one transaction was kept')
   t.equal(Number(await callRpc(again.url, 'eth_getTransactionCount', [from, 'latest'])), mined)
 })
 
@@ -146,7 +146,7 @@ t.test('a driven chain mines at once what is sent, settles it with blocks, then 
   await sleep(2500)
   // On a slow machine the interval of an idle chain may pass meanwhile.
   const idle = Math.floor((performance.now() - since) / IDLE_INTERVAL_MS)
-  t.ok((await head()) - settled <= idle, 'no block is mined on an idle chain before its interval has passed')
+  t.ok((await head()) - settled <= idle, 'an idle chain mines no block before its interval')
   await pay(anvil.url, '0x6')
   await eventually(async () => (await callRpc(anvil.url, 'eth_getBalance', [RECIPIENT, 'latest'])) === '0xb')
 })
@@ -168,6 +168,6 @@ t.test('a block of another program is settled like one of the driver', async (t)
   const idleSeconds = (IDLE_INTERVAL_MS / 1_000) * SETTLING_BLOCKS
   t.ok(
     (await timeOf(mined + SETTLING_BLOCKS)) - (await timeOf(mined)) < idleSeconds,
-    'not at the pace of a chain at rest',
+    'blocks are mined faster than on an idle chain',
   )
 })

@@ -29,7 +29,7 @@ t.test('a lost chain gets its contracts again at the same addresses', async (t) 
   const first = await withAnvil(t, { mining: 'call' })
   const contracts = await setUpChain(first.url, 'ethereum')
   t.equal(new Set(Object.values(contracts)).size, 5)
-  t.equal(contracts.nftFactory, FACTORY_ADDRESS, 'where it stands on public chains')
+  t.equal(contracts.nftFactory, FACTORY_ADDRESS, 'the factory has its public address')
   await first.stop()
   const second = await withAnvil(t, { mining: 'call' })
   t.strictSame(await setUpChain(second.url, 'ethereum'), contracts)
@@ -80,7 +80,7 @@ t.test('a price that the owner set stays over a restart and never goes stale', a
   const latest = (await callRpc(url, 'eth_getBlockByNumber', ['latest', false])) as { timestamp: string }
   const [round, answer, , updatedAt] = await read(url, 'DemoPriceFeed', nativeFeed, 'latestRoundData')
   t.equal(answer, 5n)
-  t.ok(updatedAt >= BigInt(latest.timestamp), 'the newest answer is as new as the block')
+  t.ok(updatedAt >= BigInt(latest.timestamp), 'the newest answer is not older than the block')
   const [, , , first] = await read(url, 'DemoPriceFeed', nativeFeed, 'getRoundData', [round - 1n])
   t.ok(first + BigInt(twoDays) <= updatedAt, 'older answers keep their time')
 })
@@ -115,7 +115,7 @@ t.test('the faucet is topped up by payments that a follower sees, and only when 
   const block = (await callRpc(url, 'eth_getBlockByNumber', ['latest', true])) as { transactions: { to: string }[] }
   t.ok(
     block.transactions.some(({ to }) => to === FAUCET),
-    'the native currency came by a transaction',
+    'a transaction paid the faucet',
   )
   const before = await blockOf(url)
   await fundFaucet(url, contracts, FAUCET)
@@ -126,6 +126,6 @@ t.test('the faucet is topped up by payments that a follower sees, and only when 
   )
   t.ok(
     counts.every((count) => count === '0x0'),
-    'what is full is not filled',
+    'a full faucet is not topped up',
   )
 })

@@ -11,7 +11,7 @@ t.test('two programs never get the same port, even before they listen', async (t
   const [first, second] = [createPortChooser(), createPortChooser()]
   const chosen = await Promise.all(Array.from({ length: MANY }, (_, at) => (at % 2 ? first : second).freePort()))
   t.equal(new Set(chosen).size, MANY)
-  t.ok(Math.min(...chosen) > 10_240 && Math.max(...chosen) < 32_768, 'no port of outgoing connections')
+  t.ok(Math.min(...chosen) > 10_240 && Math.max(...chosen) < 32_768, 'each port is below the outgoing range')
 })
 
 t.test('a program keeps its port over restarts, unless another program may be about to use it', async (t: Test) => {
@@ -21,11 +21,11 @@ t.test('a program keeps its port over restarts, unless another program may be ab
   t.equal(await before.keptPort(file), port)
   const other = createPortChooser()
   const moved = await other.keptPort(file)
-  t.not(moved, port, 'the block of the stored port is held')
+  t.not(moved, port, 'the port moves while its block is held')
   const listening = createServer().listen(moved, '127.0.0.1')
   t.after(() => listening.close())
   await new Promise((resolve) => listening.once('listening', resolve))
-  t.not(await other.keptPort(file), moved, 'a program listens on the stored port')
+  t.not(await other.keptPort(file), moved, 'the port moves while a program listens on it')
 })
 
 t.test('a stored port that is outside the blocks is kept while it is free', async (t: Test) => {

@@ -83,7 +83,7 @@ t.test('each partial index over a state contains the states that the queries ask
   t.strictSame(
     migrated.map(({ name }) => name),
     Object.keys(CONDITIONS).toSorted(),
-    'every such index is in CONDITIONS',
+    'every partial index is in CONDITIONS',
   )
   for (const { name, of } of migrated)
     await pool.query(`DROP INDEX ${name}; CREATE INDEX ${name} ON ${of} ((1)) WHERE ${CONDITIONS[name]}`)

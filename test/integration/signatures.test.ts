@@ -165,7 +165,7 @@ t.test('only the owner of an active wallet with a key has it sign', async (t) =>
   t.equal((await send({ method: 'DELETE', url: `${path}?force=true` })).status, 200)
   const archived = await sign(path)
   t.strictSame([archived.status, ...told(archived)], [409, '- wallet_archived'])
-  t.equal((await get(`${path}/signatures/${id}`)).status, 200, 'what was signed before can still be read')
+  t.equal((await get(`${path}/signatures/${id}`)).status, 200, 'an earlier signature can still be read')
   t.equal((await events()).length, before)
 })
 
@@ -206,8 +206,8 @@ t.test('without a signer a request stays pending, and is not lost', async (t) =>
   const unasked = await post(`${path}/sign/typed-data`, LETTER, ASYNC)
   t.match([unasked.status, unasked.headers['preference-applied']], [202, 'respond-async'])
   const job = { queue: 'signature', id: signature_id, data: { signature_id } }
-  t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(Date.now() + 60_000), 1), [job], 'the oldest first')
-  t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(0), 10), [], 'its job is on the way still')
+  t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(Date.now() + 60_000), 1), [job], 'oldest job first')
+  t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(0), 10), [], 'a recent job is not queued again')
   await runSigner(t, parts)
   const waited = await post(`${path}/sign/message`, { message: 'b' })
   t.equal(waited.status, 201)

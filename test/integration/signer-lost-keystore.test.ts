@@ -86,10 +86,10 @@ t.test('with an empty keystore everything waits, no seed is made, and the right 
   t.strictSame(
     (await readdir(keystore)).filter((name) => name.includes('seed')),
     [],
-    'no seed is made whose wallets the right keystore could not sign for',
+    'the signer creates no seed',
   )
   t.match(await stage.read(payer, transfer), { state: 'requested', hash: null })
-  for (const { api, id } of wallets) t.equal(await addressOf(api, id), null, 'no address is given out')
+  for (const { api, id } of wallets) t.equal(await addressOf(api, id), null, 'the wallet has no address')
 
   await putBack()
   await stage.until(payer, transfer, 'submitted')
@@ -97,7 +97,7 @@ t.test('with an empty keystore everything waits, no seed is made, and the right 
   t.match(await stage.read(payer, transfer), { state: 'confirmed' })
   const addresses = [payer.address, other.address]
   for (const { api, id } of wallets) addresses.push(await eventually(() => addressOf(api, id)))
-  t.equal(new Set(addresses).size, 4, 'each wallet has an address of its own')
+  t.equal(new Set(addresses).size, 4, 'each wallet has its own address')
   await eventually(async () => {
     const { out } = await runCommandLine(composeOperator(service.env), 'stuck --json')
     return !out.includes('keystore_wrong')
@@ -122,7 +122,7 @@ t.test('the seed of another installation signs nothing and makes no wallet', asy
   await stage.until(other, transfer, 'submitted')
   await stage.settle()
   t.match(await stage.read(other, transfer), { state: 'confirmed' })
-  t.equal((await onChain(stage, other)).length, before + 1, 'it is paid once')
+  t.equal((await onChain(stage, other)).length, before + 1, 'the transfer is paid once')
   t.ok(await eventually(() => addressOf(service.api, wallet)))
 })
 

@@ -76,7 +76,7 @@ t.test('a row that differs from its stream is not signed until it is corrected',
     await pool.query(`UPDATE transactions SET ${column} = $2 WHERE transaction_id = $1`, [id, value])
     await service.startWorker('signer')
     await eventually(() => refusals(id).length > before)
-    t.match(refusals(id).at(-1), { reason: new RegExp(column) }, `${column}: ${refusals(id).at(-1)?.reason}`)
+    t.match(refusals(id).at(-1), { reason: new RegExp(column) }, `${column} is named: ${refusals(id).at(-1)?.reason}`)
     await service.stopWorker('signer')
     t.match(await stage.read(payer, id), { state: 'requested', hash: null })
     const { findings } = JSON.parse((await runCommandLine(composeOperator(service.env), 'stuck --json')).out)
@@ -90,7 +90,7 @@ t.test('a row that differs from its stream is not signed until it is corrected',
   const before = await stage.rpc('eth_getBalance', RECIPIENT, 'latest')
   await service.startWorker('signer')
   await stage.settle()
-  t.equal((await stage.read(payer, id)).state, 'confirmed', 'nothing was lost')
+  t.equal((await stage.read(payer, id)).state, 'confirmed', 'the transfer is confirmed in the end')
   t.equal(
     BigInt(String(await stage.rpc('eth_getBalance', RECIPIENT, 'latest'))) - BigInt(String(before)),
     25n * 10n ** 16n,

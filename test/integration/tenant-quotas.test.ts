@@ -80,16 +80,16 @@ t.test('of many wallets requested at once a tenant gets its quota, and the rest 
   t.strictSame(
     replays.map(({ status, headers }) => [status, headers['idempotency-replayed']]),
     answers.map(({ status }) => [status, status === 202 ? 'true' : undefined]),
-    'what was accepted is answered again, what was refused is refused',
+    'accepted requests are replayed, and refused ones are refused again',
   )
   const reused = await api.post('/v1/wallets/create', { ...CREATE, label: 'x' }, { 'idempotency-key': keyOf(accepted) })
   t.strictSame(told(reused), ['- idempotency_key_reused'])
   t.equal(await countEvents(parts), 3)
 
   const another = await walletApi(parts, { QUOTA_WALLETS: '3' })
-  t.strictSame(told(await create(another, 'elsewhere')), ['- quota_wallets'], 'another API process counts the same')
+  t.strictSame(told(await create(another, 'elsewhere')), ['- quota_wallets'], 'another API process has the same count')
   const foreign = await create(api, 'foreign', { ...ASYNC, authorization: `Bearer ${KEYS.cold}` })
-  t.equal(foreign.status, 202, 'another tenant has its own')
+  t.equal(foreign.status, 202, 'another tenant has its own quota')
 
   function keyOf(all: readonly Answer[]): string {
     return keys[answers.indexOf(all[0] as Answer)] ?? ''
@@ -150,7 +150,7 @@ t.test('a request that waits is in flight until it is answered', async (t) => {
   await parts.makeHdWallet(wallet)
   t.equal((await waiting).status, 201)
   t.equal((await api.get(`/v1/wallets/${wallet}`)).status, 200)
-  t.equal((await api.get('/v1/wallets', undefined, { cursor: 'x' })).status, 200, 'each answer gives its place back')
+  t.equal((await api.get('/v1/wallets', undefined, { cursor: 'x' })).status, 200, 'an answer frees its place')
 })
 
 t.test('a tenant that moves more bytes than its rate is refused before its body is read', async (t) => {
@@ -160,7 +160,7 @@ t.test('a tenant that moves more bytes than its rate is refused before its body 
   t.strictSame(told(await api.post('/v1/wallets/watch', body)), ['label invalid_text'])
   const refused = await api.post('/v1/wallets/watch', body)
   t.strictSame(told(refused), ['- quota_bytes_per_second'])
-  t.ok(Number(refused.headers['retry-after']) >= 10, 'about 40,000 bytes were moved, 1,000 of them in the burst')
+  t.ok(Number(refused.headers['retry-after']) >= 10, 'the tenant waits at least 10 s after 40,000 bytes')
   t.equal((await api.get('/v1/wallets', undefined, { authorization: `Bearer ${KEYS.cold}` })).status, 200)
 })
 

@@ -205,14 +205,14 @@ async function jobsInTurn(t: Test, place: JobPlace): Promise<void> {
     await twice(t, rule, [200, 800], async (t, backlog) => {
       const { window, atOnce } = QUEUE_LIMITS[queue]
       const ahead = await countAhead(t, await place.fresh(), { queue, backlog })
-      t.ok(ahead <= (atOnce ?? window) + HANDLERS + 1, `${ahead} jobs were ahead`)
+      t.ok(ahead <= (atOnce ?? window) + HANDLERS + 1, `at most a window of jobs runs first: ${ahead}`)
     })
   }
   const rule = "a tenant's job is among the next while the jobs of another tenant fail again and again"
   await twice(t, rule, [400, 1_200], async (t, backlog) => {
     const { window, failing } = QUEUE_LIMITS.lane
     const ahead = await countAhead(t, await place.fresh(), { queue: 'lane', backlog, fails: true })
-    t.ok(ahead <= 2 * window + failing + HANDLERS + 1, `${ahead} tries were ahead`)
+    t.ok(ahead <= 2 * window + failing + HANDLERS + 1, `at most two windows of attempts run first: ${ahead}`)
   })
 }
 
@@ -225,8 +225,8 @@ async function walletsInTurn(t: Test, place: JobPlace): Promise<void> {
     await eventually(() => service.parties.waiting() > 0)
     const others = [await service.askWallet('globex', null), await service.askWallet('globex', QUICK)]
     await eventually(async () => (await service.active(others)) === 2)
-    t.equal(await service.active(crowd), 0, 'none of them had to be made first')
-    t.ok(service.parties.most() <= 3, 'a few are made at a time, whatever waits')
+    t.equal(await service.active(crowd), 0, 'no wallet of the other tenant is made first')
+    t.ok(service.parties.most() <= 3, 'at most 3 wallets are made at a time')
     service.parties.release()
     await eventually(async () => (await service.active(crowd)) === backlog)
   })
@@ -251,8 +251,8 @@ async function signaturesInTurn(t: Test, place: JobPlace): Promise<void> {
       await service.askSignature('globex', mpc, 'hello'),
     ]
     await eventually(async () => (await service.signed(others)) === 2)
-    t.equal(await service.signed(crowd), 0, 'none of them had to be made first')
-    t.ok(service.parties.most() <= 8, 'a bounded number is made at a time, whatever waits')
+    t.equal(await service.signed(crowd), 0, 'no signature of the other tenant is made first')
+    t.ok(service.parties.most() <= 8, 'at most 8 signatures are made at a time')
     service.parties.release()
     await eventually(async () => (await service.signed(crowd)) === backlog)
   })

@@ -58,8 +58,8 @@ t.test('each time returns the state of that time', async (t: Test) => {
   ])
   const { confirmations: _, ...now } = await reads.read(OWNER, 'wal_1', id)
   const { confirmations, ...then } = await look(MINUTE(8))
-  t.strictSame({ ...then }, { ...now }, 'for a time after the last event, the present state')
-  t.equal((await look('2026-01-01T01:02:30+01:00')).state, 'signed', 'a time may name its zone')
+  t.strictSame({ ...then }, { ...now }, 'a time after the last event returns the present state')
+  t.equal((await look('2026-01-01T01:02:30+01:00')).state, 'signed', 'a time may have a zone offset')
 })
 
 t.test('before its request a transaction does not exist; a future or invalid time is refused', async (t: Test) => {
@@ -93,7 +93,7 @@ t.test('a list returns what existed at that time, in its state of that time, pag
     return { told: views.map(({ transaction_id: id, state }) => [id, state]), goesOnAfter }
   }
 
-  t.strictSame(await list(0), { told: [], goesOnAfter: null }, 'nothing yet')
+  t.strictSame(await list(0), { told: [], goesOnAfter: null }, 'the list is empty before the first event')
   t.strictSame(await list(1), { told: [[first, 'requested']], goesOnAfter: null })
   const both = [
     [second, 'requested'],
@@ -106,11 +106,11 @@ t.test('a list returns what existed at that time, in its state of that time, pag
   t.strictSame(
     await list(3, { status: 'pending' }),
     { told: both, goesOnAfter: null },
-    'though one is confirmed by now',
+    'a transaction confirmed later is still pending',
   )
   t.strictSame(await list(3, { status: 'confirmed' }), { told: [], goesOnAfter: null })
   t.strictSame(await list(7, { status: 'confirmed' }), { told: [[first, 'confirmed']], goesOnAfter: null })
   t.strictSame(await list(7, { referenceId: 'second' }), { told: [[second, 'requested']], goesOnAfter: null })
-  t.strictSame(await list(7, {}, 'other'), { told: [], goesOnAfter: null }, 'of others it tells nothing')
+  t.strictSame(await list(7, {}, 'other'), { told: [], goesOnAfter: null }, 'another tenant sees nothing')
   await t.rejects(readsAt.list('acme', 'wal_1', { limit: 2 }, 'noon'), { message: /^at must be an ISO 8601 time/ })
 })

@@ -44,16 +44,16 @@ t.test(
     await depositFirst(poor.address, 7n * 10n ** 18n)
     await mine()
     const mined = [await until(poor, paid, 'mined'), await until(rich, other, 'mined')]
-    t.equal(mined[0]?.block_number, mined[1]?.block_number, 'one block has both')
+    t.equal(mined[0]?.block_number, mined[1]?.block_number, 'one block contains both payments')
     await settle()
     t.match(await stage.read(poor, paid), { state: 'confirmed' })
     t.match(await stage.read(rich, other), { state: 'confirmed' })
     for (const wallet of [poor, rich]) {
       const books = await booksOf(wallet)
-      t.ok(books.length > 1, `${books.length} balances`)
+      t.ok(books.length > 1, `${books.length} balances were recorded`)
       for (const { recorded, onChain } of books) t.equal(recorded, onChain)
       const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/balance?asset=ETH` })
-      t.equal(body.data.available, body.data.balance, 'nothing is held any more')
+      t.equal(body.data.available, body.data.balance, 'no funds are held')
     }
   },
 )

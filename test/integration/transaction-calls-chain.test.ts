@@ -91,14 +91,14 @@ t.test('a call is signed with its data and value, and has its effect on chain', 
   const to = register.address
   const modest = await calls.call(walletId, { to, data: register.enter(7), value: 5n, gasLimit: 30_000n })
   await drain(lane)
-  t.equal((await send(modest)).status, '0x1', 'what was reserved is too little: the estimate counts')
+  t.equal((await send(modest)).status, '0x1', 'the estimate is used when the reserved gas is too low')
   const ample = await calls.call(walletId, { to, data: register.enter(8, 7), gasLimit: 400_000n })
   await drain(lane)
   const { state } = await calls.log.load(transactionAggregate, ample)
   t.equal(
     state.state === 'signed' && state.attempts[0]?.fees.gasLimit,
     '400000',
-    'the estimate is less than was reserved',
+    'the reserved gas is used when the estimate is lower',
   )
   t.equal((await send(ample)).status, '0x1')
   t.strictSame(await register.entries(), [7, 8])

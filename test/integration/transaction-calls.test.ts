@@ -48,10 +48,10 @@ t.test(
       subject_type: 'collection',
     })
     const ids = [deploy, ...mints].map(({ transactionId }) => transactionId)
-    t.strictSame(ids, ids.toSorted(), 'the lane signs by their ids')
+    t.strictSame(ids, ids.toSorted(), 'the ids are in signing order')
     t.strictSame(await calls.lanes.waiting(lane, 10), [deploy.transactionId])
     const { rows } = await calls.pool.query('SELECT held FROM wallet_holds WHERE wallet_id = $1', [walletId])
-    t.equal(rows[0].held, (3n * 100_000n * LEVEL.maxFeePerGas + 3n).toString(), 'gas of the three, and their values')
+    t.equal(rows[0].held, (3n * 100_000n * LEVEL.maxFeePerGas + 3n).toString(), 'gas and value are reserved')
   },
 )
 
@@ -104,7 +104,7 @@ t.test('a lane leaves out what depends on an undecided transaction, and keeps th
   const free = await calls.call(walletId)
   const second = await calls.call(walletId, { dependsOn: deploy })
   const lost = await calls.call(walletId, { dependsOn: 'tx_that_never_was' })
-  t.strictSame(await waiting(), [deploy, free, lost], 'one that waits for nothing real is looked at: it must fail')
+  t.strictSame(await waiting(), [deploy, free, lost], 'a call with an unknown dependency is not left out: it must fail')
   await mine(calls, deploy, 0)
   t.strictSame(await waiting(), [first, free, second, lost])
   await calls.log.execute(
@@ -113,12 +113,12 @@ t.test('a lane leaves out what depends on an undecided transaction, and keeps th
     { type: 'RecordReorg', head: 200, now: NOW },
     { metadata: ACME },
   )
-  t.strictSame(await waiting(), [free, lost], 'its block was taken back')
+  t.strictSame(await waiting(), [free, lost], 'a dependency in a block that a reorg removed is undecided')
 
   const failing = await calls.call(walletId)
   const behind = await calls.call(walletId, { dependsOn: failing })
   await mine(calls, failing, 1, false)
-  t.strictSame(await waiting(), [free, lost], 'a failure in a block is not final')
+  t.strictSame(await waiting(), [free, lost], 'a failure that is not final is undecided')
   await settle(calls, failing)
   t.strictSame(await waiting(), [free, lost, behind])
   t.strictSame(await calls.lanes.waiting(lane, 1), [free])
@@ -167,10 +167,10 @@ t.test('dependents of a transaction are found once it is decided, in any lane', 
       ?.map(({ address }) => address)
       .toSorted(),
     [one.address, other.address].toSorted(),
-    'a lane once, however much waits in it',
+    'each lane is returned once',
   )
   const unfinished = await createFindUnfinishedLanes(calls.pool, { quietMs: -1_000, sentMs: 10 ** 12 })(10)
-  t.equal(unfinished.length, 2, 'and the sweeper finds both lanes whatever became of their jobs')
+  t.equal(unfinished.length, 2, 'the sweeper finds both lanes without their jobs')
 })
 
 t.test('rows of calls fold from the log to their present state', async (t) => {

@@ -109,7 +109,7 @@ t.test('so it does where it reverts in its block: what others sent there is sett
     t.strictSame(
       { state, failure },
       { state: 'reverted', failure: { code: 'execution_reverted', message } },
-      `${mood}: ${what}`,
+      `${mood}: ${what} is reverted`,
     )
   }
 })

@@ -136,7 +136,7 @@ t.test('a token that moves another amount is reported, and its transfer does not
     await settle()
     const view = (await stage.read(wallet, id)) as unknown as { state: string; amount: string; amount_moved: string }
     t.match(view, { state: 'confirmed', amount: '3' }, way)
-    if (moved === null) t.equal(BigInt(view.amount_moved.replace('.', '')), HIGHEST, 'cut at what a token can have')
+    if (moved === null) t.equal(BigInt(view.amount_moved.replace('.', '')), HIGHEST, 'the amount is cut to the maximum')
     else t.equal(view.amount_moved, moved, way)
     t.match(await token.held(wallet), { balance: left, available: left, pending_out: '0' }, way)
   }

@@ -22,12 +22,12 @@ t.test('210 transactions of one wallet and 1,100 others hide no lane from the se
   for (; seen.size < WAITING + 2 && rounds < 20; rounds += 1)
     for (const { address, nonce } of await quiet(TEST_CHAIN, 60_000))
       seen.set(address, [...(seen.get(address) ?? []), nonce])
-  t.equal(seen.size, WAITING + 2, 'every lane')
-  t.ok(rounds <= 6, `within a minute of rounds: ${rounds}`)
+  t.equal(seen.size, WAITING + 2, 'the search returns every lane')
+  t.ok(rounds <= 6, `the search takes ${rounds} rounds, at most 6`)
   const [crowded] = [...seen.values()].filter((nonces) => nonces.length > 1)
-  t.equal(crowded?.[0], 1, 'the lowest nonce of a lane first: what is lost is below what waits')
+  t.equal(crowded?.[0], 1, 'the lowest nonce of a lane is returned first')
   const again = await quiet(TEST_CHAIN, 60_000)
-  t.ok(again.length > 0, 'and the order starts again')
+  t.ok(again.length > 0, 'the search starts again from the first lane')
 })
 
 t.test('the sweeper reaches every lane, and other tenants without delay', async (t) => {
@@ -40,10 +40,10 @@ t.test('the sweeper reaches every lane, and other tenants without delay', async 
   t.ok(jobs.length <= SWEPT)
   t.ok(
     jobs.some(({ id }) => id.endsWith((LAST - 1).toString(16))),
-    'the only lane of another tenant',
+    'the only lane of the other tenant is found',
   )
   const seen = new Set(jobs.map(({ id }) => id))
   // Each lane has something to sign and something to submit.
   for (let round = 2; round <= 3; round += 1) for (const { id } of await find(SWEPT)) seen.add(id)
-  t.equal(seen.size, WAITING + 2, 'three rounds came to all of them')
+  t.equal(seen.size, WAITING + 2, 'three rounds find every lane')
 })

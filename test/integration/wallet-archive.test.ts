@@ -152,5 +152,5 @@ t.test('of a transfer and the archiving of its wallet one is accepted, in either
     seen.accepted += accepted
   }
   t.comment(JSON.stringify(seen))
-  t.ok(seen.archived > 0 && seen.kept > 0, 'both orders were seen')
+  t.ok(seen.archived > 0 && seen.kept > 0, 'both outcomes occurred')
 })

@@ -191,6 +191,6 @@ t.test(
     t.equal(await countEvents(parts), before)
     await parts.pool.query('UPDATE wallets SET label = $1 WHERE label = $2', ['old\u200b', 'Zürich'])
     const found = await get(`/v1/wallets?label=${encodeURIComponent('old\u200b')}`)
-    t.match(found.body.data, { wallets: [{ label: 'old\u200b' }] }, 'what was stored before is read and found')
+    t.match(found.body.data, { wallets: [{ label: 'old\u200b' }] }, 'a label stored earlier can be read and searched')
   },
 )

@@ -62,7 +62,7 @@ t.test('a list follows its filters, page by page, and never has wallets of other
   t.strictSame(
     second.wallets.map(({ label }) => label),
     ['w3', 'w2', 'w1'],
-    'a wallet made meanwhile shifts nothing',
+    'a new wallet does not shift the next page',
   )
   t.match(second, { has_more: false, next_cursor: null })
 
@@ -129,7 +129,7 @@ t.test('an archived wallet is listed only on request, and restoring undoes it', 
     status: 'archived',
     archived_at: String,
   })
-  t.equal((await remove(url)).status, 200, 'deleting again changes nothing')
+  t.equal((await remove(url)).status, 200, 'a second deletion changes nothing')
   t.strictSame(pageOf(await get('/v1/wallets')).wallets, [])
   const hidden = await get(url)
   t.equal(hidden.status, 404)
@@ -161,7 +161,7 @@ t.test('a wallet of another tenant looks exactly like one that does not exist', 
   }
   const reader = { authorization: `Bearer ${KEYS.reader}` }
   t.match((await get(`/v1/wallets/${wallet_id}`, undefined, reader)).body.errors, [{ code: 'environment_mismatch' }])
-  t.strictSame(pageOf(await get('/v1/wallets', undefined, reader)).wallets, [], 'a key sees its environment alone')
+  t.strictSame(pageOf(await get('/v1/wallets', undefined, reader)).wallets, [], 'another environment is not listed')
   t.equal((await patch(`/v1/wallets/${wallet_id}`, { label: 'x' }, reader)).status, 403)
 })
 

@@ -57,7 +57,7 @@ t.test(
     // A signer that lost too many races gives up; its job would be retried.
     const lost = outcomes.filter(({ status }) => status === 'rejected').length
     for (const id of ids) await parts.makeHdWallet(id)
-    t.comment(`${lost} of ${outcomes.length} jobs would have come again`)
+    t.comment(`${lost} of ${outcomes.length} jobs failed for retry`)
 
     const { rows } = await parts.pool.query<{ address: string; index: number }>(
       `SELECT address, (key_ref->>'index')::int AS index FROM wallets WHERE status = 'active' ORDER BY 2`,
@@ -255,7 +255,7 @@ t.test(
         ),
       ),
     )
-    t.strictSame(items[0], items[1], 'a foreign wallet looks like none')
+    t.strictSame(items[0], items[1], 'a foreign wallet is refused like a missing one')
     t.match(items[0], [{ type: 'not_found', code: 'wallet_not_found' }])
     t.equal(await codeOf(parts.findWallet({ ...OWNER, environment: 'testnet' }, id)), 'environment_mismatch')
   },
