@@ -83,7 +83,7 @@ async function transferRows(t: Test, sandbox: Sandbox, network: Network): Promis
     data: { transaction_id: /^tx_/, status: 'pending', estimated_completion_time: ISO_UTC },
   })
   const { transaction_id, hash } = sent.body.data as Transaction
-  t.ok(hash === null || HASH.test(hash), 'the hash is there, unless signing takes longer than an answer waits')
+  t.ok(hash === null || HASH.test(hash), 'the hash is set, or signing took longer than the wait')
   const ofToken = await sendTransfer(client, wallet, { to, amount: '12.25', asset: 'USDC', gas_priority: 'medium' })
 
   const confirmed = ({ status }: Transaction) => status === 'confirmed'
@@ -108,5 +108,5 @@ async function transferRows(t: Test, sandbox: Sandbox, network: Network): Promis
   const left = await client.get(`${wallet.path}/balance?include=tokens`)
   t.match(left.body.data, { pending_out: '0', assets: [{ currency: native }, { currency: 'USDC', balance: '27.75' }] })
   const kept = await client.remove(wallet.path)
-  t.strictSame([kept.status, ...told(kept)], [409, '- wallet_has_balance'], 'funds cannot be sent by mistake')
+  t.strictSame([kept.status, ...told(kept)], [409, '- wallet_has_balance'], 'a wallet with funds is not archived')
 }

@@ -19,7 +19,7 @@ export async function checkCrowd(t: Test, sandbox: Sandbox): Promise<void> {
     )
     const accepted = answers.filter(({ status }) => status === 202)
     const refused = answers.filter(({ status }) => status !== 202)
-    t.ok(accepted.length > 0 && BigInt(accepted.length) * WEI <= 10n ** 18n, `${accepted.length} were accepted`)
+    t.ok(accepted.length > 0 && BigInt(accepted.length) * WEI <= 10n ** 18n, `${accepted.length} of 1,000 are accepted`)
     t.ok(refused.every((answer) => answer.status === 422 && told(answer)[0] === 'amount insufficient_funds'))
     t.match(refused[0]?.body.errors, [{ details: { asset: 'ETH', available: /^0\.00/, needed: /^0\.0030/ } }])
 
@@ -30,9 +30,9 @@ export async function checkCrowd(t: Test, sandbox: Sandbox): Promise<void> {
     const ended = ({ status }: Transaction) => status !== 'pending'
     await sandbox.until(client, `${wallet.path}/transactions/${last}`, ended)
     const { data } = (await client.get(`${wallet.path}/transactions?limit=100&status=failed`)).body
-    t.strictSame(data.transactions, [], 'what was accepted did not fail for want of funds')
+    t.strictSame(data.transactions, [], 'no accepted transfer fails for lack of funds')
     const received = BigInt((await sandbox.rpc('ethereum', 'eth_getBalance', [to, 'latest'])) as string)
-    t.equal(received, BigInt(accepted.length) * WEI, 'each arrived once')
+    t.equal(received, BigInt(accepted.length) * WEI, 'each transfer arrives once')
     // The last ones may be settled a moment later than the last of all.
     await sandbox.until(client, `${wallet.path}/balance`, (data) => 'pending_out' in data && data.pending_out === '0')
   })

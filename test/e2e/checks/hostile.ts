@@ -53,7 +53,7 @@ async function bodies(t: Test, client: Client): Promise<void> {
     const answer = await client.post(CREATE, body, { 'content-type': 'application/json' })
     t.equal(answer.status, status, what)
     t.match(told(answer), [expected === 'too_deep' ? /^label(\[0\]){47} too_deep$/ : expected], what)
-    t.ok(answer.text.length < 2_000, 'and the answer is short')
+    t.ok(answer.text.length < 2_000, 'the answer is short')
   }
   const types = ['text/plain', 'application/x-www-form-urlencoded', 'application/vnd.api+json', 'json', ';', '']
   for (const type of types) {
@@ -62,12 +62,12 @@ async function bodies(t: Test, client: Client): Promise<void> {
   }
   const packed = await client.post(CREATE, GOOD, { 'content-encoding': 'gzip' })
   t.strictSame([packed.status, ...told(packed)], [415, '- unsupported_content_encoding'])
-  t.strictSame((await client.get('/v1/wallets?limit=1')).body.data.wallets, before, 'no wallet was made')
+  t.strictSame((await client.get('/v1/wallets?limit=1')).body.data.wallets, before, 'no wallet was created')
   const type = 'Application/JSON; charset=utf-8'
   t.equal(
     (await client.post(CREATE, GOOD, { 'content-type': type, ...AS_LONG_AS_MAY_BE })).status,
     201,
-    'what is only unusual is taken',
+    'an unusual content type is accepted',
   )
 }
 
@@ -124,7 +124,7 @@ async function largest(t: Test, client: Client): Promise<void> {
     minting_type: 'BATCH',
     items: Array(100).fill(item),
   }
-  t.ok(JSON.stringify(mint).length > 1_000_000, '100 tokens with 100 attributes each, near a mebibyte')
+  t.ok(JSON.stringify(mint).length > 1_000_000, '100 tokens with 100 attributes each have 1 MB')
   const minted = await client.post('/v1/nft/mint', mint)
   t.strictSame([minted.status, ...told(minted)], [404, '- collection_not_found'])
 
@@ -134,11 +134,11 @@ async function largest(t: Test, client: Client): Promise<void> {
   t.strictSame(
     [signed.status, ...told(signed)],
     [404, '- wallet_not_found'],
-    'every byte of the longest message escaped',
+    'the longest escaped message is within the limit',
   )
   const types = { A: Array(2_600).fill({ name: 'a', type: 'b' }) }
   const typed = await client.post(`${wallet}/sign/typed-data`, { domain: { name: 'a' }, types, message: {} })
-  t.notMatch(told(typed), ['- too_many_values'], 'as many declarations as the bytes of typed data hold')
+  t.notMatch(told(typed), ['- too_many_values'], '2,600 type members are within the limit of values')
   t.not(typed.status, 413)
 }
 
@@ -173,7 +173,7 @@ async function paths(t: Test, { client, state }: Sandbox): Promise<void> {
   t.equal(
     (await client.get('/v1/nft/collections/create')).headers.allow,
     undefined,
-    'what is read as an id is not advertised',
+    'a path that is read as an id has no Allow header',
   )
   const line = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
   for (const path of ['/v1/wallets/a\0b', '/v1/wallets/\xff'])

@@ -31,7 +31,7 @@ export async function checkIdempotentRoutes(t: Test, sandbox: Sandbox): Promise<
           WHERE metadata->'idempotency'->>'key' LIKE '%' || $1 GROUP BY metadata->'idempotency'->>'key', metadata->>'tenantId'`,
         [key],
       )
-      t.strictSame(requests, [{ count: 1 }, { count: 1 }], 'the log has one request of each tenant')
+      t.strictSame(requests, [{ count: 1 }, { count: 1 }], 'the log has one request for each tenant')
     })
   }
 }
@@ -49,9 +49,9 @@ async function checkRoute(
   const refused = await send(bad)
   t.match(String(refused.status), /^4/, refused.text)
   const twins = await Promise.all([send(good), send(good)])
-  t.equal(twins.filter(replayed).length, 1, 'of two requests at the same instant, one is a replay of the other')
+  t.equal(twins.filter(replayed).length, 1, 'one of two simultaneous requests is a replay')
   const again = await send(good)
-  t.ok(replayed(again), 'the third is a replay')
+  t.ok(replayed(again), 'the third request is a replay')
   const made = again.body.data?.[id]
   t.type(made, 'string', again.text)
   for (const { status, body, headers, text } of [...twins, again]) {
@@ -60,7 +60,7 @@ async function checkRoute(
     t.equal(headers['preference-applied'], NO_PREFERENCE.test(route) ? undefined : 'wait=60')
   }
   const reused = await send(other)
-  t.strictSame([reused.status, ...told(reused)], [422, '- idempotency_key_reused'], 'another request under the key')
+  t.strictSame([reused.status, ...told(reused)], [422, '- idempotency_key_reused'], 'another request is refused')
 }
 
 /** As in the document: `POST /v1/wallets/create`. */

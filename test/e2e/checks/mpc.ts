@@ -32,7 +32,7 @@ export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   t.equal(signed.status, 201, signed.text)
   t.equal(verifyMessage(MESSAGE, signed.body.data.signature), address)
   const transfer = await sandbox.until(client, sent, ({ status }) => status !== 'pending')
-  t.equal(transfer.status, 'confirmed', 'with one party killed')
+  t.equal(transfer.status, 'confirmed', 'two of three parties sign')
 
   const before = (await client.get(`${path}/shares`)).body.data
   t.match(before, { threshold: 2, parties: 3, epoch: 0, banned: [] })
@@ -40,5 +40,5 @@ export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   t.match(refresh.status, /20[02]/, refresh.text)
   await sandbox.until(client, `${path}/shares`, (data) => (data as unknown as { epoch: number }).epoch === 1)
   const again = await client.post(`${path}/sign/message`, { message: MESSAGE }, AS_LONG_AS_MAY_BE)
-  t.equal(verifyMessage(MESSAGE, again.body.data.signature), address, 'the address outlives the shares')
+  t.equal(verifyMessage(MESSAGE, again.body.data.signature), address, 'the address is the same after the refresh')
 }

@@ -110,7 +110,7 @@ async function batches(t: Test, { query }: Sandbox, client: Client): Promise<voi
       tokens.map(({ token_id, owner, edition, status }) => ({ token_id, owner, edition, status })),
       items.map(({ recipient }, n) => ({ token_id: `${n + 1}`, owner: recipient, edition: n + 1, status: 'MINTED' })),
     )
-    t.equal(new Set(tokens.map(({ transaction_hash }) => transaction_hash)).size, 1, 'one transaction')
+    t.equal(new Set(tokens.map(({ transaction_hash }) => transaction_hash)).size, 1, 'the tokens have one transaction')
     const full = await client.post('/v1/nft/mint', { collection_id, minting_type: 'BATCH', items: items.slice(0, 2) })
     t.strictSame([full.status, ...told(full)], [409, '- max_supply_reached'])
     const rows = await query('SELECT count(*)::int AS count FROM nft_tokens WHERE collection_id = $1', [collection_id])
@@ -136,7 +136,7 @@ async function crowd(t: Test, { rpc }: Sandbox, client: Client): Promise<void> {
   )
   const data = COLLECTION_ABI.ERC721.encodeFunctionData('remainingSupply')
   const left = await rpc('ethereum', 'eth_call', [{ to: contract_address, data }, 'latest'])
-  t.equal(BigInt(left as string), 0n, 'the contract counted as many')
+  t.equal(BigInt(left as string), 0n, 'the contract has no remaining supply')
 }
 
 /** Runs the page's shell blocks one after the other, as a reader would. */
@@ -149,7 +149,7 @@ async function page(t: Test, { state }: Sandbox): Promise<void> {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as { status: string; data: Record<string, unknown> })
-  t.ok(answers.length >= 6, 'each request was answered')
+  t.ok(answers.length >= 6, 'each request has an answer')
   for (const { status, data } of answers) t.equal(status, 'success', JSON.stringify(data))
   t.match(answers[0]?.data, { name: 'Lighthouses', status: 'DEPLOYED' })
   t.match(answers[1]?.data, { token_id: '1', status: 'MINTED' })

@@ -36,7 +36,7 @@ async function replays(t: Test, client: Client, wallet: Wallet): Promise<void> {
     const first = await client.post(path, body, key)
     t.match([first.status, first.headers['idempotency-replayed']], [/^20[012]$/, undefined], path)
     const again = await client.post(path, Object.fromEntries(Object.entries(body).reverse()), key)
-    t.equal(again.body.data[id], first.body.data[id], `${path}, whatever the order of the members`)
+    t.equal(again.body.data[id], first.body.data[id], `${path} ignores the order of the members`)
     // An asset that was already registered opened nothing, so there is nothing to replay.
     if (path === '/v1/assets') continue
     t.strictSame([again.status, again.headers['idempotency-replayed']], [first.status, 'true'])
@@ -48,7 +48,7 @@ async function replays(t: Test, client: Client, wallet: Wallet): Promise<void> {
     { to: newAddress(), amount: '0.5', asset: 'POL' },
     { 'idempotency-key': 'key-of-/v1/wallets/create' },
   )
-  t.strictSame([elsewhere.status, ...told(elsewhere)], [422, '- idempotency_key_reused'], 'on another path')
+  t.strictSame([elsewhere.status, ...told(elsewhere)], [422, '- idempotency_key_reused'], 'another path is refused')
   t.equal((await client.get(`${wallet.path}/transactions`)).body.data.transactions.length, 1)
 }
 
@@ -110,5 +110,5 @@ async function later(t: Test, client: Client, wallet: Wallet): Promise<void> {
   const archived = await send()
   t.strictSame([archived.status, archived.body.data.transaction_id], [202, first.body.data.transaction_id])
   t.equal(archived.headers['idempotency-replayed'], 'true')
-  t.match(archived.body.data, { status: 'confirmed', hash: /^0x/ }, 'told as it is now')
+  t.match(archived.body.data, { status: 'confirmed', hash: /^0x/ }, 'the replay has the current status')
 }

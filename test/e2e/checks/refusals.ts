@@ -164,7 +164,7 @@ async function each(t: Test, client: Client, path: string, base: object, cases: 
     t.match(
       answer.body,
       { status: 'error', message: words, request_id: answer.headers['x-request-id'] },
-      `${what}: in words`,
+      `${what}: message`,
     )
   }
 }

@@ -119,7 +119,7 @@ async function list(t: Test, client: Client, wallet: Wallet): Promise<void> {
     return transactions.every(({ status }) => status !== 'pending') && transactions
   })
   const ids = all.map(({ transaction_id }) => transaction_id)
-  t.strictSame(ids, [...ids].sort().reverse(), 'newest first')
+  t.strictSame(ids, [...ids].sort().reverse(), 'the list is newest first')
   t.equal((await read('reference_id=invoice/42')).transactions.length, 1)
   t.equal((await read('asset=usdc&type=TRANSFER')).transactions.length, 1)
   t.equal((await read('status=failed')).transactions.length, 0)
@@ -131,11 +131,11 @@ async function list(t: Test, client: Client, wallet: Wallet): Promise<void> {
     await sendTransfer(client, wallet, { to: newAddress(), amount: '0.001', asset: 'ETH' })
     query = `limit=4&cursor=${page.next_cursor}`
   }
-  t.strictSame(seen, ids, 'while transactions are added')
+  t.strictSame(seen, ids, 'new transactions do not shift the pages')
   const newest = new Date(Math.max(...all.map(({ updated_at }) => Date.parse(updated_at)))).toISOString()
   const then = (await read(`at=${newest}&limit=100`)).transactions as Transaction[]
   const states = (of: Transaction[]) => of.map(({ transaction_id, state }) => [transaction_id, state])
-  t.strictSame(states(then), states(all), 'for a past time, the state of that time')
+  t.strictSame(states(then), states(all), 'the list at that time has the states of that time')
   t.equal((await read(`at=${newest}&status=failed`)).transactions.length, 0)
   const tooLate = await client.get(`${wallet.path}/transactions?at=2100-01-01T00:00:00Z`)
   t.strictSame([tooLate.status, ...told(tooLate)], [422, 'at time_in_future'])
@@ -158,7 +158,7 @@ async function changes(t: Test, sandbox: Sandbox, client: Client): Promise<void>
   const reused = await ask(faster, 'speed-up', { gas_priority: 'low' }, 'once')
   t.strictSame([reused.status, ...told(reused)], [422, '- idempotency_key_reused'])
 
-  t.match((await ask(cancelled, 'cancel')).body.data, { status: 'pending' }, 'it is cancelled once that is mined')
+  t.match((await ask(cancelled, 'cancel')).body.data, { status: 'pending' }, 'the cancellation is not mined yet')
   await sandbox.until(client, cancelled, ({ hashes, state }) => hashes.length === 2 && state === 'submitted')
   const late = await ask(cancelled, 'speed-up')
   t.strictSame([late.status, ...told(late)], [409, '- cancellation_requested'])
@@ -176,12 +176,12 @@ async function changes(t: Test, sandbox: Sandbox, client: Client): Promise<void>
   t.strictSame(
     ends.map(({ hashes }) => hashes.length),
     [2, 2, 1],
-    'the repeated request paid nothing more',
+    'a repeated request sends no further version',
   )
   for (const { hash, hashes } of ends) t.equal(hash, hashes.at(-1))
   for (const what of ['cancel', 'speed-up']) {
     const over = await ask(left, what)
     t.strictSame([over.status, ...told(over)], [409, '- already_mined'])
   }
-  t.equal((await ask(cancelled, 'cancel')).status, 202, 'what is cancelled stays cancelled')
+  t.equal((await ask(cancelled, 'cancel')).status, 202, 'a cancelled transaction can be cancelled again')
 }

@@ -48,7 +48,7 @@ export async function checkUnstorable(t: Test, sandbox: Sandbox): Promise<void> 
     .flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([verb, operation]) => triesOf(verb.toUpperCase(), path, operation, ids)),
     )
-  t.ok(tries.length > 1_000, `${tries.length} requests`)
+  t.ok(tries.length > 1_000, `${tries.length} requests are sent`)
   const failures: string[] = []
   while (tries.length > 0) {
     await Promise.all(

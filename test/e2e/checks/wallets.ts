@@ -64,7 +64,7 @@ async function pages(t: Test, client: Client): Promise<void> {
   }
   t.strictSame(seen, before)
   const other = await client.get(`/v1/assets?${query.replace('limit=3&', '')}`)
-  t.strictSame([other.status, ...told(other)], [422, 'cursor invalid_cursor'], 'a cursor is for its own list')
+  t.strictSame([other.status, ...told(other)], [422, 'cursor invalid_cursor'], 'a cursor of another list is refused')
 }
 
 async function changes(t: Test, client: Client): Promise<void> {
@@ -107,7 +107,7 @@ async function archiving(t: Test, sandbox: Sandbox): Promise<void> {
   const releaseBlocks = sandbox.holdBlocks(t)
   const transaction = await sendTransfer(client, wallet, { to: newAddress(), amount: '1', asset: 'POL' })
   const pending = await client.remove(`${wallet.path}?force=true`)
-  t.strictSame([pending.status, ...told(pending)], [409, '- wallet_has_pending_transactions'], 'force or not')
+  t.strictSame([pending.status, ...told(pending)], [409, '- wallet_has_pending_transactions'], 'force changes nothing')
   releaseBlocks()
   await sandbox.until(client, transaction, ({ status }) => status === 'confirmed')
   const full = await client.remove(wallet.path)
@@ -115,7 +115,7 @@ async function archiving(t: Test, sandbox: Sandbox): Promise<void> {
   t.match(full.body.errors?.[0], { details: { balances: [{ currency: 'POL', balance: /^0\.999/ }] } })
 
   t.equal((await client.remove(`${wallet.path}?force=true`)).status, 200)
-  t.equal((await client.remove(wallet.path)).status, 200, 'archiving twice changes nothing')
+  t.equal((await client.remove(wallet.path)).status, 200, 'a second deletion changes nothing')
   const gone = await client.get(wallet.path)
   t.strictSame([gone.status, ...told(gone)], [404, '- wallet_archived'])
   t.match((await client.get(`${wallet.path}?include=archived`)).body.data, { status: 'archived', archived_at: String })
@@ -141,14 +141,14 @@ async function watching(t: Test, client: Client): Promise<void> {
   const again = await watch({ address: address.toLowerCase() })
   t.strictSame([again.status, ...told(again)], [409, '- watch_exists'])
   t.match(again.body.errors?.[0], { details: { wallet_id } })
-  t.equal((await watch({ network: 'polygon' })).status, 201, 'on another network it is another account')
+  t.equal((await watch({ network: 'polygon' })).status, 201, 'the same address on another network is accepted')
   const own = await create(client, { network: 'binance' })
   const mine = await watch({ address: own.address })
   t.strictSame([mine.status, ...told(mine)], [409, '- address_is_own_wallet'])
   const sent = await client.post(`/v1/wallets/${wallet_id}/transfer`, { to: own.address, amount: '1', asset: 'BNB' })
   t.strictSame([sent.status, ...told(sent)], [422, 'wallet_id watch_only'])
 
-  t.equal((await client.remove(`/v1/wallets/${wallet_id}`)).status, 200, 'though it holds 1 BNB')
+  t.equal((await client.remove(`/v1/wallets/${wallet_id}`)).status, 200, 'a watched wallet with 1 BNB is archived')
   t.equal((await watch({})).status, 201)
   const restored = await client.post(`/v1/wallets/${wallet_id}/restore`)
   t.strictSame([restored.status, ...told(restored)], [409, '- address_in_use'])
