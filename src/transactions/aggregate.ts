@@ -59,8 +59,8 @@ function project(
 }
 
 /**
- * The maximum further cost of a transaction that is not in a block yet, by asset: the amount, and gas at the highest
- * price signed or reserved. Once it is in a block, the observed balance includes it.
+ * The maximum further cost of a transaction that is not in a block yet, by asset: the amount, what a call takes besides
+ * it, and gas at the highest price signed or reserved. Once it is in a block, the observed balance includes it.
  */
 export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigint> {
   const holds = new Map<string, bigint>()
@@ -68,7 +68,8 @@ export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigi
   const { intent } = transaction
   const native = nativeAsset(intent.network, intent.chainId).assetId
   holds.set(native, highestFee(transaction))
-  holds.set(intent.asset.assetId, (holds.get(intent.asset.assetId) ?? 0n) + BigInt(intent.amount))
+  for (const { asset, amount } of [intent, ...(intent.outflows ?? [])])
+    holds.set(asset.assetId, (holds.get(asset.assetId) ?? 0n) + BigInt(amount))
   return holds
 }
 

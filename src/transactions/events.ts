@@ -28,6 +28,9 @@ export type RecordedQuote = {
 /** The resource that a transaction belongs to, for looking it up. Capabilities declare the types. */
 export type Subject = { readonly type: string; readonly id: string }
 
+/** What a call takes from the wallet besides `amount`, as far as it is known in advance. Base units, above 0. */
+export type Outflow = { readonly asset: AssetRef; readonly amount: string }
+
 /** The fields of every opening intent. */
 export type Intent = {
   readonly tenantId: string
@@ -43,6 +46,8 @@ export type Intent = {
   readonly amount: string
   /** Call data, `0x` and hex digits; `null` for a transfer, whose call is derived from the asset. */
   readonly data: string | null
+  /** Held like the amount, each asset once; missing for none. */
+  readonly outflows?: readonly Outflow[]
   /** The transaction that must be mined successfully before this one is signed. */
   readonly dependsOn: string | null
   readonly subject: Subject | null

@@ -6,7 +6,7 @@ import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Opening, SubjectType } from '../declarations.ts'
-import type { GasPriority, Subject } from './events.ts'
+import type { GasPriority, Outflow, Subject } from './events.ts'
 import {
   completeIntent,
   findPayer,
@@ -30,6 +30,8 @@ export type CallRequest = {
   readonly data: string
   /** Wei sent with the call. */
   readonly value?: bigint
+  /** Tokens that the call takes from the wallet: they are held until it is in a block. */
+  readonly outflows?: readonly Outflow[]
   /**
    * Gas units held, and the minimum gas of the call. If the lane's estimate before signing plus a fifth is higher, that
    * is used.
@@ -72,6 +74,7 @@ export async function prepareCall(
     asset: nativeAsset(sender.network, sender.chainId),
     amount: request.value ?? 0n,
     data,
+    ...(request.outflows?.length ? { outflows: request.outflows } : {}),
     gasLimit,
     gasPriority: request.gasPriority ?? 'medium',
     dependsOn: request.dependsOn ?? null,

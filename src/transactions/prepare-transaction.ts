@@ -54,7 +54,7 @@ export type PreparedTransaction = {
 /** What to send, from the request. Amount in base units, gas in gas units. */
 export type Wanted = Pick<
   Intent,
-  'to' | 'asset' | 'data' | 'dependsOn' | 'subject' | 'gasPriority' | 'referenceId' | 'memo' | 'validUntil'
+  'to' | 'asset' | 'data' | 'outflows' | 'dependsOn' | 'subject' | 'gasPriority' | 'referenceId' | 'memo' | 'validUntil'
 > & { readonly amount: bigint; readonly gasLimit: bigint }
 
 /** The wallet that sends and pays. @throws errors of `findSender`, ValidationFailed `watch_only` */
@@ -120,13 +120,15 @@ export function openTransaction(
   }
 }
 
-function explain(error: unknown, { network, chainId, asset, data, walletId, from }: Intent): unknown {
+function explain(error: unknown, intent: Intent): unknown {
+  const { network, chainId, data, walletId, from } = intent
   if (error instanceof WalletGuardRefused) {
     return new Conflict('wallet_archived', 'The wallet is archived: restore it to send from it.')
   }
   if (error instanceof HoldRefused) {
     const native = nativeAsset(network, chainId)
-    const short = error.assetId === native.assetId ? native : asset
+    const assets = [native, ...(intent.outflows ?? []).map(({ asset }) => asset)]
+    const short = assets.find(({ assetId }) => assetId === error.assetId) ?? intent.asset
     const shortfall = {
       asset: short.symbol,
       available: formatAmount(error.available, short.decimals),

@@ -55,6 +55,24 @@ t.test(
   },
 )
 
+t.test('tokens that a call takes are held, and refused when the wallet has fewer', async (t) => {
+  const calls = await withCalls(t)
+  const { walletId } = await calls.wallet()
+  const asset = { assetId: 'eip155:1/erc20:0x01', symbol: 'TST', decimals: 2, contract: '0x01' }
+  await calls.pool.query(
+    `INSERT INTO balances (wallet_id, asset_id, tenant_id, balance, block_number, block_hash, updated_at)
+     VALUES ($1, $2, 'acme', 1000, 1, '0x', now())`,
+    [walletId, asset.assetId],
+  )
+  await calls.call(walletId, { outflows: [{ asset, amount: '700' }] })
+  const { change, guards, explain } = await calls.prepare(walletId, { outflows: [{ asset, amount: '301' }] })
+  const refused = await calls.log.append({ changes: [change], guards }).catch(explain)
+  t.ok(refused instanceof InsufficientFunds)
+  t.match((refused as InsufficientFunds).items[0]?.details, { asset: 'TST', available: '3', needed: '3.01' })
+  await calls.call(walletId, { outflows: [{ asset, amount: '300' }] })
+  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
+})
+
 t.test('a transfer without funds is refused with what the whole commit needs, and nothing is recorded', async (t) => {
   const calls = await withCalls(t)
   const fee = 100_000n * LEVEL.maxFeePerGas

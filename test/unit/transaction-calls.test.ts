@@ -80,6 +80,17 @@ t.test('a call goes to its contract with its data and value; its cancellation do
   t.strictSame(buildCancellation(valued), { to: from, value: 0n, data: '0x' })
   const native = nativeAsset('ethereum', 1).assetId
   t.strictSame([...holdsOf(valued)], [[native, 5n + 120_000n * 20_000_000_000n]])
+  const token = { assetId: 'eip155:1/erc20:0x01', symbol: 'TST', decimals: 6, contract: '0x01' }
+  const outflows = [{ asset: token, amount: '7' }]
+  const taking = { ...mint, data: { ...mint.data, outflows } }
+  t.strictSame(
+    [...holdsOf(fold(taking))],
+    [
+      [native, 120_000n * 20_000_000_000n],
+      [token.assetId, 7n],
+    ],
+  )
+  t.equal(holdsOf(fold(taking, signed, mined)).size, 0)
 })
 
 t.test('a call gets the estimate or what was reserved, whichever is more; a transfer the estimate', async (t) => {

@@ -60,7 +60,9 @@ export async function readStory({ pool, log }: StoryPorts, id: string): Promise<
   const [wallet, keyLabels, funds, reorgs, others, head] = await Promise.all([
     readWallet(pool, intent.walletId),
     readKeyLabels(pool, events),
-    readFunds(pool, moment, [...new Set([native, intent.asset.assetId])]),
+    readFunds(pool, moment, [
+      ...new Set([native, ...[intent, ...(intent.outflows ?? [])].map(({ asset }) => asset.assetId)]),
+    ]),
     readReorgs(pool, id),
     readOthers(pool, id, intent.dependsOn),
     readHead(pool, intent.chainId),

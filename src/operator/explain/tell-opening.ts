@@ -46,8 +46,10 @@ function heldBack({ transaction }: StoryFacts): string {
   const { gasLimit, maxFeePerGas } = intent.reserved
   const native = nativeAsset(intent.network, intent.chainId).assetId
   const gas = amountOf(transaction, native, BigInt(gasLimit) * BigInt(maxFeePerGas))
-  const amount = amountOf(transaction, intent.asset.assetId, BigInt(intent.amount))
-  return `${amount}, and ${gas} for ${gasLimit} gas at ${gwei(maxFeePerGas)}`
+  const amounts = [intent, ...(intent.outflows ?? [])].map(({ asset, amount }) =>
+    amountOf(transaction, asset.assetId, BigInt(amount)),
+  )
+  return `${amounts.join(', ')}, and ${gas} for ${gasLimit} gas at ${gwei(maxFeePerGas)}`
 }
 
 function describeFunds(

@@ -15,9 +15,10 @@ export const recorded = (name: string, value: string): Detail => ({ name, value,
 export const derived = (name: string, value: string): Detail => ({ name, value, source: 'derived' })
 export const fromNow = (name: string, value: string): Detail => ({ name, value, source: 'now' })
 
-/** `1.5 ETH`. @param assetId of the transaction's asset or of the currency that pays for gas */
+/** `1.5 ETH`. @param assetId of an asset that the transaction spends, or of the currency that pays for gas */
 export function amountOf({ intent }: KnownTransaction, assetId: string, units: bigint): string {
   const native = nativeAsset(intent.network, intent.chainId)
-  const { decimals, symbol } = assetId === intent.asset.assetId ? intent.asset : native
+  const assets = [intent.asset, ...(intent.outflows ?? []).map(({ asset }) => asset)]
+  const { decimals, symbol } = assets.find((asset) => asset.assetId === assetId) ?? native
   return `${formatAmount(units, decimals)} ${symbol}`
 }
