@@ -103,6 +103,11 @@ export const OPENINGS = merged(ALL.map(({ openings }) => openings)) as Readonly<
 /** The type of the transaction that each of them opens. */
 export const TRANSACTION_TYPES = mapValues(OPENINGS, ({ type }) => type) as Readonly<Record<Opening, TransactionType>>
 
+/** The types of transactions whose logs are recorded when they are mined. */
+export const LOGGED_TYPES: ReadonlySet<string> = new Set(
+  Object.values(OPENINGS).flatMap(({ type, keepsLogs }) => (keepsLogs ? [type] : [])),
+)
+
 export const SUBJECT_TYPES = ALL.flatMap(({ subjects = [] }) => subjects) as readonly SubjectType[]
 
 /** Every category of streams. */

@@ -37,6 +37,8 @@ export type OpeningDeclaration = {
   readonly writers: readonly DatabaseRole[]
   /** The shape of the intent when the event was first written. It never changes: older intents are upcast from there. */
   readonly since: 1 | 2 | 3
+  /** The logs of its receipt are recorded when it is mined, for capabilities that read what it did from them. */
+  readonly keepsLogs?: true
 }
 
 /** How many jobs can be in a queue at once. This bounds how long a tenant waits for the work of another. */

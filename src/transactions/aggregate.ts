@@ -16,6 +16,8 @@ const withoutCall: Upcaster = (data) => ({ ...data, data: null, dependsOn: null,
 /** Early versions did not record quotes. */
 const withoutQuote: Upcaster = (data) => ({ ...data, quote: null })
 const second = { version: 2, upcasters: [withoutQuote] }
+/** Early versions did not record logs. */
+const withoutLogs: Upcaster = (data) => ({ ...data, logs: null })
 /** From each shape of the intent to the next. */
 const SHAPES = [withoutCall, withoutQuote]
 const openings = mapValues(OPENINGS, ({ since }) => {
@@ -32,7 +34,7 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     TransactionReplaced: second,
     TransactionSubmitted: first,
     TransactionAwaitingFunds: first,
-    TransactionMined: first,
+    TransactionMined: { version: 2, upcasters: [withoutLogs] },
     TransactionReorged: first,
     SettlementRevoked: first,
     TransactionConfirmed: first,
@@ -146,6 +148,7 @@ function toRow(
     fee_estimated: highestFee(transaction).toString(),
     fee_actual:
       inclusion === null ? null : (BigInt(inclusion.gasUsed) * BigInt(inclusion.effectiveGasPrice)).toString(),
+    logs: inclusion?.logs ?? null,
     failure: transaction.failure,
     history: transaction.history,
     attention: attentionOf(transaction),

@@ -74,6 +74,18 @@ export type SignedBytes = {
   readonly signedAt: string
 }
 
+/** A log of a receipt; addresses, topics and data in lower case. */
+export type RecordedLog = {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+  /** Index in the block. */
+  readonly logIndex: number
+}
+
+/** The logs of a receipt in order. `cut`: it had more than are recorded. */
+export type RecordedLogs = { readonly entries: readonly RecordedLog[]; readonly cut: boolean }
+
 export type Inclusion = {
   readonly hash: string
   readonly blockNumber: number
@@ -84,6 +96,11 @@ export type Inclusion = {
    * `null` without such a log. Missing for everything else, for transfers to the sender itself, and in older events.
    */
   readonly moved?: string | null
+  /**
+   * The logs of the receipt, for types whose declaration says `keepsLogs`; `null` for all others, for cancellations, and
+   * in events from before logs were recorded.
+   */
+  readonly logs: RecordedLogs | null
   readonly gasUsed: string
   readonly effectiveGasPrice: string
   /** The timestamp of the block. */

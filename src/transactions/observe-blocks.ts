@@ -5,6 +5,7 @@
 import type { Block, ChainLogEntry } from '../chain/blocks.ts'
 import { parseAnyTransferLog } from '../chain/erc20.ts'
 import { MAX_UINT256, smallest } from '../core/money.ts'
+import { LOGGED_TYPES } from '../declarations.ts'
 import { type Change, change, type Loaded, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
@@ -13,6 +14,7 @@ import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { Inclusion, Intent } from './events.ts'
 import { foreignNonceRows } from './foreign-nonces.ts'
+import { keptLogs } from './kept-logs.ts'
 import { outsideRows } from './outside.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
@@ -47,8 +49,10 @@ export async function observeTransactions(
     const attempt = state.attempts.find(({ hash }) => hash === transaction.hash)
     if (attempt === undefined) return null
     const inclusion = inclusionOf(one, log.now())
-    const moved = attempt.purpose === 'cancel' || !inclusion.succeeded ? {} : movedOf(state.intent, transaction.logs)
-    return { type: 'RecordInclusion', inclusion: { ...inclusion, ...moved } }
+    if (attempt.purpose === 'cancel') return { type: 'RecordInclusion', inclusion }
+    const moved = inclusion.succeeded ? movedOf(state.intent, transaction.logs) : {}
+    const logs = LOGGED_TYPES.has(state.type) ? keptLogs(transaction.logs) : null
+    return { type: 'RecordInclusion', inclusion: { ...inclusion, ...moved, logs } }
   })
   return { changes, rows: [...foreignNonceRows(chainId, used), ...outsideRows(chainId, used)] }
 }
@@ -141,6 +145,7 @@ function inclusionOf({ block, transaction }: UsedNonce, now: string): Inclusion 
     succeeded: transaction.status === 'success',
     gasUsed: transaction.gasUsed.toString(),
     effectiveGasPrice: transaction.effectiveGasPrice.toString(),
+    logs: null,
     blockTimestamp: new Date(block.timestamp * 1_000).toISOString(),
     minedAt: now,
   }

@@ -21,7 +21,7 @@ import { FINAL_STATES, UNMINED_STATES } from './state.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
 const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
-const TYPES = [...new Set([...Object.values(TRANSACTION_TYPES), 'SWAP', 'CONTRACT'] as const)]
+const TYPES = [...new Set([...Object.values(TRANSACTION_TYPES), 'SWAP', 'APPROVAL', 'CONTRACT'] as const)]
 
 const gasPrioritySchema = oneOf(['low', 'medium', 'high'] as const, {
   description: 'How high the tip is compared with recent blocks. A higher priority is mined sooner and costs more.',

@@ -5,7 +5,7 @@ import type { SubjectType, TransactionType } from '../declarations.ts'
 import type { Change } from '../event-log/aggregate.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
-import type { GasPriority } from './events.ts'
+import type { GasPriority, RecordedLogs } from './events.ts'
 import type { transactionSchema } from './schemas.ts'
 import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
 
@@ -21,6 +21,7 @@ export type TransactionRow = ReadOrWrittenRow<
     readonly gas_priority: GasPriority
     readonly hashes: readonly string[]
     readonly history: readonly HistoryEntry[]
+    readonly logs: RecordedLogs | null
     readonly subject_type: SubjectType | null
   }
 >

@@ -8,11 +8,14 @@ import { fileURLToPath } from 'node:url'
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { register } from 'tsx/esm/api'
+import type { Block } from '../../src/chain/blocks.ts'
 import type * as Capabilities from '../../src/compose/capabilities.ts'
 import type { Opening } from '../../src/declarations.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type * as Replay from '../../src/event-log/replay.ts'
 import type * as Transactions from '../../src/transactions/aggregate.ts'
+import type * as Reads from '../../src/transactions/block-reads.ts'
+import type * as Observing from '../../src/transactions/observe-blocks.ts'
 import type * as Log from '../support/log.ts'
 import type * as Database from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -93,8 +96,35 @@ async function opensTransaction(t: Test, pool: Pool, log: EventLog): Promise<voi
   // Its type is not known to this project, only to the copy.
   const command = { type: 'RequestTransaction', opening: 'NotePublishRequested' as Opening, intent } as const
   await log.execute(transactionAggregate, 'tx_note', command, { metadata: { tenantId: 'acme', actor: 'apikey:k' } })
-  const { rows } = await pool.query('SELECT type, subject_type FROM transactions')
-  t.strictSame(rows, [{ type: 'NOTE_PUBLISH', subject_type: 'note' }])
+  const { createBlockReads } = (await import(join(copy, 'src/transactions/block-reads.ts'))) as typeof Reads
+  const { observeTransactions } = (await import(join(copy, 'src/transactions/observe-blocks.ts'))) as typeof Observing
+  const hash = `0x${'ab'.repeat(32)}`
+  const fees = { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' }
+  const signed = { nonce: 0, hash, rawTransaction: '0x02', fees, signedAt: intent.requestedAt }
+  const metadata = { tenantId: 'acme', actor: 'worker:signer' }
+  await log.execute(transactionAggregate, 'tx_note', { type: 'RecordSignature', signed }, { metadata })
+  const entry = { address: `0x${'5f'.repeat(20)}`, topics: ['0x01'], data: '0x02', logIndex: 3 }
+  const ports = { reads: createBlockReads(pool), log, revertReason: async () => '' }
+  const { changes } = await observeTransactions(ports, intent.chainId, [blockOf({ ...intent, hash, logs: [entry] })])
+  await log.append({ changes })
+  const { rows } = await pool.query('SELECT type, subject_type, logs FROM transactions')
+  t.strictSame(rows, [{ type: 'NOTE_PUBLISH', subject_type: 'note', logs: { entries: [entry], cut: false } }])
+}
+
+function blockOf(sent: Pick<Block['transactions'][number], 'from' | 'to' | 'hash' | 'logs'>): Block {
+  const transaction = {
+    ...sent,
+    from: sent.from.toLowerCase(),
+    nonce: 0,
+    value: 0n,
+    input: '0x',
+    status: 'success',
+    gasUsed: 21_000n,
+    effectiveGasPrice: 1n,
+    authorizations: [],
+  } as const
+  const place = { number: 5, hash: '0x05', parentHash: '0x04', timestamp: 1_800_000_000, baseFeePerGas: 1n }
+  return { ...place, transactions: [transaction] }
 }
 
 t.end()

@@ -226,6 +226,7 @@ function inclusion(hash: string, blockNumber: number, now: string) {
     blockNumber,
     blockHash: `0xb${blockNumber}`,
     succeeded: true,
+    logs: null,
     gasUsed: '21000',
     effectiveGasPrice: '5000000000',
     blockTimestamp: now,

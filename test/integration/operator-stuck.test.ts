@@ -272,6 +272,7 @@ function inclusion(id: string, blockNumber: number, now: string) {
     blockNumber,
     blockHash: `0xb${blockNumber}`,
     succeeded: true,
+    logs: null,
     gasUsed: '21000',
     effectiveGasPrice: '2',
     blockTimestamp: now,

@@ -46,6 +46,7 @@ const command = (nonce: number): fc.Arbitrary<TransactionCommand> => {
           blockNumber,
           blockHash: `0xb${blockNumber}`,
           succeeded,
+          logs: succeeded ? { entries: [], cut: false } : null,
           gasUsed: '21000',
           effectiveGasPrice: '2',
           blockTimestamp: now,

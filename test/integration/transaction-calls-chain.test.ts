@@ -151,6 +151,7 @@ t.test('a node that has not seen the block of the dependency does not judge what
     blockNumber: Number(blockNumber),
     blockHash: '0xb',
     succeeded: true,
+    logs: null,
     gasUsed: '21000',
     effectiveGasPrice: '2',
     blockTimestamp: NOW,

@@ -81,7 +81,7 @@ export async function mine(
   const fees = { gasLimit: '100000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' }
   const signed = { nonce, hash, rawTransaction: '0x02', fees, signedAt: NOW }
   const block = { blockNumber: 7, blockHash: '0xb7', blockTimestamp: NOW, minedAt: NOW }
-  const inclusion = { hash, ...block, succeeded, gasUsed: '21000', effectiveGasPrice: '2' }
+  const inclusion = { hash, ...block, succeeded, logs: null, gasUsed: '21000', effectiveGasPrice: '2' }
   await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed }, { metadata: ACME })
   await log.execute(transactionAggregate, id, { type: 'RecordInclusion', inclusion }, { metadata: ACME })
 }

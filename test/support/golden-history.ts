@@ -218,6 +218,9 @@ const HISTORY: readonly Commit[] = [
   [[removable(2).stream, 'AssetRegistered.v1', { ...removable(2).ids, registeredAt: '2026-11-22T12:00:01.000Z' }]],
   // A party accuses another of failing a check.
   [['mpckey-mpk_1', 'MpcPartyAccused.v1', { epoch: 1 }]],
+  // Logs are recorded from here on.
+  [[tx('15'), 'TransactionSigned.v2', signed(6, '0x1501')]],
+  [[tx('15'), 'TransactionMined.v2', { hash: '0x1501', blockNumber: 103 }]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

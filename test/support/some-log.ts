@@ -48,7 +48,7 @@ async function transferOnce(log: EventLog, nonce: number): Promise<string> {
   await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed }, { metadata: METADATA })
   if (nonce % 3 === 0) return id
   const block = { blockNumber: nonce, blockHash: `0xb${nonce}`, blockTimestamp: NOW, minedAt: NOW }
-  const inclusion = { hash, ...block, succeeded: true, gasUsed: '21000', effectiveGasPrice: '2' }
+  const inclusion = { hash, ...block, succeeded: true, logs: null, gasUsed: '21000', effectiveGasPrice: '2' }
   await log.execute(transactionAggregate, id, { type: 'RecordInclusion', inclusion }, { metadata: METADATA })
   return id
 }

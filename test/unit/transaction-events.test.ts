@@ -3,6 +3,7 @@ import t from 'tap'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
+import { keptLogs } from '../../src/transactions/kept-logs.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { golden } from '../support/golden-transaction.ts'
 
@@ -50,3 +51,43 @@ t.test('the basis of fees is recorded with them, and is unknown in older events'
   for (const { data } of before) test.match(data, { quote: null })
   test.notMatch(fold([requested, signed, replaced]), { attempts: [{ quote: {} }] }, 'the state does not keep the quote')
 })
+
+t.test(
+  'the logs of a transaction are those of its block: a reorg removes them, the next block has its own',
+  async (test) => {
+    const mined = golden<Extract<TransactionEvent, { type: 'TransactionMined' }>>('TransactionMined')
+    const rowOf = (events: readonly TransactionEvent[]) => {
+      const context = { id: 'tx_1', tenantId: 'acme', version: events.length, recordedAt: '' }
+      return transactionAggregate.project({ state: 'unknown' }, fold(events), context).rows[0]?.row
+    }
+    const before = [requested, signed, submitted]
+    test.match(rowOf(before), { logs: null })
+    test.match(rowOf([...before, golden('TransactionMined', 1)]), { logs: null }, 'older events have none')
+    test.strictSame(rowOf([...before, mined])?.logs, mined.data.logs)
+    const reorged = golden('TransactionReorged')
+    test.match(rowOf([...before, mined, reorged]), { logs: null })
+    const again = { ...mined, data: { ...mined.data, logs: { entries: [], cut: true } } }
+    test.strictSame(rowOf([...before, mined, reorged, again])?.logs, { entries: [], cut: true })
+  },
+)
+
+t.test(
+  'the first logs of a receipt are kept, up to 64 of them and 32 KiB, and the rest is marked as cut',
+  async (test) => {
+    const logs = (count: number, bytes = 32) =>
+      Array.from({ length: count }, (_, logIndex) => ({
+        address: '0x5fbdb2315678afecb367f032d93f642f64180aa3',
+        topics: [`0x${'0'.repeat(64)}`],
+        data: `0x${'00'.repeat(bytes)}`,
+        logIndex,
+      }))
+    test.strictSame(keptLogs([]), { entries: [], cut: false })
+    test.strictSame(keptLogs(logs(64)), { entries: logs(64), cut: false })
+    test.strictSame(keptLogs(logs(65)), { entries: logs(64), cut: true })
+    test.strictSame(keptLogs(logs(2, 17_000)), { entries: [], cut: true })
+    const large = keptLogs(logs(40, 1_000))
+    test.strictSame(large, { entries: logs(large.entries.length, 1_000), cut: true })
+    test.ok(JSON.stringify(large.entries).length < 33 * 1_024)
+    test.ok(large.entries.length >= 14)
+  },
+)

@@ -176,7 +176,7 @@ function named({ events }: StoryFacts, hash: string, index: number): string {
 
 function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told {
   const { transaction } = facts
-  const { hash, blockNumber, blockHash, succeeded, gasUsed, effectiveGasPrice, blockTimestamp, moved } = inclusion
+  const { hash, blockNumber, blockHash, succeeded, gasUsed, effectiveGasPrice, blockTimestamp, moved, logs } = inclusion
   const native = nativeAsset(transaction.intent.network, transaction.intent.chainId).assetId
   const paid = amountOf(transaction, native, BigInt(gasUsed) * BigInt(effectiveGasPrice))
   return {
@@ -185,6 +185,9 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
       recorded('hash', named(facts, hash, index)),
       recorded('block', `${blockHash} of ${blockTimestamp}`),
       ...(moved === undefined ? [] : [recorded('moved', describeMoved(transaction, moved))]),
+      ...(logs === null
+        ? []
+        : [recorded('logs', `${logs.entries.length}${logs.cut ? ', further ones are not recorded' : ''}`)]),
       recorded('paid', `${paid} for ${gasUsed} gas at ${gwei(effectiveGasPrice)}`),
     ],
   }
