@@ -74,9 +74,9 @@ t.test('a round of random faults loses nothing and doubles nothing', async (t) =
   t.strictSame({ open: accepted - once - ended, doubled, lost }, { open: 0, doubled: 0, lost: 0 })
   t.ok(accepted > TRANSFERS / 2)
   for (const kind of ['kills', 'lies', 'reorgs', 'databaseFaults'] as const)
-    t.ok(hits[kind] > 0, `${hits[kind]} ${kind}`)
+    t.ok(hits[kind] > 0, `${kind} occurred ${hits[kind]} times`)
   t.comment(
-    `${once} of ${accepted} once on chain, ${ended} ended with a reason, settled after ${Math.round(settledMs)} ms`,
+    `${once} of ${accepted} transfers once on chain, ${ended} ended with a reason, settled after ${Math.round(settledMs)} ms`,
   )
   if (!t.passing()) t.comment(service.lastWords())
 })

@@ -43,12 +43,12 @@ t.test('a transaction that a reorg moves to another block is reported there and 
   await reorganise(url, { depth: 2, again: true })
   await settle()
   const after = await blockOf(hash)
-  t.equal(after.number, before.number + 1, 'the new branch has it a block later')
+  t.equal(after.number, before.number + 1, 'the new branch has the transaction one block later')
   const view = await read(wallet, id)
   t.match(view, { state: 'confirmed', hash, hashes: [hash], block_number: after.number })
   t.ok(
     view.history.some(({ state }) => state === 'reorged'),
-    'the owner is told',
+    'the history has the reorg',
   )
   t.equal((await onChain(stage, wallet)).length, 1)
 })

@@ -35,14 +35,14 @@ t.test(
     const baseFee = (first?.maxFee ?? 0n) * 5n
     await rpc('anvil_setNextBlockBaseFeePerGas', toQuantity(baseFee))
     await mine()
-    t.equal((await onChain(stage, wallet)).length, 0, 'it cannot pay the base fee')
+    t.equal((await onChain(stage, wallet)).length, 0, 'the offer is below the base fee, so nothing is mined')
     await eventually(async () => (await feesOf(id)).length > 1)
     await settle()
     const offers = await feesOf(id)
     for (const [index, { nonce, maxFee, tip }] of offers.slice(1).entries()) {
       const before = offers[index]
       t.equal(nonce, 0)
-      t.ok(before && maxFee * 8n >= before.maxFee * 9n && tip * 8n >= before.tip * 9n, 'an eighth more of both')
+      t.ok(before && maxFee * 8n >= before.maxFee * 9n && tip * 8n >= before.tip * 9n, 'both fees rise by at least 1/8')
     }
     const mined = await onChain(stage, wallet)
     t.equal(mined.length, 1)
@@ -69,7 +69,7 @@ t.test('a transaction that waits for funds keeps its fees', async (t) => {
     )
     return rowCount === 1
   })
-  t.ok((await feesOf(id)).length <= before + 1, 'its fee is bumped once at most')
+  t.ok((await feesOf(id)).length <= before + 1, 'the fee is bumped at most once')
   await rpc('anvil_setBalance', wallet.address, balance)
   await settle()
   t.match(await read(wallet, id), { state: 'confirmed' })
@@ -87,7 +87,7 @@ t.test('a cancelled transfer never arrives, and is reported as cancelled only on
   t.equal(asked.status, 202)
   await eventually(async () => (await feesOf(id)).some(({ purpose }) => purpose === 'cancel'))
   await until(wallet, id, 'submitted')
-  t.not((await read(wallet, id)).status, 'cancelled', 'the cancelling transaction is in no block yet')
+  t.not((await read(wallet, id)).status, 'cancelled', 'the cancellation is not mined yet')
   await settle()
   t.match(await read(wallet, id), { status: 'cancelled', nonce: 0 })
   t.strictSame(
@@ -109,13 +109,13 @@ t.test('the outcome is the transfer or the cancellation, whichever is mined', as
   const statuses = await Promise.all(asked)
   t.ok(
     statuses.every((status) => status === 202 || status === 409),
-    `answers: ${statuses.join(', ')}`,
+    `the answers are ${statuses.join(', ')}`,
   )
   await settle()
   for (const [index, wallet] of wallets.entries()) {
     const view = await read(wallet, ids[index] ?? '')
     const [only, ...more] = await onChain(stage, wallet)
-    t.equal(more.length, 0, 'one nonce, one transaction')
+    t.equal(more.length, 0, 'the nonce has one transaction')
     t.equal(view.hash, only?.hash)
     t.equal(view.status, only?.amount === 0n ? 'cancelled' : 'confirmed')
   }

@@ -72,7 +72,7 @@ t.test('a nonce used by an authorization is found without old states, beside one
     (await onChain(stage, wallet)).map(({ nonce, amount }) => [nonce, amount]),
     [[1, 2n * 10n ** 12n]],
   )
-  t.match(await read(hidden, unproven), { nonce: 0 }, 'without proof no other bytes were signed')
+  t.match(await read(hidden, unproven), { nonce: 0 }, 'without proof the nonce is not replaced')
   node.decide = () => PASS
   await rpc('anvil_setNonce', hidden.address, '0x0')
   await settle()

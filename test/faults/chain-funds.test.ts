@@ -77,7 +77,7 @@ t.test(
     await rpc('anvil_dropAllTransactions')
     await raiseTo((first?.maxFee ?? 0n) * 3n)
     await heldAtItsPrice(id)
-    t.equal((await offersOf(id)).length, 1, 'no version that the wallet cannot pay')
+    t.equal((await offersOf(id)).length, 1, 'no unaffordable version is signed')
     await raiseTo(GWEI)
     await settle()
     t.match(await read(wallet, id), { state: 'confirmed', hash })
@@ -93,7 +93,7 @@ t.test('when fees rise before signing, the signed transactions cost no more than
   await until(wallet, id, 'signed', 'submitted')
   const [first] = await offersOf(id)
   const [paid = 0n, reserved = 0n] = [first?.maxFee, first?.reserved]
-  t.ok(paid >= reserved && paid * 50n <= reserved * 51n, 'the reserve, and what little was left beside')
+  t.ok(paid >= reserved && paid * 50n <= reserved * 51n, 'the fee uses the reserve and the small remaining balance')
   await raiseTo(GWEI)
   await settle()
   t.match(await read(wallet, id), { state: 'confirmed', hash: first?.hash })
@@ -203,7 +203,7 @@ t.test('a reorg of the deposit that pays for a transfer leaves balances and hold
     key: `short-${wallet.id}`,
     body: { to: RECIPIENT, amount: '0.1', asset: 'ETH' },
   })
-  t.equal(status, 422, 'all that is left is held')
+  t.equal(status, 422, 'the remaining balance is reserved')
   await until(wallet, id, 'awaiting_funds')
   await rpc('eth_sendTransaction', deposit)
   await settle()

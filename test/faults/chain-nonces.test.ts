@@ -17,7 +17,7 @@ t.test('what a node dropped from its pool is sent again, as the same bytes', asy
   const { hash } = await until(wallet, id, 'submitted')
   await rpc('anvil_dropTransaction', hash)
   await mine()
-  t.equal((await onChain(stage, wallet)).length, 0, 'the node has forgotten it')
+  t.equal((await onChain(stage, wallet)).length, 0, 'the node dropped the transaction')
   await settle()
   t.match(await read(wallet, id), { state: 'confirmed', hash, hashes: [hash] })
   t.equal((await onChain(stage, wallet)).length, 1)
@@ -42,7 +42,7 @@ t.test(
     t.strictSame(
       (await onChain(stage, wallet)).slice(0, 1).map(({ amount }) => amount),
       [7n],
-      'the stranger was first',
+      'the foreign transaction is first',
     )
     await settle()
     const after = await Promise.all(ids.map((id) => read(wallet, id)))
@@ -99,7 +99,7 @@ t.test('a nonce used without any trace on chain is not signed again', async (t) 
     )
     return late.length > 0
   })
-  t.match(await read(wallet, id), { nonce: 0, hashes: [hash] }, 'no other bytes were made')
+  t.match(await read(wallet, id), { nonce: 0, hashes: [hash] }, 'no other bytes are signed')
   await rpc('anvil_setNonce', wallet.address, '0x0')
   await settle()
   t.match(await read(wallet, id), { state: 'confirmed', hash })

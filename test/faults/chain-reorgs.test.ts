@@ -23,10 +23,10 @@ t.test('a transaction of an orphaned block is sent again as the same bytes, and 
   await settle()
   const after = await read(wallet, id)
   t.equal(after.state, 'confirmed')
-  t.equal(after.hash, before.hash, 'the same bytes')
+  t.equal(after.hash, before.hash, 'the bytes are the same')
   t.ok(
     after.history.some(({ state }) => state === 'reorged'),
-    'the owner is told',
+    'the history has the reorg',
   )
   t.strictSame(
     (await onChain(stage, wallet)).map(({ amount }) => amount),

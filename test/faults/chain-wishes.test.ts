@@ -65,7 +65,7 @@ t.test(`several cancellations and speed-ups of each transfer, with reorgs, leave
       ),
     )
     await mine(random.between(1, 2))
-    for (const status of await Promise.all(asked)) t.ok([202, 409].includes(status), `answered with ${status}`)
+    for (const status of await Promise.all(asked)) t.ok([202, 409].includes(status), `the status is ${status}`)
     if (random.chance(0.6)) await rpc('anvil_reorg', random.between(1, 4), [])
     await mine()
   }
@@ -74,7 +74,7 @@ t.test(`several cancellations and speed-ups of each transfer, with reorgs, leave
   for (const { wallet, id, amount } of sent) {
     const { status } = await read(wallet, id)
     const times = chains.get(wallet.id)?.filter((one) => one.amount === amount).length
-    t.equal(times, status === 'confirmed' ? 1 : 0, `${status} and ${times} times on chain`)
+    t.equal(times, status === 'confirmed' ? 1 : 0, `${status} and on chain ${times} times`)
     t.ok(['confirmed', 'cancelled'].includes(status), status)
   }
 })

@@ -83,7 +83,7 @@ async function transferThroughLoss(round: number): Promise<void> {
   })
   await losing
   answers.push(...more)
-  t.comment(`lost after ${lostAfter} of ${TRANSFERS} answers`)
+  t.comment(`the primary was lost after ${lostAfter} of ${TRANSFERS} answers`)
 }
 
 t.test('killing a primary with a synchronous standby during transfers loses nothing', async (t) => {
@@ -100,10 +100,10 @@ t.test('killing a primary with a synchronous standby during transfers loses noth
       { accepted, once, doubled, lost },
       { accepted: answers.length, once: answers.length, doubled: 0, lost: 0 },
     )
-    t.strictSame(await replayTransfers(service.api, answers.slice(before)), [], 'asked again, each is the same one')
-    t.comment(`round ${round + 1}: ${once} of ${accepted} once on chain`)
+    t.strictSame(await replayTransfers(service.api, answers.slice(before)), [], 'a replay returns the same transfer')
+    t.comment(`round ${round + 1}: ${once} of ${accepted} transfers once on chain`)
   }
-  t.strictSame((await auditLog(servers.url)).problems, [], 'the log is whole, and the live tables are what it folds to')
+  t.strictSame((await auditLog(servers.url)).problems, [], 'the log is valid, and the live tables equal its fold')
   const signed = await eventually(async () => {
     const { rows } = await service.pool.query<{ size: string }>('SELECT max(size) AS size FROM audit_checkpoints')
     return Number(rows[0]?.size ?? 0) >= answers.length

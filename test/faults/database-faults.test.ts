@@ -50,7 +50,7 @@ async function settleAndAudit(t: Test) {
     lost: 0,
     doubled: 0,
   })
-  t.strictSame((await auditLog(databaseUrl)).problems, [], 'the log is whole, and the live tables are what it folds to')
+  t.strictSame((await auditLog(databaseUrl)).problems, [], 'the log is valid, and the live tables equal its fold')
 }
 
 t.test('a request repeated after its connection was cut during the commit takes effect once', async (t) => {
@@ -77,7 +77,7 @@ t.test('an idle connection that breaks does not end the process', async (t) => {
   t.ok(proxy.cutAll() > 0)
   await ended
   held.release()
-  t.equal((await eventually(() => service.pool.query('SELECT 1'))).rowCount, 1, 'the pool gives another one')
+  t.equal((await eventually(() => service.pool.query('SELECT 1'))).rowCount, 1, 'the pool opens another connection')
 })
 
 t.test('statements slower than a lease stop no transfer and pay nothing twice', async (t) => {
@@ -99,7 +99,7 @@ t.test('writes are refused with 503 while the database is read-only, and work af
     body: { status: 'error', errors: [{ type: 'unavailable', code: 'database_unavailable' }] },
   })
   const [wallet] = wallets as [LoadWallet]
-  t.equal((await api.insist({ path: `/v1/wallets/${wallet.id}/balance` })).status, 200, 'what only reads is answered')
+  t.equal((await api.insist({ path: `/v1/wallets/${wallet.id}/balance` })).status, 200, 'reads are still answered')
   await direct.query('SET default_transaction_read_only = off')
   await direct.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
   proxy.cutAll()

@@ -66,12 +66,12 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
     const result = await runRound({ world, wallets, transfers, faults: [fault], random, earlier: answers, provesLog })
     answers.push(...result.answers)
     const { accepted, once, ended, doubled, lost, problems } = result.audit
-    t.ok(result.hits.kills + result.hits.pauses > 0, `it hits ${who}`)
-    t.strictSame(problems, [], `${who}: everything is as it must be`)
+    t.ok(result.hits.kills + result.hits.pauses > 0, `faults hit ${who}`)
+    t.strictSame(problems, [], `${who}: the audit finds no problem`)
     t.strictSame({ accepted, doubled, lost }, { accepted: answers.length, doubled: 0, lost: 0 })
     t.equal(once + ended, accepted)
     t.comment(
-      `${who}: ${once} of ${accepted} once on chain, ${ended} cancelled, ready after ${Math.round(result.readyMs)} ms, settled after ${Math.round(result.settledMs)} ms`,
+      `${who}: ${once} of ${accepted} transfers once on chain, ${ended} cancelled, ready after ${Math.round(result.readyMs)} ms, settled after ${Math.round(result.settledMs)} ms`,
     )
   }
   if (!t.passing()) t.comment(service.lastWords())

@@ -65,14 +65,14 @@ t.test(
     t.match(await audit(), { problems: [], once: answers.length, lost: 0, doubled: 0 })
     for (const [index, wallet] of mine.entries()) {
       const [name = ''] = lies[index] ?? []
-      t.ok((told.get(name) ?? 0) > 0, `the node ${name}`)
+      t.ok((told.get(name) ?? 0) > 0, `a false answer was given: the node ${name}`)
       const ids = answers
         .filter(({ transfer }) => transfer.wallet === wallet)
         .map(({ transactionId }) => transactionId ?? '')
       const views = await Promise.all(ids.map((id) => read(wallet, id)))
       t.ok(
         views.every(({ hashes }) => hashes.length === 1),
-        'nothing was signed twice',
+        'no transaction is signed twice',
       )
     }
   },
@@ -110,7 +110,7 @@ t.test('a node that accepts what it refused cannot cause a second payment', asyn
   await settle()
   const { problems, once, ended, accepted } = await audit()
   t.strictSame(problems, [])
-  t.equal(once + ended, accepted, 'each is on chain once, or cancelled')
+  t.equal(once + ended, accepted, 'each transfer is once on chain or has ended')
   t.equal(told.size, mine.length)
 })
 

@@ -119,14 +119,14 @@ t.test('after a kill in a round of a signature every transfer is on chain once',
   const states = await Promise.all(sent.map(async (id) => (await stage.read(wallet, id)).state))
   t.strictSame(new Set(states), new Set(['confirmed']))
   const after = BigInt((await stage.rpc('eth_getBalance', RECIPIENT, 'latest')) as string)
-  t.equal(after - before, parseEther('0.01') * BigInt(sent.length), `${sent.length} transfers, each once`)
+  t.equal(after - before, parseEther('0.01') * BigInt(sent.length), `${sent.length} transfers are paid once each`)
 })
 
 t.test('after a kill in a round of a key generation each request gets one wallet with one key', async (t) => {
   const made: LoadWallet[] = []
   const make = async (label: string) => void made.push(await createWallet(service.api, 'ethereum', label, TERMS))
   const deaths = await deathsIn(() => make('new'))
-  t.ok(deaths.length > 2, `it speaks ${deaths.length} times`)
+  t.ok(deaths.length > 2, `the party sends ${deaths.length} messages`)
   for (const death of deaths) {
     let making: Promise<void> | undefined
     await dieOnce(stage, death, async () => {
@@ -136,7 +136,11 @@ t.test('after a kill in a round of a key generation each request gets one wallet
   }
   const count = 'SELECT count(*)::int AS keys, count(DISTINCT wallet_id)::int AS wallets FROM mpc_keys'
   const { rows } = await service.pool.query(count)
-  t.strictSame(rows, [{ keys: made.length + 1, wallets: made.length + 1 }], 'of what was begun in vain nothing is left')
+  t.strictSame(
+    rows,
+    [{ keys: made.length + 1, wallets: made.length + 1 }],
+    'an interrupted key generation leaves no row',
+  )
   await mustSign(t, made, 'signed')
 })
 
@@ -152,7 +156,7 @@ t.test('after a kill in a round of a refresh all parties hold the shares that th
     await refresh('again')
     await eventually(async () => (await refreshed()).length === 1)
   })
-  t.ok(deaths.length > 2, `it speaks ${deaths.length} times`)
+  t.ok(deaths.length > 2, `the party sends ${deaths.length} messages`)
   for (const [index, death] of deaths.entries()) {
     await dieOnce(stage, death, () => refresh(`again-${keyOf(death)}`))
     const last = await eventually(async () => (await refreshed())[index + 1])
@@ -162,7 +166,7 @@ t.test('after a kill in a round of a refresh all parties hold the shares that th
       t.ok(kept.share.length > 0, `killed ${nameOf(death)}: party ${place.number} holds its new share`)
     }
   }
-  t.equal((await refreshed()).length, deaths.length + 1, 'each request was done once')
+  t.equal((await refreshed()).length, deaths.length + 1, 'each request refreshes the shares once')
   await mustSign(t, [wallet], 'signed-again')
 })
 

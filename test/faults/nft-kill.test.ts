@@ -58,13 +58,13 @@ t.test(`kill -9 during ${MINTS} mints loses and doubles nothing`, async (t) => {
   await service.start()
 
   const mintIds = await Promise.all(asked)
-  t.equal(new Set(mintIds).size, MINTS, 'as many mints as requests, however often each was sent')
+  t.equal(new Set(mintIds).size, MINTS, 'each request has one mint, however often it was sent')
   await untilSettled(service.state)
   const minted = await Promise.all(mintIds.map((mintId) => api.insist({ path: `/v1/nft/mints/${mintId}` })))
   t.strictSame(new Set(minted.map(({ body }) => body.data.status)), new Set(['MINTED']))
   const tokens = minted.map(({ body }) => Number(body.data.token_id))
   const byNumber = tokens.toSorted((a, b) => a - b)
-  t.equal(new Set(byNumber).size, MINTS, 'each has a token of its own')
+  t.equal(new Set(byNumber).size, MINTS, 'each mint has its own token')
 
   const logs = (await callRpc(service.state().networks.ethereum.rpc_url, 'eth_getLogs', [
     { address, fromBlock: '0x0', toBlock: 'latest', topics: [TRANSFER, FROM_NOBODY] },
@@ -72,7 +72,7 @@ t.test(`kill -9 during ${MINTS} mints loses and doubles nothing`, async (t) => {
   t.strictSame(
     logs.map(({ topics }) => Number(topics[3])).toSorted((a, b) => a - b),
     byNumber,
-    'the chain has minted these, each once',
+    'the chain minted each token once',
   )
   if (!t.passing()) t.comment(service.lastWords())
 })

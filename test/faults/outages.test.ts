@@ -96,7 +96,7 @@ t.test('while PostgreSQL is down requests get 503, and transfers go on once it i
   const transfer = await api.once({ method: 'POST', path: `/v1/wallets/${first.id}/transfer`, key: 'refused', body })
   refusedFor(t, transfer, 'database_unavailable', 'a transfer is refused')
   t.match(await complaints(service), ['database'])
-  t.match(await api.once({ path: '/healthz' }), { status: 200 }, 'the process lives')
+  t.match(await api.once({ path: '/healthz' }), { status: 200 }, 'the process stays alive')
   postgres = await start()
   const answers = await sending
   await eventually(async () => (await api.once({ path: '/readyz' })).status === 200)
@@ -133,7 +133,7 @@ t.test(
     const answers = await sendTransfers(api, plan(wallets, 40))
     t.ok(
       answers.every(({ status }) => status === 202),
-      'the fees of a moment ago are good for a minute: transfers are accepted',
+      'transfers are accepted with fees that are at most a minute old',
     )
     const fresh = await service.startApi()
     const unknown = await fresh.once({ method: 'POST', path: `/v1/wallets/${first.id}/transfer`, key: 'fresh', body })
@@ -146,7 +146,7 @@ t.test(
 
 t.test('emptying and stopping Redis loses nothing and does not affect the API', async (t) => {
   const redis = await startTestRedis()
-  if (redis === null) return t.comment('skipped: no Redis here')
+  if (redis === null) return t.comment('skipped: Redis is not available')
   t.after(redis.close)
   const { url: databaseUrl } = await withDatabase(t)
   const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
@@ -165,7 +165,7 @@ t.test('emptying and stopping Redis loses nothing and does not affect the API', 
   }
   const answers = [...(await emptied)]
   await settleAndAudit(t, service, url, wallets, answers)
-  if (redis.server === null) return t.comment('the server is not ours to stop')
+  if (redis.server === null) return t.comment('the test cannot stop this Redis server')
   await redis.server.stop()
   // A node or a database that pauses is no fault of the queue.
   const refusals = () =>
@@ -174,10 +174,10 @@ t.test('emptying and stopping Redis loses nothing and does not affect the API', 
   const during = await sendTransfers(api, plan(wallets, 40, answers.length))
   t.ok(
     during.every(({ status }) => status === 202),
-    'accepted: the API touches no queue',
+    'transfers are accepted without the queue',
   )
   t.strictSame(refusals(), before, 'no request is refused')
-  t.ok((await complaints(service)).includes('queue'), 'readiness says what is missing')
+  t.ok((await complaints(service)).includes('queue'), 'readiness names the queue')
   await redis.server.start()
   await settleAndAudit(t, service, url, wallets, [...answers, ...during])
   await eventually(async () => (await api.once({ path: '/readyz' })).status === 200)

@@ -86,7 +86,7 @@ t.test('a paused dispatcher does not set the checkpoint back', async (t) => {
   const { reached } = victim.arm({ moment: 'after', step: 'checkpoint' }, 'SIGSTOP')
   victim.resume()
   await within('it saves the old one', reached)
-  t.ok(BigInt((await checkpoint()) ?? 0) >= before, 'the newer one stays')
+  t.ok(BigInt((await checkpoint()) ?? 0) >= before, 'the newer checkpoint is kept')
   victim.resume()
   await actNamed('a transfer').play(stage)
   t.strictSame(await auditStage(stage), [], 'the audit finds nothing')

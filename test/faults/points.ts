@@ -53,7 +53,7 @@ const kills = await killAtEach([first, ...others], points, (kill) => {
 t.strictSame(
   kills.flatMap(({ problems }) => problems),
   [],
-  'everything is as it must be after each death',
+  'the audit finds no problem after any kill',
 )
 t.strictSame(
   kills.filter(({ hit }) => !hit).map(({ point }) => nameOf(point)),

@@ -124,8 +124,8 @@ async function delivered(t: Test, databaseUrl: string, { env }: Place): Promise<
   await settled()
   await settle(shop)
   await mustBeWhole(t, shop, answers)
-  t.ok(counts.again >= WALLETS, `${counts.again} of ${counts.delivered} jobs came again`)
-  t.ok(counts.outOfOrder > 0, `${counts.outOfOrder} came out of order`)
+  t.ok(counts.again >= WALLETS, `${counts.again} of ${counts.delivered} jobs were delivered again`)
+  t.ok(counts.outOfOrder > 0, `${counts.outOfOrder} jobs were delivered out of order`)
 }
 
 async function query(url: string, statement: string): Promise<void> {
@@ -173,7 +173,7 @@ for (const name of ['PostgreSQL', 'Redis']) {
     t.test(`the queue on ${name}: ${rule}`, async (t) => {
       const { url } = await withDatabase(t)
       const place = name === 'Redis' ? await redisPlace(t) : postgresPlace(url)
-      if (place === null) return t.comment('skipped: no Redis here')
+      if (place === null) return t.comment('skipped: Redis is not available')
       await run(t, url, place)
     })
   }

@@ -73,7 +73,7 @@ t.test('of two URLs the one that is 50 blocks behind is used last', async (t) =>
   stale.decide = () => STALE
   const id = await other.send(wallet, '1')
   await other.settle()
-  t.match(await other.read(wallet, id), { state: 'confirmed' }, 'while the first URL stays behind')
+  t.match(await other.read(wallet, id), { state: 'confirmed' }, 'the transfer is confirmed through the second URL')
   t.equal(await countOf(other, 'ReorgDetected'), 0)
 })
 
@@ -91,7 +91,7 @@ t.test('a node that lost its pool gets the same bytes again', async (t) => {
   await service.startWorker('submitter')
   await settle()
   await audit(t)
-  t.equal(await countOf(stage, 'TransactionReplaced'), 0, 'nothing was signed again')
+  t.equal(await countOf(stage, 'TransactionReplaced'), 0, 'no transaction is signed again')
 })
 
 t.test('a node that changes to another chain gets no transactions until it is correct again', async (t) => {
@@ -112,7 +112,7 @@ t.test('a node that changes to another chain gets no transactions until it is co
   const id = await other.send(wallet, '1')
   const toldBefore = node.told.get('eth_chainId 0x1') ?? 0
   await eventually(() => (node.told.get('eth_chainId 0x1') ?? 0) > toldBefore + 2)
-  t.ok((refusals.get('eth_sendRawTransaction') ?? 0) <= REFUSALS, 'nothing was sent but what broke off')
+  t.ok((refusals.get('eth_sendRawTransaction') ?? 0) <= REFUSALS, 'only requests with broken connections were sent')
   t.match(await other.read(wallet, id), { state: /^(requested|signed)$/ })
   node.decide = () => PASS
   await other.settle()

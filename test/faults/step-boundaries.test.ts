@@ -64,8 +64,8 @@ t.test('a process that is killed at a step boundary loses nothing and doubles no
   const rest = points.filter((point) => !isAlwaysTaken(point))
   const kills = await killAtEach([stage, other], [...always, ...choose(rest, CHOSEN_BY_SEED)])
   for (const { point, hit, problems } of kills) {
-    t.ok(hit, `it is reached: ${nameOf(point)}`)
-    t.strictSame(problems, [], `everything is as it must be: ${nameOf(point)}`)
+    t.ok(hit, `${nameOf(point)} is reached`)
+    t.strictSame(problems, [], `the audit finds no problem after ${nameOf(point)}`)
   }
   t.comment(summaryOf(kills))
 })

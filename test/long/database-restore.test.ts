@@ -91,7 +91,7 @@ t.test('a transfer whose signature was forgotten is paid once when the chain has
   for (const { wallet, id } of all) await stage.until(wallet, id, 'mined')
   await putBack(copy)
   await paidOnce(t, [early, ...all])
-  t.equal((await onChain(stage, payer)).length, 4, 'and nothing else')
+  t.equal((await onChain(stage, payer)).length, 4, 'no other transaction is on chain')
   t.equal((await onChain(stage, joint)).length, 3)
 })
 
@@ -133,7 +133,7 @@ t.test('a forgotten cancellation is recorded as the outcome of its transfer', as
   t.strictSame(
     (await onChain(stage, payer)).filter(({ amount }) => amount === one.wei),
     [],
-    'it was never paid',
+    'the cancelled transfer is not paid',
   )
 })
 

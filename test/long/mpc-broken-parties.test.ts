@@ -62,7 +62,7 @@ t.test('a repeated accusation by one party changes nothing', async (t) => {
   for (let index = 0; index < 4; index += 1) await send(ofThree, '1')
   await settle()
   t.equal((await onChain(stage, ofThree)).length, 4)
-  t.ok(sent.length > 0, `it spoke ${sent.length} times`)
+  t.ok(sent.length > 0, `the party sent ${sent.length} messages`)
   t.strictSame(refusedSignatures(), [], 'no party refused a message')
 })
 
@@ -87,7 +87,7 @@ t.test(
     })
     const [first] = await accusedBy()
     if ((await accusedBy()).length === 1) {
-      t.strictSame(await eventsOf('MpcPartyBanned'), [], 'no party is banned on one accusation')
+      t.strictSame(await eventsOf('MpcPartyBanned'), [], 'one accusation bans no party')
       await meetWithout(first as number)
     }
     t.match(await eventsOf('MpcPartyAccused'), [

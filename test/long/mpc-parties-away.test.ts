@@ -48,17 +48,17 @@ t.test(
     await parties.stop(2)
     const second = await sendSome(stage, ofThree, 3)
     await new Promise((resolve) => setTimeout(resolve, WHILE_MS))
-    for (const id of second) t.equal((await read(ofThree, id)).state, 'requested', 'it waits: no answer is no refusal')
+    for (const id of second) t.equal((await read(ofThree, id)).state, 'requested', 'no answer is not a refusal')
     await parties.start(3)
     for (const id of second) await until(ofThree, id, 'submitted')
     await parties.start(2)
     await stage.settle()
-    t.strictSame(await noncesOf(ofThree, [...first, ...second]), [0, 1, 2, 3, 4, 5], 'in the order of their acceptance')
+    t.strictSame(await noncesOf(ofThree, [...first, ...second]), [0, 1, 2, 3, 4, 5], 'nonces are in acceptance order')
     const mined = await onChain(stage, ofThree)
     t.strictSame(
       mined.map(({ nonce }) => nonce),
       [0, 1, 2, 3, 4, 5],
-      'and each is on chain once',
+      'each transfer is on chain once',
     )
   },
 )
@@ -78,11 +78,11 @@ t.test('a party that hangs in a session is not waited for a second time', async 
   const ids = await sendSome(stage, ofThree, 8)
   await settle()
   for (const id of ids) t.equal((await read(ofThree, id)).state, 'confirmed')
-  t.ok(sessions.size > 0, `it was asked, and said nothing in ${sessions.size} sessions`)
+  t.ok(sessions.size > 0, `the silent party was asked in ${sessions.size} sessions`)
   const doubts = 1 + Math.floor((Date.now() - began) / DOUBTFUL_MS)
-  t.ok(sessions.size <= SESSIONS_AT_ONCE * doubts, `and was then left alone: it met ${sessions.size} sessions`)
+  t.ok(sessions.size <= SESSIONS_AT_ONCE * doubts, `the silent party is avoided after ${sessions.size} sessions`)
   const named = stage.service.lines.filter(({ msg, kind }) => msg === 'a party did not sign' && kind === 'stalled')
-  t.ok(named.length > 0, 'the log says who stalled')
+  t.ok(named.length > 0, 'the log names the stalled party')
   await parties.stop(1)
   await parties.start(1)
 })

@@ -52,9 +52,9 @@ t.test('the drill restores every wallet from a kit, and two parts move the funds
     const balance = BigInt((await rpc('ethereum', 'eth_getBalance', [SINK, 'latest'])) as string)
     return balance > 0n && balance
   })
-  t.equal(String(arrived), swept.value, 'all but what the gas may cost has arrived')
+  t.equal(String(arrived), swept.value, 'the funds arrived, less the gas')
   const identity = (await readFile(join(directory, 'identity.txt'), 'utf8')).split('\n')[2] ?? '-'
-  t.notOk(`${out}${err}`.includes(identity), 'no secret was printed')
+  t.notOk(`${out}${err}`.includes(identity), 'no secret is printed')
   const age = findAge()
   if (age === null) return
   const key = JSON.parse(age(join(directory, 'identity.txt'), await readFile(join(directory, 'key.age'))))
@@ -72,7 +72,7 @@ t.test('the API exports a key only to an allowed recipient', async (t) => {
   const { path } = await sandbox.wallet(client, 'ethereum')
   const everything = await sandbox.keys('issue', '--tenant', 'demo', '--environment', 'mainnet')
   const refused = await sandbox.clientOf(everything.api_key).post(`${path}/export`, { recipient })
-  t.strictSame([refused.status, ...told(refused)], [403, '- insufficient_scope'], 'a key with all scopes may not')
+  t.strictSame([refused.status, ...told(refused)], [403, '- insufficient_scope'], 'a key with all scopes is refused')
   const answer = await client.post(`${path}/export`, { recipient }, AS_LONG_AS_MAY_BE)
   t.equal(answer.status, 201, answer.text)
   const { ciphertext, export_id } = answer.body.data
@@ -81,7 +81,7 @@ t.test('the API exports a key only to an allowed recipient', async (t) => {
     `export-${export_id}`,
   ])
   t.match(rows?.data, /ciphertextSha256/)
-  t.notMatch(rows?.data, /AGE ENCRYPTED/, 'the log has not even the file')
+  t.notMatch(rows?.data, /AGE ENCRYPTED/, 'the log does not contain the file')
   const { body } = await client.post('/v1/wallets/create', { type: 'mpc', network: 'polygon' })
   const ofMpc = await client.post(`/v1/wallets/${body.data.wallet_id}/export`, { recipient })
   t.strictSame([ofMpc.status, ...told(ofMpc)], [422, 'wallet_id mpc_not_exportable'])

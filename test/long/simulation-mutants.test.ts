@@ -21,19 +21,19 @@ async function caught(mutant: Mutant, from: number): Promise<{ seed: number; mes
 for (const mutant of MUTANTS) {
   t.test(`caught: ${mutant.name}`, async (t) => {
     const found = await caught(mutant, 1)
-    if (found === null) return void t.fail(`not within ${SCHEDULES} schedules`)
+    if (found === null) return void t.fail(`${SCHEDULES} schedules did not detect the mutant`)
     const [first = '', again = ''] = found.message.split('\n')
     t.comment(first)
-    t.match(again, `SIMULATION_SEED=${found.seed}`, 'it says how to see it again')
-    t.match(found.message, 'follower 1: acquire follow-1', 'and tells every step')
-    await t.resolves(simulate(found.seed), 'the same schedule breaks nothing where the law holds')
+    t.match(again, `SIMULATION_SEED=${found.seed}`, 'the message has the seed to repeat the run')
+    t.match(found.message, 'follower 1: acquire follow-1', 'the message has every step')
+    await t.resolves(simulate(found.seed), 'the same schedule breaks nothing without the mutant')
   })
 }
 
 for (const { seed, ...mutant } of FOUND) {
   t.test(`mended: ${mutant.name}`, async (t) => {
     const found = await caught(mutant, seed)
-    if (found === null) return void t.fail(`not within ${SCHEDULES} schedules`)
+    if (found === null) return void t.fail(`${SCHEDULES} schedules did not detect the mutant`)
     t.comment(found.message.split('\n')[0] ?? '')
     await t.resolves(simulate(found.seed, { ...HONEST }))
   })
