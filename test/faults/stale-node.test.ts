@@ -64,7 +64,7 @@ t.test('with a load balancer of a current node and one 50 blocks behind nothing 
   t.equal(await countOf(stage, 'ReorgDetected'), 0)
 })
 
-t.test('of two URLs the one that is 50 blocks behind is used last', async (t) => {
+t.test('a URL that is 50 blocks behind is used after the other one', async (t) => {
   const { node: stale, before } = await withNodeProxyBefore(t)
   const other = await withStage(t, { nodes: async (url) => [...(await before(url)), url] })
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]

@@ -39,7 +39,7 @@ t.test('anchors', async (t) => {
   ]
   const run = (line: string) => runCommandLine(commands, line)
 
-  await t.test('a wallet that is not there anchors nothing', async (t) => {
+  await t.test('an unknown wallet anchors nothing', async (t) => {
     t.match(await run('audit checkpoint --anchor wal_none'), {
       code: 2,
       out: '',
@@ -60,7 +60,7 @@ t.test('anchors', async (t) => {
     t.equal(mined.from, wallet.address.toLowerCase())
   })
 
-  await t.test('the log is verified against it, from the chain', async (t) => {
+  await t.test('the log is verified against the anchor on chain', async (t) => {
     t.match(await run('audit verify'), { code: 0, out: /checkpoints agree/, err: '' })
     const silent = [verifyCommand((task) => task({ ...verifying, chains: [] }))]
     t.match(await runCommandLine(silent, 'audit verify'), {

@@ -20,7 +20,7 @@ async function rotating(t: Test) {
   return { ...own, parts, rotate: () => composeRotateAuditKey(parts)(() => undefined) }
 }
 
-t.test('the key is rotated by a command, and every checkpoint counts by the key of its time', async (t) => {
+t.test('the command rotates the key, and every checkpoint is verified with the key that signed it', async (t) => {
   const { pool, parts, signer, takeCheckpoint, transfers, verify, keyFile, directory, checkpointFile } =
     await rotating(t)
   await transfers(2)

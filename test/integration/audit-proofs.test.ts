@@ -29,7 +29,7 @@ const commands = [
 ]
 const run = (...args: string[]) => runCommandLine(commands, args)
 
-t.test('before the first checkpoint the log has nothing to show and says so', async (t) => {
+t.test('before the first checkpoint the API and the command report that there is none', async (t) => {
   const [id] = await transfers(1)
   t.strictSame(told(await get('/v1/audit/checkpoint')), ['- checkpoint_not_found'])
   const answer = await get(`/v1/audit/proof/evt_transaction-${id}.1`)

@@ -59,7 +59,7 @@ t.test('a key reads the events of its own environment, in order, whatever the pa
   )
 })
 
-t.test('a cursor, a filter or a proof of the other environment is answered as if there were nothing', async (t) => {
+t.test('a cursor, a filter or a proof of another environment is answered as not found', async (t) => {
   const foreign = 'evt_transaction-tx_m.1'
   for (const id of [foreign, 'evt_transaction-tx_nobody.1']) {
     const answer = await get(`/v1/audit/events?after=${id}`, KEYS.testnet)
@@ -73,7 +73,7 @@ t.test('a cursor, a filter or a proof of the other environment is answered as if
   })
 })
 
-t.test('audit:read alone shows that something happened and not what', async (t) => {
+t.test('audit:read alone shows that an event exists, without its data', async (t) => {
   const seen = await readAll(KEYS.auditor, 100)
   const whole = await readAll(KEYS.full, 100)
   t.strictSame(

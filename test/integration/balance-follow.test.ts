@@ -21,29 +21,26 @@ import { NATIVE, TEST_CHAIN } from '../support/log.ts'
 const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const BOB = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 
-t.test(
-  'a deposit shows without any action of the owner, for every tenant that has the address, archived or not',
-  async (t) => {
-    const chain = await withFollowedChain(t)
-    await addWallet(chain, 'wal_a', { address: fresh(1), tenantId: 'acme' })
-    await addWallet(chain, 'wal_b', { address: fresh(1), tenantId: 'globex', status: 'archived' })
-    chain.follow()
-    await chain.transfer(fresh(1), 7n)
-    await untilBalance(chain, 'wal_a', '7')
-    await untilBalance(chain, 'wal_b', '7')
-    await chain.transfer(fresh(1), 5n)
-    await untilBalance(chain, 'wal_a', '12')
-    t.match(await eventsOf(chain, 'wal_a'), [
-      {
-        type: 'BalanceChanged',
-        data: { asset: NATIVE, balance: '7', cause: 'block', blockNumber: 1 },
-        metadata: { tenantId: 'acme' },
-      },
-      { type: 'BalanceChanged', data: { balance: '12', blockNumber: 2 } },
-    ])
-    await sameWhenMadeAgain(t, chain)
-  },
-)
+t.test('a deposit is recorded automatically for every tenant with the address, archived or not', async (t) => {
+  const chain = await withFollowedChain(t)
+  await addWallet(chain, 'wal_a', { address: fresh(1), tenantId: 'acme' })
+  await addWallet(chain, 'wal_b', { address: fresh(1), tenantId: 'globex', status: 'archived' })
+  chain.follow()
+  await chain.transfer(fresh(1), 7n)
+  await untilBalance(chain, 'wal_a', '7')
+  await untilBalance(chain, 'wal_b', '7')
+  await chain.transfer(fresh(1), 5n)
+  await untilBalance(chain, 'wal_a', '12')
+  t.match(await eventsOf(chain, 'wal_a'), [
+    {
+      type: 'BalanceChanged',
+      data: { asset: NATIVE, balance: '7', cause: 'block', blockNumber: 1 },
+      metadata: { tenantId: 'acme' },
+    },
+    { type: 'BalanceChanged', data: { balance: '12', blockNumber: 2 } },
+  ])
+  await sameWhenMadeAgain(t, chain)
+})
 
 t.test('currency sent by an internal call is found by the reconciliation, at a followed block', async (t) => {
   const chain = await withFollowedChain(t)
@@ -82,7 +79,7 @@ t.test('a new wallet is read once, whether the follower runs before, in between 
   await sameWhenMadeAgain(t, chain)
 })
 
-t.test('a reorg is undone: the balance is that of the chain that replaced the old one', async (t) => {
+t.test('after a reorg the balance is that of the new branch', async (t) => {
   const chain = await withFollowedChain(t)
   await addWallet(chain, 'wal_a', { address: fresh(5) })
   await addWallet(chain, 'wal_b', { address: fresh(6) })
@@ -123,48 +120,42 @@ t.test('a reorg is undone: the balance is that of the chain that replaced the ol
   await sameWhenMadeAgain(t, chain)
 })
 
-t.test(
-  'a first look at a block that nobody walked and that left the chain is corrected when its height is walked',
-  async (t) => {
-    const chain = await withFollowedChain(t)
-    await addWallet(chain, 'wal_a', { address: fresh(7) })
-    const following = chain.follow()
-    await chain.transfer(ALICE, 1n)
-    await untilWalked(chain)
-    await following.stop()
-    const snapshot = await chain.rpc('evm_snapshot')
-    await chain.transfer(fresh(7), 50n)
-    await chain.observeWallet('wal_a')
-    t.equal(await balanceOf(chain, 'wal_a'), '50')
-    await chain.rpc('evm_revert', [snapshot])
-    await chain.transfer(BOB, 1n)
-    chain.follow()
-    await untilBalance(chain, 'wal_a', '0')
-    t.match((await eventsOf(chain, 'wal_a')).at(-1), {
-      type: 'BalanceReorged',
-      data: { blockNumber: 2, orphanedBlockNumber: 2 },
-    })
-    await sameWhenMadeAgain(t, chain)
-  },
-)
+t.test('a balance first read at an orphaned block is corrected when the follower reaches its height', async (t) => {
+  const chain = await withFollowedChain(t)
+  await addWallet(chain, 'wal_a', { address: fresh(7) })
+  const following = chain.follow()
+  await chain.transfer(ALICE, 1n)
+  await untilWalked(chain)
+  await following.stop()
+  const snapshot = await chain.rpc('evm_snapshot')
+  await chain.transfer(fresh(7), 50n)
+  await chain.observeWallet('wal_a')
+  t.equal(await balanceOf(chain, 'wal_a'), '50')
+  await chain.rpc('evm_revert', [snapshot])
+  await chain.transfer(BOB, 1n)
+  chain.follow()
+  await untilBalance(chain, 'wal_a', '0')
+  t.match((await eventsOf(chain, 'wal_a')).at(-1), {
+    type: 'BalanceReorged',
+    data: { blockNumber: 2, orphanedBlockNumber: 2 },
+  })
+  await sameWhenMadeAgain(t, chain)
+})
 
-t.test(
-  'a node that forgot the state of a block is asked for the newest one, and the blocks up to it add nothing',
-  async (t) => {
-    const chain = await withFollowedChain(t)
-    await addWallet(chain, 'wal_a', { address: fresh(8) })
-    for (const wei of [1n, 2n, 4n]) await chain.transfer(fresh(8), wei)
-    await chain.rpc('anvil_mine', ['0x4b0'])
-    const observe = async (number: number) => {
-      const { blocks } = await readBlocks(chain.client.client, { from: number, to: number, blockReceipts: true })
-      return chain.observer.observeBalances({ chain: chain.settings, blocks, now: chain.log.now() })
-    }
-    await chain.log.append({ changes: await observe(1) })
-    t.match(await rowOf(chain, 'wal_a'), { balance: '7', block_number: '1203' })
-    t.strictSame(await observe(2), [])
-    t.strictSame(await observe(3), [])
-  },
-)
+t.test('without the state of a block the newest state is read, and the blocks up to it add nothing', async (t) => {
+  const chain = await withFollowedChain(t)
+  await addWallet(chain, 'wal_a', { address: fresh(8) })
+  for (const wei of [1n, 2n, 4n]) await chain.transfer(fresh(8), wei)
+  await chain.rpc('anvil_mine', ['0x4b0'])
+  const observe = async (number: number) => {
+    const { blocks } = await readBlocks(chain.client.client, { from: number, to: number, blockReceipts: true })
+    return chain.observer.observeBalances({ chain: chain.settings, blocks, now: chain.log.now() })
+  }
+  await chain.log.append({ changes: await observe(1) })
+  t.match(await rowOf(chain, 'wal_a'), { balance: '7', block_number: '1203' })
+  t.strictSame(await observe(2), [])
+  t.strictSame(await observe(3), [])
+})
 
 t.test('an append by another writer while balances are loaded is a conflict, and is not overwritten', async (t) => {
   const chain = await withFollowedChain(t)

@@ -175,7 +175,7 @@ t.test('a token cannot forge the balance of another one by moving it while it is
   )
 })
 
-t.test('reads of contracts that never answer leave the circuits alone, their own and those of the chain', async (t) => {
+t.test('reads of contracts that never answer open no circuit breaker', async (t) => {
   const node = await startRpcNode(t)
   const settings = { ...TEST_SETTINGS, rpcUrls: [node.url] }
   const chains = createChainClients({ chains: [settings], timeoutMs: 500, now: Date.now, log: SILENT })
@@ -193,7 +193,7 @@ t.test('reads of contracts that never answer leave the circuits alone, their own
   for (const client of [chain.foreign, chain.client]) t.match(await answers(client), { method: 'eth_gasPrice' })
 })
 
-t.test('a body of many large requests goes in several, each below what providers take', async (t) => {
+t.test('a large batch is sent in several bodies, each below the limit of providers', async (t) => {
   const node = await startRpcNode(t)
   const chains = createChainClients({
     chains: [{ ...TEST_SETTINGS, rpcUrls: [node.url] }],

@@ -103,7 +103,7 @@ t.test('a balance is shown with its value, and with what pending transactions re
   t.match((await read(wallets.mine)).body.data, { usd_value: null }, 'an old price is not used')
 })
 
-t.test('a token is named by symbol or contract; what a tenant registered itself is not valued', async (t) => {
+t.test('a token is named by symbol or contract; a token that a tenant registered has no value', async (t) => {
   const { pool, record, read } = await withReads(t)
   await pool.query(
     `INSERT INTO assets VALUES ('acme', $1, 'ethereum', 'mainnet', $2, $3, 'FAKE', 'Fake', 6, now(), 1)`,

@@ -57,7 +57,7 @@ t.test('when the first URL fails, in any way, the second one answers', async (t)
   }
 })
 
-t.test('when no URL answers, it is said which way, and nothing is thrown by a batch', async (t) => {
+t.test('when no URL answers, the error has the reason, and a batch does not throw', async (t) => {
   const reasons: Record<string, string> = {
     refuse: 'network',
     'status 502': 'http_status',
@@ -110,7 +110,7 @@ t.test('a chain that was replaced behind the same URL is noticed after the conne
   t.equal(other.asked.length, 0)
 })
 
-t.test('a broken URL is left alone after three failures, and comes back by itself', async (t) => {
+t.test('a broken URL is not used after three failures, and is tried again automatically', async (t) => {
   const node = await startRpcNode(t)
   const connected = connect(t, [node])
   await read(connected)
@@ -141,7 +141,7 @@ t.test('many requests that fail together are one failure', async (t) => {
   t.equal(connected.client.health()[0]?.failures, 1)
 })
 
-t.test('what is the fault of one request does not count against the server', async (t) => {
+t.test('an error of one request does not count against the server', async (t) => {
   const node = await startRpcNode(t)
   const connected = connect(t, [node])
   node.answer = ({ method }) =>
@@ -193,7 +193,7 @@ function untilProbed(client: ReturnType<typeof createRpcClient>, head = 94): Pro
   })
 }
 
-t.test('only what one node lacks is asked of the next one, and its own words outlive a silence', async (t) => {
+t.test('the next node gets only what the first one lacks, and the last error outlives a timeout', async (t) => {
   const [pruned, archive] = [await startRpcNode(t), await startRpcNode(t)]
   const { client } = connect(t, [pruned, archive])
   pruned.answer = ({ params }) => (params[0] === 'old' ? new NodeError('missing trie node ab') : 'pruned')
@@ -237,7 +237,7 @@ t.test('connections are kept, and one that the server closed under a request cos
   t.hasStrict(connected.client.health()[0], { state: 'ready', failures: 0 })
 })
 
-t.test('each exchange is told to the metrics, by place and not by URL', async (t) => {
+t.test('the metrics count each exchange by the position of its URL', async (t) => {
   const node = await startRpcNode(t)
   const seen: RpcObservation[] = []
   const { client } = connect(t, [node], { onExchange: (observation) => void seen.push(observation) })
@@ -255,7 +255,7 @@ t.test('each exchange is told to the metrics, by place and not by URL', async (t
   t.notMatch(JSON.stringify(seen), /secret-key/)
 })
 
-t.test('after close everything is unavailable at once, what was under way too', async (t) => {
+t.test('after close every request fails at once, including pending ones', async (t) => {
   const node = await startRpcNode(t)
   const connected = connect(t, [node])
   await read(connected)

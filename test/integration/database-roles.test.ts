@@ -108,7 +108,7 @@ t.test('each role appends the events of its process and no other, in the streams
   t.strictSame(await appendable(await loginAs(t, database), (category) => category), [], 'no role, no append')
 })
 
-t.test('whoever has taken the API signs nothing, makes no key and settles nothing', async (t) => {
+t.test('an attacker with the role of the API signs nothing, makes no key and settles nothing', async (t) => {
   const api = await loginAs(t, database, 'api')
   for (const type of ['TransactionSigned', 'TransactionSubmitted', 'TransactionMined', 'SettlementRevoked'])
     await t.rejects(append(api, 'transaction', type), REFUSED, type)
@@ -121,7 +121,7 @@ t.test('whoever has taken the API signs nothing, makes no key and settles nothin
   await t.resolves(append(api, 'transaction', 'TransferRequested'))
 })
 
-t.test('whoever has taken the submitter asks for no transfer and lets go of no lane of a signer', async (t) => {
+t.test('an attacker with the role of the submitter requests no transfer and releases no signer lane', async (t) => {
   const submitter = await loginAs(t, database, 'submitter')
   const signer = await loginAs(t, database, 'signer')
   await t.rejects(append(submitter, 'transaction', 'TransferRequested'), REFUSED)
@@ -180,7 +180,7 @@ t.test('no process writes, calls or makes anything that its role does not name',
   }
 })
 
-t.test('whoever has taken a party reads what it checks, reports that it lives, and does nothing else', async (t) => {
+t.test('an attacker with the role of a party reads what the party checks, and writes only heartbeats', async (t) => {
   const party = await loginAs(t, database, 'party')
   const { rows } = await party.query<{ name: string }>(
     `SELECT c.relname AS name FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace

@@ -82,53 +82,50 @@ async function confirmed(amount: string): Promise<void> {
   await stage.until(payer, id, 'confirmed')
 }
 
-t.test(
-  'one in another database holds up the subscriptions alone, and all that it held up goes on after it',
-  async (t) => {
-    await stage.settle()
-    const { pid, end } = await leaveOpen(t, 'warehouse')
-    const before = await heldAt()
-    const ready = await readyz(t)
-    const startedAt = performance.now()
-    await confirmed('0.1')
-    const wallet = await service.api.insist({
-      method: 'POST',
-      path: '/v1/wallets/create',
-      key: 'held',
-      body: { network: 'ethereum', type: 'hd' },
-    })
-    t.equal(wallet.status, 201)
-    const path = `/v1/wallets/${wallet.body.data.wallet_id}`
-    await eventually(async () => (await service.api.insist({ path })).body.data.address)
-    t.comment(`a transfer and a wallet took ${Math.round(performance.now() - startedAt)} ms beside the open session`)
-    t.equal(await dispatched(), before, 'the dispatcher read nothing: the sweeper queued the jobs')
+t.test('an open transaction in another database blocks only subscriptions, which continue after it', async (t) => {
+  await stage.settle()
+  const { pid, end } = await leaveOpen(t, 'warehouse')
+  const before = await heldAt()
+  const ready = await readyz(t)
+  const startedAt = performance.now()
+  await confirmed('0.1')
+  const wallet = await service.api.insist({
+    method: 'POST',
+    path: '/v1/wallets/create',
+    key: 'held',
+    body: { network: 'ethereum', type: 'hd' },
+  })
+  t.equal(wallet.status, 201)
+  const path = `/v1/wallets/${wallet.body.data.wallet_id}`
+  await eventually(async () => (await service.api.insist({ path })).body.data.address)
+  t.comment(`a transfer and a wallet took ${Math.round(performance.now() - startedAt)} ms beside the open session`)
+  t.equal(await dispatched(), before, 'the dispatcher read nothing: the sweeper queued the jobs')
 
-    const answer = await eventually(async () => {
-      const { waitingMs } = await readOpenTransactions(pool)
-      const checks = waitingMs > 2_500 && (await ready())
-      // On a slow machine a check may not answer in time: it is asked again.
-      return checks && !JSON.stringify(checks).includes('did not answer') && checks
-    })
-    t.strictSame(
-      answer.filter(({ ok }) => !ok),
-      [],
-      'every API process stays ready',
-    )
-    const [warned] = answer.filter(({ warning }) => warning !== null)
-    t.match(warned, {
-      name: 'log_readers',
-      warning: new RegExp(
-        `^pid ${pid} has had a transaction open for \\d+ s \\(user bursar, database warehouse, application nightly, ` +
-          'idle in transaction: SELECT pg_backend_pid\\(\\) AS pid, pg_current_xact_id\\(\\), …\\)',
-      ),
-    })
-    await end()
-    await eventually(async () => BigInt(await dispatched()) > BigInt(before))
-    await eventually(async () => (await ready()).every(({ ok, warning }) => ok && !warning?.includes(`pid ${pid} `)))
-  },
-)
+  const answer = await eventually(async () => {
+    const { waitingMs } = await readOpenTransactions(pool)
+    const checks = waitingMs > 2_500 && (await ready())
+    // On a slow machine a check may not answer in time: it is asked again.
+    return checks && !JSON.stringify(checks).includes('did not answer') && checks
+  })
+  t.strictSame(
+    answer.filter(({ ok }) => !ok),
+    [],
+    'every API process stays ready',
+  )
+  const [warned] = answer.filter(({ warning }) => warning !== null)
+  t.match(warned, {
+    name: 'log_readers',
+    warning: new RegExp(
+      `^pid ${pid} has had a transaction open for \\d+ s \\(user bursar, database warehouse, application nightly, ` +
+        'idle in transaction: SELECT pg_backend_pid\\(\\) AS pid, pg_current_xact_id\\(\\), …\\)',
+    ),
+  })
+  await end()
+  await eventually(async () => BigInt(await dispatched()) > BigInt(before))
+  await eventually(async () => (await ready()).every(({ ok, warning }) => ok && !warning?.includes(`pid ${pid} `)))
+})
 
-t.test('operators and the API read the session, whatever the process roles may see of other sessions', async (t) => {
+t.test('operators and the API see the session, whatever the process roles may see', async (t) => {
   await quiet()
   const { pid, client } = await leaveOpen(t, 'warehouse')
   const operator = new pg.Pool({ connectionString: service.urlAs('operator'), max: 2 })
@@ -164,7 +161,7 @@ t.test('operators and the API read the session, whatever the process roles may s
 })
 
 t.test(
-  'where the owner of the tables may not see other sessions, the finding says since when events wait',
+  'when the owner of the tables may not see other sessions, the finding has the age of waiting events',
   async (t) => {
     await pool.query("CREATE ROLE plain LOGIN CREATEROLE PASSWORD 'secret'")
     await pool.query('CREATE DATABASE plain OWNER plain')

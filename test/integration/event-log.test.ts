@@ -81,7 +81,7 @@ t.test('a thousand simultaneous requests never hold more than the balance', asyn
   t.equal(rows[0].n, accepted)
 })
 
-t.test('a refused request holds nothing back from those that are decided with it', async (t: Test) => {
+t.test('a refused request does not reduce the funds of requests in the same batch', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: HOLD })
   const token = tokenAsset(TEST_CHAIN, '0x5FbDB2315678afecb367f032d93F642f64180aa3', 'USDC', 6)
@@ -115,25 +115,22 @@ t.test('two requests with one idempotency key at the same instant make one trans
   t.equal(await held(test), HOLD.toString())
 })
 
-t.test(
-  'a stream that changed since it was loaded is refused, and the refusal touches nobody else of the batch',
-  async (t: Test) => {
-    const test = await withLog(t)
-    await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
-    const id = newTransactionId()
-    await test.log.append({ changes: [requested(id)] })
-    const other = newTransactionId()
-    const [conflict, fine] = await Promise.allSettled([
-      test.log.append({ changes: [requested(id, { amount: '2' })] }),
-      test.log.append({ changes: [requested(other)] }),
-    ])
-    t.ok(conflict.status === 'rejected' && conflict.reason instanceof StreamConflict)
-    t.equal(fine.status, 'fulfilled')
-    t.equal(await held(test), (HOLD * 2n).toString())
-  },
-)
+t.test('a change to a stream that moved on is refused, and the rest of its batch is appended', async (t: Test) => {
+  const test = await withLog(t)
+  await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
+  const id = newTransactionId()
+  await test.log.append({ changes: [requested(id)] })
+  const other = newTransactionId()
+  const [conflict, fine] = await Promise.allSettled([
+    test.log.append({ changes: [requested(id, { amount: '2' })] }),
+    test.log.append({ changes: [requested(other)] }),
+  ])
+  t.ok(conflict.status === 'rejected' && conflict.reason instanceof StreamConflict)
+  t.equal(fine.status, 'fulfilled')
+  t.equal(await held(test), (HOLD * 2n).toString())
+})
 
-t.test('a commit that is sent again after its answer was lost lands once', async (t: Test) => {
+t.test('a commit repeated after a lost answer is appended once', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
   const commit = { changes: [requested(newTransactionId())] }
@@ -144,7 +141,7 @@ t.test('a commit that is sent again after its answer was lost lands once', async
   t.equal(rows[0].n, 1)
 })
 
-t.test('an append goes on by itself when every connection is cut under it', async (t: Test) => {
+t.test('an append continues automatically after every connection is cut', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 10_000_000n })
   const appends = Array.from({ length: 100 }, () => test.log.append({ changes: [requested(newTransactionId())] }))
@@ -155,7 +152,7 @@ t.test('an append goes on by itself when every connection is cut under it', asyn
   t.equal(await held(test), (HOLD * 100n).toString())
 })
 
-t.test('an archived wallet takes no request', async (t: Test) => {
+t.test('an archived wallet accepts no request', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n, status: 'archived' })
   const refused = test.log.append({
@@ -182,7 +179,7 @@ t.test('a holder whose lease expired and went to another is refused by the fence
   t.equal(await first.release(), 'lost')
 })
 
-t.test('who asks for a held lease is not forgotten when its holder lets go', async (t: Test) => {
+t.test('a holder that releases its lease learns that another process wanted it', async (t: Test) => {
   const { pool } = await withLog(t)
   const leases = createLeases({ pool, holder: 'a', leaseMs: 60_000 })
   const lease = await leases.acquire('lane')

@@ -155,7 +155,7 @@ t.test("every answer has a request id: the caller's if it is fit to be echoed, e
   }
 })
 
-t.test('answers of the sandbox say so, those of production do not', async (t) => {
+t.test('answers of the sandbox have a sandbox header, answers of production do not', async (t) => {
   const sandbox = await startTestApp({ routes: transferRoutes, settings: { sandbox: true } })
   t.teardown(() => sandbox.app.close())
   t.equal((await transfer({}, TRANSFER, sandbox)).headers['x-sandbox'], 'true')
@@ -163,7 +163,7 @@ t.test('answers of the sandbox say so, those of production do not', async (t) =>
   t.equal((await transfer()).headers['x-sandbox'], undefined)
 })
 
-t.test('the log is told who, by which request, under which trace and key', async (t) => {
+t.test('the log records the caller, the request id, the trace and the key', async (t) => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const answer = await transfer({ traceparent, 'idempotency-key': 'k-1', 'x-request-id': 'r-1' })
   t.strictSame(metadataIn(answer), {
@@ -211,7 +211,7 @@ t.test('an idempotency key is 1 to 255 visible ASCII characters; a replay is mar
   t.notOk('idempotency' in metadataIn(await transfer()))
 })
 
-t.test('a preference that is followed is said', async (t) => {
+t.test('an applied preference is returned', async (t) => {
   t.equal((await transfer({ prefer: 'respond-async' })).headers['preference-applied'], 'respond-async')
   t.equal((await transfer({ prefer: 'wait=100' })).headers['preference-applied'], 'wait=60')
   t.equal((await transfer()).headers['preference-applied'], undefined)

@@ -192,7 +192,7 @@ t.test('broken JSON is 400, another content type 415, a body beyond the limit 41
   t.equal((await post(TRANSFER, { 'content-encoding': 'identity' })).status, 202)
 })
 
-t.test('a field that stands twice is refused: a gateway may have read the other one', async (t) => {
+t.test('a duplicate field is refused: a gateway may have read the other one', async (t) => {
   const answer = await post(`{"amount":"1",${JSON.stringify(TRANSFER).slice(1)}`)
   t.strictSame([answer.status, ...told(answer)], [422, '- duplicate_field'])
 })

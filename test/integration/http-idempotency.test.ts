@@ -43,7 +43,7 @@ const isFirst = ({ headers }: Reply) => headers['idempotency-replayed'] === unde
 const accepted = async (): Promise<number> =>
   (await pool.query("SELECT FROM transactions WHERE state <> 'unknown' AND wallet_id = $1", [payer.id])).rowCount ?? 0
 
-t.test('equal and different bodies at the same instant, at two processes: one of the bodies, once', async (t) => {
+t.test('of simultaneous requests with one key at two processes, one body is accepted once', async (t) => {
   const before = await accepted()
   const paid: string[] = []
   for (const key of ['race-1', 'race-2', 'race-3', 'race-4', 'race-5', 'race-6']) {
@@ -73,7 +73,7 @@ t.test('equal and different bodies at the same instant, at two processes: one of
   t.strictSame((await onChain(stage, payer)).map(({ amount }) => amount).toSorted(), paid.map(wei).toSorted())
 })
 
-t.test('what is refused leaves its key free, also for what comes at the same instant', async (t) => {
+t.test('a refused request leaves its key free, also for simultaneous requests', async (t) => {
   const amounts = Array.from({ length: 24 }, (_, n) => (n % 3 === 0 ? '0.5' : '1000000'))
   const answers = await Promise.all(
     amounts.map(async (amount, n) => ({
@@ -107,7 +107,7 @@ t.test('what is refused leaves its key free, also for what comes at the same ins
   t.strictSame([idsOf(repeated), repeated.filter(isFirst).length], [idsOf([first]), 0])
 })
 
-t.test('a key belongs to its tenant: to each tenant its own, one for all environments of a tenant', async (t) => {
+t.test('each tenant has its own keys, shared by its environments', async (t) => {
   const issue = createIssueApiKey(service.kernel)
   const clientOf = async (tenantId: string, environment: 'mainnet' | 'testnet') => {
     const { token } = await issue({ tenantId, environment }, { actor: 'operator' })
@@ -152,33 +152,30 @@ t.test('a key belongs to its tenant: to each tenant its own, one for all environ
   ])
 })
 
-t.test(
-  'a process that is killed before or after its append: the repetition has one effect and one answer',
-  async (t) => {
-    for (const [moment, dying] of [['before', dyingBefore] as const, ['after', dyingAfter] as const]) {
-      const { armed, reached } = dying.victim.arm({ moment, step: 'append TransferRequested' })
-      await armed
-      const before = await accepted()
-      const lost = dying.api.once(transfer(`killed-${moment}`, '0.3')).then(
-        () => 'answered',
-        () => 'lost',
-      )
-      await reached
-      t.strictSame([await dying.victim.ended, await lost], [true, 'lost'], moment)
-      t.equal((await accepted()) - before, moment === 'after' ? 1 : 0)
-      const again = await Promise.all(
-        Array.from({ length: 12 }, (_, n) => (n % 2 ? api : other.api).insist(transfer(`killed-${moment}`, '0.3'))),
-      )
-      t.ok(again.every(({ status }) => status === 202))
-      t.equal(idsOf(again).length, 1)
-      t.equal(again.filter(isFirst).length, moment === 'after' ? 0 : 1)
-      t.equal((await accepted()) - before, 1)
-      t.equal(codeOf(await api.insist(transfer(`killed-${moment}`, '0.4'))), '422 idempotency_key_reused')
-    }
-  },
-)
+t.test('a request repeated after its process was killed has one effect and one answer', async (t) => {
+  for (const [moment, dying] of [['before', dyingBefore] as const, ['after', dyingAfter] as const]) {
+    const { armed, reached } = dying.victim.arm({ moment, step: 'append TransferRequested' })
+    await armed
+    const before = await accepted()
+    const lost = dying.api.once(transfer(`killed-${moment}`, '0.3')).then(
+      () => 'answered',
+      () => 'lost',
+    )
+    await reached
+    t.strictSame([await dying.victim.ended, await lost], [true, 'lost'], moment)
+    t.equal((await accepted()) - before, moment === 'after' ? 1 : 0)
+    const again = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => (n % 2 ? api : other.api).insist(transfer(`killed-${moment}`, '0.3'))),
+    )
+    t.ok(again.every(({ status }) => status === 202))
+    t.equal(idsOf(again).length, 1)
+    t.equal(again.filter(isFirst).length, moment === 'after' ? 0 : 1)
+    t.equal((await accepted()) - before, 1)
+    t.equal(codeOf(await api.insist(transfer(`killed-${moment}`, '0.4'))), '422 idempotency_key_reused')
+  }
+})
 
-t.test('a process that is killed among others that are asked the same: one effect and one answer', async (t) => {
+t.test('the same request at several processes, one of which is killed, has one effect and one answer', async (t) => {
   const another = await service.startApi()
   const before = await accepted()
   const keys = ['storm-1', 'storm-2', 'storm-3', 'storm-4']

@@ -39,7 +39,7 @@ t.test('every operation is named, described, secured, with examples and its refu
   t.ok(fields.includes('components/schemas/NudgeWalletRequest: the field gas_priority is not described'))
 })
 
-t.test('an operation says what its route settings mean', async (t) => {
+t.test('an operation documents its route settings', async (t) => {
   t.equal(transfer.operationId as unknown, 'createTransfer')
   t.match(transfer.description, /^Sends currency\..*Waits up to 2 seconds for the hash.*`transactions:write`/s)
   t.match(transfer.security, [{ apiKey: [] }])
@@ -102,7 +102,7 @@ t.test('a refusal in the reference has the form of the answers of the service', 
   t.strictSame((JSON.parse(body) as Json).errors, shown.errors)
 })
 
-t.test('the page and its script come from this server, and the policy lets it ask nobody else', async (t) => {
+t.test('this server serves the page and its script, and the policy allows no other server', async (t) => {
   t.equal((await app.inject({ url: '/docs' })).headers.location, '/docs/')
   const page = await app.inject({ url: '/docs/' })
   t.equal(page.statusCode, 200)

@@ -64,7 +64,7 @@ t.test('an impossible id is answered like one that does not exist', async (t) =>
 })
 
 t.test(
-  'unknown paths are 404, unknown methods on known paths 405 with Allow, OPTIONS says what there is',
+  'unknown paths get 404, unknown methods on known paths 405 with Allow, and OPTIONS lists the methods',
   async (t) => {
     for (const url of [
       '/',

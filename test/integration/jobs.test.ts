@@ -69,7 +69,7 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     t.strictSame(await eventually(async () => allZero(await jobs.counts())), true, 'completed jobs are removed')
   })
 
-  await t.test('a job that waits is one job, however often it is added', async (t) => {
+  await t.test('a waiting job is added only once', async (t) => {
     const jobs = openJobs(t, await place.fresh())
     await jobs.add([lane('a'), lane('b'), lane('a')])
     await jobs.add([lane('b'), lane('a'), { queue: 'submit', id: 'a', data: {} }])
@@ -77,7 +77,7 @@ async function delivery(t: Test, place: JobPlace): Promise<void> {
     t.strictSame([lanes.waiting, submit.waiting], [2, 1])
   })
 
-  await t.test('of a queue the job that was added first is told, whatever it waits for', async (t) => {
+  await t.test('the oldest job of a queue is reported, whatever it waits for', async (t) => {
     const jobs = openJobs(t, await place.fresh())
     t.equal(await jobs.oldest('lane'), null)
     const before = Date.now()
@@ -203,7 +203,7 @@ async function failing(t: Test, place: JobPlace): Promise<void> {
     t.strictSame(ran.sort(), ['bad', 'good'])
   })
 
-  await t.test('what can never succeed is given up at once: a final refusal, and a malformed job', async (t) => {
+  await t.test('a final refusal and a malformed job are not retried', async (t) => {
     const where = await place.fresh()
     const jobs = openJobs(t, where)
     const ran: string[] = []
@@ -227,7 +227,7 @@ async function failing(t: Test, place: JobPlace): Promise<void> {
     await eventually(async () => ran.length === 2 && (await jobs.counts()).lane.failed === 3)
   })
 
-  await t.test('what is not ids all through is refused before it is added', async (t) => {
+  await t.test('a job whose data are not all ids is refused', async (t) => {
     const jobs = openJobs(t, await place.fresh())
     await t.rejects(jobs.add([lane('fine'), { queue: 'lane', id: 'two words', data: {} }]), {
       code: 'validation_failed',

@@ -74,7 +74,7 @@ t.test('a ban is in force in every session at once, and on the disk before it sh
   t.equal(second.watch.unkept(), undefined)
 })
 
-t.test('a ban that the disk does not take is in force, lets nothing out, and is written once it can be', async (t) => {
+t.test('a ban that cannot be written is in force, blocks every message, and is written later', async (t) => {
   const { bans, directory } = await guarded(t)
   await rm(join(directory, 'bans'), { recursive: true })
   await t.rejects(bans.add(key, 2), BanNotKept)
@@ -90,7 +90,7 @@ t.test('a ban that the disk does not take is in force, lets nothing out, and is 
   )
 })
 
-t.test('bans of before, which were named by their epoch, are in force', async (t) => {
+t.test('old bans, which are named by their epoch, are in force', async (t) => {
   const directory = await temporaryDirectory(t)
   await writeFile(join(directory, 'key.0.3.ban'), '')
   const bans = await openPartyBans(directory)
@@ -140,7 +140,7 @@ t.test('checks that the disk does not count are not made', async (t) => {
   await (await enter(wanted(1, 'more'))).watch.counted
 })
 
-t.test('a coordinator has no more under way with a pair than its parties allow, and loses nothing', async (t) => {
+t.test('a coordinator starts no more sessions with a pair than its parties allow, and loses none', async (t) => {
   const limit = createPairLimit(MAX_INSTANCES)
   const now = new Map<string, number>()
   let most = 0

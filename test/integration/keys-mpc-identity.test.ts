@@ -9,7 +9,7 @@ import { openIdentity } from '../../src/keys/mpc/identity.ts'
 import { fingerprint, publishCertificate, readTrusted } from '../../src/keys/mpc/trust.ts'
 import { freshIdentity, freshKek, temporaryDirectory } from '../support/mpc-processes.ts'
 
-t.test('an identity is made on the first start and is the same ever after, whoever races for it', async (t) => {
+t.test('an identity is created once on the first start, also under concurrency', async (t) => {
   const keystore = await openDirectoryKeystore(await temporaryDirectory(t))
   const kek = freshKek()
   const racers = await Promise.all(Array.from({ length: 5 }, () => openIdentity({ name: 'party-1', keystore, kek })))
@@ -20,26 +20,23 @@ t.test('an identity is made on the first start and is the same ever after, whoev
   t.not(other.privateKeyPem(), later.privateKeyPem())
 })
 
-t.test(
-  'the certificate names its holder, is signed by its own key, signs no other, and never ends by itself',
-  async (t) => {
-    const keystore = await openDirectoryKeystore(await temporaryDirectory(t))
-    const now = () => Date.parse('2030-02-01T00:00:00Z')
-    const identity = await openIdentity({ name: 'party-1', keystore, kek: freshKek(), now })
-    const certificate = new X509Certificate(identity.certificatePem)
-    t.equal(Buffer.compare(certificate.raw, identity.certificate), 0)
-    t.equal(certificate.subject, 'CN=party-1')
-    t.equal(certificate.issuer, 'CN=party-1')
-    t.ok(certificate.verify(certificate.publicKey))
-    t.equal(certificate.publicKey.asymmetricKeyType, 'ed25519')
-    t.notOk(certificate.ca)
-    t.equal(certificate.validFrom, 'Feb  1 00:00:00 2030 GMT')
-    t.equal(certificate.validTo, 'Dec 31 23:59:59 9999 GMT')
-    t.equal(fingerprint(identity.certificate), certificate.fingerprint256)
-  },
-)
+t.test('the certificate names its holder, is self-signed, signs no other, and never expires', async (t) => {
+  const keystore = await openDirectoryKeystore(await temporaryDirectory(t))
+  const now = () => Date.parse('2030-02-01T00:00:00Z')
+  const identity = await openIdentity({ name: 'party-1', keystore, kek: freshKek(), now })
+  const certificate = new X509Certificate(identity.certificatePem)
+  t.equal(Buffer.compare(certificate.raw, identity.certificate), 0)
+  t.equal(certificate.subject, 'CN=party-1')
+  t.equal(certificate.issuer, 'CN=party-1')
+  t.ok(certificate.verify(certificate.publicKey))
+  t.equal(certificate.publicKey.asymmetricKeyType, 'ed25519')
+  t.notOk(certificate.ca)
+  t.equal(certificate.validFrom, 'Feb  1 00:00:00 2030 GMT')
+  t.equal(certificate.validTo, 'Dec 31 23:59:59 9999 GMT')
+  t.equal(fingerprint(identity.certificate), certificate.fingerprint256)
+})
 
-t.test('the private key lies on the disk sealed only, and shows itself nowhere', async (t) => {
+t.test('the private key is stored only sealed, and is never printed', async (t) => {
   const directory = await temporaryDirectory(t)
   const keystore = await openDirectoryKeystore(directory)
   const identity = await openIdentity({ name: 'party-1', keystore, kek: freshKek() })
@@ -54,7 +51,7 @@ t.test('the private key lies on the disk sealed only, and shows itself nowhere',
   }
 })
 
-t.test('under another key, or in the place of another process, an identity is refused and not made anew', async (t) => {
+t.test('an identity sealed by another key, or of another process, is refused and not replaced', async (t) => {
   const directory = await temporaryDirectory(t)
   const keystore = await openDirectoryKeystore(directory)
   const kek = freshKek()
@@ -67,7 +64,7 @@ t.test('under another key, or in the place of another process, an identity is re
   await t.rejects(openIdentity({ name: 'party-2', keystore, kek }), { code: 'sealed_secret_damaged' })
 })
 
-t.test('a name that could leave a directory is no name', async (t) => {
+t.test('a name that could leave the directory is refused', async (t) => {
   const keystore = await openDirectoryKeystore(await temporaryDirectory(t))
   for (const name of ['', 'Party', '1party', 'a/b', '../a', 'a.b', 'a_b', 'a'.repeat(33)]) {
     await t.rejects(openIdentity({ name, keystore, kek: freshKek() }), RangeError, name)
@@ -75,7 +72,7 @@ t.test('a name that could leave a directory is no name', async (t) => {
   }
 })
 
-t.test('a certificate is published once, for all to read, and never takes the place of another', async (t) => {
+t.test('a certificate is published once, is readable by all, and never replaces another', async (t) => {
   const trustDir = join(await temporaryDirectory(t), 'not', 'there', 'yet')
   const one = await freshIdentity(t, 'party-1')
   await publishCertificate(trustDir, one)
@@ -92,7 +89,7 @@ t.test('a certificate is published once, for all to read, and never takes the pl
   t.equal(Buffer.compare((await readTrusted(trustDir, 'party-1')) ?? Buffer.alloc(0), one.certificate), 0)
 })
 
-t.test('a file that holds no certificate, or that of another name, is told of by its path', async (t) => {
+t.test('a file without a certificate, or with that of another name, is reported by its path', async (t) => {
   const trustDir = await temporaryDirectory(t)
   t.equal(await readTrusted(trustDir, 'party-1'), undefined)
   const two = await freshIdentity(t, 'party-2')

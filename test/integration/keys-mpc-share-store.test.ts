@@ -189,28 +189,25 @@ t.test('a name that could leave the directory never reaches the file system', as
   }
 })
 
-t.test(
-  'on a full disk a share is refused, those that are there stay, and it is taken once there is room',
-  async (t) => {
-    const disk = await mountSmallDisk(t, 4)
-    if (disk === undefined) {
-      t.pass('a full disk', { skip: 'NOT TESTED: mounting a small file system takes root' })
-      return
-    }
-    const store = await openShareStore({ directory: join(disk.directory, 'party'), party: 1, kek: freshKek() })
-    const [first, second] = [randomBytes(150_000), randomBytes(150_000)]
-    await store.prepare(keyId, 'dkg-1', first, facts)
-    await disk.fill()
-    await t.rejects(store.prepare(keyId, 'refresh-1', second, facts), { code: 'mpc_share_store_full', retryable: true })
-    t.ok(first.equals((await store.load(keyId, 'dkg-1')).share))
-    t.strictSame(await readdir(join(disk.directory, 'party', 'shares')), [`${keyId}.1.dkg-1.share`])
-    await disk.empty()
-    await store.prepare(keyId, 'refresh-1', second, facts)
-    t.ok(second.equals((await store.load(keyId, 'refresh-1')).share))
-  },
-)
+t.test('a full disk refuses a share and keeps the others; with space the share is stored', async (t) => {
+  const disk = await mountSmallDisk(t, 4)
+  if (disk === undefined) {
+    t.pass('a full disk', { skip: 'NOT TESTED: mounting a small file system takes root' })
+    return
+  }
+  const store = await openShareStore({ directory: join(disk.directory, 'party'), party: 1, kek: freshKek() })
+  const [first, second] = [randomBytes(150_000), randomBytes(150_000)]
+  await store.prepare(keyId, 'dkg-1', first, facts)
+  await disk.fill()
+  await t.rejects(store.prepare(keyId, 'refresh-1', second, facts), { code: 'mpc_share_store_full', retryable: true })
+  t.ok(first.equals((await store.load(keyId, 'dkg-1')).share))
+  t.strictSame(await readdir(join(disk.directory, 'party', 'shares')), [`${keyId}.1.dkg-1.share`])
+  await disk.empty()
+  await store.prepare(keyId, 'refresh-1', second, facts)
+  t.ok(second.equals((await store.load(keyId, 'refresh-1')).share))
+})
 
-t.test('a directory that is gone is told as a failure of the store', async (t) => {
+t.test('a missing directory is reported as a failure of the store', async (t) => {
   const { store, folder } = await opened(t)
   await store.prepare(keyId, 'dkg-1', randomBytes(10), facts)
   await rename(folder, `${folder}-gone`)

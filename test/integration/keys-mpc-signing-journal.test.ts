@@ -73,7 +73,7 @@ t.test(
   },
 )
 
-t.test('what has ended is forgotten: its nonces are free, also for a later process', async (t) => {
+t.test('an ended transaction is dropped: its nonces are free, also for a later process', async (t) => {
   const first = await opened(t)
   await first.journal.claim([claim('a', 5), claim('b', 6)])
   await first.journal.forget(['a', 'never-seen'])
@@ -107,7 +107,7 @@ t.test('a nonce of a transaction that the log does not have goes to another one,
   await journal.close()
 })
 
-t.test('of claims that come at once exactly one has each nonce, and all share few writes', async (t) => {
+t.test('one of several simultaneous claims gets each nonce, and all share few writes', async (t) => {
   const { journal, path } = await opened(t)
   const results = await Promise.all(
     Array.from({ length: 500 }, (_, index) => journal.claim([claim(`tx-${index}`, index % 100)])),
@@ -118,7 +118,7 @@ t.test('of claims that come at once exactly one has each nonce, and all share fe
   await journal.close()
 })
 
-t.test('whatever is asked, crashes in between included, the two rules hold of all that was granted', async (t) => {
+t.test('granted claims keep both rules after any requests and crashes', async (t) => {
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.record({ id: fc.constantFrom('a', 'b', 'c'), nonce: fc.nat(3) }) },
     { weight: 1, arbitrary: fc.constant('restart' as const) },
@@ -173,35 +173,32 @@ t.test('an incomplete last line is dropped and reported, and earlier lines are v
   await journal.close()
 })
 
-t.test(
-  'a changed bit, a line taken out, two exchanged, or a cut in front is refused by the number of the line',
-  async (t) => {
-    const first = await opened(t)
-    for (const [index, id] of ['a', 'b', 'c'].entries()) await first.journal.claim([claim(id, index)])
-    await first.journal.close()
-    const whole = await readFile(first.path)
-    const [one = '', two = '', three = ''] = whole.toString().split(/(?<=\n)/)
-    for (let place = 0; place < whole.length; place += 1) {
-      const changed = Buffer.from(whole)
-      changed[place] = (changed[place] ?? 0) ^ 1
-      if (place === whole.length - 1) continue
-      await writeFile(first.path, changed)
-      const inLine = Math.min(1 + [one, one + two].filter((text) => place >= text.length).length, 3)
-      await t.rejects(opened(t, first.directory), {
-        code: 'mpc_journal_damaged',
-        message: new RegExp(`line ${inLine} on`),
-      })
-    }
-    for (const wrong of [one + three, two + one + three, two + three, one + one + two + three, `\n${one}`]) {
-      await writeFile(first.path, wrong)
-      await t.rejects(opened(t, first.directory), { code: 'mpc_journal_damaged', retryable: true })
-    }
-    await writeFile(first.path, whole)
-    const { journal } = await opened(t, first.directory)
-    t.strictSame(journal.transactions(), ['a', 'b', 'c'])
-    await journal.close()
-  },
-)
+t.test('a changed, removed or swapped line, or a cut at the front, is refused with its line number', async (t) => {
+  const first = await opened(t)
+  for (const [index, id] of ['a', 'b', 'c'].entries()) await first.journal.claim([claim(id, index)])
+  await first.journal.close()
+  const whole = await readFile(first.path)
+  const [one = '', two = '', three = ''] = whole.toString().split(/(?<=\n)/)
+  for (let place = 0; place < whole.length; place += 1) {
+    const changed = Buffer.from(whole)
+    changed[place] = (changed[place] ?? 0) ^ 1
+    if (place === whole.length - 1) continue
+    await writeFile(first.path, changed)
+    const inLine = Math.min(1 + [one, one + two].filter((text) => place >= text.length).length, 3)
+    await t.rejects(opened(t, first.directory), {
+      code: 'mpc_journal_damaged',
+      message: new RegExp(`line ${inLine} on`),
+    })
+  }
+  for (const wrong of [one + three, two + one + three, two + three, one + one + two + three, `\n${one}`]) {
+    await writeFile(first.path, wrong)
+    await t.rejects(opened(t, first.directory), { code: 'mpc_journal_damaged', retryable: true })
+  }
+  await writeFile(first.path, whole)
+  const { journal } = await opened(t, first.directory)
+  t.strictSame(journal.transactions(), ['a', 'b', 'c'])
+  await journal.close()
+})
 
 t.test('the file is rewritten once most of it is stale, and keeps every valid claim', async (t) => {
   const { journal, directory, path } = await opened(t)
@@ -223,7 +220,7 @@ t.test('the file is rewritten once most of it is stale, and keeps every valid cl
   await later.journal.close()
 })
 
-t.test('on a full disk nothing is granted, what was granted stays, and it goes on once there is room', async (t) => {
+t.test('a full disk grants no claim and keeps the granted ones; with space claims are granted again', async (t) => {
   const disk = await mountSmallDisk(t, 1)
   if (disk === undefined) {
     t.pass('a full disk', { skip: 'NOT TESTED: mounting a small file system takes root' })

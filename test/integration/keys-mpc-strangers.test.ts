@@ -69,7 +69,7 @@ t.test('a name without a certificate in the trust directory is disconnected', as
   await refused(t, channel, { reason: 'no_certificate_trusted', claimed: 'party-9', file: /party-9\.crt$/ })
 })
 
-t.test('a process is no peer of itself', async (t) => {
+t.test('a process does not connect to itself', async (t) => {
   const { channel, port, of } = await listening(t)
   await stranger(port, keys(of('party-2')), saying('x'))
   await refused(t, channel, { reason: 'name_not_expected', claimed: 'party-2' })
@@ -228,7 +228,7 @@ t.test('a removed certificate ends the connection; an incomplete one does not', 
   await until(() => channel.connected().length === 1, 'it may come again')
 })
 
-t.test('of two processes of one name the second one is refused', async (t) => {
+t.test('the second process with the same name is refused', async (t) => {
   const { channel, port, trustDir, of } = await listening(t)
   const dials = new Map([['party-2', { host: '127.0.0.1', port }]])
   const first = await openTestChannel(t, { identity: of('party-1'), trustDir, dials })

@@ -80,7 +80,7 @@ t.test('a voucher is redeemed once, and its id is used for every other mint', as
   }
 })
 
-t.test('who may redeem: anyone for the recipient it names, else the caller for itself, or the owner', async (t) => {
+t.test('anyone redeems for the named recipient, else the caller for itself, or the owner', async (t) => {
   const chain = await withNftChain(t)
   const collection = await chain.collection()
   const bound = (to: string) => redemption(chain, collection, voucherFor(1, { recipient: chain.alice }), to)

@@ -128,7 +128,7 @@ t.test('requests without a key are limited by address', async (t: Test) => {
   t.equal((await from('192.0.2.2')).statusCode, 200, 'another address has its own limit')
 })
 
-t.test('of equal content the first row stays, with the state of its pin', async (t: Test) => {
+t.test('equal content keeps the first row and the state of its pin', async (t: Test) => {
   const { pool, log } = await withRoute(t)
   await pool.query('UPDATE nft_pins SET pinned_at = $1, due_at = $1', ['2026-02-01T00:00:00.000Z'])
   const again = contentRows(TOWER, '2026-03-01T00:00:00.000Z')

@@ -151,7 +151,7 @@ t.test('transfers of ERC-721, one by one and in a batch', async (t) => {
   const scene = { stage, issuer, holder, collection, from }
   await t.test('a token that is still being minted is moved once it is there', (t) => whileMinting(t, scene))
   await t.test('an invalid transfer is refused with its field, and nothing is recorded', (t) => refusals(t, scene))
-  await t.test('from a watch wallet there is nothing to send', (t) => fromWatch(t, scene))
+  await t.test('a watch wallet sends no token', (t) => fromWatch(t, scene))
   await t.test('one of many simultaneous requests for a token is accepted, also by two processes', (t) =>
     atOnce(t, scene),
   )

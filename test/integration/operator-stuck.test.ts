@@ -156,7 +156,7 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
     })
   })
 
-  await t.test('what does not answer is reported, with what is known without it', async (t) => {
+  await t.test('an unavailable dependency is reported, with the findings that do not need it', async (t) => {
     node.up = false
     t.match(await found(), { code: 3, told: ['node_down ethereum'] })
     t.match(await run('lanes'), { code: 3, out: 'no lane has work in progress\n', err: /No node of ethereum answers/ })

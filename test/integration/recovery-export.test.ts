@@ -215,7 +215,7 @@ t.test('a recipient that the settings do not name gets no key, though the API as
   t.equal((await api.pool.query('SELECT FROM wallet_export_files')).rowCount, 0)
 })
 
-t.test('where no recipient is set exports are off: the API names the setting, and a signer refuses too', async (t) => {
+t.test('without a recipient exports are off: the API names the setting, and a signer refuses too', async (t) => {
   const { exportRecipients } = loadConfig({ DATABASE_URL: 'postgres://localhost/bursar' })
   const api = await withExports(t, exportRecipients)
   const refused = await api.post({ recipient: api.recipient })

@@ -129,7 +129,7 @@ t.test(
   },
 )
 
-t.test('a kit is for each of its recipients, and holds one tenant alone when that is asked for', async (t) => {
+t.test('each recipient opens the kit, which holds only one tenant on request', async (t) => {
   const service = await withService(t)
   await service.wallet()
   await service.wallet('globex')
@@ -142,7 +142,7 @@ t.test('a kit is for each of its recipients, and holds one tenant alone when tha
   t.match(others.out, /FAILED.*the part hd has no seed of tenant acme/)
 })
 
-t.test('a kit that is there is not written over unless that is asked for', async (t) => {
+t.test('an existing kit is overwritten only on request', async (t) => {
   const service = await withService(t)
   await service.wallet()
   await service.backUp()
@@ -155,7 +155,7 @@ t.test('a kit that is there is not written over unless that is asked for', async
   t.match(await runRecovery(OFFLINE, ['keygen', '--out', service.file]), { code: 1, err: /never overwrites/ })
 })
 
-t.test('a wallet that was created after the kit is in it all the same', async (t) => {
+t.test('a kit also restores a wallet created after it', async (t) => {
   const service = await withService(t)
   const first = await service.wallet()
   await service.backUp()
@@ -189,7 +189,7 @@ t.test('a sweep without enough funds is refused with what is missing', async (t)
   t.match(closed, { code: 1, out: '', err: /the part hd is needed; .*hd\.age: none of the given identities/ })
 })
 
-t.test('a kit that is not what it was does not verify, and the part at fault is named', async (t) => {
+t.test('a changed kit fails its verification, and the changed part is named', async (t) => {
   const service = await withService(t)
   const { address } = await service.wallet()
   await service.backUp()

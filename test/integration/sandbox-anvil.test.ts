@@ -53,7 +53,7 @@ t.test('with mining by transaction a block comes with each transaction and at no
   t.equal(await callRpc(anvil.url, 'eth_blockNumber'), '0x2')
 })
 
-t.test('the chain is there again after a stop, its receipts and old balances readable', async (t) => {
+t.test('after a stop the chain restarts with its receipts and old balances', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-anvil-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   const options = { chainId: 1000001, port: await freePort(), directory, keepState: true, mining: 'each' } as const

@@ -57,7 +57,7 @@ t.test('a pid file that names another live program neither blocks the start nor 
   t.strictSame(await query(second.url, 'SELECT 1 AS one'), [{ one: 1 }])
 })
 
-t.test('only the holder of the password gets in, and only its owner reads it', async (t) => {
+t.test('only a client with the password connects, and only its owner reads the password file', async (t) => {
   const directory = await directoryFor(t)
   const { url } = await start(t, { directory })
   const wrong = new URL(url)

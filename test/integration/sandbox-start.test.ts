@@ -140,7 +140,7 @@ t.test('the printed commands, pasted into a shell, end in a confirmed transfer',
   t.match(left, /^9\.49/)
 })
 
-t.test('a second one in the same directory is refused in one line, and the first does not notice', async (t) => {
+t.test('a second sandbox in the same directory is refused in one line and does not affect the first', async (t) => {
   const { processes } = service.state()
   const second = spawn(process.execPath, [START], {
     env: { PATH: process.env.PATH, HOME: service.directory, DATA_DIR: dataDir, PORT: String(await freePort()) },
@@ -186,7 +186,7 @@ t.test(
   },
 )
 
-t.test('on a signal it ends everything that it started', async (t) => {
+t.test('a signal ends every process that the sandbox started', async (t) => {
   const { processes } = service.state()
   await service.stop()
   t.notOk(processes.some(({ pid }) => isAlive(pid)))

@@ -85,7 +85,7 @@ t.test('a failed start is reported and tried once more', async (t) => {
   t.strictSame(said, story)
 })
 
-t.test('the first start that fails is the caller to handle, and leaves nothing behind', async (t) => {
+t.test('a failed first start is thrown to the caller, and leaves no process behind', async (t) => {
   const { supervisor, said } = await scene(t)
   const start = () => Promise.reject(new Error('no such program'))
   await t.rejects(supervisor.start({ name: 'worker', rank: 1, start }), { message: 'no such program' })

@@ -215,7 +215,7 @@ t.test('without a signer a request stays pending, and is not lost', async (t) =>
   t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(Date.now() + 60_000), 10), [])
 })
 
-t.test('of duplicate jobs for several signers one records its signature; a replay gives the same', async (t) => {
+t.test('one of several duplicate jobs records its signature, and a replay returns the same one', async (t) => {
   const { parts, post, events } = await withSigning(t, { signer: false })
   const walletId = await makeWallet(parts)
   const wishes = await Promise.all([

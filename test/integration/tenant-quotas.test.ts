@@ -56,7 +56,7 @@ function create({ post }: WalletApi, key: string, headers: Record<string, string
   return post('/v1/wallets/create', CREATE, { 'idempotency-key': key, ...headers })
 }
 
-t.test('of many wallets requested at once a tenant gets its quota, and the rest are refused unrecorded', async (t) => {
+t.test('simultaneous wallet requests get at most the quota, and refused ones are not recorded', async (t) => {
   const parts = await withParts(t)
   const api = await walletApi(parts, { QUOTA_WALLETS: '3' })
   const keys = Array.from({ length: 12 }, (_, n) => `wallet-${n}`)
@@ -116,7 +116,7 @@ t.test(
   },
 )
 
-t.test('an override takes the place of a quota for one tenant, and 0 takes it away', async (t) => {
+t.test('an override replaces a quota for one tenant, and 0 removes it', async (t) => {
   const parts = await withParts(t)
   const api = await walletApi(parts, { QUOTA_WALLETS: '1', QUOTA_OVERRIDES: 'acme:wallets=2, globex:wallets=0' })
   const globex = { ...ASYNC, authorization: `Bearer ${KEYS.cold}` }

@@ -32,30 +32,27 @@ async function booksOf({ id, address }: LoadWallet): Promise<{ recorded: bigint;
   )
 }
 
-t.test(
-  'a block mines two payments, one with money that came in the same block: the books follow the chain',
-  async (t) => {
-    const [poor, rich] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
-    const [paid, other] = [await send(poor, '5'), await send(rich, '3')]
-    await until(poor, paid, 'submitted')
-    await until(rich, other, 'submitted')
-    // Its funds are removed after it was submitted, and come back in the block that mines it.
-    await rpc('anvil_setBalance', poor.address, toQuantity(GWEI))
-    await depositFirst(poor.address, 7n * 10n ** 18n)
-    await mine()
-    const mined = [await until(poor, paid, 'mined'), await until(rich, other, 'mined')]
-    t.equal(mined[0]?.block_number, mined[1]?.block_number, 'one block contains both payments')
-    await settle()
-    t.match(await stage.read(poor, paid), { state: 'confirmed' })
-    t.match(await stage.read(rich, other), { state: 'confirmed' })
-    for (const wallet of [poor, rich]) {
-      const books = await booksOf(wallet)
-      t.ok(books.length > 1, `${books.length} balances were recorded`)
-      for (const { recorded, onChain } of books) t.equal(recorded, onChain)
-      const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/balance?asset=ETH` })
-      t.equal(body.data.available, body.data.balance, 'no funds are held')
-    }
-  },
-)
+t.test('balances are right after a block with a payment from a deposit in the same block', async (t) => {
+  const [poor, rich] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
+  const [paid, other] = [await send(poor, '5'), await send(rich, '3')]
+  await until(poor, paid, 'submitted')
+  await until(rich, other, 'submitted')
+  // Its funds are removed after it was submitted, and come back in the block that mines it.
+  await rpc('anvil_setBalance', poor.address, toQuantity(GWEI))
+  await depositFirst(poor.address, 7n * 10n ** 18n)
+  await mine()
+  const mined = [await until(poor, paid, 'mined'), await until(rich, other, 'mined')]
+  t.equal(mined[0]?.block_number, mined[1]?.block_number, 'one block contains both payments')
+  await settle()
+  t.match(await stage.read(poor, paid), { state: 'confirmed' })
+  t.match(await stage.read(rich, other), { state: 'confirmed' })
+  for (const wallet of [poor, rich]) {
+    const books = await booksOf(wallet)
+    t.ok(books.length > 1, `${books.length} balances were recorded`)
+    for (const { recorded, onChain } of books) t.equal(recorded, onChain)
+    const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/balance?asset=ETH` })
+    t.equal(body.data.available, body.data.balance, 'no funds are held')
+  }
+})
 
 t.end()

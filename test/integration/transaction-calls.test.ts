@@ -11,49 +11,46 @@ import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support
 import { BUT_BALANCES, TEST_CHAIN } from '../support/log.ts'
 import { ACME } from '../support/wallet-parts.ts'
 
-t.test(
-  'several calls of a wallet are opened in one commit, once for a key, in the order of their making',
-  async (t) => {
-    const calls = await withCalls(t)
-    const { walletId, lane } = await calls.wallet()
-    const deploy = await calls.prepare(walletId, {
-      kind: 'CollectionDeployRequested',
-      subject: { type: 'collection', id: 'col_1' },
-    })
-    const mints = await Promise.all(
-      [1, 2].map((n) => calls.prepare(walletId, { dependsOn: deploy.transactionId, value: BigInt(n) })),
-    )
-    const commit = { changes: [deploy, ...mints].map(({ change }) => change), guards: deploy.guards }
-    const metadata = { ...ACME, idempotency: { key: 'k', fingerprint: 'f' } }
-    const opened = await appendOnce(calls.log, commit, { resourceId: 'mint_1', metadata })
-    t.strictSame(opened, { id: 'mint_1', replayed: false })
-    t.strictSame(await appendOnce(calls.log, commit, { resourceId: 'mint_2', metadata }), {
-      id: 'mint_1',
-      replayed: true,
-    })
-    t.match(await rowOf(calls, mints[1]?.transactionId ?? ''), {
-      type: 'NFT_MINT',
-      state: 'requested',
-      to_address: CONTRACT,
-      amount: '2',
-      asset_symbol: 'ETH',
-      depends_on: deploy.transactionId,
-      subject_type: 'mint',
-      subject_id: 'mint_1',
-      succeeded: null,
-    })
-    t.match(await rowOf(calls, deploy.transactionId), {
-      type: 'NFT_DEPLOY',
-      depends_on: null,
-      subject_type: 'collection',
-    })
-    const ids = [deploy, ...mints].map(({ transactionId }) => transactionId)
-    t.strictSame(ids, ids.toSorted(), 'the ids are in signing order')
-    t.strictSame(await calls.lanes.waiting(lane, 10), [deploy.transactionId])
-    const { rows } = await calls.pool.query('SELECT held FROM wallet_holds WHERE wallet_id = $1', [walletId])
-    t.equal(rows[0].held, (3n * 100_000n * LEVEL.maxFeePerGas + 3n).toString(), 'gas and value are reserved')
-  },
-)
+t.test('several calls of a wallet are opened in one commit, once for a key, in order', async (t) => {
+  const calls = await withCalls(t)
+  const { walletId, lane } = await calls.wallet()
+  const deploy = await calls.prepare(walletId, {
+    kind: 'CollectionDeployRequested',
+    subject: { type: 'collection', id: 'col_1' },
+  })
+  const mints = await Promise.all(
+    [1, 2].map((n) => calls.prepare(walletId, { dependsOn: deploy.transactionId, value: BigInt(n) })),
+  )
+  const commit = { changes: [deploy, ...mints].map(({ change }) => change), guards: deploy.guards }
+  const metadata = { ...ACME, idempotency: { key: 'k', fingerprint: 'f' } }
+  const opened = await appendOnce(calls.log, commit, { resourceId: 'mint_1', metadata })
+  t.strictSame(opened, { id: 'mint_1', replayed: false })
+  t.strictSame(await appendOnce(calls.log, commit, { resourceId: 'mint_2', metadata }), {
+    id: 'mint_1',
+    replayed: true,
+  })
+  t.match(await rowOf(calls, mints[1]?.transactionId ?? ''), {
+    type: 'NFT_MINT',
+    state: 'requested',
+    to_address: CONTRACT,
+    amount: '2',
+    asset_symbol: 'ETH',
+    depends_on: deploy.transactionId,
+    subject_type: 'mint',
+    subject_id: 'mint_1',
+    succeeded: null,
+  })
+  t.match(await rowOf(calls, deploy.transactionId), {
+    type: 'NFT_DEPLOY',
+    depends_on: null,
+    subject_type: 'collection',
+  })
+  const ids = [deploy, ...mints].map(({ transactionId }) => transactionId)
+  t.strictSame(ids, ids.toSorted(), 'the ids are in signing order')
+  t.strictSame(await calls.lanes.waiting(lane, 10), [deploy.transactionId])
+  const { rows } = await calls.pool.query('SELECT held FROM wallet_holds WHERE wallet_id = $1', [walletId])
+  t.equal(rows[0].held, (3n * 100_000n * LEVEL.maxFeePerGas + 3n).toString(), 'gas and value are reserved')
+})
 
 t.test('tokens that a call takes are held, and refused when the wallet has fewer', async (t) => {
   const calls = await withCalls(t)

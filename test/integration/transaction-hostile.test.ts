@@ -82,7 +82,7 @@ t.test('a recipient that reverts with text that cannot be stored fails only its 
   await settle()
 })
 
-t.test('so it does where it reverts in its block: what others sent there is settled', async (t) => {
+t.test('a recipient that reverts in its block fails only its own transfer', async (t) => {
   const [wallet, other] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
   const cases: { id: string; to: string; mood: Mood; reason: string; what: string; message: string }[] = []
   for (const [what, reason, kept] of REASONS) {

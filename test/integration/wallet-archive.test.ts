@@ -121,7 +121,7 @@ t.test('a watch wallet is archived whatever its balance', async (t: Test) => {
   t.match(await parts.reads.read(OWNER, id), { status: 'archived' })
 })
 
-t.test('of a transfer and the archiving of its wallet one is accepted, in either order', async (t: Test) => {
+t.test('either a transfer or the archiving of its wallet is accepted, in either order', async (t: Test) => {
   const parts = await withWallets(t)
   const logs = [parts.log, anotherLog(parts), anotherLog(parts)]
   const seen = { archived: 0, kept: 0, accepted: 0 }

@@ -127,7 +127,7 @@ t.test('an index whose address the tenant watches already is passed over', async
   )
 })
 
-t.test('without a signer nothing is recorded, and a replay is answered all the same', async (t: Test) => {
+t.test('without a signer nothing is recorded, and a replay is still answered', async (t: Test) => {
   const parts = await withWallets(t)
   t.equal(await codeOf(parts.requestWallet(hdRequest(), { metadata: metadata('k1') })), 'signer_unavailable')
   await beat(parts, 20)

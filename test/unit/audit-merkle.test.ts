@@ -97,7 +97,7 @@ t.test('each leaf is proved in each tree, and nowhere else', async (t) => {
   t.equal(refused, 5 * proofs)
 })
 
-t.test('each tree is proved to be the beginning of each later one, and no other is', async (t) => {
+t.test('each tree is proved to be a prefix of each later tree, and no other tree is', async (t) => {
   const other = growTree([leafHash('another'), ...leaves.slice(1)], 70)
   for (let second = 1; second <= leaves.length; second += 1) {
     for (let first = 1; first <= second; first += 1) {

@@ -168,7 +168,7 @@ t.test('a missing answer is never a refusal', async (t) => {
   }
 })
 
-t.test('only what no node will ever accept, or has accepted, is not tried again', async (t) => {
+t.test('a submission is final only if a node accepted it or no node can accept it', async (t) => {
   const outcomes = [...new Set(SUBMISSIONS.map(([outcome]) => outcome))]
   t.strictSame(outcomes.filter((outcome) => !isRetryable(outcome)).sort(), ['accepted', 'nonce_too_low', 'rejected'])
 })

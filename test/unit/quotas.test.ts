@@ -51,7 +51,7 @@ t.test('a request refused for another reason is released from the count at once'
   t.equal(store.counts, 1)
 })
 
-t.test('a slow count is made seldom, and requests that wait for it share it', async (t) => {
+t.test('a slow count is repeated rarely, and waiting requests share it', async (t) => {
   const { store, admit } = withStore()
   store.hold = true
   const both = Promise.all([admit(2), admit(2), admit(2)])

@@ -53,7 +53,7 @@ function reading(answer: (request: RpcRequest, together: readonly RpcRequest[]) 
   return { bodies, client }
 }
 
-t.test('a call that is never answered leaves those of its body to be asked alone', async (t) => {
+t.test('after a call that is never answered the others of its body are sent alone', async (t) => {
   const { bodies, client } = reading((_, together) =>
     together.some((one) => target(one) === '0xslow') ? silence : { ok: true, value: '0x64' },
   )
@@ -72,7 +72,7 @@ t.test('a call that is never answered leaves those of its body to be asked alone
   )
 })
 
-t.test('a refusal counts at a block that has the balance of which it was accepted, and at no lower one', async (t) => {
+t.test('a refusal counts only at a block that has the balance on which the transaction was accepted', async (t) => {
   const judge = async (second: RpcResult, observed: number) => {
     const { bodies, client } = reading(({ params }) => (params.length === 2 ? second : says('execution reverted: no')))
     const [estimate] = await createEstimateGas(client, noCode, async () => observed)([request('0x1')])

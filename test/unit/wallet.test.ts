@@ -117,7 +117,7 @@ t.test('nothing can be done to a wallet that does not exist', async (t) => {
   }
 })
 
-t.test('a label and notifications change by themselves, and only when they differ', async (t) => {
+t.test('a label and notifications change independently, and only when they differ', async (t) => {
   const relabelled: WalletEvent = { type: 'WalletRelabelled', data: { label: 'Cold', relabelledAt: LATER } }
   const changed: WalletEvent = {
     type: 'NotificationsChanged',

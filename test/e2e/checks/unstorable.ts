@@ -25,9 +25,9 @@ const IN_URLS = ['%00', '%ed%a0%80', '%ff', '%c0%80', '%zz', '%F0%9F%8F%A6']
 const IN_BODIES = ['"a\\u0000b"', '"\\udfff\\ud800"', '1e999', '{"\\u0000":1}']
 const HEADERS = ['idempotency-key', 'prefer', 'traceparent', 'x-request-id', 'x-forwarded-for', 'if-none-match']
 const IN_HEADERS = ['\xff\xfe', '%00']
-/** Of all operations with effects, these cost nothing and record the caller, the request and the key. */
+/** Operations with effects that cost nothing and record the caller, the request and the key. */
 const RECORDS_HEADERS = ['/v1/wallets/{wallet_id}', '/v1/wallets/{wallet_id}/sign/message']
-/** Of a request that is refused because the service is busy. */
+/** Tries of a request that is refused because the service is busy. */
 const TRIES = 20
 /** These report the health of the service, whatever the request. */
 const LEFT_OUT = ['/readyz', '/metrics', '/healthz']
