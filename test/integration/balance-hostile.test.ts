@@ -181,7 +181,7 @@ t.test('reads of contracts that never answer open no circuit breaker', async (t)
   const chains = createChainClients({ chains: [settings], timeoutMs: 500, now: Date.now, log: SILENT })
   t.after(() => chains.close())
   const [chain] = chains.all
-  if (chain === undefined) throw new Error('one chain is configured')
+  if (chain === undefined) throw new Error('no chain is configured')
   // Repeated: on a slow machine a request may take longer than the timeout of this test.
   const answers = (client: typeof chain.client) => eventually(() => client.call('eth_gasPrice'))
   for (const client of [chain.foreign, chain.client]) await answers(client)

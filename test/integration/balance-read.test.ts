@@ -65,7 +65,7 @@ async function withReads(t: Test) {
     tenantId = 'acme',
   ) => {
     const loaded = (await ports.load([walletId])).get(walletId)
-    if (loaded === undefined) throw new Error('every wallet loads')
+    if (loaded === undefined) throw new Error('a wallet does not load')
     const observations: Observation[] = [{ asset, balance, blockNumber, blockHash: `0x${blockNumber}` }]
     const command = { type: 'RecordObservations', observations, cause: 'block', now: at } as const
     const decided = change(balanceAggregate, loaded, command, { metadata: { tenantId, actor: 'worker:test' }, now: at })

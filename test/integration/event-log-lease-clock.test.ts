@@ -9,9 +9,9 @@ const LEASE_MS = 60_000
 async function withTwo(t: Test) {
   const { pool } = await withDatabase(t)
   const [one, other] = ['one', 'other'].map((holder) => createLeases({ pool, holder, leaseMs: LEASE_MS }))
-  if (one === undefined || other === undefined) throw new Error('there are two')
+  if (one === undefined || other === undefined) throw new Error('a holder is missing')
   const held = await one.acquire('lane')
-  if (held === null) throw new Error('it was free')
+  if (held === null) throw new Error('the lease is not free')
   /** Setting the clock back has the same effect as times an hour too late in the rows. */
   const setBack = (by: string) => pool.query('UPDATE leases SET expires_at = expires_at + $1::interval', [by])
   return { held, other, setBack }

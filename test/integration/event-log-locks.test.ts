@@ -20,7 +20,7 @@ function transferOf(walletId: string) {
     { type: 'RequestTransaction', opening: 'TransferRequested', intent },
     CONTEXT,
   )
-  if (made === null) throw new Error('a request decides something')
+  if (made === null) throw new Error('the request produced no event')
   return { changes: [made], guards: { wallet: { walletId, require: 'active' as const } } }
 }
 

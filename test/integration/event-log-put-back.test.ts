@@ -54,7 +54,7 @@ t.test('events that were decided on a forgotten event are refused', async (t) =>
     { type: 'RecordSubmission', hash: '0x7', now: NOW },
     { metadata: METADATA, now: NOW },
   )
-  if (late === null) throw new Error('a submission decides something')
+  if (late === null) throw new Error('the submission produced no event')
   await t.rejects(log.append({ changes: [late] }), StreamConflict)
   await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed: bytes(8) }, { metadata: METADATA })
   await t.rejects(log.append({ changes: [late] }), StreamConflict, 'a newer event in its place is a conflict')
@@ -65,7 +65,7 @@ t.test('a lease that was taken before the server was started again is held by no
   const { pool, log } = await withLog(t)
   const [one, other] = ['one', 'other'].map((holder) => createLeases({ pool, holder, leaseMs: 60_000 }))
   const held = await one?.acquire('lane')
-  if (held == null || other === undefined) throw new Error('it was free')
+  if (held == null || other === undefined) throw new Error('the lease is not free')
   t.equal(await other.acquire('lane'), null)
   t.equal(await held.renew(), true)
   await log.append({ changes: [], guards: { fence: held } })

@@ -39,7 +39,7 @@ function requested(id: string, overrides = {}) {
     { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent(overrides) },
     { metadata: METADATA, now: NOW },
   )
-  if (made === null) throw new Error('a request decides something')
+  if (made === null) throw new Error('the request produced no event')
   return made
 }
 
@@ -169,7 +169,7 @@ t.test('a holder whose lease expired and went to another is refused by the fence
   const first = await createLeases({ pool: test.pool, holder: 'a', leaseMs: 1 }).acquire('sign-x')
   await test.pool.query('SELECT pg_sleep(0.01)')
   const second = await createLeases({ pool: test.pool, holder: 'b', leaseMs: 60_000 }).acquire('sign-x')
-  if (first === null || second === null) throw new Error('both must get the lease')
+  if (first === null || second === null) throw new Error('a holder did not get the lease')
   await t.rejects(
     test.log.append({ changes: [requested(newTransactionId())], guards: { fence: first } }),
     new FenceLost('sign-x'),

@@ -59,7 +59,7 @@ async function forge(id: string, events: readonly TransactionEvent[], rows: 'wit
   const metadata = { tenantId: 'acme', actor: 'worker:chain-follower' }
   const loaded = await log.load(transactionAggregate, id)
   const forged = change(forging, loaded, { type: 'RequestCancellation', now: log.now() }, { metadata, now: log.now() })
-  if (forged === null) throw new Error('nothing was forged')
+  if (forged === null) throw new Error('the command produced no event')
   const readModels = rows === 'with rows' ? forged.readModels : { rows: [], holds: [] }
   await log.append({ changes: [{ ...forged, readModels }] })
 }
@@ -83,7 +83,7 @@ async function edit(streamId: string, data: object): Promise<void> {
 
 t.test('a finished transfer is not signed again, whatever events are forged behind its end', async (t) => {
   const { inclusion, attempts } = await stateOf(done)
-  if (inclusion === null) throw new Error('it was mined')
+  if (inclusion === null) throw new Error('the transfer is not mined')
   const { hash, blockNumber, blockHash } = inclusion
   const now = stage.service.kernel.log.now()
   await forge(

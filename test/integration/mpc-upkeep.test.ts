@@ -194,7 +194,7 @@ t.test(
     t.equal(await queriesFor(() => jointKeysOf(ids)), 1)
     t.strictSame([...(await jointKeysOf([...ids, 'mpk_nobody'])).keys()].toSorted(), ids.toSorted())
     const [first] = wallets
-    if (first === undefined) throw new Error('there are three')
+    if (first === undefined) throw new Error('no wallet exists')
     await parts.requestRefresh(first, null, { metadata: ACME })
     await parts.refreshShares(first.keyId)
     let read: ReadonlyMap<string, JointKey> = new Map()

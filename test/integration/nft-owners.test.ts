@@ -21,7 +21,7 @@ async function requireReplayed(t: Test, { service }: NftStage): Promise<void> {
 t.test('mints, transfers from outside and burns show, and a reorg takes them back', async (t) => {
   const stage = await withNftStage(t)
   const [issuer, holder] = await stage.service.makeWallets(2)
-  if (issuer === undefined || holder === undefined) throw new Error('two wallets are made')
+  if (issuer === undefined || holder === undefined) throw new Error('a wallet is missing')
   const collection = await stage.collection(issuer)
   for (let n = 0; n < 3; n += 1) await stage.mint(collection, STRANGER)
   await stage.settle()
@@ -73,7 +73,7 @@ t.test('mints, transfers from outside and burns show, and a reorg takes them bac
 t.test('units of ERC-1155 are counted for each holder, page by page and by collection', async (t) => {
   const stage = await withNftStage(t)
   const [issuer, holder] = await stage.service.makeWallets(2)
-  if (issuer === undefined || holder === undefined) throw new Error('two wallets are made')
+  if (issuer === undefined || holder === undefined) throw new Error('a wallet is missing')
   const units = await stage.collection(issuer, { standard: 'ERC1155' })
   const single = await stage.collection(issuer)
   await stage.mint(units, STRANGER, { amount: '100' })

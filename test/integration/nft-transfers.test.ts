@@ -138,7 +138,7 @@ async function fates(t: Test, { stage, holder, collection, from }: Scene): Promi
 t.test('transfers of ERC-721, one by one and in a batch', async (t) => {
   const stage = await withNftStage(t)
   const [issuer, holder] = await stage.service.makeWallets(2)
-  if (issuer === undefined || holder === undefined) throw new Error('two wallets are made')
+  if (issuer === undefined || holder === undefined) throw new Error('a wallet is missing')
   const collection = await stage.collection(issuer)
   const from = { collection_id: collection.id, from: holder.address }
   const items = [1, 2, 3, 4].map((n) => ({ recipient: holder.address, metadata: { name: `Number ${n}` } }))
@@ -169,7 +169,7 @@ t.test('transfers of ERC-721, one by one and in a batch', async (t) => {
 t.test('transfers of ERC-1155 count units, and go to one receiver at once', async (t) => {
   const stage = await withNftStage(t)
   const [holder] = await stage.service.makeWallets(1)
-  if (holder === undefined) throw new Error('a wallet is made')
+  if (holder === undefined) throw new Error('the wallet is missing')
   const collection = await stage.collection(holder, { standard: 'ERC1155' })
   for (const amount of ['100', '5']) await stage.mint(collection, holder.address, { amount })
   await stage.settle()
@@ -207,7 +207,7 @@ t.test('transfers of ERC-1155 count units, and go to one receiver at once', asyn
 t.test('tokens that stay with their first holders are not sent', async (t) => {
   const stage = await withNftStage(t)
   const [holder] = await stage.service.makeWallets(1)
-  if (holder === undefined) throw new Error('a wallet is made')
+  if (holder === undefined) throw new Error('the wallet is missing')
   const collection = await stage.collection(holder, { transferable: false })
   await stage.mint(collection, holder.address)
   await stage.settle()

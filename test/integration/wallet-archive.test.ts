@@ -36,7 +36,7 @@ async function transfer(log: EventLog, walletId: string, from: string): Promise<
     { type: 'RequestTransaction', opening: 'TransferRequested', intent },
     { metadata: ACME, now: NOW },
   )
-  if (requested === null) throw new Error('a request decides something')
+  if (requested === null) throw new Error('the request produced no event')
   await log.append({ changes: [requested], guards: { wallet: { walletId, require: 'active' } } })
   return id
 }

@@ -150,7 +150,7 @@ function lazy(recipient: string | null, ...more: readonly MintEvent[]) {
 }
 
 const TOKEN = golden<Extract<MintEvent, { type: 'MintRecorded' }>>('MintRecorded').data.tokens[0]
-if (TOKEN === undefined) throw new Error('the golden mint has tokens')
+if (TOKEN === undefined) throw new Error('the golden mint has no tokens')
 const VOUCHER = chainVoucher({ ...TOKEN, recipient: OTHER, validUntil: TERMS.data.validUntil })
 const { walletId, chainId, contract } = TERMS.data
 const askVoucher = (asked: unknown, state = lazy(OTHER), wallet: unknown = walletId) =>

@@ -49,7 +49,7 @@ function fold(events: readonly MpcKeyEvent[]): MpcKeyState {
 
 function known(...events: readonly MpcKeyEvent[]): KnownMpcKey {
   const state = fold(events)
-  if (state.status === 'unknown') throw new Error('it was generated')
+  if (state.status === 'unknown') throw new Error('the key is unknown')
   return state
 }
 

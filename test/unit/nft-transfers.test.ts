@@ -169,6 +169,6 @@ t.test('recorded events of every version are read, and their rows carry the plac
     { table: 'nft_transfers', row: { transfer_id: 'nftx_1', transfer_type: 'BATCH' } },
     { table: 'nft_transfer_items', row: { transfer_id: 'nftx_1', item: 0, token_id: '1', amount: '5', sequence: 1 } },
   ])
-  if (recorded === null) throw new Error('a new transfer is recorded')
+  if (recorded === null) throw new Error('the transfer produced no event')
   t.throws(() => change(nftTransferAggregate, recorded.after, command, context), { code: 'transfer_exists' })
 })

@@ -32,7 +32,7 @@ const fold = (events: readonly MintEvent[]) =>
 function lazy(recipient: string | null, more: readonly MintEvent[] = [golden('VoucherSigned')]): MintState {
   const { type, data } = golden<Extract<MintEvent, { type: 'MintRecorded' }>>('MintRecorded')
   const [token] = data.tokens
-  if (token === undefined) throw new Error('the golden mint has tokens')
+  if (token === undefined) throw new Error('the golden mint has no tokens')
   const tokens = [{ ...token, recipient, transactionId: null }]
   return fold([{ type, data: { ...data, mintingType: 'LAZY', tokens } }, golden('VoucherRequested'), ...more])
 }

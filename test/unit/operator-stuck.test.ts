@@ -114,7 +114,7 @@ t.test('one cause is reported once: without a follower no chain, leader or lane 
 
 t.test('in JSON a finding keeps its shape', async (t) => {
   const [finding] = service({ processes: without('submitter') })
-  if (finding === undefined) throw new Error('it was found')
+  if (finding === undefined) throw new Error('there is no finding')
   t.strictSame(Object.keys(findingJson(finding)), ['kind', 'subject', 'problem', 'for_ms', 'next'])
   t.strictSame(Object.keys(finding.next[0] ?? {}), ['say', 'run'])
 })

@@ -30,7 +30,7 @@ const mined = golden('TransactionMined')
 
 function fold(...events: readonly TransactionEvent[]): KnownTransaction {
   const state = events.reduce(transactionDecider.evolve, transactionDecider.initialState)
-  if (state.state === 'unknown') throw new Error('it was opened')
+  if (state.state === 'unknown') throw new Error('the transaction is unknown')
   return state
 }
 

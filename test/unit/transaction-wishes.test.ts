@@ -31,7 +31,7 @@ t.test('a transaction reported as confirmed can no longer be cancelled, on any b
   }
   test.strictSame(transactionDecider.decide({ type: 'RecordReorg', head: 133, now: NOW }, fold(late)), [revoked])
   const state = fold([...late, revoked])
-  if (state.state === 'unknown') throw new Error('it is known')
+  if (state.state === 'unknown') throw new Error('the transaction is unknown')
   test.match(state, { state: 'reorged', cancellationRequested: false, speedUpRequested: null })
   test.equal(newestAttempt(state)?.hash, signed.data.hash, 'the payment is sent again instead of its cancellation')
   test.equal(highestOffer(state).maxFeePerGas, offer.maxFeePerGas, 'the fee of the new version exceeds the old one')
@@ -47,7 +47,7 @@ t.test('filling a gap may use funds reserved by later transactions, and the bala
     transactionAggregate.project(unknown, fold([event]), context).holds.map(({ mustFit }) => mustFit)
   test.strictSame([fits(requested), fits(filler)], [[true], [false]])
   const state = fold([requested])
-  if (state.state === 'unknown') throw new Error('it is known')
+  if (state.state === 'unknown') throw new Error('the transaction is unknown')
   const reserved = BigInt(requested.data.reserved.gasLimit) * BigInt(requested.data.reserved.maxFeePerGas)
   const purse = createPurse(1_000n)
   const payment = { value: BigInt(requested.data.amount) }

@@ -56,7 +56,7 @@ t.test('every event that was ever written is still read', async (t) => {
     'WatchStarted',
     'WalletArchived',
   ].map((type) => read(type))
-  if (!requested || !created || !watched || !archived) throw new Error('each of them was read')
+  if (!requested || !created || !watched || !archived) throw new Error('a golden event is missing')
   const states: [string, WalletEvent[], object, number?][] = [
     [
       'WalletRequested',
