@@ -1,7 +1,7 @@
 /**
  * What a capability does. `compose/capabilities.ts` lists every capability, and the processes iterate over that list: the API adds the
- * routes, the dispatcher turns events into jobs and sweeps, signers and submitters do the jobs, the follower observes blocks, and
- * the commands replay. What joins two capabilities stands in `compose`.
+ * routes, the dispatcher turns events into jobs, sweeps and repeats tasks, signers and submitters do the jobs, the follower
+ * observes blocks, and the commands replay. What joins two capabilities stands in `compose`.
  */
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -10,7 +10,8 @@ import type { ChainClients } from './chain/client-set.ts'
 import type { Config } from './config.ts'
 import type { Clock } from './core/ids.ts'
 import type { Event } from './core/messages.ts'
-import type { IdKind, NewId, QueueName, SubjectType } from './declarations.ts'
+import type { CountedQuota } from './core/quotas.ts'
+import type { IdKind, NewId, QueueName, SubjectType, TaskName } from './declarations.ts'
 import type { Accept } from './event-log/accept.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
 import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
@@ -63,6 +64,18 @@ export type JobHandling = {
     }
 )
 
+/** A task that one of the dispatchers repeats, the first time at once. */
+export type RepeatedTask = {
+  readonly name: TaskName
+  /** From the end of a run to the start of the next, in ms. */
+  readonly intervalMs: (config: Config) => number
+  /** The log message of a failed run, which does not end the series. */
+  readonly failure: string
+  /** Called once at the start. Null where the settings ask for no such task. */
+  readonly build: (needs: TaskNeeds) => ((signal: AbortSignal) => Promise<unknown>) | null
+}
+export type TaskNeeds = JobNeeds & Pick<RouteNeeds, 'newId' | 'clock' | 'config' | 'metrics'>
+
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */
 export type Explained = {
   readonly kind: IdKind
@@ -105,6 +118,9 @@ export type Capability = {
   readonly gauges?: readonly Gauge[]
   readonly work?: readonly Work[]
   readonly jobs?: readonly JobHandling[]
+  readonly tasks?: readonly RepeatedTask[]
+  /** What counts towards quotas: statements that count items of the tenant `$1`, each using an index. */
+  readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>
   readonly observe?: (needs: JobNeeds, chainId: number) => BlockObserver
   /** Loaded by the API process alone. */
   readonly routes?: () => Promise<(needs: RouteNeeds) => Routes>

@@ -66,6 +66,11 @@ export type SubjectType = Declared extends infer D
     ? S
     : never
   : never
+export type TaskName = Declared extends infer D
+  ? D extends { readonly tasks: readonly (infer T)[] }
+    ? T
+    : never
+  : never
 export type Table = KeyIn<Declared, 'tables'>
 export type ReadModel = ReadModelIn<Declared>
 export type QueueName = QueueIn<Declared>
@@ -129,6 +134,9 @@ export const QUEUE_LIMITS = merged(
 ) as Readonly<Record<QueueName, QueueLimits>>
 
 export const QUEUE_NAMES = Object.keys(QUEUE_LIMITS) as readonly QueueName[]
+
+/** The tasks that dispatchers repeat. */
+export const TASK_NAMES = ALL.flatMap(({ tasks = [] }) => tasks) as readonly TaskName[]
 
 /** Whether a text names a queue. */
 export function isQueueName(text: string): text is QueueName {

@@ -2,10 +2,12 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { assetAggregate } from './aggregate.ts'
+import { REGISTERED_OF_TENANT } from './sql.ts'
 
 const aggregate = anyAggregate(assetAggregate)
 
 export const assets: Capability = {
   aggregates: [aggregate],
   verified: [{ table: 'assets', aggregate, streamOf: `'asset-' || r.asset_id || '@' || r.tenant_id` }],
+  usage: { assets: REGISTERED_OF_TENANT },
 }

@@ -9,6 +9,7 @@ import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
+import type { UsageCounts } from '../quotas/count-usage.ts'
 import { recovery } from '../recovery/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { transactions } from '../transactions/capability.ts'
@@ -41,6 +42,12 @@ export const EXPLAINED = CAPABILITIES.flatMap(({ explains = [] }) => explains)
 
 /** Work that follows from events. That of lanes is in `dispatcher.ts`. */
 export const WORK = CAPABILITIES.flatMap(({ work = [] }) => work)
+
+/** What dispatchers repeat, beside the work of lanes. */
+export const TASKS = CAPABILITIES.flatMap(({ tasks = [] }) => tasks)
+
+/** What counts towards a quota. */
+export const usageCounts: UsageCounts = (quota) => CAPABILITIES.flatMap(({ usage }) => usage?.[quota] ?? [])
 
 const HANDLED = CAPABILITIES.flatMap(({ jobs = [] }) => jobs)
 

@@ -1,20 +1,17 @@
 /**
- * The dispatcher process: turns events into jobs, finds work without a job, schedules refreshes of old shares, deletes
- * expired exports, and keeps metadata pinned on IPFS. One leads at a time.
+ * The dispatcher process: turns events into jobs, finds work without a job, and repeats the tasks of capabilities. One
+ * leads at a time.
  */
 import { repeat } from '../balances/repeat.ts'
-import { lead } from '../event-log/lead.ts'
+import { type LeadSettings, lead } from '../event-log/lead.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
-import { createScheduleRefreshes } from '../mpc-wallets/schedule-refreshes.ts'
-import { deleteExpiredFiles } from '../recovery/jobs.ts'
 import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
-import { WORK } from './capabilities.ts'
+import { TASKS, WORK } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
-import { composeRepin } from './nft-metadata.ts'
 import { createPlaceJobs } from './place-jobs.ts'
 import type { Work } from './run-process.ts'
 
@@ -34,9 +31,7 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
     lead({ ...settings, name: 'sweeper' }, async (_lease, stop) => {
       await Promise.all([sweepUnfinished(kernel, turns, stop), freeStuckJobs(kernel, stop)])
     }),
-    ...keepSharesFresh(kernel, (task) => lead({ ...settings, name: 'mpc-refreshes' }, (_lease, stop) => task(stop))),
-    lead({ ...settings, name: 'exports' }, (_lease, stop) => deleteExpired(kernel, stop)),
-    ...keepPins(kernel, (task) => lead({ ...settings, name: 'pins' }, (_lease, stop) => task(stop))),
+    ...repeatTasks(kernel, settings),
   ]
   return { drain: async () => void (await Promise.all(leaders)) }
 }
@@ -100,31 +95,14 @@ function freeStuckJobs({ config, jobs, logger }: Kernel, signal: AbortSignal): P
   return repeat(free, { intervalMs: config.sweepIntervalMs, signal, onError })
 }
 
-/** Does nothing when shares may reach any age, or there are no mpc wallets. */
-function keepSharesFresh(kernel: Kernel, run: (task: (signal: AbortSignal) => Promise<void>) => Promise<void>) {
-  const { config, logger, pool, log, newId } = kernel
-  const intervalDays = config.mpc?.refreshIntervalDays
-  if (!intervalDays) return []
-  const schedule = createScheduleRefreshes({ pool, log, newId, intervalDays })
-  const onError = (error: unknown) => logger.warn({ err: error }, 'cannot check for old key shares; will retry')
-  return [run((signal) => repeat(schedule, { intervalMs: config.sweepIntervalMs, signal, onError }))]
-}
-
-/** Deletes sealed keys that can no longer be fetched. */
-function deleteExpired({ config, pool, clock, logger }: Kernel, signal: AbortSignal): Promise<void> {
-  const onError = (error: unknown) => logger.warn({ err: error }, 'cannot delete expired exports; will retry')
-  return repeat(() => deleteExpiredFiles(pool, new Date(clock())), {
-    intervalMs: config.sweepIntervalMs,
-    signal,
-    onError,
+/** Each task has a leader of its own: a task that takes long delays no other. */
+function repeatTasks(kernel: Kernel, settings: Omit<LeadSettings, 'name'>): Promise<void>[] {
+  return TASKS.flatMap(({ name, intervalMs, failure, build }) => {
+    const task = build(kernel)
+    if (task === null) return []
+    const onError = (error: unknown) => kernel.logger.warn({ err: error }, failure)
+    return lead({ ...settings, name }, (_lease, signal) =>
+      repeat(() => task(signal), { intervalMs: intervalMs(kernel.config), signal, onError }),
+    )
   })
-}
-
-/** Does nothing without an IPFS node. */
-function keepPins(kernel: Kernel, run: (task: (signal: AbortSignal) => Promise<void>) => Promise<void>) {
-  const { config, logger } = kernel
-  const repin = composeRepin(kernel)
-  if (repin === null) return []
-  const onError = (error: unknown) => logger.warn({ err: error }, 'cannot pin metadata on the IPFS node; will retry')
-  return [run((signal) => repeat(() => repin(signal), { intervalMs: config.sweepIntervalMs, signal, onError }))]
 }

@@ -5,8 +5,8 @@ import { createAllowances } from '../quotas/allowances.ts'
 import { createCountUsage } from '../quotas/count-usage.ts'
 import { quotaRoutes } from '../quotas/routes.ts'
 import type { ApiParts } from './api-parts.ts'
+import { usageCounts } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
-import { USAGE_COUNTS } from './usage-counts.ts'
 
 export function composeQuotas(
   { pool, config, metrics }: Pick<Kernel, 'pool' | 'config' | 'metrics'>,
@@ -15,7 +15,7 @@ export function composeQuotas(
   // For ages and rates, never the time of day: setting the clock must not turn a second into an hour.
   const clock = () => performance.now()
   const limitsOf = config.quotasOf
-  const { admit, usage } = createAllowances({ count: createCountUsage(pool, USAGE_COUNTS), clock })
+  const { admit, usage } = createAllowances({ count: createCountUsage(pool, usageCounts), clock })
   return {
     quotas: { admit, findReplay, clock, limitsOf, countRefusal: metrics.countQuotaRefusal },
     routes: quotaRoutes({ limitsOf, usage }),

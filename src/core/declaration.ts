@@ -83,6 +83,8 @@ export type Declaration = {
   /** Resources that a transaction can belong to, for looking it up. */
   readonly subjects?: readonly string[]
   readonly queues?: Readonly<Record<string, QueueDeclaration>>
+  /** Tasks that one dispatcher repeats, while it holds the lease of this name. */
+  readonly tasks?: readonly string[]
 }
 
 /** Limits of queues whose jobs drain a lane. */

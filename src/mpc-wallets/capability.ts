@@ -5,6 +5,8 @@ import { mpcKeyAggregate } from './aggregate.ts'
 import { explainedMpcKey } from './explained.ts'
 import { mpcKeyGauges } from './gauges.ts'
 import { refreshWork } from './jobs.ts'
+import { refreshTask } from './schedule-refreshes.ts'
+import { OPEN_OF_TENANT } from './sql.ts'
 
 const aggregate = anyAggregate(mpcKeyAggregate)
 
@@ -14,5 +16,7 @@ export const mpcKeys: Capability = {
   verified: [{ table: 'mpc_keys', aggregate, streamOf: `'mpckey-' || r.key_id` }],
   gauges: mpcKeyGauges,
   work: [refreshWork],
+  tasks: [refreshTask],
+  usage: { ceremonies: OPEN_OF_TENANT },
   routes: async () => (await import('./build.ts')).buildShares,
 }

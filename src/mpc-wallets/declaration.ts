@@ -28,4 +28,5 @@ export const mpcKeys = {
   },
   // A refresh uses every party's CPU for seconds: more at once only slows each of them down.
   queues: { shares: { limits: { ...MPC_LIMITS, atOnce: 2 } } },
+  tasks: ['mpc-refreshes'],
 } as const satisfies Declaration

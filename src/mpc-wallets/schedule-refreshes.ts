@@ -3,6 +3,7 @@
  * its own time in the last fifth of the interval, and few run at once.
  */
 import type { Pool } from 'pg'
+import type { RepeatedTask } from '../capability.ts'
 import { Conflict } from '../core/errors.ts'
 import type { NewId } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -64,4 +65,15 @@ async function findDue({ pool, log, intervalDays }: ScheduleRefreshesPorts): Pro
     values: [log.now(), intervalDays],
   })
   return rows.map((row) => ({ keyId: row.key_id, tenantId: row.tenant_id }))
+}
+
+/** None when shares may reach any age, or there are no mpc wallets. */
+export const refreshTask: RepeatedTask = {
+  name: 'mpc-refreshes',
+  intervalMs: ({ sweepIntervalMs }) => sweepIntervalMs,
+  failure: 'cannot check for old key shares; will retry',
+  build({ pool, log, newId, config }) {
+    const intervalDays = config.mpc?.refreshIntervalDays
+    return intervalDays ? createScheduleRefreshes({ pool, log, newId, intervalDays }) : null
+  },
 }

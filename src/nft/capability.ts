@@ -3,8 +3,10 @@ import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
+import { repinTask } from './metadata/repin-task.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
 import { observeOwnership, unwindOwnership } from './ownership/observe-blocks.ts'
+import { UNSIGNED_OF_TENANT } from './sql.ts'
 import { voucherWork } from './tokens/jobs.ts'
 import { mintAggregate } from './tokens/mint-aggregate.ts'
 import { createSignVoucher } from './tokens/sign-voucher.ts'
@@ -21,6 +23,8 @@ export const nft: Capability = {
   ],
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
   work: [voucherWork],
+  tasks: [repinTask],
+  usage: { ceremonies: UNSIGNED_OF_TENANT },
   jobs: [
     {
       queue: 'voucher',

@@ -71,4 +71,5 @@ export const nft = {
   },
   // A voucher waits for its signature.
   queues: { voucher: { limits: QUICK_LIMITS, mpcLimits: MPC_LIMITS } },
+  tasks: ['pins'],
 } as const satisfies Declaration

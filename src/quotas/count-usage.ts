@@ -5,14 +5,15 @@ import type { CountedQuota } from '../core/quotas.ts'
 /** The tenant's current use, across all processes. */
 export type CountUsage = (tenantId: string, quota: CountedQuota) => Promise<number>
 
-/** For each quota, statements that count items of the tenant `$1`, each using an index; their results are added up. */
-export type UsageCounts = Readonly<Record<CountedQuota, readonly string[]>>
+/** Statements that count items of the tenant `$1`, each using an index; their results are added up. */
+export type UsageCounts = (quota: CountedQuota) => readonly string[]
 
-export function createCountUsage(pool: Pool, counts: UsageCounts): CountUsage {
+export function createCountUsage(pool: Pool, countsOf: UsageCounts): CountUsage {
   return async (tenantId, quota) => {
+    const sum = countsOf(quota).map((statement) => `(${statement})`)
     const { rows } = await pool.query<{ used: string }>({
       name: `quota_${quota}`,
-      text: `SELECT ${counts[quota].map((statement) => `(${statement})`).join(' + ')} AS used`,
+      text: `SELECT ${sum.join(' + ')} AS used`,
       values: [tenantId],
     })
     return Number(rows[0]?.used ?? 0)

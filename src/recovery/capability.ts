@@ -3,11 +3,14 @@ import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { exportAggregate } from './aggregate.ts'
 import { explainedExport } from './explained.ts'
-import { exportWork } from './jobs.ts'
+import { expiryTask, exportWork } from './jobs.ts'
+import { REQUESTED_OF_TENANT } from './sql.ts'
 
 export const recovery: Capability = {
   aggregates: [anyAggregate(exportAggregate)],
   explains: [explainedExport],
   work: [exportWork],
+  tasks: [expiryTask],
+  usage: { ceremonies: REQUESTED_OF_TENANT },
   routes: async () => (await import('./build.ts')).buildRecovery,
 }

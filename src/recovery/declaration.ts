@@ -29,4 +29,5 @@ export const recovery = {
   },
   // A wallet's key must be sealed for its owner.
   queues: { export: { limits: QUICK_LIMITS } },
+  tasks: ['exports'],
 } as const satisfies Declaration

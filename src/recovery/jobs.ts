@@ -1,5 +1,6 @@
 /** The work of exports: keys that wait to be sealed, and files whose time is over. */
 import type { Pool } from 'pg'
+import type { RepeatedTask } from '../capability.ts'
 import { streamWork } from '../jobs/work.ts'
 import type { ExportEvent } from './events.ts'
 import { REQUESTED } from './sql.ts'
@@ -18,4 +19,15 @@ export const exportWork = streamWork<ExportEvent>({
 export async function deleteExpiredFiles(pool: Pool, now: Date): Promise<number> {
   const { rowCount } = await pool.query('DELETE FROM wallet_export_files WHERE expires_at <= $1', [now])
   return rowCount ?? 0
+}
+
+/** Deletes sealed keys that can no longer be fetched. */
+export const expiryTask: RepeatedTask = {
+  name: 'exports',
+  intervalMs: ({ sweepIntervalMs }) => sweepIntervalMs,
+  failure: 'cannot delete expired exports; will retry',
+  build:
+    ({ pool, clock }) =>
+    () =>
+      deleteExpiredFiles(pool, new Date(clock())),
 }

@@ -5,11 +5,13 @@ import { signatureAggregate } from './aggregate.ts'
 import { explainedSignature } from './explained.ts'
 import { signatureWork } from './jobs.ts'
 import { createSignRecorded } from './sign-recorded.ts'
+import { UNSIGNED_OF_TENANT } from './sql.ts'
 
 export const signatures: Capability = {
   aggregates: [anyAggregate(signatureAggregate)],
   explains: [explainedSignature],
   work: [signatureWork],
+  usage: { ceremonies: UNSIGNED_OF_TENANT },
   jobs: [
     {
       queue: 'signature',

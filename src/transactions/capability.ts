@@ -3,8 +3,10 @@ import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { pendingTransactions } from './gauges.ts'
+import { UNMINED_OF_TENANT } from './sql.ts'
 
 export const transactions: Capability = {
   aggregates: [anyAggregate(transactionAggregate)],
   gauges: [pendingTransactions],
+  usage: { transactions_waiting: UNMINED_OF_TENANT },
 }

@@ -5,6 +5,7 @@ import { walletAggregate } from './aggregate.ts'
 import { explainedWallet } from './explained.ts'
 import { walletWork } from './jobs.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
+import { KEYED_OF_TENANT, REQUESTED_OF_TENANT, WATCHED_OF_TENANT } from './sql.ts'
 
 const aggregate = anyAggregate(walletAggregate)
 
@@ -13,4 +14,5 @@ export const wallets: Capability = {
   explains: [explainedWallet],
   verified: [{ table: 'wallets', aggregate, streamOf: `'wallet-' || r.wallet_id` }],
   work: [walletWork],
+  usage: { wallets: KEYED_OF_TENANT, watched_addresses: WATCHED_OF_TENANT, ceremonies: REQUESTED_OF_TENANT },
 }

@@ -51,7 +51,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   const { withLocalService } = (await import(join(copy, 'test/support/service-local.ts'))) as typeof Service
   const { url, pool } = await withDatabase(t)
   // No node answers: a note needs none.
-  const { api, baseUrl, kernel } = await withLocalService(t, {
+  const { api, baseUrl, kernel, workerOf } = await withLocalService(t, {
     databaseUrl: url,
     chainUrl: 'http://127.0.0.1:9',
     chainId: 31_337,
@@ -64,10 +64,12 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   t.equal(twin.body.data.note_id, first.body.data.note_id, 'a repeated request has one effect')
   const read = () => api.insist({ path: `/v1/notes/${first.body.data.note_id}` })
   t.equal(await eventually(async () => (await read()).body.data.length), 5, 'the job ran and appended the outcome')
+  const rounds = () => workerOf('dispatcher').metrics.registry.metrics()
+  await eventually(async () => /^bursar_notes_seen\{.*\} 1$/m.test(await rounds()))
   t.match((await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
-  const { ALL_AGGREGATES, CAPABILITIES } = (await import(
+  const { ALL_AGGREGATES, CAPABILITIES, usageCounts } = (await import(
     join(copy, 'src/compose/capabilities.ts')
   )) as typeof Capabilities
   const differences: unknown[] = []
@@ -82,6 +84,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   t.notMatch(metrics, /^bursar_gauge_failures_total\{.*\} [1-9]/m, 'the API role can read what its gauges count')
   for (const { name, read } of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
     t.type(await read({ pool, clock: Date.now }), Array, name)
+  t.match(usageCounts('ceremonies').join(), 'FROM notes', 'its unfinished work counts towards the quota')
   const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
   t.strictSame(rights, [{ role: 'bursar_submitter' }], 'only the submitter role may append the outcome')
   await opensTransaction(t, pool, kernel.log)

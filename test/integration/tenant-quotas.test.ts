@@ -3,7 +3,7 @@
  * succeed.
  */
 import t, { type Test } from 'tap'
-import { USAGE_COUNTS } from '../../src/compose/usage-counts.ts'
+import { usageCounts } from '../../src/compose/capabilities.ts'
 import { COUNTED_QUOTAS } from '../../src/core/quotas.ts'
 import type { Routes } from '../../src/http/request.ts'
 import { createCountUsage } from '../../src/quotas/count-usage.ts'
@@ -166,7 +166,7 @@ t.test('a tenant that moves more bytes than its rate is refused before its body 
 
 t.test('a quota counts what exists and is unfinished, of one tenant', async (t) => {
   const { pool, log } = await withLog(t)
-  const count = createCountUsage(pool, USAGE_COUNTS)
+  const count = createCountUsage(pool, usageCounts)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
   for (const tenantId of ['acme', 'globex'])
     for (const n of [1, 2, 3]) {

@@ -1,7 +1,7 @@
 /** What each role may append, lease and report as, and which functions it may call: the content of `role_rights`. */
 
 import { DATABASE_ROLES, type DatabaseRole, groupRole } from '../../core/database-roles.ts'
-import { STREAMS, type Table } from '../../declarations.ts'
+import { STREAMS, TASK_NAMES, type Table } from '../../declarations.ts'
 
 type RoleTerms = {
   /** Rows that an append includes besides those derived from its events. */
@@ -20,7 +20,7 @@ export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
   api: { rows: ['idempotency_keys'], leases: [], processes: ['api'], queues: true, sessions: true },
   dispatcher: {
     rows: [],
-    leases: ['dispatcher', 'sweeper', 'mpc-refreshes', 'exports', 'pins'],
+    leases: ['dispatcher', 'sweeper', ...TASK_NAMES],
     processes: ['dispatcher'],
     queues: true,
   },
