@@ -8,7 +8,7 @@ import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
 import type { BalanceChainOf } from './chain.ts'
-import { decideReadings } from './decide-readings.ts'
+import { changesOfReadings } from './changes-of-readings.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { LoadBalances } from './load-balances.ts'
 import { newestBlock, type ReadForRecord } from './read-holdings.ts'
@@ -46,7 +46,12 @@ export function createObserveWallet(ports: ObserveWalletPorts): ObserveWallet {
       if (missing.length === 0) return []
       const holdings = missing.map((asset) => ({ walletId, tenantId, address, asset, orphaned: null }))
       const readings = await readForRecord(chain, holdings, await newestBlock(chain))
-      return decideReadings(readings, { load, cause: 'first_observation', now: log.now(), actor: 'balance-observer' })
+      return changesOfReadings(readings, {
+        load,
+        cause: 'first_observation',
+        now: log.now(),
+        actor: 'balance-observer',
+      })
     })
   }
 }

@@ -6,7 +6,7 @@ import type { Block } from '../chain/blocks.ts'
 import type { ChainKey } from '../core/networks.ts'
 import type { Change } from '../event-log/aggregate.ts'
 import type { BalanceChainOf } from './chain.ts'
-import { decideReadings } from './decide-readings.ts'
+import { changesOfReadings } from './changes-of-readings.ts'
 import type { HolderReads } from './holder-reads.ts'
 import type { LoadBalances } from './load-balances.ts'
 import { blockAt, type Holding, type ReadForRecord } from './read-holdings.ts'
@@ -59,7 +59,7 @@ export function createBalanceObserver({ reads, load, chainOf, readForRecord }: O
         blockNumber: last.number,
         blockHash: last.hash,
       })
-      return decideReadings(readings, { load, cause: 'block', now, actor: ACTOR })
+      return changesOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
     },
 
     async unwind({ chain: { chainId }, ancestorNumber, now }) {
@@ -67,7 +67,7 @@ export function createBalanceObserver({ reads, load, chainOf, readForRecord }: O
       const suspect = await reads.suspect(chain, { lowest: ancestorNumber + 1, highest: Number.MAX_SAFE_INTEGER }, [])
       if (suspect.length === 0) return []
       const readings = await readForRecord(chain, suspect, await blockAt(chain, ancestorNumber))
-      return decideReadings(readings, { load, cause: 'block', now, actor: ACTOR })
+      return changesOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
     },
   }
 }

@@ -7,7 +7,7 @@ import type { EventLog } from '../event-log/log.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
 import type { BalanceChain, HolderRow } from './chain.ts'
-import { decideReadings } from './decide-readings.ts'
+import { changesOfReadings } from './changes-of-readings.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { LoadBalances } from './load-balances.ts'
 import { type Holding, newestBlock, type Reading } from './read-holdings.ts'
@@ -60,7 +60,7 @@ export function createReadToken({ pool, log, load, knownAssets }: ReadTokenPorts
       const readings = await read(holdings, await newestBlock(chain))
       if (readings === null) return false
       await appendDecided(log, () =>
-        decideReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
+        changesOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
       )
     }
   }

@@ -15,7 +15,7 @@ import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { appendDecided } from './append-decided.ts'
 import { type BalanceChain, type BalanceChainOf, type HolderRow, holderOf, nativeOf } from './chain.ts'
-import { decideReadings } from './decide-readings.ts'
+import { changesOfReadings } from './changes-of-readings.ts'
 import type { BlockRef } from './events.ts'
 import type { KnownAssets } from './known-assets.ts'
 import type { LoadBalances } from './load-balances.ts'
@@ -86,7 +86,7 @@ function createRun({ pool, log, load, readForRecord }: ReconcilePorts, chain: Ba
     if (walked === null) return false
     const readings = await readForRecord(chain, await next(), walked)
     corrected += await appendDecided(log, () =>
-      decideReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
+      changesOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
     )
     return true
   }

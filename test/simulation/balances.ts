@@ -2,7 +2,7 @@
 
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { appendDecided } from '../../src/balances/append-decided.ts'
-import { decideReadings } from '../../src/balances/decide-readings.ts'
+import { changesOfReadings } from '../../src/balances/changes-of-readings.ts'
 import type { ObservationCause } from '../../src/balances/events.ts'
 import type { HolderReads } from '../../src/balances/holder-reads.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
@@ -107,7 +107,7 @@ export async function lookAtAll(
   )
   await appendDecided(
     log,
-    () => decideReadings(readings, { load, cause, now: ports.now(), actor: 'balance-reconciler' }),
+    () => changesOfReadings(readings, { load, cause, now: ports.now(), actor: 'balance-reconciler' }),
     { pause: async () => undefined },
   )
 }

@@ -7,7 +7,8 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
-type Module = { readonly source: string; readonly dependencies: readonly unknown[] }
+type Dependency = { readonly resolved: string; readonly typeOnly?: boolean }
+type Module = { readonly source: string; readonly dependencies: readonly Dependency[] }
 type Violation = { readonly from: string; readonly to: string; readonly rule: { readonly name: string } }
 type Cruise = { readonly modules: readonly Module[]; readonly summary: { readonly violations: readonly Violation[] } }
 
@@ -30,6 +31,33 @@ function cruise(cwd: string, folders: readonly string[]): Cruise {
     if (!stdout?.startsWith('{')) throw error
     return JSON.parse(stdout) // The exit code counts the violations.
   }
+}
+
+/** The modules that deciders and aggregates must be in. */
+async function readPure(): Promise<RegExp> {
+  const { default: config } = (await import(configPath)) as Config
+  const { path = '' } = config.forbidden.find(({ name }) => name === 'deciders-and-aggregates-are-pure')?.from ?? {}
+  return new RegExp(path)
+}
+
+/** Clocks, randomness and I/O that need no import. */
+const GLOBALS =
+  /\bDate\.now\b|\bnew Date\b(?!\([^)])|(?<!new )\bDate\(|\bMath\.random\b|\b(?:performance|crypto|process)\.|\b(?:setTimeout|setInterval|setImmediate|fetch)\(/g
+
+/** Uses of such globals in modules that are pure, and in what these run, directly or through others. */
+async function readImpurities(cwd: string, { modules }: Cruise): Promise<readonly string[]> {
+  const pure = await readPure()
+  const bySource = new Map(modules.map((module) => [module.source, module]))
+  const reached = new Set(
+    [...bySource.keys()].filter((source) => pure.test(source) && !source.startsWith('src/sandbox/')),
+  )
+  for (const source of reached)
+    for (const { resolved, typeOnly } of bySource.get(source)?.dependencies ?? [])
+      if (!typeOnly && resolved.startsWith('src/')) reached.add(resolved)
+  return [...reached].flatMap((source) => {
+    const code = readFileSync(join(cwd, source), 'utf8').replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '')
+    return [...code.matchAll(GLOBALS)].map(([use]) => `${source}: ${use}`)
+  })
 }
 
 function sources(folder: string): string[] {
@@ -92,8 +120,9 @@ const PLANTS: readonly Plant[] = [
   { rule: 'every-import-resolves', at: 'src/http/planted-nowhere.ts', imports: './nowhere.ts' },
 ]
 
-t.test('every module of the project keeps to the layers', (t) => {
-  const { modules, summary } = cruise(root, ['src', 'workers', 'test'])
+t.test('every module of the project keeps to the layers', async (t) => {
+  const cruised = cruise(root, ['src', 'workers', 'test'])
+  const { modules, summary } = cruised
   const judged = new Set(modules.map((module) => module.source))
   const expected = ['src', 'workers', 'test'].flatMap(sources)
   t.ok(expected.length > 50, 'the project has more than 50 modules')
@@ -110,17 +139,16 @@ t.test('every module of the project keeps to the layers', (t) => {
     summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`),
     [],
   )
-  t.end()
+  t.strictSame(await readImpurities(root, cruised), [], 'deciding takes no clock, no random and no I/O')
 })
 
 t.test('every module with a decider or an aggregate is guarded as one', async (t) => {
-  const { default: config } = (await import(configPath)) as Config
-  const { path = '' } = config.forbidden.find(({ name }) => name === 'deciders-and-aggregates-are-pure')?.from ?? {}
+  const pure = await readPure()
   const declares = /^(export )?const \w+: (Aggregate|Decider)</m
   const found = sources('src').filter((source) => declares.test(readFileSync(join(root, source), 'utf8')))
   t.ok(found.length > 20, 'more than 20 deciders and aggregates are found')
   t.strictSame(
-    found.filter((source) => !new RegExp(path).test(source)),
+    found.filter((source) => !pure.test(source)),
     [],
   )
 })
@@ -134,7 +162,15 @@ t.test('a planted import of each forbidden kind is reported', async (t) => {
   writeFileSync(join(copy, 'src/core/planted-half.ts'), "export * as planted from './planted-cycle.ts'\n")
   writeFileSync(join(copy, 'src/core/planted-clock.ts'), "export * as planted from 'node:perf_hooks'\n")
 
-  const { violations } = cruise(copy, ['src', 'workers', 'test']).summary
+  writeFileSync(join(copy, 'src/wallets/timed-decider.ts'), 'export const decidedAt = new Date()\n')
+  writeFileSync(join(copy, 'src/wallets/chance-aggregate.ts'), "export * as planted from '../core/chance.ts'\n")
+  writeFileSync(join(copy, 'src/core/chance.ts'), 'export const chance = () => Math.random() < 0.5\n')
+
+  const cruised = cruise(copy, ['src', 'workers', 'test'])
+  const { violations } = cruised.summary
+  const impurities = await readImpurities(copy, cruised)
+  for (const use of ['src/wallets/timed-decider.ts: new Date', 'src/core/chance.ts: Math.random'])
+    t.ok(impurities.includes(use), `deciding takes no ${use}`)
   for (const { rule, at, imports } of PLANTS)
     t.ok(
       violations.some((violation) => violation.rule.name === rule && [at, dirname(at)].includes(violation.from)),

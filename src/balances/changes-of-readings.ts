@@ -19,7 +19,7 @@ type Decision = {
  * Changes for the readings that are news; at most one reading for each wallet and asset. Corrections of observations
  * from orphaned blocks come first; a reading that no longer needs a correction is judged like any other.
  */
-export async function decideReadings(readings: readonly Reading[], decision: Decision): Promise<Change[]> {
+export async function changesOfReadings(readings: readonly Reading[], decision: Decision): Promise<Change[]> {
   const byWallet = groupByWallet(readings)
   const balances = await decision.load([...byWallet.keys()])
   const changes: Change[] = []
