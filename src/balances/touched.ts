@@ -1,13 +1,14 @@
 /** The addresses whose balances a block may have changed, according to its transactions and logs. Pure. */
 import type { Block } from '../chain/blocks.ts'
-import { parseTransferLog } from '../chain/erc20.ts'
+import { parseTransferLog, parseWrapLog } from '../chain/erc20.ts'
 
 /** An address, and the token that moved; `null` for the native currency. Both in lower case. */
 export type Touched = { readonly address: string; readonly contract: string | null }
 
 /**
- * Senders pay gas, recipients receive value, and both sides of a token's Transfer have a new balance. Internal
- * transfers of the native currency are not visible here: the reconciliation finds them.
+ * Senders pay gas, recipients receive value, both sides of a token's Transfer have a new balance, and so does who wraps
+ * or unwraps the native currency. Internal transfers of the native currency are not visible here: the reconciliation
+ * finds them.
  */
 export function touchedBy(blocks: readonly Block[]): Touched[] {
   const touched = new Map<string, Touched>()
@@ -21,6 +22,7 @@ export function touchedBy(blocks: readonly Block[]): Touched[] {
       const transfer = parseTransferLog(log)
       touch(transfer?.from ?? null, log.address)
       touch(transfer?.to ?? null, log.address)
+      if (transfer === null) touch(parseWrapLog(log)?.account ?? null, log.address)
     }
   }
   return [...touched.values()]

@@ -47,6 +47,26 @@ export function parseAnyTransferLog({ topics: [topic, ...indexed], data }: Trans
   return { from: addressOf(from), to: addressOf(to), value }
 }
 
+/** keccak256 of `Deposit(address,uint256)`. */
+export const DEPOSIT_TOPIC = '0xe1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c'
+/** keccak256 of `Withdrawal(address,uint256)`. */
+export const WITHDRAWAL_TOPIC = '0x7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65'
+
+/** What an account wrapped or unwrapped of the native currency, wei; the account in lower case. */
+export type Wrapping = { readonly type: 'deposit' | 'withdrawal'; readonly account: string; readonly amount: bigint }
+
+/**
+ * Parses a Deposit or Withdrawal log of a wrapped native token (WETH9), which changes a balance without a Transfer.
+ *
+ * @returns `null` for any other log
+ */
+export function parseWrapLog({ topics: [topic, ...indexed], data }: TransferLog): Wrapping | null {
+  if ((topic !== DEPOSIT_TOPIC && topic !== WITHDRAWAL_TOPIC) || indexed.length !== 1) return null
+  const [account, amount] = [wordAt(indexed[0] ?? '', 0), wordAt(data, 0)]
+  if (account === null || amount === null) return null
+  return { type: topic === DEPOSIT_TOPIC ? 'deposit' : 'withdrawal', account: addressOf(account), amount }
+}
+
 const ADDRESS = 2n ** 160n
 
 function addressOf(word: bigint): string {

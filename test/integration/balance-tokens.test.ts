@@ -1,13 +1,16 @@
 /** Tokens, prices and jobs on a real chain with a token, price feeds and Multicall3. */
 import { Interface } from 'ethers/abi'
+import { getAddress } from 'ethers/address'
 import t, { type Test } from 'tap'
 import { v7 } from 'uuid'
 import { balanceWork, createObserveJob } from '../../src/balances/jobs.ts'
 import { createRefreshPrices } from '../../src/balances/prices.ts'
+import { toQuantity } from '../../src/chain/hex.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import { setUpChain } from '../../src/sandbox/chain-setup.ts'
+import { sendMined } from '../support/anvil.ts'
 import {
   addWallet,
   balanceOf,
@@ -20,6 +23,7 @@ import {
 import { type FollowedChain, RICH, withFollowedChain } from '../support/followed-chain.ts'
 import { NATIVE, TEST_CHAIN } from '../support/log.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
+import { compileSolidity, contractIn } from '../support/solidity.ts'
 
 const TOKEN = new Interface([
   'function mint(address to, uint256 amount)',
@@ -108,6 +112,26 @@ t.test(
     await sameWhenMadeAgain(t, chain)
   },
 )
+
+t.test('wrapping and unwrapping the native currency shows, although it emits no Transfer', async (t) => {
+  const wrapper = contractIn(compileSolidity('Wrapper.sol'), 'Wrapper')
+  let address = ''
+  const chain = await withFollowedChain(t, async (url) => {
+    const { contractAddress } = await sendMined(url, { from: RICH, data: wrapper.bytecode })
+    address = getAddress(contractAddress ?? '')
+    return { tokens: [{ symbol: 'WETH', address, decimals: 18 }] }
+  })
+  const weth = tokenAsset(TEST_CHAIN, address, 'WETH', 18)
+  await addWallet(chain, 'wal_rich', { address: RICH })
+  chain.follow()
+  const call = (name: string, args: readonly unknown[], value = 0n) =>
+    chain.send({ from: RICH, to: address, data: wrapper.abi.encodeFunctionData(name, args), value: toQuantity(value) })
+  await call('deposit', [], 5n)
+  await untilBalance(chain, 'wal_rich', '5', weth)
+  await call('withdraw', [2n])
+  await untilBalance(chain, 'wal_rich', '3', weth)
+  await sameWhenMadeAgain(t, chain)
+})
 
 t.test('a chain that starts again has no earlier tokens: their balances are withdrawn', async (t) => {
   const { chain, usdc, mint } = await withTokens(t)

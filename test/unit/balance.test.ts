@@ -7,10 +7,7 @@ import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { type BalanceCommand, balanceDecider } from '../../src/balances/decider.ts'
 import type { BalanceChanged, BalanceEvent, BalanceReorged, Observation } from '../../src/balances/events.ts'
 import { balanceWork } from '../../src/balances/jobs.ts'
-import { touchedBy } from '../../src/balances/touched.ts'
 import { usdValue } from '../../src/balances/usd-value.ts'
-import type { Block } from '../../src/chain/blocks.ts'
-import { TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { change, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
 
@@ -189,53 +186,6 @@ t.test(
     )
   },
 )
-
-t.test('a block touches its senders and recipients, and both sides of each transfer of a token', async (t) => {
-  const topic = (address: string) => `0x${address.slice(2).padStart(64, '0')}`
-  const [alice, bob, carol, token] = ['a', 'b', 'c', 'd'].map((digit) => `0x${digit.repeat(40)}`) as [
-    string,
-    string,
-    string,
-    string,
-  ]
-  const transaction = (
-    to: string | null,
-    logs: Block['transactions'][number]['logs'] = [],
-  ): Block['transactions'][number] => ({
-    hash: '0x1',
-    from: alice,
-    to,
-    nonce: 0,
-    value: 1n,
-    input: '0x',
-    status: 'success',
-    gasUsed: 1n,
-    effectiveGasPrice: 1n,
-    logs,
-    authorizations: [],
-  })
-  const log = (...topics: string[]) => ({ address: token, topics, data: topic('0x5'), logIndex: 0 })
-  const block = (...transactions: Block['transactions']): Block => ({
-    number: 1,
-    hash: '0x2',
-    parentHash: '0x1',
-    timestamp: 1,
-    baseFeePerGas: 1n,
-    transactions,
-  })
-  const transfer = log(TRANSFER_TOPIC, topic(bob), topic(carol))
-  const nft = log(TRANSFER_TOPIC, topic(bob), topic(carol), topic('0x7'))
-  t.strictSame(
-    touchedBy([block(transaction(token, [transfer, transfer, nft])), block(transaction(null), transaction(bob))]),
-    [
-      { address: alice, contract: null },
-      { address: token, contract: null },
-      { address: bob, contract: token },
-      { address: carol, contract: token },
-      { address: bob, contract: null },
-    ],
-  )
-})
 
 t.test('only a registered token makes a job that reads the wallets of its tenant', async (t) => {
   const job = { queue: 'observe', id: 'acme-137-0xT', data: { chain_id: '137', tenant_id: 'acme', contract: '0xT' } }
