@@ -7,7 +7,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Network } from '../core/networks.ts'
 import { type Anvil, startAnvil } from './anvil.ts'
-import { type ChainContracts, fundFaucet, setUpChain } from './chain-setup.ts'
+import { type ChainSetup, fundFaucet, setUpChain } from './chain-setup.ts'
 import { createStateKeeper, stateFiles } from './chain-state.ts'
 import { type MiningDriver, mineWhenNeeded } from './mining.ts'
 import { keptPort } from './ports.ts'
@@ -15,7 +15,7 @@ import { keptPort } from './ports.ts'
 export type ChainService = {
   readonly start: () => Promise<Anvil>
   readonly url: () => string
-  readonly contracts: () => ChainContracts
+  readonly setup: () => ChainSetup
   /** Funds the faucet now and after every restart of the node, which may have lost its last blocks. */
   readonly fundFaucet: (address: string) => Promise<void>
 }
@@ -28,27 +28,27 @@ export async function createChainService(chain: {
   await mkdir(chain.directory, { recursive: true, mode: 0o700 })
   const port = await keptPort(join(chain.directory, 'port'))
   const url = `http://127.0.0.1:${port}`
-  let contracts: ChainContracts | null = null
+  let setup: ChainSetup | null = null
   let faucet: string | null = null
 
-  function known(): ChainContracts {
-    if (contracts === null) throw new Error(`the chain ${chain.network} has not started`)
-    return contracts
+  function known(): ChainSetup {
+    if (setup === null) throw new Error(`the chain ${chain.network} has not started`)
+    return setup
   }
 
   return {
     url: () => url,
-    contracts: known,
+    setup: known,
     async start() {
       const { chainId, directory } = chain
       const anvil = await startAnvil({ chainId, port, directory, keepState: true, mining: 'call' })
-      contracts = await setUpChain(url, chain.network)
-      if (faucet !== null) await fundFaucet(url, contracts, faucet)
+      setup = await setUpChain(url, chain.network)
+      if (faucet !== null) await fundFaucet(url, setup.contracts, faucet)
       return driven(anvil, mineWhenNeeded(url, createStateKeeper(url, stateFiles(directory))))
     },
     async fundFaucet(address) {
       faucet = address
-      await fundFaucet(url, known(), address)
+      await fundFaucet(url, known().contracts, address)
     },
   }
 }

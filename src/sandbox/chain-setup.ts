@@ -1,35 +1,38 @@
 /**
- * Sets up a local chain: a token, price feeds, Multicall3, the factory of collections, and funds for the faucet. Every
- * address is derived from the code alone (CREATE2, EIP-1014), so a recreated chain has the same ones. Idempotent.
+ * Sets up a local chain: tokens, price feeds, Multicall3, the factory of collections, exchanges with pools, and funds
+ * for the faucet. Every address is derived from the code alone, so a recreated chain has the same ones. Idempotent.
  */
-import { readFileSync } from 'node:fs'
-import { AbiCoder, Interface, type InterfaceAbi } from 'ethers/abi'
-import { getCreate2Address } from 'ethers/address'
-import { keccak256 } from 'ethers/crypto'
-import { concat } from 'ethers/utils'
+import { createRequire } from 'node:module'
+import { Interface } from 'ethers/abi'
 import { toQuantity } from '../chain/hex.ts'
 import { FACTORY_CREATION_CODE } from '../chain/nft-artefact.ts'
-import { DEPLOYMENT_PROXY } from '../chain/nft-collection.ts'
 import { mapValues } from '../core/map-values.ts'
 import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
+import { artefact, type Deployment, deployMissing, mine, OWNER, planDeployment, send } from './deploy.ts'
+import { type Exchanges, planExchanges } from './exchanges.ts'
+import { fillPools, type PoolToken } from './pools.ts'
 import { callRpc } from './rpc.ts'
 
 export type ChainContracts = {
   readonly multicall3: string
   /** A token with 6 decimals. */
   readonly usdc: string
-  /** The prices in US dollars of the native currency and of USDC. */
+  /** A token with 6 decimals and the rules of USDT on Ethereum. */
+  readonly usdt: string
+  /** The native currency as a token: its symbol has a W in front. */
+  readonly wrappedNative: string
+  /** The prices in US dollars of the native currency and of the two tokens. */
   readonly nativeFeed: string
   readonly usdcFeed: string
+  readonly usdtFeed: string
   readonly nftFactory: string
 }
 
-type Artefact = { readonly abi: InterfaceAbi; readonly bytecode: string }
-
-/** For the deployment proxy, which every anvil has from block 0. */
-const SALT = `0x${'00'.repeat(32)}`
-/** The first unlocked account of every anvil, which is funded and owns the deployed contracts. */
-const OWNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+export type ChainSetup = {
+  readonly contracts: ChainContracts
+  /** Null without the packages of the exchanges. */
+  readonly exchanges: Exchanges | null
+}
 
 const FEED_DECIMALS = 8
 /** Round example prices, with eight decimals. */
@@ -38,48 +41,75 @@ const PRICES: Readonly<Record<Network, bigint>> = {
   polygon: 50000000n,
   binance: 600_00000000n,
 }
-const USDC_PRICE = 1_00000000n
+const DOLLAR = 1_00000000n
 
 /** The faucet is topped up to this amount at every start of the node. */
 const FAUCET_WEI = 10n ** 27n
 const FAUCET_USDC = 10n ** 9n * 10n ** 6n
 
 const TOKEN = artefact('DemoToken')
+const USDT = artefact('DemoUsdt')
+const WRAPPED = artefact('WrappedNative')
 const FEED = artefact('DemoPriceFeed')
 const MULTICALL3 = artefact('Multicall3')
 const token = new Interface(TOKEN.abi)
+const wrapped = new Interface(WRAPPED.abi)
 const feed = new Interface(FEED.abi)
 
-/** Deploys missing contracts and sets missing prices. @throws Error when the node refuses */
-export async function setUpChain(url: string, network: Network): Promise<ChainContracts> {
-  const symbol = NATIVE_SYMBOL[network]
-  const codes = {
-    multicall3: MULTICALL3.bytecode,
-    usdc: withArguments(TOKEN, ['string', 'string', 'uint8', 'address'], ['USD Coin (sandbox)', 'USDC', 6, OWNER]),
-    nativeFeed: withArguments(FEED, ['uint8', 'string', 'address'], [FEED_DECIMALS, `${symbol} / USD`, OWNER]),
-    usdcFeed: withArguments(FEED, ['uint8', 'string', 'address'], [FEED_DECIMALS, 'USDC / USD', OWNER]),
-    nftFactory: FACTORY_CREATION_CODE,
-  }
-  for (const code of Object.values(codes)) {
-    const deployed = await callRpc(url, 'eth_getCode', [addressOf(code), 'latest'])
-    if (deployed === '0x') await send(url, { to: DEPLOYMENT_PROXY, data: concat([SALT, code]) })
-  }
+/**
+ * Deploys missing contracts, sets missing prices and fills missing pools.
+ *
+ * @param packages finds the packages of the exchanges
+ * @throws Error when the node refuses
+ */
+export async function setUpChain(
+  url: string,
+  network: Network,
+  packages = createRequire(import.meta.url),
+): Promise<ChainSetup> {
+  const own = planContracts(NATIVE_SYMBOL[network])
+  const others = planExchanges(own.wrappedNative.address, packages)
+  await deployMissing(url, [...Object.values(own), ...Object.values(others ?? {})])
   await mine(url)
-  const contracts = mapValues(codes, addressOf)
-  await setFirstPrice(url, contracts.nativeFeed, PRICES[network])
-  await setFirstPrice(url, contracts.usdcFeed, USDC_PRICE)
+  const contracts = mapValues(own, ({ address }) => address)
+  const exchanges = others && mapValues(others, ({ address }) => address)
+  const prices = {
+    native: await firstPrice(url, contracts.nativeFeed, PRICES[network]),
+    usdc: await firstPrice(url, contracts.usdcFeed, DOLLAR),
+    usdt: await firstPrice(url, contracts.usdtFeed, DOLLAR),
+  }
+  if (exchanges !== null) await fillPools(url, exchanges, poolTokens(url, contracts, prices))
   await mine(url)
-  return contracts
+  return { contracts, exchanges }
 }
 
-/** A price that a user changed is kept. */
-async function setFirstPrice(url: string, to: string, price: bigint): Promise<void> {
+function planContracts(symbol: string): Readonly<Record<keyof ChainContracts, Deployment>> {
+  const feedOf = (asset: string) =>
+    planDeployment(FEED.bytecode, ['uint8', 'string', 'address'], [FEED_DECIMALS, `${asset} / USD`, OWNER])
+  const usdc = ['USD Coin (sandbox)', 'USDC', 6, OWNER]
+  return {
+    multicall3: planDeployment(MULTICALL3.bytecode),
+    usdc: planDeployment(TOKEN.bytecode, ['string', 'string', 'uint8', 'address'], usdc),
+    usdt: planDeployment(USDT.bytecode, ['address'], [OWNER]),
+    wrappedNative: planDeployment(
+      WRAPPED.bytecode,
+      ['string', 'string'],
+      [`Wrapped ${symbol} (sandbox)`, `W${symbol}`],
+    ),
+    nativeFeed: feedOf(symbol),
+    usdcFeed: feedOf('USDC'),
+    usdtFeed: feedOf('USDT'),
+    nftFactory: planDeployment(FACTORY_CREATION_CODE),
+  }
+}
+
+/** Sets the price of a feed that has none. @returns the price of the feed: one that a user changed is kept */
+async function firstPrice(url: string, to: string, price: bigint): Promise<bigint> {
   const call = { to, data: feed.encodeFunctionData('latestRoundData') }
-  const hasPrice = await callRpc(url, 'eth_call', [call, 'latest']).then(
-    () => true,
-    () => false, // A feed without a price reverts.
-  )
-  if (!hasPrice) await send(url, { to, data: feed.encodeFunctionData('setAnswer', [price]) })
+  const answer = await callRpc(url, 'eth_call', [call, 'latest']).catch(() => null) // A feed without a price reverts.
+  if (answer !== null) return feed.decodeFunctionResult('latestRoundData', answer as string)[1] as bigint
+  await send(url, { to, data: feed.encodeFunctionData('setAnswer', [price]) })
+  return price
 }
 
 /** Funds the faucet's wallet with real transfers, which the chain follower sees as deposits. */
@@ -96,22 +126,26 @@ export async function fundFaucet(url: string, { usdc }: ChainContracts, address:
   await mine(url)
 }
 
-function artefact(name: string): Artefact {
-  return JSON.parse(readFileSync(new URL(`../contracts/artifacts/${name}.json`, import.meta.url), 'utf8')) as Artefact
-}
-
-function withArguments({ bytecode }: Artefact, types: readonly string[], values: readonly unknown[]): string {
-  return concat([bytecode, AbiCoder.defaultAbiCoder().encode(types, values)])
-}
-
-function addressOf(code: string): string {
-  return getCreate2Address(DEPLOYMENT_PROXY, SALT, keccak256(code))
-}
-
-async function send(url: string, transaction: Readonly<Record<string, string>>): Promise<void> {
-  await callRpc(url, 'eth_sendTransaction', [{ from: OWNER, ...transaction }])
-}
-
-async function mine(url: string): Promise<void> {
-  await callRpc(url, 'evm_mine')
+function poolTokens(
+  url: string,
+  { wrappedNative, usdc, usdt }: ChainContracts,
+  prices: Readonly<Record<'native' | 'usdc' | 'usdt', bigint>>,
+): readonly [PoolToken, PoolToken, PoolToken] {
+  const minted = (address: string, price: bigint): PoolToken => ({
+    address,
+    decimals: 6,
+    price,
+    supply: (amount) => send(url, { to: address, data: token.encodeFunctionData('mint', [OWNER, amount]) }),
+  })
+  const native: PoolToken = {
+    address: wrappedNative,
+    decimals: 18,
+    price: prices.native,
+    async supply(amount) {
+      const held = BigInt((await callRpc(url, 'eth_getBalance', [OWNER, 'latest'])) as string)
+      await callRpc(url, 'anvil_setBalance', [OWNER, toQuantity(held + amount)])
+      await send(url, { to: wrappedNative, data: wrapped.encodeFunctionData('deposit'), value: toQuantity(amount) })
+    },
+  }
+  return [native, minted(usdc, prices.usdc), minted(usdt, prices.usdt)]
 }

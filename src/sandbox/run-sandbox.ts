@@ -61,6 +61,8 @@ const DEFAULT_ENV = {
   MALLOC_ARENA_MAX: '2',
 } as const
 const STOP_GRACE_MS = 20_000
+const WITHOUT_EXCHANGES =
+  '  ! the local chains have no exchanges: npm ci without --omit=dev installs their contracts (@uniswap/*)\n'
 
 /** Stop order, highest first: a waiting request is still answered by the workers, and all of them need the rest. */
 const RANKS = { database: 0, chain: 1, worker: 2, api: 3 } as const
@@ -101,6 +103,7 @@ export async function runSandbox(settings: {
       step('PostgreSQL', () => startDatabase(supervisor, dataDir, plans)),
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
     ])
+    if (chains.some(({ chain }) => chain.exchanges === null)) process.stdout.write(WITHOUT_EXCHANGES)
     const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
     const envWith = (url: string) =>
       amend({
@@ -204,7 +207,7 @@ function startChains(supervisor: Supervisor, dataDir: string): Promise<StartedCh
         directory: join(dataDir, 'chains', network),
       })
       await supervisor.start({ name: `anvil-${network}`, rank: RANKS.chain, start: service.start })
-      return { chain: { network, url: service.url(), contracts: service.contracts() }, fundFaucet: service.fundFaucet }
+      return { chain: { network, url: service.url(), ...service.setup() }, fundFaucet: service.fundFaucet }
     }),
   )
 }

@@ -105,7 +105,7 @@ async function firstLook({ subject, pool, url, chainId }: Stage, before: number,
   const ours = perSecond(base + added - first, startedAt)
   await follower.stop()
   await pool.query('ANALYZE')
-  const { multicall3 } = await setUpChain(url, 'ethereum')
+  const { multicall3 } = (await setUpChain(url, 'ethereum')).contracts
   const addresses = Array.from({ length: added }, (_, n) => walletAddress(before + n + 1))
   return {
     bench: `first look at ${thousands(added)} wallets`,

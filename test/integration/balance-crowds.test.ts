@@ -35,7 +35,7 @@ async function withCrowd(
   const chain = await withFollowedChain(
     t,
     async (url) => ({
-      multicall3Address: (await setUpChain(url, 'ethereum')).multicall3,
+      multicall3Address: (await setUpChain(url, 'ethereum')).contracts.multicall3,
       rpcUrls: [await nodeBefore(url)],
     }),
     { gasLimit: GAS_LIMIT, statementTimeoutMs: STATEMENT_TIMEOUT_MS },

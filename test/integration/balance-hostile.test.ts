@@ -53,7 +53,7 @@ async function withHostile(t: Test) {
   const chain = await withFollowedChain(
     t,
     async (url) => {
-      const { multicall3, usdc } = await setUpChain(url, 'ethereum')
+      const { multicall3, usdc } = (await setUpChain(url, 'ethereum')).contracts
       usdcAddress = usdc
       return { multicall3Address: multicall3, tokens: [{ symbol: 'USDC', address: usdc, decimals: 6 }] }
     },

@@ -33,7 +33,7 @@ const TOKEN = new Interface([
 async function withTokens(t: Test, options: { readonly configured: boolean } = { configured: true }) {
   let address = ''
   const chain = await withFollowedChain(t, async (url) => {
-    const { multicall3, usdc, nativeFeed, usdcFeed } = await setUpChain(url, 'ethereum')
+    const { multicall3, usdc, nativeFeed, usdcFeed } = (await setUpChain(url, 'ethereum')).contracts
     address = usdc
     return {
       multicall3Address: multicall3,

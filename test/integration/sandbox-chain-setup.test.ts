@@ -27,32 +27,35 @@ function blockOf(url: string): Promise<number> {
 
 t.test('a lost chain gets its contracts again at the same addresses', async (t) => {
   const first = await withAnvil(t, { mining: 'call' })
-  const contracts = await setUpChain(first.url, 'ethereum')
-  t.equal(new Set(Object.values(contracts)).size, 5)
+  const setup = await setUpChain(first.url, 'ethereum')
+  const { contracts, exchanges } = setup
+  const addresses = [...Object.values(contracts), ...Object.values(exchanges ?? {})]
+  t.equal(new Set(addresses).size, 14)
   t.equal(contracts.nftFactory, FACTORY_ADDRESS, 'the factory has its public address')
   await first.stop()
   const second = await withAnvil(t, { mining: 'call' })
-  t.strictSame(await setUpChain(second.url, 'ethereum'), contracts)
-  for (const address of Object.values(contracts)) {
+  t.strictSame(await setUpChain(second.url, 'ethereum'), setup)
+  for (const address of addresses) {
     t.not(await callRpc(second.url, 'eth_getCode', [address, 'latest']), '0x')
   }
 })
 
 t.test('a second run deploys nothing and keeps the state of the token', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
-  const contracts = await setUpChain(url, 'polygon')
+  const setup = await setUpChain(url, 'polygon')
+  const { contracts } = setup
   await fundFaucet(url, contracts, FAUCET)
   const nonce = async () =>
     Number(await callRpc(url, 'eth_getTransactionCount', ['0x4e59b44847b379578588920cA78FbF26c0B4956C', 'latest']))
   const deployed = await nonce()
-  t.strictSame(await setUpChain(url, 'polygon'), contracts)
+  t.strictSame(await setUpChain(url, 'polygon'), setup)
   t.equal(await nonce(), deployed)
   t.strictSame([...(await read(url, 'DemoToken', contracts.usdc, 'balanceOf', [FAUCET]))], [10n ** 15n])
 })
 
 t.test('the token and the feeds answer like those of public chains', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
-  const { usdc, nativeFeed, usdcFeed } = await setUpChain(url, 'binance')
+  const { usdc, nativeFeed, usdcFeed } = (await setUpChain(url, 'binance')).contracts
   t.strictSame([...(await read(url, 'DemoToken', usdc, 'symbol'))], ['USDC'])
   t.strictSame([...(await read(url, 'DemoToken', usdc, 'decimals'))], [6n])
   t.strictSame([...(await read(url, 'DemoPriceFeed', nativeFeed, 'description'))], ['BNB / USD'])
@@ -70,7 +73,7 @@ t.test('the token and the feeds answer like those of public chains', async (t) =
 
 t.test('a price that the owner set stays over a restart and never goes stale', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
-  const { nativeFeed } = await setUpChain(url, 'ethereum')
+  const { nativeFeed } = (await setUpChain(url, 'ethereum')).contracts
   const [from] = (await callRpc(url, 'eth_accounts')) as string[]
   const data = new Interface(artefact('DemoPriceFeed').abi).encodeFunctionData('setAnswer', [5n])
   await callRpc(url, 'eth_sendTransaction', [{ from, to: nativeFeed, data }])
@@ -87,7 +90,7 @@ t.test('a price that the owner set stays over a restart and never goes stale', a
 
 t.test('one call reads many, reports optional failures, and reverts on others', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
-  const { multicall3, usdc } = await setUpChain(url, 'ethereum')
+  const { multicall3, usdc } = (await setUpChain(url, 'ethereum')).contracts
   const multicall = new Interface(artefact('Multicall3').abi)
   const token = new Interface(artefact('DemoToken').abi)
   const refused = token.encodeFunctionData('transfer', [FAUCET, 1n])
@@ -109,7 +112,7 @@ t.test('one call reads many, reports optional failures, and reverts on others', 
 
 t.test('the faucet is topped up by payments that a follower sees, and only when it runs low', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
-  const contracts = await setUpChain(url, 'ethereum')
+  const { contracts } = await setUpChain(url, 'ethereum')
   await fundFaucet(url, contracts, FAUCET)
   t.equal(BigInt((await callRpc(url, 'eth_getBalance', [FAUCET, 'latest'])) as string), 10n ** 27n)
   const block = (await callRpc(url, 'eth_getBlockByNumber', ['latest', true])) as { transactions: { to: string }[] }

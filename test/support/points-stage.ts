@@ -56,9 +56,9 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
   const { env = {}, nodes, onKernel } = options
   const { url: databaseUrl } = await withDatabase(t)
   const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
-  const contracts = await setUpChain(url, 'ethereum')
+  const setup = await setUpChain(url, 'ethereum')
   const port = await freePort()
-  const chain = chainEnv({ network: 'ethereum', url, contracts })
+  const chain = chainEnv({ network: 'ethereum', url, ...setup })
   const rpcUrls = (await nodes?.(url)) ?? [url]
   const service = await withLocalService(t, {
     databaseUrl,
@@ -81,7 +81,7 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
   let asked = 0
   const settle = () => mineUntilSettled(() => service.places, url)
   const [first, second, issuer] = (await service.makeWallets(3)) as [LoadWallet, LoadWallet, LoadWallet]
-  for (const { address } of [first, second]) await fundFaucet(url, contracts, address)
+  for (const { address } of [first, second]) await fundFaucet(url, setup.contracts, address)
   const collectionId = await deployCollection(api, issuer, settle)
   await eventually(async () => {
     const { rowCount } = await service.pool.query('SELECT FROM balances WHERE wallet_id = ANY($1) AND balance > 0', [

@@ -40,7 +40,7 @@ const TRANSFERS: readonly Case[] = [
   ['space around an address', { to: ` ${newAddress()}` }, 'to invalid_address'],
   [
     'an unknown asset',
-    { asset: 'USDT' },
+    { asset: 'USDCC' },
     'asset unknown_asset',
     /did you mean USDC\?.*Known assets: ETH, USDC.*POST \/v1\/assets/,
   ],
