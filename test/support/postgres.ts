@@ -87,7 +87,7 @@ async function startOwnServer(): Promise<string> {
  * do so at the same time.
  */
 async function preparedCluster(): Promise<string> {
-  const name = fingerprint(ROOT, filesBelow(ROOT, CLUSTER_SOURCES), process.version).slice(0, 16)
+  const name = fingerprint(ROOT, filesBelow(ROOT, CLUSTER_SOURCES)).slice(0, 16)
   const prepared = join(CLUSTERS, name)
   if (existsSync(prepared)) return prepared
   await mkdir(CLUSTERS, { recursive: true })
