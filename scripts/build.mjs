@@ -40,7 +40,7 @@ export async function build(root) {
   const stamp = join(dist, '.fingerprint')
   const generated = [generatePrisma(root), generateDocsPage(root)].includes(true)
   const sources = filesBelow(root, SOURCES).filter((path) => !STAYS.test(path))
-  const wanted = fingerprint(root, sources, process.version)
+  const wanted = fingerprint(root, sources)
   if (!generated && readStamp(stamp) === wanted) return false
   // Without its stamp, an incomplete dist/ is never taken for a finished one.
   rmSync(stamp, { force: true })

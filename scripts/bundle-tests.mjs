@@ -25,7 +25,7 @@ export async function bundleTests(root) {
   const out = join(root, 'dist/test')
   const stamp = join(out, '.fingerprint')
   const sources = filesBelow(root, SOURCES).filter((path) => !NO_SOURCE.test(path))
-  const wanted = fingerprint(root, sources, `${root} ${process.version}`)
+  const wanted = fingerprint(root, sources, root)
   if (readStamp(stamp) === wanted) return false
   await rm(out, { recursive: true, force: true })
   await esbuild({
