@@ -162,6 +162,9 @@ const crowdOf = (queue: QueueName, count: number) => Array.from({ length: count 
 type Scene = { readonly queue: QueueName; readonly backlog: number; readonly fails?: boolean }
 
 const HANDLERS = 4
+/** More than a window of the queue. */
+const WALLETS = 48
+const SIGNATURES = 100
 
 /** How many jobs of acme begin between the time when globex adds its job and the time when that begins. */
 async function countAhead(t: Test, where: Where, { queue, backlog, fails = false }: Scene): Promise<number> {
@@ -186,55 +189,38 @@ async function countAhead(t: Test, where: Where, { queue, backlog, fails = false
   return begun.indexOf('globex') - addedAfter
 }
 
-/**
- * Runs the same with two backlogs: another tenant's wait does not change. Each in a separate test, which ends its
- * workers.
- */
-async function twice(
-  t: Test,
-  rule: string,
-  backlogs: readonly number[],
-  run: (t: Test, backlog: number) => Promise<void>,
-) {
-  for (const backlog of backlogs) await t.test(`${rule}: ${backlog} wait`, (t) => run(t, backlog))
-}
-
 async function jobsInTurn(t: Test, place: JobPlace): Promise<void> {
   for (const queue of ['lane', 'mpc-signature'] as const) {
-    const rule = `${queue}: a tenant's job is among the next, however many of another tenant wait`
-    await twice(t, rule, [200, 800], async (t, backlog) => {
+    await t.test(`${queue}: a tenant's job is among the next, however many of another tenant wait`, async (t) => {
       const { window, atOnce } = QUEUE_LIMITS[queue]
-      const ahead = await countAhead(t, await place.fresh(), { queue, backlog })
+      const ahead = await countAhead(t, await place.fresh(), { queue, backlog: 200 })
       t.ok(ahead <= (atOnce ?? window) + HANDLERS + 1, `at most a window of jobs runs first: ${ahead}`)
     })
   }
-  const rule = "a tenant's job is among the next while the jobs of another tenant fail again and again"
-  await twice(t, rule, [400, 1_200], async (t, backlog) => {
+  await t.test("a tenant's job is among the next while the jobs of another tenant fail again and again", async (t) => {
     const { window, failing } = QUEUE_LIMITS.lane
-    const ahead = await countAhead(t, await place.fresh(), { queue: 'lane', backlog, fails: true })
+    const ahead = await countAhead(t, await place.fresh(), { queue: 'lane', backlog: 600, fails: true })
     t.ok(ahead <= 2 * window + failing + HANDLERS + 1, `at most two windows of attempts run first: ${ahead}`)
   })
 }
 
 async function walletsInTurn(t: Test, place: JobPlace): Promise<void> {
-  const rule = "mpc wallets of a tenant do not hold up another's hd and mpc wallets"
-  await twice(t, rule, [24, 48], async (t, backlog) => {
+  await t.test("mpc wallets of a tenant do not hold up another's hd and mpc wallets", async (t) => {
     const service = await withProcesses(t, place)
     service.parties.hold()
-    const crowd = await times(backlog, () => service.askWallet('acme', SLOW))
+    const crowd = await times(WALLETS, () => service.askWallet('acme', SLOW))
     await eventually(() => service.parties.waiting() > 0)
     const others = [await service.askWallet('globex', null), await service.askWallet('globex', QUICK)]
     await eventually(async () => (await service.active(others)) === 2)
     t.equal(await service.active(crowd), 0, 'no wallet of the other tenant is made first')
     t.ok(service.parties.most() <= 3, 'at most 3 wallets are made at a time')
     service.parties.release()
-    await eventually(async () => (await service.active(crowd)) === backlog)
+    await eventually(async () => (await service.active(crowd)) === WALLETS)
   })
 }
 
 async function signaturesInTurn(t: Test, place: JobPlace): Promise<void> {
-  const rule = "mpc signatures of a tenant do not hold up another's hd and mpc signatures"
-  await twice(t, rule, [40, 160], async (t, backlog) => {
+  await t.test("mpc signatures of a tenant do not hold up another's hd and mpc signatures", async (t) => {
     const service = await withProcesses(t, place)
     const wallets = [
       await service.askWallet('acme', SLOW),
@@ -244,7 +230,7 @@ async function signaturesInTurn(t: Test, place: JobPlace): Promise<void> {
     await eventually(async () => (await service.active(wallets)) === 3)
     const [slow, hd, mpc] = wallets
     service.parties.hold()
-    const crowd = await times(backlog, (n) => service.askSignature('acme', slow, `message ${n}`))
+    const crowd = await times(SIGNATURES, (n) => service.askSignature('acme', slow, `message ${n}`))
     await eventually(() => service.parties.waiting() > 0)
     const others = [
       await service.askSignature('globex', hd, 'hello'),
@@ -254,7 +240,7 @@ async function signaturesInTurn(t: Test, place: JobPlace): Promise<void> {
     t.equal(await service.signed(crowd), 0, 'no signature of the other tenant is made first')
     t.ok(service.parties.most() <= 8, 'at most 8 signatures are made at a time')
     service.parties.release()
-    await eventually(async () => (await service.signed(crowd)) === backlog)
+    await eventually(async () => (await service.signed(crowd)) === SIGNATURES)
   })
 }
 
