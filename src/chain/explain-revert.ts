@@ -4,8 +4,8 @@ import { toQuantity } from './hex.ts'
 import type { RpcReader } from './json-rpc.ts'
 import { classifyCallFailure } from './rpc-errors.ts'
 
-/** The block of a failed transaction. @param gasUsed decimal digits */
-export type FailedInclusion = { readonly blockNumber: number; readonly gasUsed: string }
+/** The block of a failed transaction, and the gas units that it used. */
+export type FailedInclusion = { readonly blockNumber: number; readonly gasUsed: bigint }
 
 /** Always returns a text; if the reason cannot be determined, the text says so. */
 export async function explainRevert(
@@ -14,7 +14,7 @@ export async function explainRevert(
   rawTransaction: string,
 ): Promise<string> {
   const { from, to, value, data, gasLimit } = Transaction.from(rawTransaction)
-  if (BigInt(inclusion.gasUsed) >= gasLimit) return 'It ran out of gas.'
+  if (inclusion.gasUsed >= gasLimit) return 'It ran out of gas.'
   const call = { from, to, value: toQuantity(value), data, gas: toQuantity(gasLimit) }
   const [answer] = await client.batch([{ method: 'eth_call', params: [call, toQuantity(inclusion.blockNumber - 1)] }])
   const failure = answer?.ok === false ? classifyCallFailure(answer.error) : null

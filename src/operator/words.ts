@@ -24,9 +24,9 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
   return `${Math.floor(ms / large)} ${largeName} ${Math.floor((ms % large) / small)} ${smallName}`
 }
 
-/** A fee per gas in gwei. @param wei decimal digits, or base units */
-export function gwei(wei: string | bigint): string {
-  return `${formatAmount(BigInt(wei), GWEI_DECIMALS)} gwei`
+/** A fee per gas in gwei. */
+export function gwei(wei: bigint): string {
+  return `${formatAmount(wei, GWEI_DECIMALS)} gwei`
 }
 
 /** `ethereum`, `ethereum-testnet`: the name of a chain here and in `/readyz`. */

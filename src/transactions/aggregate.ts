@@ -2,6 +2,7 @@
 
 import { nativeAsset } from '../core/assets.ts'
 import { mapValues } from '../core/map-values.ts'
+import { largest } from '../core/money.ts'
 import { OPENINGS } from '../declarations.ts'
 import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcaster } from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
@@ -71,19 +72,14 @@ export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigi
   const native = nativeAsset(intent.network, intent.chainId).assetId
   holds.set(native, highestFee(transaction))
   for (const { asset, amount } of [intent, ...(intent.outflows ?? [])])
-    holds.set(asset.assetId, (holds.get(asset.assetId) ?? 0n) + BigInt(amount))
+    holds.set(asset.assetId, (holds.get(asset.assetId) ?? 0n) + amount)
   return holds
 }
 
 /** The maximum gas cost: at the highest price signed, or as reserved before. Wei. */
 export function highestFee({ intent, attempts }: KnownTransaction): bigint {
   const offers = attempts.length > 0 ? attempts.map(({ fees }) => fees) : [intent.reserved]
-  let highest = 0n
-  for (const { gasLimit, maxFeePerGas } of offers) {
-    const fee = BigInt(gasLimit) * BigInt(maxFeePerGas)
-    if (fee > highest) highest = fee
-  }
-  return highest
+  return offers.reduce((highest, { gasLimit, maxFeePerGas }) => largest(highest, gasLimit * maxFeePerGas), 0n)
 }
 
 function holdChanges(before: TransactionState, after: KnownTransaction): HoldChange[] {
@@ -133,8 +129,8 @@ function toRow(
     asset_symbol: intent.asset.symbol,
     asset_decimals: intent.asset.decimals,
     asset_contract: intent.asset.contract,
-    amount: intent.amount,
-    amount_moved: inclusion?.moved ?? null,
+    amount: intent.amount.toString(),
+    amount_moved: inclusion?.moved?.toString() ?? null,
     depends_on: intent.dependsOn,
     subject_type: intent.subject?.type ?? null,
     subject_id: intent.subject?.id ?? null,
@@ -146,8 +142,7 @@ function toRow(
     block_hash: inclusion?.blockHash ?? null,
     succeeded: inclusion?.succeeded ?? null,
     fee_estimated: highestFee(transaction).toString(),
-    fee_actual:
-      inclusion === null ? null : (BigInt(inclusion.gasUsed) * BigInt(inclusion.effectiveGasPrice)).toString(),
+    fee_actual: inclusion === null ? null : (inclusion.gasUsed * inclusion.effectiveGasPrice).toString(),
     logs: inclusion?.logs ?? null,
     failure: transaction.failure,
     history: transaction.history,

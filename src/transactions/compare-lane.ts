@@ -154,7 +154,7 @@ async function firstBytes(
   const open = [...waiting.values()].filter(({ transaction }) => transaction.state === 'requested')
   const byContent = new Map<string, Known[]>()
   for (const item of open) {
-    const content = contentOf(buildCall(item.transaction))
+    const content = contentOf(buildCall(item.transaction.intent))
     byContent.set(content, [...(byContent.get(content) ?? []), item])
   }
   const since = open.map(({ transaction }) => transaction.intent.requestedAt).sort()[0]

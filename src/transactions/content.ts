@@ -9,7 +9,7 @@ export function contentOf(call: { readonly to: string | null; readonly value: bi
 }
 
 /** The purpose of newer bytes of a transaction; `null` when they do something else and are foreign. */
-export function purposeOf(transaction: KnownTransaction, content: string): 'bump' | 'cancel' | null {
-  if (content === contentOf(buildCall(transaction))) return 'bump'
-  return content === contentOf(buildCancellation(transaction)) ? 'cancel' : null
+export function purposeOf({ intent }: KnownTransaction, content: string): 'bump' | 'cancel' | null {
+  if (content === contentOf(buildCall(intent))) return 'bump'
+  return content === contentOf(buildCancellation(intent)) ? 'cancel' : null
 }

@@ -93,11 +93,11 @@ function brokenBounds(state: KnownTransaction, { gasLimit, maxFeePerGas }: Unsig
     return maxFeePerGas > mostFirstFee(state.intent) ? 'the fee is far above what was reserved' : null
   }
   const offered = highestOffer(state)
-  if (maxFeePerGas < BigInt(offered.maxFeePerGas)) return 'the fee is lower than that of the version that it replaces'
+  if (maxFeePerGas < offered.maxFeePerGas) return 'the fee is lower than that of the version that it replaces'
   if (maxFeePerGas > mostReplacementFee(offered))
     return 'the fee is more than twice that of the version that it replaces'
   const isCancelled = state.cancellationRequested || newest.purpose === 'cancel'
-  return isCancelled || gasLimit === BigInt(newest.fees.gasLimit)
+  return isCancelled || gasLimit === newest.fees.gasLimit
     ? null
     : 'the gas limit differs from that of the version that it replaces'
 }
@@ -106,13 +106,13 @@ function brokenCall(state: KnownTransaction, transaction: UnsignedTransaction, f
   const newest = newestAttempt(state)
   if (state.cancellationRequested || newest?.purpose === 'cancel') {
     if (newest === null) return 'the transaction is cancelled: there is nothing left to sign'
-    if (!isCall(transaction, buildCancellation(state)))
+    if (!isCall(transaction, buildCancellation(state.intent)))
       return 'the transaction is being cancelled, but this is not a cancellation'
     return transaction.gasLimit === PLAIN_TRANSFER_GAS
       ? null
       : 'the gas limit of a cancellation is higher than that of a plain transfer'
   }
-  if (!isCall(transaction, buildCall(state))) return 'the call differs from the requested one'
+  if (!isCall(transaction, buildCall(state.intent))) return 'the call differs from the requested one'
   return newest === null ? brokenStart(state, facts) : null
 }
 

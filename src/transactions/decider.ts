@@ -5,6 +5,7 @@
 import { BursarError, Conflict } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
+import { recorded } from '../core/recorded.ts'
 import type { Opening } from '../declarations.ts'
 import type { TransactionEvent } from './all-events.ts'
 import type {
@@ -12,7 +13,7 @@ import type {
   GasPriority,
   Inclusion,
   Intent,
-  RecordedQuote,
+  Quote,
   ReplacementPurpose,
   SignedBytes,
   TakenBy,
@@ -31,14 +32,14 @@ export type TransactionCommand =
   | {
       readonly type: 'RecordSignature'
       readonly signed: SignedBytes
-      readonly quote?: RecordedQuote
+      readonly quote?: Quote
       readonly recovered?: true
     }
   | {
       readonly type: 'RecordReplacement'
       readonly signed: SignedBytes
       readonly purpose: ReplacementPurpose
-      readonly quote?: RecordedQuote
+      readonly quote?: Quote
       readonly recovered?: true
     }
   /** `insteadOf` names the newest bytes when an older version was submitted, which the wallet can pay for. */
@@ -77,7 +78,7 @@ export const transactionDecider: Decider<TransactionState, TransactionCommand, T
   decide(command, state) {
     if (command.type === 'RequestTransaction') {
       if (state.state !== 'unknown') throw new InvalidTransition(command.type, state.state)
-      return [{ type: command.opening, data: command.intent }]
+      return [{ type: command.opening, data: recorded(command.intent) }]
     }
     if (state.state === 'unknown') throw new InvalidTransition(command.type, state.state)
     return decideKnown(command, state)
@@ -92,7 +93,10 @@ function decideKnown(
     case 'RecordSignature':
       if (transaction.state !== 'requested') throw new InvalidTransition(command.type, transaction.state)
       return [
-        { type: 'TransactionSigned', data: { ...command.signed, ...mark(command), quote: command.quote ?? null } },
+        {
+          type: 'TransactionSigned',
+          data: recorded({ ...command.signed, ...mark(command), quote: command.quote ?? null }),
+        },
       ]
     case 'RecordReplacement':
       return recordReplacement(command, transaction)
@@ -131,7 +135,7 @@ type Replacing = {
   readonly recovered?: true
   readonly signed: SignedBytes
   readonly purpose: ReplacementPurpose
-  readonly quote?: RecordedQuote | null
+  readonly quote?: Quote | null
 }
 
 function recordReplacement(
@@ -142,7 +146,10 @@ function recordReplacement(
   if (!isUnmined(transaction) || newest === null) return []
   if (newest.nonce !== signed.nonce) throw new InvalidTransition('RecordReplacement', transaction.state)
   return [
-    { type: 'TransactionReplaced', data: { ...signed, ...mark(found), purpose, replacedHash: newest.hash, quote } },
+    {
+      type: 'TransactionReplaced',
+      data: recorded({ ...signed, ...mark(found), purpose, replacedHash: newest.hash, quote }),
+    },
   ]
 }
 
@@ -163,7 +170,7 @@ function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): r
   if (before !== null && before.hash === inclusion.hash && before.blockHash === inclusion.blockHash) return []
   const orphaned =
     before === null ? [] : recordReorg({ head: inclusion.blockNumber, now: inclusion.minedAt }, transaction)
-  const mined: TransactionEvent = { type: 'TransactionMined', data: inclusion }
+  const mined: TransactionEvent = { type: 'TransactionMined', data: recorded(inclusion) }
   if (attempt.purpose !== 'cancel') return [...orphaned, mined]
   return [
     ...orphaned,
@@ -204,7 +211,7 @@ function settle(
 
 /** A token may move another amount than the one sent: the fee that it keeps is reported. */
 function hasMoved({ amount }: Intent, { moved }: Inclusion): boolean {
-  return moved === undefined || BigInt(amount) === 0n || (moved !== null && BigInt(moved) > 0n)
+  return moved === undefined || amount === 0n || (moved !== null && moved > 0n)
 }
 
 function requestCancellation(now: string, transaction: KnownTransaction): readonly TransactionEvent[] {

@@ -1,9 +1,11 @@
 /**
  * The intent of a transaction, which records what the owner requests, and the events that follow the opening one: the
- * same for every kind of transaction. Amounts, fees and gas are decimal digits in strings: base units, wei, gas units.
+ * same for every kind of transaction. Amounts, fees and gas are bigint (base units, wei, gas units), and in event data
+ * decimal digits: `Recorded`.
  */
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
+import type { Recorded } from '../core/recorded.ts'
 
 export type GasPriority = 'low' | 'medium' | 'high'
 
@@ -16,20 +18,20 @@ export type AssetRef = {
   readonly contract: string | null
 }
 
-export type Fees = { readonly gasLimit: string; readonly maxFeePerGas: string; readonly maxPriorityFeePerGas: string }
+export type Fees = { readonly gasLimit: bigint; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
 /** The fee quote when fees were decided, at the chosen priority; wei per gas. */
-export type RecordedQuote = {
-  readonly baseFeePerGas: string
-  readonly maxFeePerGas: string
-  readonly maxPriorityFeePerGas: string
+export type Quote = {
+  readonly baseFeePerGas: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
 }
 
 /** The resource that a transaction belongs to, for looking it up. Capabilities declare the types. */
 export type Subject = { readonly type: string; readonly id: string }
 
 /** What a call takes from the wallet besides `amount`, as far as it is known in advance. Base units, above 0. */
-export type Outflow = { readonly asset: AssetRef; readonly amount: string }
+export type Outflow = { readonly asset: AssetRef; readonly amount: bigint }
 
 /** The fields of every opening intent. */
 export type Intent = {
@@ -43,7 +45,7 @@ export type Intent = {
   readonly to: string
   /** With `data`, the native currency. */
   readonly asset: AssetRef
-  readonly amount: string
+  readonly amount: bigint
   /** Call data, `0x` and hex digits; `null` for a transfer, whose call is derived from the asset. */
   readonly data: string | null
   /** Held like the amount, each asset once; missing for none. */
@@ -53,9 +55,9 @@ export type Intent = {
   readonly subject: Subject | null
   readonly gasPriority: GasPriority
   /** The gas hold when the request was accepted: at most `gasLimit · maxFeePerGas`. */
-  readonly reserved: { readonly gasLimit: string; readonly maxFeePerGas: string }
+  readonly reserved: { readonly gasLimit: bigint; readonly maxFeePerGas: bigint }
   /** The quote for that; `null` in events from before quotes were recorded. */
-  readonly quote: RecordedQuote | null
+  readonly quote: Quote | null
   readonly referenceId: string | null
   readonly memo: string | null
   readonly validUntil: string | null
@@ -95,14 +97,14 @@ export type Inclusion = {
    * For a successful token transfer: base units that the token's Transfer logs show from the sender to the recipient;
    * `null` without such a log. Missing for everything else, for transfers to the sender itself, and in older events.
    */
-  readonly moved?: string | null
+  readonly moved?: bigint | null
   /**
    * The logs of the receipt, for types whose declaration says `keepsLogs`; `null` for all others, for cancellations, and
    * in events from before logs were recorded.
    */
   readonly logs: RecordedLogs | null
-  readonly gasUsed: string
-  readonly effectiveGasPrice: string
+  readonly gasUsed: bigint
+  readonly effectiveGasPrice: bigint
   /** The timestamp of the block. */
   readonly blockTimestamp: string
   /** When the follower processed the block. */
@@ -116,14 +118,14 @@ export type Inclusion = {
 export type Recovered = { readonly recovered?: true }
 
 /** `quote` is the basis of the fees; `null` in events from before quotes were recorded. */
-export type TransactionSigned = Event<'TransactionSigned', SignedBytes & Recovered & { quote: RecordedQuote | null }>
+export type TransactionSigned = Event<'TransactionSigned', Recorded<SignedBytes & Recovered & { quote: Quote | null }>>
 export type TransactionReplaced = Event<
   'TransactionReplaced',
-  SignedBytes & Recovered & { purpose: ReplacementPurpose; replacedHash: string; quote: RecordedQuote | null }
+  Recorded<SignedBytes & Recovered & { purpose: ReplacementPurpose; replacedHash: string; quote: Quote | null }>
 >
 export type TransactionSubmitted = Event<'TransactionSubmitted', { hash: string; submittedAt: string }>
 export type TransactionAwaitingFunds = Event<'TransactionAwaitingFunds', { hash: string; refusedAt: string }>
-export type TransactionMined = Event<'TransactionMined', Inclusion>
+export type TransactionMined = Event<'TransactionMined', Recorded<Inclusion>>
 export type TransactionReorged = Event<
   'TransactionReorged',
   { hash: string; blockNumber: number; blockHash: string; reorgedAt: string }

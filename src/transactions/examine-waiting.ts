@@ -10,15 +10,15 @@ import type { Sound } from './check-lane.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { DependencyOutcome } from './dependency.ts'
 import { type EstimateGas, GAS_MARGIN_PERCENT, type GasEstimate, type GasRequest } from './estimate-gas.ts'
-import type { FailureCode, Fees, GasPriority, Intent, RecordedQuote } from './events.ts'
-import { recordedQuote } from './recorded-quote.ts'
+import type { FailureCode, Fees, GasPriority, Intent, Quote } from './events.ts'
+import { quoteAt } from './quote-at.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
 import { mostFirstFee, mostGas } from './spend-bounds.ts'
 import type { TransactionState } from './state.ts'
 
 export type Waiting = Sound & { readonly dependency: DependencyOutcome | null }
 type Candidate = Waiting & { readonly call: Call }
-export type Ready = Candidate & { readonly fees: Fees; readonly quote: RecordedQuote }
+export type Ready = Candidate & { readonly fees: Fees; readonly quote: Quote }
 export type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
 export type Unjudged = { readonly loaded: Loaded<TransactionState>; readonly reason: string }
 
@@ -57,7 +57,7 @@ export async function examineWaiting(
     else if (dependency === null || dependency.outcome === 'succeeded') {
       const expired = expiredOf(item, quote, now)
       if (expired !== null) refused.push(expired)
-      else if (quote !== null) candidates.push({ ...item, call: buildCall(transaction) })
+      else if (quote !== null) candidates.push({ ...item, call: buildCall(transaction.intent) })
     }
   }
   if (quote === null) return { ready, refused, unjudged }
@@ -129,10 +129,10 @@ function judge(
   const gasLimit = gasLimitOf(intent, estimate.gasLimit)
   if (gasLimit === null) return fail(loaded, 'fee_cap_exceeded', tooMuchGas(estimate.gasLimit, reserved.gasLimit), now)
   const fees = chooseFees(quote, gasPriority, reserved, gasLimit)
-  return { ...candidate, fees, quote: recordedQuote(quote, gasPriority) }
+  return { ...candidate, fees, quote: quoteAt(quote, gasPriority) }
 }
 
-function tooMuchGas(estimated: bigint, reserved: string): string {
+function tooMuchGas(estimated: bigint, reserved: bigint): string {
   return `The transaction now needs ${estimated} gas, but its hold covers only ${reserved}: send it again.`
 }
 
@@ -143,7 +143,7 @@ function tooMuchGas(estimated: bigint, reserved: string): string {
  * @returns `null` when it needs more than the limit
  */
 export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated: bigint): bigint | null {
-  const least = intent.data === null ? 0n : BigInt(intent.reserved.gasLimit)
+  const least = intent.data === null ? 0n : intent.reserved.gasLimit
   const most = mostGas(intent)
   if (estimated <= most) return estimated > least ? estimated : least
   return (estimated * 100n) / GAS_MARGIN_PERCENT <= most ? most : null
@@ -157,16 +157,12 @@ export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated:
 export function chooseFees(
   quote: FeeQuote,
   priority: GasPriority,
-  reserved: { readonly maxFeePerGas: string },
+  reserved: Pick<Intent['reserved'], 'maxFeePerGas'>,
   gasLimit: bigint,
 ): Fees {
   const fresh = quote[priority]
-  const cap = BigInt(reserved.maxFeePerGas)
+  const cap = reserved.maxFeePerGas
   const enough = (quote.baseFeePerGas * 9n) / 8n + fresh.maxPriorityFeePerGas
   const maxFeePerGas = cap >= enough ? cap : smallest(fresh.maxFeePerGas, mostFirstFee({ reserved }))
-  return {
-    gasLimit: gasLimit.toString(),
-    maxFeePerGas: maxFeePerGas.toString(),
-    maxPriorityFeePerGas: smallest(fresh.maxPriorityFeePerGas, maxFeePerGas).toString(),
-  }
+  return { gasLimit, maxFeePerGas, maxPriorityFeePerGas: smallest(fresh.maxPriorityFeePerGas, maxFeePerGas) }
 }

@@ -1,4 +1,4 @@
-/** Charges a tenant for the bodies that it sends and receives. A tenant in debt is refused before the body is read. */
+/** Fills gaps in the nonces of a lane with empty transactions, so that the transactions behind them can be mined. */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import type { NewId } from '../declarations.ts'
@@ -7,10 +7,10 @@ import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { PLAIN_TRANSFER_GAS } from './build-call.ts'
-import type { Intent, RecordedQuote } from './events.ts'
+import type { Intent, Quote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import { quoteAt } from './quote-at.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
-import { recordedQuote } from './recorded-quote.ts'
 
 export type FillGapsPorts = {
   readonly log: EventLog
@@ -47,7 +47,7 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
     if (state.state === 'unknown') return 0
     const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
     if (quote === null) return gaps.length
-    const intent = fillerOf(state.intent, recordedQuote(quote, 'high'), log.now())
+    const intent = fillerOf(state.intent, quoteAt(quote, 'high'), log.now())
     const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
     const changes = unfilled.map(() =>
       opened(
@@ -64,7 +64,7 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
 }
 
 /** Of the same wallet as the transaction that waits for it. */
-function fillerOf(stuck: Intent, quote: RecordedQuote, now: string): Intent {
+function fillerOf(stuck: Intent, quote: Quote, now: string): Intent {
   const { tenantId, walletId, network, environment, chainId, from } = stuck
   const { assetId, symbol, decimals, contract } = nativeAsset(network, chainId)
   return {
@@ -76,12 +76,12 @@ function fillerOf(stuck: Intent, quote: RecordedQuote, now: string): Intent {
     from,
     to: from,
     asset: { assetId, symbol, decimals, contract },
-    amount: '0',
+    amount: 0n,
     data: null,
     dependsOn: null,
     subject: null,
     gasPriority: 'high',
-    reserved: { gasLimit: PLAIN_TRANSFER_GAS.toString(), maxFeePerGas: quote.maxFeePerGas },
+    reserved: { gasLimit: PLAIN_TRANSFER_GAS, maxFeePerGas: quote.maxFeePerGas },
     quote,
     referenceId: null,
     memo: null,

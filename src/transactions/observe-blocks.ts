@@ -68,7 +68,7 @@ function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion
   })
   // Logs may contain anything: a sum above the maximum of a token would not fit into its column.
   const sum = moves.reduce((total, value) => total + value, 0n)
-  return { moved: moves.length === 0 ? null : smallest(sum, MAX_UINT256).toString() }
+  return { moved: moves.length === 0 ? null : smallest(sum, MAX_UINT256) }
 }
 
 /**
@@ -143,8 +143,8 @@ function inclusionOf({ block, transaction }: UsedNonce, now: string): Inclusion 
     blockNumber: block.number,
     blockHash: block.hash,
     succeeded: transaction.status === 'success',
-    gasUsed: transaction.gasUsed.toString(),
-    effectiveGasPrice: transaction.effectiveGasPrice.toString(),
+    gasUsed: transaction.gasUsed,
+    effectiveGasPrice: transaction.effectiveGasPrice,
     logs: null,
     blockTimestamp: new Date(block.timestamp * 1_000).toISOString(),
     minedAt: now,

@@ -15,7 +15,7 @@ import { type Guards, HoldRefused, WalletGuardRefused } from '../event-log/commi
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
-import { recordedQuote } from './recorded-quote.ts'
+import { quoteAt } from './quote-at.ts'
 import type { TransactionState } from './state.ts'
 
 /** The fields of a wallet that sending uses. */
@@ -54,8 +54,18 @@ export type PreparedTransaction = {
 /** What to send, from the request. Amount in base units, gas in gas units. */
 export type Wanted = Pick<
   Intent,
-  'to' | 'asset' | 'data' | 'outflows' | 'dependsOn' | 'subject' | 'gasPriority' | 'referenceId' | 'memo' | 'validUntil'
-> & { readonly amount: bigint; readonly gasLimit: bigint }
+  | 'to'
+  | 'asset'
+  | 'amount'
+  | 'data'
+  | 'outflows'
+  | 'dependsOn'
+  | 'subject'
+  | 'gasPriority'
+  | 'referenceId'
+  | 'memo'
+  | 'validUntil'
+> & { readonly gasLimit: bigint }
 
 /** The wallet that sends and pays. @throws errors of `findSender`, ValidationFailed `watch_only` */
 export async function findPayer({ findSender }: PreparePorts, owner: Owner, walletId: string): Promise<Sender> {
@@ -83,10 +93,10 @@ export async function completeIntent(
   { quoteOf, completionMs }: PreparePorts,
   { tenantId }: Owner,
   sender: Sender,
-  { amount, gasLimit, ...wanted }: Wanted,
+  { gasLimit, ...wanted }: Wanted,
   now: string,
 ): Promise<Intent> {
-  const quote = await quoteOf(sender.chainId)
+  const quote = quoteAt(await quoteOf(sender.chainId), wanted.gasPriority)
   return {
     tenantId,
     walletId: sender.walletId,
@@ -95,9 +105,8 @@ export async function completeIntent(
     chainId: sender.chainId,
     from: sender.address,
     ...wanted,
-    amount: amount.toString(),
-    reserved: { gasLimit: gasLimit.toString(), maxFeePerGas: quote[wanted.gasPriority].maxFeePerGas.toString() },
-    quote: recordedQuote(quote, wanted.gasPriority),
+    reserved: { gasLimit, maxFeePerGas: quote.maxFeePerGas },
+    quote,
     estimatedCompletionAt: new Date(Date.parse(now) + completionMs(sender.chainId)).toISOString(),
     requestedAt: now,
   }

@@ -10,7 +10,6 @@ import type { GasPriority, Intent } from './events.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN } from './refused-by-token.ts'
 import { prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
 import { mostGas } from './spend-bounds.ts'
-import { evolve } from './state.ts'
 
 export type FeePreview = {
   readonly native: string
@@ -51,12 +50,12 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
       warningsOf(ports, intent),
       fundsOf(ports, intent),
     ])
-    const gasLimit = estimate.ok ? estimate.gasLimit : BigInt(intent.reserved.gasLimit)
+    const gasLimit = estimate.ok ? estimate.gasLimit : intent.reserved.gasLimit
     // The amount that a request would hold, so that both agree on what can be paid.
-    const held = largest(gasLimit, BigInt(intent.reserved.gasLimit))
+    const held = largest(gasLimit, intent.reserved.gasLimit)
     const most = held * quote[intent.gasPriority].maxFeePerGas
     const spendsNative = intent.asset.contract === null
-    const left = funds.asset - BigInt(intent.amount) - (spendsNative ? most : 0n)
+    const left = funds.asset - intent.amount - (spendsNative ? most : 0n)
     const short = left < 0n || (!spendsNative && funds.native < most)
     const reason = short ? 'insufficient_funds' : estimate.ok ? unmoved : estimate.reason
     return {
@@ -86,9 +85,7 @@ async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent): Prom
 }
 
 function requestOf(intent: Intent): GasRequest {
-  const requested = evolve({ state: 'unknown' }, { type: 'TransferRequested', data: intent })
-  if (requested.state === 'unknown') throw new Error('a requested transfer must have an intent')
-  return { from: intent.from, call: buildCall(requested), mostGas: mostGas(intent) }
+  return { from: intent.from, call: buildCall(intent), mostGas: mostGas(intent) }
 }
 
 async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<{ asset: bigint; native: bigint }> {

@@ -36,7 +36,7 @@ export function createProveLost({ chainOf }: ProveLostPorts): ProveLost {
   return async (transaction) => {
     const { chainId, from } = transaction.intent
     for (const [nonce, takenIn] of new Map(transaction.abandoned.map((attempt) => [attempt.nonce, attempt.takenIn]))) {
-      const call = buildCall(transaction)
+      const call = buildCall(transaction.intent)
       const name = `${chainId} ${from} ${nonce} ${call.to} ${call.value} ${call.data}`
       if (proven.has(name)) continue
       const chain = chainOf(chainId)

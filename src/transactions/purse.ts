@@ -2,7 +2,7 @@
  * What a wallet can pay for gas beyond the holds of its other transactions. Every node refuses bytes that cost more
  * until the wallet is funded or has sent everything else, so they are not signed. Pure.
  */
-import { largest } from '../core/money.ts'
+import { largest, smallest } from '../core/money.ts'
 import { highestFee } from './aggregate.ts'
 import type { Call } from './build-call.ts'
 import type { Fees } from './events.ts'
@@ -24,11 +24,11 @@ export function createPurse(spare: bigint): Purse {
   return {
     feeLimit(transaction, { value }) {
       const { asset, amount } = transaction.intent
-      const held = asset.contract === null ? BigInt(amount) : 0n
+      const held = asset.contract === null ? amount : 0n
       return left + highestFee(transaction) + held - value
     },
     take(transaction, { gasLimit, maxFeePerGas }) {
-      const more = BigInt(gasLimit) * BigInt(maxFeePerGas) - highestFee(transaction)
+      const more = gasLimit * maxFeePerGas - highestFee(transaction)
       if (more > 0n) left -= more
     },
   }
@@ -44,13 +44,12 @@ export function withinPurse<Item extends { transaction: KnownTransaction; call: 
 ): Item {
   const { transaction, call, fees } = item
   const limit = largest(purse.feeLimit(transaction, call), highestFee(transaction))
-  const most = limit / BigInt(fees.gasLimit)
-  const within = BigInt(fees.maxFeePerGas) <= most ? fees : { ...fees, ...atMost(fees, most) }
+  const most = limit / fees.gasLimit
+  const within = {
+    ...fees,
+    maxFeePerGas: smallest(fees.maxFeePerGas, most),
+    maxPriorityFeePerGas: smallest(fees.maxPriorityFeePerGas, most),
+  }
   purse.take(transaction, within)
   return { ...item, fees: within }
-}
-
-function atMost({ maxPriorityFeePerGas: tip }: Fees, most: bigint) {
-  const maxFeePerGas = most.toString()
-  return { maxFeePerGas, maxPriorityFeePerGas: BigInt(tip) < most ? tip : maxFeePerGas }
 }

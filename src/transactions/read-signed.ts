@@ -44,12 +44,8 @@ export async function readSigned(
     recoveryId: readCount(raw.yParity ?? raw.v, 'a parity'),
   })
   if (!sameHex(hash, wanted.hash) || !sameHex(senderOf(transaction, rawTransaction), wanted.from)) return 'foreign'
-  const fees = {
-    gasLimit: transaction.gasLimit.toString(),
-    maxFeePerGas: transaction.maxFeePerGas.toString(),
-    maxPriorityFeePerGas: transaction.maxPriorityFeePerGas.toString(),
-  }
-  return { nonce: transaction.nonce, hash, rawTransaction, fees }
+  const { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  return { nonce, hash, rawTransaction, fees: { gasLimit, maxFeePerGas, maxPriorityFeePerGas } }
 }
 
 function word(value: unknown, what: string): Buffer {

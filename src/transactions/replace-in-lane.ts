@@ -14,8 +14,8 @@ import type { CheckRecorded } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { createPurse, type Purse } from './purse.ts'
+import { quoteAt } from './quote-at.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
-import { recordedQuote } from './recorded-quote.ts'
 import { type SignBatchPorts, signUnder } from './sign-batch.ts'
 import { mostReplacementFee } from './spend-bounds.ts'
 import { type Attempt, highestOffer, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
@@ -79,8 +79,8 @@ async function replacement(
   const priority = transaction.speedUpRequested ?? transaction.intent.gasPriority
   const isAskedFor = purpose === 'speed_up' || (purpose === 'cancel' && newest.purpose !== 'cancel')
   if (!isAskedFor && !mayHelp(transaction, newest, purpose, quote, priority)) return null
-  const call = purpose === 'cancel' ? buildCancellation(transaction) : buildCall(transaction)
-  const gasLimit = purpose === 'cancel' ? PLAIN_TRANSFER_GAS : BigInt(newest.fees.gasLimit)
+  const call = purpose === 'cancel' ? buildCancellation(transaction.intent) : buildCall(transaction.intent)
+  const gasLimit = purpose === 'cancel' ? PLAIN_TRANSFER_GAS : newest.fees.gasLimit
   const cap = ports.capOf(lane.chainId)
   const payable = purse.feeLimit(transaction, call) / gasLimit
   const fees = bumped(highestOffer(transaction), quote[priority], { cap: smallest(cap, payable), gasLimit })
@@ -95,7 +95,7 @@ async function replacement(
   return change(
     transactionAggregate,
     loaded,
-    { type: 'RecordReplacement', signed: signed.bytes, purpose, quote: recordedQuote(quote, priority) },
+    { type: 'RecordReplacement', signed: signed.bytes, purpose, quote: quoteAt(quote, priority) },
     { metadata: workerMetadata(transaction, 'signer', laneName(lane)), now: ports.log.now() },
   )
 }
@@ -119,7 +119,7 @@ function mayHelp(
   priority: GasPriority,
 ): boolean {
   if (state === 'awaiting_funds') return false
-  const [tip, maxFee] = [BigInt(newest.fees.maxPriorityFeePerGas), BigInt(newest.fees.maxFeePerGas)]
+  const { maxPriorityFeePerGas: tip, maxFeePerGas: maxFee } = newest.fees
   // The base fee may rise once (EIP-1559: 12.5 % per block) before the next block.
   if (tip < quote[priority].maxPriorityFeePerGas || maxFee < (quote.baseFeePerGas * 9n) / 8n + tip) return true
   const tries = attempts.filter((attempt) => attempt.purpose === purpose).length - (purpose === 'cancel' ? 1 : 0)
@@ -134,17 +134,12 @@ function bumped(
 ): Fees | null {
   const most = smallest(mostReplacementFee(previous), cap)
   const fees = bumpFees(
-    { maxFeePerGas: BigInt(previous.maxFeePerGas), maxPriorityFeePerGas: BigInt(previous.maxPriorityFeePerGas) },
+    previous,
     {
       maxFeePerGas: smallest(quote.maxFeePerGas, most),
       maxPriorityFeePerGas: smallest(quote.maxPriorityFeePerGas, most),
     },
     cap,
   )
-  if (fees === null) return null
-  return {
-    gasLimit: gasLimit.toString(),
-    maxFeePerGas: fees.maxFeePerGas.toString(),
-    maxPriorityFeePerGas: fees.maxPriorityFeePerGas.toString(),
-  }
+  return fees === null ? null : { gasLimit, ...fees }
 }

@@ -13,18 +13,17 @@ type Reserved<Field extends keyof Intent['reserved']> = { readonly reserved: Pic
 
 /** The maximum gas of a call: twice the reserved gas, or 100,000 more if that is higher. */
 export function mostGas({ reserved }: Reserved<'gasLimit'>): bigint {
-  const gas = BigInt(reserved.gasLimit)
-  return largest(2n * gas, gas + LEAST_EXTRA_GAS)
+  return largest(2n * reserved.gasLimit, reserved.gasLimit + LEAST_EXTRA_GAS)
 }
 
 /**
  * The maximum fee of the first bytes: twice the reserved fee, which itself includes twice the base fee of that time.
  */
 export function mostFirstFee({ reserved }: Reserved<'maxFeePerGas'>): bigint {
-  return 2n * BigInt(reserved.maxFeePerGas) + 1n
+  return 2n * reserved.maxFeePerGas + 1n
 }
 
 /** The maximum fee of a replacement: twice that of the bytes that it replaces. */
 export function mostReplacementFee(previous: Pick<Fees, 'maxFeePerGas'>): bigint {
-  return 2n * BigInt(previous.maxFeePerGas) + 1n
+  return 2n * previous.maxFeePerGas + 1n
 }

@@ -1,4 +1,5 @@
 /** The state of a transaction: the fold of its events. `evolve` accepts every known event in every state. */
+import { largest } from '../core/money.ts'
 import { assertNever } from '../core/never.ts'
 import { TRANSACTION_TYPES, type TransactionType } from '../declarations.ts'
 import { isOpening, type TransactionEvent } from './all-events.ts'
@@ -13,6 +14,7 @@ import type {
   SettledState,
   SignedBytes,
 } from './events.ts'
+import { readFees, readInclusion, readIntent } from './read-events.ts'
 
 /** States from which the transaction may still be mined or signed. */
 export const UNMINED_STATES = ['requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds'] as const
@@ -73,7 +75,7 @@ export function newestAttempt(transaction: KnownTransaction): Attempt | null {
 /** The fees that a replacement must exceed: nodes may have any version, including withdrawn ones. */
 export function highestOffer({ attempts }: KnownTransaction): Pick<Fees, 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
   const highest = (field: 'maxFeePerGas' | 'maxPriorityFeePerGas') =>
-    attempts.reduce((most, { fees }) => (BigInt(fees[field]) > BigInt(most) ? fees[field] : most), '0')
+    attempts.reduce((most, { fees }) => largest(most, fees[field]), 0n)
   return { maxFeePerGas: highest('maxFeePerGas'), maxPriorityFeePerGas: highest('maxPriorityFeePerGas') }
 }
 
@@ -100,7 +102,7 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
     return {
       state: 'requested',
       type: TRANSACTION_TYPES[event.type],
-      intent: event.data,
+      intent: readIntent(event.data),
       attempts: [],
       abandoned: [],
       inclusion: null,
@@ -118,7 +120,7 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
     case 'TransactionSigned': {
       const { quote: _, recovered: __, ...bytes } = event.data
       return enter(
-        { ...before, attempts: [{ ...bytes, purpose: 'original', submittedAt: null }] },
+        { ...before, attempts: [{ ...bytes, fees: readFees(bytes.fees), purpose: 'original', submittedAt: null }] },
         'signed',
         bytes.signedAt,
       )
@@ -126,7 +128,11 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
     case 'TransactionReplaced': {
       const { replacedHash: _, quote: __, recovered: ___, ...attempt } = event.data
       return enter(
-        { ...before, attempts: [...before.attempts, { ...attempt, submittedAt: null }], speedUpRequested: null },
+        {
+          ...before,
+          attempts: [...before.attempts, { ...attempt, fees: readFees(attempt.fees), submittedAt: null }],
+          speedUpRequested: null,
+        },
         'replaced',
         attempt.signedAt,
       )
@@ -140,7 +146,7 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
     case 'TransactionAwaitingFunds':
       return enter(before, 'awaiting_funds', event.data.refusedAt)
     case 'TransactionMined':
-      return enter({ ...before, inclusion: event.data, failure: null }, 'mined', event.data.minedAt)
+      return enter({ ...before, inclusion: readInclusion(event.data), failure: null }, 'mined', event.data.minedAt)
     case 'TransactionReorged':
       return enter({ ...before, inclusion: null, failure: null }, 'reorged', event.data.reorgedAt)
     case 'SettlementRevoked': {

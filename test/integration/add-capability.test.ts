@@ -102,7 +102,7 @@ async function opensTransaction(t: Test, pool: Pool, log: EventLog): Promise<voi
   const { createBlockReads } = (await import(join(copy, 'src/transactions/block-reads.ts'))) as typeof Reads
   const { observeTransactions } = (await import(join(copy, 'src/transactions/observe-blocks.ts'))) as typeof Observing
   const hash = `0x${'ab'.repeat(32)}`
-  const fees = { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' }
+  const fees = { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
   const signed = { nonce: 0, hash, rawTransaction: '0x02', fees, signedAt: intent.requestedAt }
   const metadata = { tenantId: 'acme', actor: 'worker:signer' }
   await log.execute(transactionAggregate, 'tx_note', { type: 'RecordSignature', signed }, { metadata })

@@ -19,7 +19,7 @@ async function request({ log }: TestLog, key: string, amount: string, digest = a
   const command = {
     type: 'RequestTransaction',
     opening: 'TransferRequested',
-    intent: transferIntent({ amount }),
+    intent: transferIntent({ amount: BigInt(amount) }),
   } as const
   const requested = opened(transactionAggregate, id, command, { metadata, now: NOW })
   return appendOnce(log, { changes: [requested] }, { resourceId: id, metadata })
@@ -99,7 +99,7 @@ t.test('a request is prepared again after a conflict, and a refused one gets wha
   await t.rejects(accept(fresh, refuse), RangeError)
   await t.rejects(
     accept(fresh, async (append) => {
-      const dear = { ...command, intent: transferIntent({ amount: '1000000' }) }
+      const dear = { ...command, intent: transferIntent({ amount: 1_000_000n }) }
       const changes = [opened(transactionAggregate, newTransactionId(), dear, { metadata: fresh, now: NOW })]
       return append({ id, commit: { changes }, explain: () => new RangeError('too dear'), made: null })
     }),

@@ -246,7 +246,7 @@ t.test('only an asset that the caller registered is removed', async (t: Test) =>
   const opened = change(
     transactionAggregate,
     { id: 'tx_1', state: transactionAggregate.initialState, version: 0, hash: '' },
-    { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent({ asset, amount: '0' }) },
+    { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent({ asset, amount: 0n }) },
     { metadata: { tenantId: 'acme', actor: 'test' }, now: assets.log.now() },
   )
   await assets.log.append({

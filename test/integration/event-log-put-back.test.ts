@@ -13,7 +13,7 @@ const bytes = (nonce: number) => ({
   nonce,
   hash: `0x${nonce}`,
   rawTransaction: '0x02',
-  fees: { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' },
+  fees: { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n },
   signedAt: NOW,
 })
 

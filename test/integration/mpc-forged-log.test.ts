@@ -3,6 +3,7 @@
  * with an impossible order of events, and begin no ceremony that was not requested.
  */
 import t from 'tap'
+import { recorded } from '../../src/core/recorded.ts'
 import { change } from '../../src/event-log/aggregate.ts'
 import type { Answers } from '../../src/keys/mpc/coordinator.ts'
 import type { SigningItem } from '../../src/keys/mpc/protocol.ts'
@@ -113,7 +114,7 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
 t.test('an intent that was forged without its row, or after its end, is refused', async (t) => {
   const known = await stateOf(done)
   const alone = `${done.slice(0, -4)}aaaa`
-  await forge(alone, [{ type: 'TransferRequested', data: { ...known.intent, to: THIEF } }], 'without rows')
+  await forge(alone, [{ type: 'TransferRequested', data: recorded({ ...known.intent, to: THIEF }) }], 'without rows')
   const stolen = item(alone, transfer({ to: THIEF }))
   t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'an intent without a row is not covered')
   t.match(stage.parties.lines.findLast(({ rule }) => rule !== undefined)?.rule, /no row/)

@@ -12,7 +12,7 @@ import { NATIVE } from '../support/log.ts'
 import { hashOf, KEY_ID, type OperatorStage, REQUESTED_BY, signature, withOperator } from '../support/operator-stage.ts'
 
 const GWEI = 1_000_000_000n
-const QUOTE = { baseFeePerGas: '5000000000', maxFeePerGas: '12000000000', maxPriorityFeePerGas: '2000000000' }
+const QUOTE = { baseFeePerGas: 5n * GWEI, maxFeePerGas: 12n * GWEI, maxPriorityFeePerGas: 2n * GWEI }
 
 type Told = { readonly name: string; readonly value: string; readonly source: string }
 type Story = {
@@ -33,7 +33,7 @@ t.test('explain', async (t) => {
   await labelKey(pool)
   const wallet = await stage.wallet()
   await observe(stage, wallet.walletId, 10n ** 18n)
-  const other = await stage.request(wallet, { amount: '5000', reserved: { gasLimit: '21000', maxFeePerGas: '1' } })
+  const other = await stage.request(wallet, { amount: 5_000n, reserved: { gasLimit: 21_000n, maxFeePerGas: 1n } })
   const id = await stage.request(wallet, {
     quote: QUOTE,
     referenceId: 'invoice-1',
@@ -227,8 +227,8 @@ function inclusion(hash: string, blockNumber: number, now: string) {
     blockHash: `0xb${blockNumber}`,
     succeeded: true,
     logs: null,
-    gasUsed: '21000',
-    effectiveGasPrice: '5000000000',
+    gasUsed: 21_000n,
+    effectiveGasPrice: 5n * GWEI,
     blockTimestamp: now,
     minedAt: now,
   }

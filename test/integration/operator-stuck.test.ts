@@ -273,8 +273,8 @@ function inclusion(id: string, blockNumber: number, now: string) {
     blockHash: `0xb${blockNumber}`,
     succeeded: true,
     logs: null,
-    gasUsed: '21000',
-    effectiveGasPrice: '2',
+    gasUsed: 21_000n,
+    effectiveGasPrice: 2n,
     blockTimestamp: now,
     minedAt: now,
   }

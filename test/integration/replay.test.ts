@@ -18,7 +18,7 @@ function signed(nonce: number, hash: string) {
     nonce,
     hash,
     rawTransaction: '0x02',
-    fees: { gasLimit: '21000', maxFeePerGas: String(2 + hash.length), maxPriorityFeePerGas: '1' },
+    fees: { gasLimit: 21_000n, maxFeePerGas: BigInt(2 + hash.length), maxPriorityFeePerGas: 1n },
     signedAt: now,
   }
 }
@@ -47,8 +47,8 @@ const command = (nonce: number): fc.Arbitrary<TransactionCommand> => {
           blockHash: `0xb${blockNumber}`,
           succeeded,
           logs: succeeded ? { entries: [], cut: false } : null,
-          gasUsed: '21000',
-          effectiveGasPrice: '2',
+          gasUsed: 21_000n,
+          effectiveGasPrice: 2n,
           blockTimestamp: now,
           minedAt: now,
         },

@@ -27,12 +27,12 @@ async function withStory(t: Test) {
     await log.append({ changes: decided([made]) })
     loaded = made?.after ?? loaded
   }
-  const fees = { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' }
+  const fees = { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
   await at(1, { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() })
   const signed = { nonce: 7, hash: '0xa', rawTransaction: '0x02', fees, signedAt: MINUTE(2), quote: null }
   await at(2, { type: 'RecordSignature', signed })
   const block = { blockNumber: 5, blockHash: '0xb5', blockTimestamp: MINUTE(3), minedAt: MINUTE(3) }
-  const inclusion = { hash: '0xa', ...block, succeeded: true, logs: null, gasUsed: '21000', effectiveGasPrice: '2' }
+  const inclusion = { hash: '0xa', ...block, succeeded: true, logs: null, gasUsed: 21_000n, effectiveGasPrice: 2n }
   await at(3, { type: 'RecordInclusion', inclusion })
   await at(4, { type: 'RecordReorg', head: 5, now: MINUTE(4) })
   await at(5, { type: 'RecordInclusion', inclusion: { ...inclusion, blockNumber: 6, blockHash: '0xb6' } })

@@ -97,7 +97,7 @@ t.test('a call is signed with its data and value, and has its effect on chain', 
   const { state } = await calls.log.load(transactionAggregate, ample)
   t.equal(
     state.state === 'signed' && state.attempts[0]?.fees.gasLimit,
-    '400000',
+    400_000n,
     'the reserved gas is used when the estimate is lower',
   )
   t.equal((await send(ample)).status, '0x1')
@@ -152,8 +152,8 @@ t.test('a node that has not seen the block of the dependency does not judge what
     blockHash: '0xb',
     succeeded: true,
     logs: null,
-    gasUsed: '21000',
-    effectiveGasPrice: '2',
+    gasUsed: 21_000n,
+    effectiveGasPrice: 2n,
     blockTimestamp: NOW,
     minedAt: NOW,
   }

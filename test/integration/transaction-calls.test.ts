@@ -61,12 +61,12 @@ t.test('tokens that a call takes are held, and refused when the wallet has fewer
      VALUES ($1, $2, 'acme', 1000, 1, '0x', now())`,
     [walletId, asset.assetId],
   )
-  await calls.call(walletId, { outflows: [{ asset, amount: '700' }] })
-  const { change, guards, explain } = await calls.prepare(walletId, { outflows: [{ asset, amount: '301' }] })
+  await calls.call(walletId, { outflows: [{ asset, amount: 700n }] })
+  const { change, guards, explain } = await calls.prepare(walletId, { outflows: [{ asset, amount: 301n }] })
   const refused = await calls.log.append({ changes: [change], guards }).catch(explain)
   t.ok(refused instanceof InsufficientFunds)
   t.match((refused as InsufficientFunds).items[0]?.details, { asset: 'TST', available: '3', needed: '3.01' })
-  await calls.call(walletId, { outflows: [{ asset, amount: '300' }] })
+  await calls.call(walletId, { outflows: [{ asset, amount: 300n }] })
   t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
 })
 

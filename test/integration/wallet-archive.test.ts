@@ -53,7 +53,7 @@ t.test('a pending transaction keeps a wallet, mined or not, until it is final', 
     nonce: 0,
     hash: '0xaa',
     rawTransaction: '0x02',
-    fees: { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' },
+    fees: { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n },
     signedAt: NOW,
   }
   const inclusion = {
@@ -63,8 +63,8 @@ t.test('a pending transaction keeps a wallet, mined or not, until it is final', 
     blockTimestamp: NOW,
     succeeded: true,
     logs: null,
-    gasUsed: '21000',
-    effectiveGasPrice: '2',
+    gasUsed: 21_000n,
+    effectiveGasPrice: 2n,
     minedAt: NOW,
   }
   const context = { metadata: ACME }

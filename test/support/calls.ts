@@ -78,10 +78,10 @@ export async function mine(
   succeeded = true,
 ): Promise<void> {
   const hash = `0x${id}`
-  const fees = { gasLimit: '100000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' }
+  const fees = { gasLimit: 100_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
   const signed = { nonce, hash, rawTransaction: '0x02', fees, signedAt: NOW }
   const block = { blockNumber: 7, blockHash: '0xb7', blockTimestamp: NOW, minedAt: NOW }
-  const inclusion = { hash, ...block, succeeded, logs: null, gasUsed: '21000', effectiveGasPrice: '2' }
+  const inclusion = { hash, ...block, succeeded, logs: null, gasUsed: 21_000n, effectiveGasPrice: 2n }
   await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed }, { metadata: ACME })
   await log.execute(transactionAggregate, id, { type: 'RecordInclusion', inclusion }, { metadata: ACME })
 }

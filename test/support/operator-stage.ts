@@ -153,7 +153,7 @@ export function signature(
   maxFee: bigint,
   now: string,
 ): Extract<TransactionCommand, { type: 'RecordSignature' }> {
-  const fees = { gasLimit: '21000', maxFeePerGas: maxFee.toString(), maxPriorityFeePerGas: '1' }
+  const fees = { gasLimit: 21_000n, maxFeePerGas: maxFee, maxPriorityFeePerGas: 1n }
   return {
     type: 'RecordSignature',
     signed: { nonce, hash: hashOf(id, nonce), rawTransaction: '0x02', fees, signedAt: now },

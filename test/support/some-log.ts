@@ -43,12 +43,12 @@ async function transferOnce(log: EventLog, nonce: number): Promise<string> {
   const opened = change(transactionAggregate, unknown(transactionAggregate, id), command, { metadata, now: NOW })
   await appendOnce(log, { changes: opened === null ? [] : [opened] }, { resourceId: id, metadata })
   const hash = `0x${nonce}`
-  const fees = { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' }
+  const fees = { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
   const signed = { nonce, hash, rawTransaction: '0x02', fees, signedAt: NOW }
   await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed }, { metadata: METADATA })
   if (nonce % 3 === 0) return id
   const block = { blockNumber: nonce, blockHash: `0xb${nonce}`, blockTimestamp: NOW, minedAt: NOW }
-  const inclusion = { hash, ...block, succeeded: true, logs: null, gasUsed: '21000', effectiveGasPrice: '2' }
+  const inclusion = { hash, ...block, succeeded: true, logs: null, gasUsed: 21_000n, effectiveGasPrice: 2n }
   await log.execute(transactionAggregate, id, { type: 'RecordInclusion', inclusion }, { metadata: METADATA })
   return id
 }

@@ -2,9 +2,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeTransfer } from '../../src/chain/erc20.ts'
+import { recorded } from '../../src/core/recorded.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { coversTransaction } from '../../src/transactions/covers.ts'
 import type { Intent } from '../../src/transactions/events.ts'
+import { readIntent } from '../../src/transactions/read-events.ts'
 import {
   cancellation,
   cancelling,
@@ -26,12 +28,16 @@ const INTENT: fc.Arbitrary<Intent> = fc
   .record({
     from: hex(20),
     to: hex(20),
-    amount: amount.map(String),
+    amount,
     chainId: fc.integer({ min: 1, max: 1_000_137 }),
     contract: fc.option(hex(20)),
     data: fc.option(fc.nat(80).chain(hex)),
   })
-  .map(({ contract, ...fields }) => ({ ...requested.data, ...fields, asset: { ...requested.data.asset, contract } }))
+  .map(({ contract, ...fields }) => ({
+    ...readIntent(requested.data),
+    ...fields,
+    asset: { ...requested.data.asset, contract },
+  }))
 /** Possible states of a lane. */
 const HISTORIES: readonly (readonly TransactionEvent[])[] = [
   [],
@@ -49,12 +55,12 @@ t.test(
   async (test) => {
     let covered = 0
     const property = fc.property(INTENT, fc.constantFrom(...HISTORIES), fc.gen(), (intent, history, gen) => {
-      const state = fold([{ type: 'TransferRequested', data: intent }, ...history])
+      const state = fold([{ type: 'TransferRequested', data: recorded(intent) }, ...history])
       const token = intent.data === null && intent.asset.contract !== null
       const call = {
         to: token ? (intent.asset.contract as string) : intent.to,
-        value: token ? 0n : BigInt(intent.amount),
-        data: intent.data ?? (token ? encodeTransfer(intent.to, BigInt(intent.amount)) : '0x'),
+        value: token ? 0n : intent.amount,
+        data: intent.data ?? (token ? encodeTransfer(intent.to, intent.amount) : '0x'),
       }
       const nothing = { to: intent.from, value: 0n, data: '0x' }
       // Each field is usually right, so that some requests are valid.
@@ -76,11 +82,11 @@ t.test(
       covered += 1
       const same = (right: typeof call) =>
         (['to', 'value', 'data'] as const).every((name) => transaction[name] === right[name])
-      const recorded = state.state === 'unknown' ? [] : state.attempts
+      const attempts = state.state === 'unknown' ? [] : state.attempts
       return (
         address === intent.from &&
         transaction.chainId === intent.chainId &&
-        recorded.every(({ nonce }) => nonce === transaction.nonce) &&
+        attempts.every(({ nonce }) => nonce === transaction.nonce) &&
         (history.includes(cancellation) ? same(nothing) : same(call)) &&
         !history.includes(mined)
       )

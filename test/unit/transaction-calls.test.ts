@@ -13,6 +13,7 @@ import { outcomeOf } from '../../src/transactions/dependency.ts'
 import { gasLimitOf } from '../../src/transactions/examine-waiting.ts'
 import { type LanesOf, transactionJobs, withLanes } from '../../src/transactions/jobs.ts'
 import type { Lane } from '../../src/transactions/lanes.ts'
+import { readIntent } from '../../src/transactions/read-events.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
@@ -37,7 +38,7 @@ function fold(...events: readonly TransactionEvent[]): KnownTransaction {
 t.test('each opening makes a transaction of its type, with what it waits for and what it serves', async (t) => {
   for (const [opening, type] of Object.entries(TRANSACTION_TYPES) as [OpeningEvent['type'], string][]) {
     const { data: intent } = golden<OpeningEvent>(opening)
-    const command = { type: 'RequestTransaction', opening, intent } as const
+    const command = { type: 'RequestTransaction', opening, intent: readIntent(intent) } as const
     const [event, ...more] = transactionDecider.decide(command, transactionDecider.initialState)
     t.strictSame([event, more], [{ type: opening, data: intent }, []])
     const state = fold(...(event === undefined ? [] : [event]))
@@ -56,7 +57,7 @@ t.test('each opening makes a transaction of its type, with what it waits for and
   t.throws(
     () =>
       transactionDecider.decide(
-        { type: 'RequestTransaction', opening: 'MintRequested', intent: mint.data },
+        { type: 'RequestTransaction', opening: 'MintRequested', intent: readIntent(mint.data) },
         fold(mint),
       ),
     { code: 'invalid_transition' },
@@ -76,8 +77,8 @@ t.test('the row has the success of a call while its block is on the chain', asyn
 t.test('a call goes to its contract with its data and value; its cancellation does nothing', async (t) => {
   const valued = fold(golden<OpeningEvent>('MintRequested', { amount: '5' }))
   const { to, data, from } = valued.intent
-  t.strictSame(buildCall(valued), { to, value: 5n, data })
-  t.strictSame(buildCancellation(valued), { to: from, value: 0n, data: '0x' })
+  t.strictSame(buildCall(valued.intent), { to, value: 5n, data })
+  t.strictSame(buildCancellation(valued.intent), { to: from, value: 0n, data: '0x' })
   const native = nativeAsset('ethereum', 1).assetId
   t.strictSame([...holdsOf(valued)], [[native, 5n + 120_000n * 20_000_000_000n]])
   const token = { assetId: 'eip155:1/erc20:0x01', symbol: 'TST', decimals: 6, contract: '0x01' }
@@ -94,7 +95,7 @@ t.test('a call goes to its contract with its data and value; its cancellation do
 })
 
 t.test('a call gets the estimate or what was reserved, whichever is more; a transfer the estimate', async (t) => {
-  const reserved = { gasLimit: '100', maxFeePerGas: '1' }
+  const reserved = { gasLimit: 100n, maxFeePerGas: 1n }
   t.equal(gasLimitOf({ data: '0x01', reserved }, 120n), 120n)
   t.equal(gasLimitOf({ data: '0x01', reserved }, 80n), 100n)
   t.equal(gasLimitOf({ data: null, reserved }, 80n), 80n)

@@ -1,15 +1,18 @@
 /** Events are permanent: everything ever written is read in each of its versions, with the same meaning. */
 import t from 'tap'
+import { recorded } from '../../src/core/recorded.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { keptLogs } from '../../src/transactions/kept-logs.ts'
+import { readFees, readInclusion, readIntent, readQuote } from '../../src/transactions/read-events.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { golden } from '../support/golden-transaction.ts'
 
 const requested = golden<Extract<TransactionEvent, { type: 'TransferRequested' }>>('TransferRequested')
 const signed = golden<Extract<TransactionEvent, { type: 'TransactionSigned' }>>('TransactionSigned')
 const submitted = golden<Extract<TransactionEvent, { type: 'TransactionSubmitted' }>>('TransactionSubmitted')
+const mined = golden<Extract<TransactionEvent, { type: 'TransactionMined' }>>('TransactionMined')
 const replaced = golden<Extract<TransactionEvent, { type: 'TransactionReplaced' }>>('TransactionReplaced')
 
 function fold(events: readonly TransactionEvent[]): TransactionState {
@@ -31,19 +34,45 @@ t.test('a transfer that was recorded before there were calls reads as one withou
   test.strictSame(golden('TransferRequested', 1).data, golden('TransferRequested', 2).data)
 })
 
+t.test('amounts are bigint in the state, and recorded with the same digits', async (test) => {
+  const max = (2n ** 256n - 1n).toString()
+  const intents = [requested.data, { ...requested.data, amount: max }, { ...requested.data, quote: null }]
+  for (const data of intents) test.strictSame(recorded(readIntent(data)), data)
+  test.match(readIntent({ ...requested.data, amount: max }), { amount: 2n ** 256n - 1n })
+  for (const { data } of [signed, replaced]) {
+    test.strictSame(recorded(readFees(data.fees)), data.fees)
+    test.strictSame(recorded(readQuote(data.quote)), data.quote)
+  }
+  for (const data of [mined.data, { ...mined.data, moved: null }, { ...mined.data, moved: '5' }]) {
+    test.strictSame(recorded(readInclusion(data)), data)
+  }
+  const state = fold([requested, signed, mined])
+  test.match(state, {
+    intent: { amount: BigInt(requested.data.amount) },
+    inclusion: { gasUsed: BigInt(mined.data.gasUsed) },
+  })
+})
+
 t.test('the basis of fees is recorded with them, and is unknown in older events', async (test) => {
-  const quote = { baseFeePerGas: '7', maxFeePerGas: '20', maxPriorityFeePerGas: '6' }
-  const signing = { type: 'RecordSignature', signed: signed.data, quote } as const
+  const quote = { baseFeePerGas: 7n, maxFeePerGas: 20n, maxPriorityFeePerGas: 6n }
+  const bytes = { ...signed.data, fees: readFees(signed.data.fees) }
+  const signing = { type: 'RecordSignature', signed: bytes, quote } as const
   test.strictSame(transactionDecider.decide(signing, fold([requested])), [
-    { type: 'TransactionSigned', data: { ...signed.data, quote } },
+    { type: 'TransactionSigned', data: { ...signed.data, quote: recorded(quote) } },
   ])
   const replacing = {
     type: 'RecordReplacement',
-    signed: { ...signed.data, hash: '0x2' },
+    signed: { ...bytes, hash: '0x2' },
     purpose: 'bump',
     quote,
   } as const
-  const replacement = { ...replacing.signed, purpose: 'bump', replacedHash: signed.data.hash, quote }
+  const replacement = {
+    ...signed.data,
+    hash: '0x2',
+    purpose: 'bump',
+    replacedHash: signed.data.hash,
+    quote: recorded(quote),
+  }
   test.strictSame(transactionDecider.decide(replacing, fold([requested, signed])), [
     { type: 'TransactionReplaced', data: replacement },
   ])

@@ -18,7 +18,7 @@ const ITEM = {
     key: { kind: 'hd', tenantId: 'acme', index: 0 },
   },
   call: { to: OTHER, value: 1n, data: '0x' },
-  fees: { gasLimit: '21000', maxFeePerGas: '2', maxPriorityFeePerGas: '1' },
+  fees: { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n },
 } as const
 
 async function sentBy(sender: string | null) {

@@ -4,6 +4,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { createPurse } from '../../src/transactions/purse.ts'
+import { readIntent } from '../../src/transactions/read-events.ts'
 import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
 import { cancellation, fold, golden, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'
 
@@ -34,7 +35,7 @@ t.test('a transaction reported as confirmed can no longer be cancelled, on any b
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
   test.match(state, { state: 'reorged', cancellationRequested: false, speedUpRequested: null })
   test.equal(newestAttempt(state)?.hash, signed.data.hash, 'the payment is sent again instead of its cancellation')
-  test.equal(highestOffer(state).maxFeePerGas, offer.maxFeePerGas, 'the fee of the new version exceeds the old one')
+  test.equal(highestOffer(state).maxFeePerGas, 23_000_000_000n, 'the fee of the new version exceeds the old one')
   const again = fold([...late, revoked, cancellation])
   test.match(again, { cancellationRequested: true }, 'the transaction can be cancelled again')
 })
@@ -48,11 +49,12 @@ t.test('filling a gap may use funds reserved by later transactions, and the bala
   test.strictSame([fits(requested), fits(filler)], [[true], [false]])
   const state = fold([requested])
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
-  const reserved = BigInt(requested.data.reserved.gasLimit) * BigInt(requested.data.reserved.maxFeePerGas)
+  const { reserved: hold, amount } = readIntent(requested.data)
+  const reserved = hold.gasLimit * hold.maxFeePerGas
   const purse = createPurse(1_000n)
-  const payment = { value: BigInt(requested.data.amount) }
+  const payment = { value: amount }
   test.equal(purse.feeLimit(state, payment), reserved + 1_000n)
   test.equal(purse.feeLimit(state, { value: 0n }), reserved + 1_000n + payment.value, 'no amount is paid')
-  purse.take(state, { gasLimit: '1', maxFeePerGas: (reserved + 400n).toString() })
+  purse.take(state, { gasLimit: 1n, maxFeePerGas: reserved + 400n })
   test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the next transaction cannot use the same funds')
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { BursarError } from '../../src/core/errors.ts'
+import { recorded } from '../../src/core/recorded.ts'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
@@ -12,8 +13,9 @@ import {
   type TransactionCommand,
   transactionDecider,
 } from '../../src/transactions/decider.ts'
-import type { Inclusion, Intent, SignedBytes } from '../../src/transactions/events.ts'
+import type { Inclusion, SignedBytes } from '../../src/transactions/events.ts'
 import { chooseFees } from '../../src/transactions/examine-waiting.ts'
+import { readFees, readInclusion, readIntent } from '../../src/transactions/read-events.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import {
   cancellation,
@@ -45,12 +47,14 @@ function given(...events: readonly TransactionEvent[]) {
   }
 }
 
-const bytes: SignedBytes = signed.data
+const bytes: SignedBytes = { ...signed.data, fees: readFees(signed.data.fees) }
+const dearer: SignedBytes = { ...replaced.data, fees: readFees(replaced.data.fees) }
+const intent = readIntent(requested.data)
 const recordSignature: TransactionCommand = { type: 'RecordSignature', signed: bytes }
 const recordSubmission: TransactionCommand = { type: 'RecordSubmission', hash: bytes.hash, now: NOW }
 const include = (overrides: Partial<Inclusion> = {}): TransactionCommand => ({
   type: 'RecordInclusion',
-  inclusion: { ...mined.data, ...overrides },
+  inclusion: { ...readInclusion(mined.data), ...overrides },
 })
 const settle: TransactionCommand = { type: 'Settle', confirmations: 32, revertReason: 'why', now: NOW }
 const cancel: TransactionCommand = { type: 'RequestCancellation', now: NOW }
@@ -60,7 +64,7 @@ const takenBy = { hash: '0xf', blockNumber: 98 }
 const foreignNonce: TransactionCommand = { type: 'RecordForeignNonce', nonce: 7, finalizedBlock: 99, takenBy, now: NOW }
 
 /** The events of these commands. */
-const signedNow: TransactionEvent = { type: 'TransactionSigned', data: { ...bytes, quote: null } }
+const signedNow: TransactionEvent = { type: 'TransactionSigned', data: { ...signed.data, quote: null } }
 const { hash, blockNumber, blockHash } = mined.data
 const settled = { blockNumber, confirmations: 32 }
 const submittedNow: TransactionEvent = { type: 'TransactionSubmitted', data: { hash, submittedAt: NOW } }
@@ -80,9 +84,7 @@ const consumedNow: TransactionEvent = {
 }
 
 t.test('a request is signed, sent, mined and confirmed', async (test) => {
-  given()
-    .when({ type: 'RequestTransaction', opening: 'TransferRequested', intent: requested.data })
-    .expect(test, requested)
+  given().when({ type: 'RequestTransaction', opening: 'TransferRequested', intent }).expect(test, requested)
   given(requested).when(recordSignature).expect(test, signedNow)
   given(requested, signed).when(recordSubmission).expect(test, submittedNow)
   given(requested, signed, submitted).when(include()).expect(test, mined)
@@ -224,7 +226,7 @@ t.test('the amount and the highest gas cost are reserved until the transaction i
   const token = tokenAsset(1, '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USDC', 6)
   const ofToken: TransactionEvent = {
     ...requested,
-    data: { ...requested.data, asset: token, amount: '5' } satisfies Intent,
+    data: recorded({ ...intent, asset: token, amount: 5n }),
   }
   test.same(
     [...holdsOf(fold([ofToken]))],
@@ -238,8 +240,8 @@ t.test('the amount and the highest gas cost are reserved until the transaction i
 t.test('the reserved price is signed while it outlives one rise of the base fee', async (test) => {
   const level = { maxFeePerGas: 30n, maxPriorityFeePerGas: 2n }
   const quote = { baseFeePerGas: 16n, low: level, medium: level, high: level }
-  test.equal(chooseFees(quote, 'medium', { maxFeePerGas: '20' }, 21_000n).maxFeePerGas, '20')
-  test.equal(chooseFees(quote, 'medium', { maxFeePerGas: '19' }, 21_000n).maxFeePerGas, '30')
+  test.equal(chooseFees(quote, 'medium', { maxFeePerGas: 20n }, 21_000n).maxFeePerGas, 20n)
+  test.equal(chooseFees(quote, 'medium', { maxFeePerGas: 19n }, 21_000n).maxFeePerGas, 30n)
 })
 
 t.test('no sequence of commands makes an unknown error, loses an attempt, or holds a negative amount', async () => {
@@ -254,8 +256,8 @@ t.test('no sequence of commands makes an unknown error, loses an attempt, or hol
     foreignNonce,
     reorg,
     { type: 'RecordShortFunds', hash: bytes.hash, now: NOW },
-    { type: 'RecordReplacement', signed: replaced.data, purpose: 'bump' },
-    { type: 'RecordReplacement', signed: replaced.data, purpose: 'cancel' },
+    { type: 'RecordReplacement', signed: dearer, purpose: 'bump' },
+    { type: 'RecordReplacement', signed: dearer, purpose: 'cancel' },
     { type: 'FailUnsigned', code: 'expired', message: '', now: NOW },
   )
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
@@ -265,7 +267,7 @@ t.test('no sequence of commands makes an unknown error, loses an attempt, or hol
       const opened = change(
         transactionAggregate,
         unknown,
-        { type: 'RequestTransaction', opening: 'TransferRequested', intent: requested.data },
+        { type: 'RequestTransaction', opening: 'TransferRequested', intent },
         context,
       )
       if (opened === null) return false

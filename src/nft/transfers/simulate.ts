@@ -73,7 +73,7 @@ async function simulateReady(
   const answers = await client.batch(
     probes.map(({ call, data }) => {
       // Receivers are third-party contracts: a simulation gets no more gas than the transfer.
-      const gas = toQuantity(mostGas({ reserved: { gasLimit: (call.gasLimit + RECEIVER_GAS).toString() } }))
+      const gas = toQuantity(mostGas({ reserved: { gasLimit: call.gasLimit + RECEIVER_GAS } }))
       return { method: 'eth_call', params: [{ from: fields.from, to: contract, data, gas }, 'latest'] }
     }),
   )

@@ -3,6 +3,7 @@ import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import { assertNever } from '../../core/never.ts'
 import type { Fees, Inclusion, LaterEvent, ReplacementPurpose } from '../../transactions/events.ts'
+import { readFees, readInclusion, readQuote } from '../../transactions/read-events.ts'
 import type { WalletKey } from '../../wallets/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
@@ -28,8 +29,8 @@ export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number
         text: `signed with nonce ${nonce}${recovered ? FOUND_AGAIN : ''}`,
         details: [
           recorded('hash', hash),
-          ...offer(facts, fees),
-          recorded('fee quote', describeQuote(quote)),
+          ...offer(facts, readFees(fees)),
+          recorded('fee quote', describeQuote(readQuote(quote))),
           signedBy(facts),
         ],
       }
@@ -41,8 +42,8 @@ export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number
         details: [
           recorded('hash', `${hash} (${purpose})`),
           recorded('replaces', replacedHash),
-          ...offer(facts, fees),
-          recorded('fee quote', describeQuote(quote)),
+          ...offer(facts, readFees(fees)),
+          recorded('fee quote', describeQuote(readQuote(quote))),
           signedBy(facts),
         ],
       }
@@ -55,7 +56,7 @@ export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number
         details: [recorded('hash', named(facts, event.data.hash, index))],
       }
     case 'TransactionMined':
-      return tellMined(event.data, facts, index)
+      return tellMined(readInclusion(event.data), facts, index)
     case 'TransactionReorged': {
       return {
         text: `reorg: its block ${event.data.blockNumber} is no longer in the chain. The same bytes will be sent again`,
@@ -142,7 +143,7 @@ function requestOf({ metadata: { correlationId, idempotency } }: RecordedLater):
 
 function offer({ transaction }: StoryFacts, { gasLimit, maxFeePerGas, maxPriorityFeePerGas }: Fees): Detail[] {
   const { network, chainId } = transaction.intent
-  const most = amountOf(transaction, nativeAsset(network, chainId).assetId, BigInt(gasLimit) * BigInt(maxFeePerGas))
+  const most = amountOf(transaction, nativeAsset(network, chainId).assetId, gasLimit * maxFeePerGas)
   return [
     recorded(
       'offers',
@@ -178,7 +179,7 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
   const { transaction } = facts
   const { hash, blockNumber, blockHash, succeeded, gasUsed, effectiveGasPrice, blockTimestamp, moved, logs } = inclusion
   const native = nativeAsset(transaction.intent.network, transaction.intent.chainId).assetId
-  const paid = amountOf(transaction, native, BigInt(gasUsed) * BigInt(effectiveGasPrice))
+  const paid = amountOf(transaction, native, gasUsed * effectiveGasPrice)
   return {
     text: `mined in block ${blockNumber}: ${succeeded ? 'succeeded' : 'failed'}`,
     details: [
@@ -193,7 +194,7 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
   }
 }
 
-function describeMoved(transaction: StoryFacts['transaction'], moved: string | null): string {
+function describeMoved(transaction: StoryFacts['transaction'], moved: bigint | null): string {
   if (moved === null) return 'nothing: the token logged no transfer to the recipient'
-  return amountOf(transaction, transaction.intent.asset.assetId, BigInt(moved))
+  return amountOf(transaction, transaction.intent.asset.assetId, moved)
 }

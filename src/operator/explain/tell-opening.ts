@@ -2,7 +2,7 @@
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
-import type { RecordedQuote } from '../../transactions/events.ts'
+import type { Quote } from '../../transactions/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 import { amountOf, derived, fromNow, recorded, type Told } from './told.ts'
@@ -10,7 +10,7 @@ import { amountOf, derived, fromNow, recorded, type Told } from './told.ts'
 export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts: StoryFacts): Told {
   const { transaction, wallet } = facts
   const { intent, type } = transaction
-  const amount = amountOf(transaction, intent.asset.assetId, BigInt(intent.amount))
+  const amount = amountOf(transaction, intent.asset.assetId, intent.amount)
   const { correlationId, idempotency, traceparent } = metadata
   const optional: (readonly [string, string | null | undefined])[] = [
     ['request id', correlationId],
@@ -36,7 +36,7 @@ export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts
 }
 
 /** The fee quote at the time of the decision. */
-export function describeQuote(quote: RecordedQuote | null): string {
+export function describeQuote(quote: Quote | null): string {
   if (quote === null) return 'not recorded by the version that wrote the event'
   return `base fee ${gwei(quote.baseFeePerGas)}, tip ${gwei(quote.maxPriorityFeePerGas)}, at most ${gwei(quote.maxFeePerGas)}`
 }
@@ -45,9 +45,9 @@ function heldBack({ transaction }: StoryFacts): string {
   const { intent } = transaction
   const { gasLimit, maxFeePerGas } = intent.reserved
   const native = nativeAsset(intent.network, intent.chainId).assetId
-  const gas = amountOf(transaction, native, BigInt(gasLimit) * BigInt(maxFeePerGas))
+  const gas = amountOf(transaction, native, gasLimit * maxFeePerGas)
   const amounts = [intent, ...(intent.outflows ?? [])].map(({ asset, amount }) =>
-    amountOf(transaction, asset.assetId, BigInt(amount)),
+    amountOf(transaction, asset.assetId, amount),
   )
   return `${amounts.join(', ')}, and ${gas} for ${gasLimit} gas at ${gwei(maxFeePerGas)}`
 }

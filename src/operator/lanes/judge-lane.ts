@@ -130,7 +130,7 @@ function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
     judgeFunds(lane, head, context, add)
     return
   }
-  const maxFee = BigInt(newest.fees.maxFeePerGas)
+  const maxFee = newest.fees.maxFeePerGas
   if (chain?.node.up && maxFee < chain.node.baseFeePerGas) {
     add(
       'fee_under_base',

@@ -58,8 +58,8 @@ export async function readUnfinished(
       hash: newest?.hash ?? null,
       purpose: newest?.purpose ?? null,
       bytes: known === undefined || known.state === 'unknown' ? 0 : known.attempts.length,
-      maxFeePerGas: newest === null ? null : BigInt(newest.fees.maxFeePerGas),
-      maxPriorityFeePerGas: newest === null ? null : BigInt(newest.fees.maxPriorityFeePerGas),
+      maxFeePerGas: newest?.fees.maxFeePerGas ?? null,
+      maxPriorityFeePerGas: newest?.fees.maxPriorityFeePerGas ?? null,
     }
   })
 }
