@@ -2,17 +2,19 @@
 import type { Recorded } from '../core/recorded.ts'
 import type { Fees, Inclusion, Intent, Quote } from './events.ts'
 
+/** Copies with `...data` first: V8 copies an object so many times faster than what is left of one after destructuring. */
 export function readIntent(data: Recorded<Intent>): Intent {
-  const { amount, outflows, reserved, quote, ...rest } = data
-  return {
-    ...rest,
-    amount: BigInt(amount),
-    ...(outflows === undefined
-      ? {}
-      : { outflows: outflows.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) })) }),
+  const { outflows, reserved } = data
+  const intent = {
+    ...data,
+    amount: BigInt(data.amount),
     reserved: { gasLimit: BigInt(reserved.gasLimit), maxFeePerGas: BigInt(reserved.maxFeePerGas) },
-    quote: readQuote(quote),
+    quote: readQuote(data.quote),
   }
+  if (outflows !== undefined)
+    return { ...intent, outflows: outflows.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) })) }
+  const withoutOutflows: Omit<typeof intent, 'outflows'> = intent
+  return withoutOutflows
 }
 
 export function readQuote(data: Recorded<Quote> | null): Quote | null {
@@ -32,11 +34,10 @@ export function readFees({ gasLimit, maxFeePerGas, maxPriorityFeePerGas }: Recor
   }
 }
 
-export function readInclusion({ moved, ...data }: Recorded<Inclusion>): Inclusion {
-  return {
-    ...data,
-    ...(moved === undefined ? {} : { moved: moved === null ? null : BigInt(moved) }),
-    gasUsed: BigInt(data.gasUsed),
-    effectiveGasPrice: BigInt(data.effectiveGasPrice),
-  }
+export function readInclusion(data: Recorded<Inclusion>): Inclusion {
+  const { moved } = data
+  const inclusion = { ...data, gasUsed: BigInt(data.gasUsed), effectiveGasPrice: BigInt(data.effectiveGasPrice) }
+  if (moved !== undefined) return { ...inclusion, moved: moved === null ? null : BigInt(moved) }
+  const withoutMoved: Omit<typeof inclusion, 'moved'> = inclusion
+  return withoutMoved
 }
