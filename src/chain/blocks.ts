@@ -126,7 +126,15 @@ export async function readTransactionCounts(client: RpcReader, from: number, to:
 
 /** The newest block. @throws Unavailable */
 export async function readHead(client: RpcReader): Promise<BlockHeader> {
-  const [result] = await client.batch([{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
+  const [result] = await client.batch([HEAD_REQUEST])
+  return headOf(result)
+}
+
+/** The newest block, for a caller that asks for more in the same batch. */
+export const HEAD_REQUEST: RpcRequest = { method: 'eth_getBlockByNumber', params: ['latest', false] }
+
+/** The answer to `HEAD_REQUEST`. @throws Unavailable */
+export function headOf(result: RpcResult | undefined): BlockHeader {
   const block = resultValue(result, 'eth_getBlockByNumber')
   return readHeader(isRaw(block) ? block : {})
 }

@@ -2,15 +2,11 @@
  * Batched reads of trusted contracts and accounts at one block: through Multicall3 if the chain has it, otherwise as a
  * JSON-RPC batch. Contracts that tenants name are read by token-reads.ts.
  */
-import { Interface } from 'ethers/abi'
 import { Unavailable } from '../core/errors.ts'
+import { decodeAggregate3, encodeAggregate3 } from './aggregate3.ts'
 import { addressWord, readData, readQuantity, toQuantity, uintWord, wordAt } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
 import { classifyCallFailure } from './rpc-errors.ts'
-
-const AGGREGATE3 = new Interface([
-  'function aggregate3(tuple(address target, bool allowFailure, bytes callData)[] calls) payable returns (tuple(bool success, bytes returnData)[] returnData)',
-])
 
 /** Selector of Multicall3's `getEthBalance(address)`. */
 const GET_ETH_BALANCE = '0x4d2301cc'
@@ -109,21 +105,62 @@ async function readInside(
   reads: readonly Read[],
   block: unknown,
 ): Promise<CallReturn[]> {
-  const chunks = Array.from({ length: Math.ceil(reads.length / CALLS_PER_CHUNK) }, (_, i) =>
-    reads.slice(i * CALLS_PER_CHUNK, (i + 1) * CALLS_PER_CHUNK),
+  const chunks = chunked(
+    reads.map(({ inside }) => inside),
+    CALLS_PER_CHUNK,
   )
-  const results = await client.batch(
-    chunks.map((chunk) => {
-      const calls = chunk.map(({ inside }) => [inside.target, true, inside.data])
-      return ethCall({ target: multicall3, data: AGGREGATE3.encodeFunctionData('aggregate3', [calls]) }, block)
-    }),
+  const results = await client.batch(chunks.map((chunk) => ethCall(together(multicall3, chunk), block)))
+  return chunks.flatMap((chunk, i) => returnsOf(results[i], chunk.length))
+}
+
+/** One call of Multicall3 that makes all of these. */
+function together(multicall3: string, calls: readonly ContractCall[]): ContractCall {
+  return { target: multicall3, data: encodeAggregate3(calls) }
+}
+
+function chunked<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size))
+}
+
+/** What each of `count` calls inside a multicall returned; all `null` when the whole call failed. */
+function returnsOf(result: RpcResult | undefined, count: number): CallReturn[] {
+  const data = callReturn(result)
+  return data === null ? Array<CallReturn>(count).fill(null) : decodeAggregate3(data, count)
+}
+
+/** Reads of third-party contracts as requests, for a caller that sends them in a batch of its own. */
+export type BoundedReads = {
+  readonly requests: readonly RpcRequest[]
+  /** What each call returned, from the results of the requests. @throws as `readContracts` */
+  readonly returns: (results: readonly RpcResult[]) => CallReturn[]
+}
+
+/**
+ * Like `readContracts`, for contracts that may misbehave: `gas` bounds each eth_call, and a failed read is not repeated
+ * alone. So a batch stays one round trip, and a contract that burns gas can only fail the calls beside it.
+ *
+ * @param perCall how many reads share one eth_call
+ */
+export function boundedReads(
+  multicall3: string | null,
+  calls: readonly ContractCall[],
+  { tag, gas, perCall }: { readonly tag: BlockTag; readonly gas: bigint; readonly perCall: number },
+): BoundedReads {
+  const block = blockParam(tag)
+  const chunks = chunked(calls, multicall3 === null ? 1 : perCall)
+  const requests = chunks.flatMap((chunk) =>
+    (multicall3 === null ? chunk : [together(multicall3, chunk)]).map(({ target, data }) => ({
+      method: 'eth_call',
+      params: [{ to: target, data, gas: toQuantity(gas) }, block],
+    })),
   )
-  return chunks.flatMap((chunk, i) => {
-    const data = callReturn(results[i])
-    if (data === null) return chunk.map(() => null)
-    const [items] = AGGREGATE3.decodeFunctionResult('aggregate3', data) as unknown as [[boolean, string][]]
-    return items.map(([success, returned]) => (success && returned !== '0x' ? returned : null))
-  })
+  return {
+    requests,
+    returns: (results) =>
+      chunks.flatMap((chunk, i) =>
+        multicall3 === null ? [callReturn(results[i])] : returnsOf(results[i], chunk.length),
+      ),
+  }
 }
 
 function readAlone(result: RpcResult | undefined, method: string): CallReturn {
