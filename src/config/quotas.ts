@@ -30,6 +30,11 @@ export const QUOTA_SETTINGS = {
     8 * 1_024 * 1_024,
     'Maximum size of request and response bodies of a tenant in bytes per second and API process. A burst can use ten seconds of it',
   ),
+  // A quote takes some 20 ms of processor time, and dozens of reads of a node.
+  QUOTA_QUOTES_PER_SECOND: limit(
+    10,
+    'Maximum number of swap quotes of a tenant per second and API process. A burst can use ten seconds of it',
+  ),
   QUOTA_OVERRIDES: list(
     `^[a-z0-9][a-z0-9_-]{0,62}:(${QUOTAS.join('|')})=[0-9]{1,9}$`,
     `must be a comma-separated list of tenant:quota=limit, where quota is one of ${QUOTAS.join(', ')}`,

@@ -1,16 +1,23 @@
 /**
  * Enforces the quotas of each tenant after authentication: bytes and requests in flight on every route with a key, and
- * on a route with `config.quotas` what the request would add. A refused request records nothing and is told the limits.
+ * on a route with `config.quotas` what the request would add, with `config.rate` how often it is called. A refused request records nothing and is told the limits.
  * A request whose Idempotency-Key was accepted before gets the same response as then, regardless of quotas.
  */
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
 import type { BursarError } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
-import { type CountedQuota, type LimitsOf, type Quota, QuotaExceeded, type QuotaUse } from '../core/quotas.ts'
-import { createByteRates } from './byte-rates.ts'
+import {
+  type CountedQuota,
+  type LimitsOf,
+  type Quota,
+  QuotaExceeded,
+  type QuotaUse,
+  type RateQuota,
+} from '../core/quotas.ts'
 import type { App } from './request.ts'
 import { metadataOf } from './request-metadata.ts'
+import { createTenantRates } from './tenant-rates.ts'
 
 /** The quotas that a request uses: fixed for a route, or derived from its body; `[]` for none. */
 export type RouteQuotas = readonly CountedQuota[] | ((body: unknown) => readonly CountedQuota[])
@@ -18,6 +25,8 @@ export type RouteQuotas = readonly CountedQuota[] | ((body: unknown) => readonly
 declare module 'fastify' {
   interface FastifyContextConfig {
     quotas?: RouteQuotas
+    /** The quota that limits how often a tenant calls the route. */
+    rate?: RateQuota
   }
 }
 
@@ -54,12 +63,14 @@ type Done = (error?: Error) => void
 export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions) => void {
   const inFlight = createInFlight(quotas)
   const bytes = createBytes(quotas)
+  const calls = createCalls(quotas)
   return (route) => {
-    const { scope, idempotent, quotas: counted } = route.config ?? {}
+    const { scope, idempotent, quotas: counted, rate } = route.config ?? {}
     if (scope === undefined || scope === 'public') return
     if (idempotent && counted === undefined)
       throw new Error(`${String(route.method)} ${route.url} must state config.quotas: what it adds to, or []`)
-    route.onRequest = [inFlight.begin, bytes.chargeRequest, ...[route.onRequest ?? []].flat()]
+    const own = rate === undefined ? [] : [calls.charge(rate)]
+    route.onRequest = [inFlight.begin, bytes.chargeRequest, ...own, ...[route.onRequest ?? []].flat()]
     route.onResponse = [inFlight.close, bytes.chargeAnswer, ...[route.onResponse ?? []].flat()]
     const handler = counted === undefined ? route.handler : withRoom(quotas, counted, route.handler)
     route.handler = inFlight.during(handler)
@@ -182,7 +193,7 @@ function createInFlight(quotas: TenantQuotas) {
 
 /** Charges a tenant for the bodies that it sends and receives. A tenant in debt is refused before the body is read. */
 function createBytes(quotas: TenantQuotas) {
-  const rates = createByteRates(quotas.clock)
+  const rates = createTenantRates(quotas.clock)
 
   function judge(request: FastifyRequest, reply: FastifyReply): BursarError | undefined {
     const { tenantId } = request.caller
@@ -204,6 +215,22 @@ function createBytes(quotas: TenantQuotas) {
         const read = request.headers['content-length'] === undefined ? lengthOf(request.bodyLength) : 0
         if (limit > 0) rates.charge(tenantId, limit, read + lengthOf(reply.getHeader('content-length')))
       }
+      done()
+    },
+  }
+}
+
+/** Counts each call of a route with a rate. */
+function createCalls(quotas: TenantQuotas) {
+  const rates = createTenantRates(quotas.clock)
+  return {
+    charge: (quota: RateQuota) => (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+      const { tenantId } = request.caller
+      const limit = quotas.limitsOf(tenantId)[quota]
+      if (limit === 0) return done()
+      const waitSeconds = rates.secondsInDebt(tenantId, limit)
+      if (waitSeconds > 0) return done(refusal(quotas, reply, { quota, limit, used: limit }, waitSeconds))
+      rates.charge(tenantId, limit, 1)
       done()
     },
   }

@@ -1,7 +1,7 @@
 /** When a tenant's use is counted, and that one API process never exceeds the limit. */
 import fc from 'fast-check'
 import t from 'tap'
-import { createByteRates } from '../../src/http/byte-rates.ts'
+import { createTenantRates } from '../../src/http/tenant-rates.ts'
 import { type Admission, createAllowances } from '../../src/quotas/allowances.ts'
 
 /** A database that counts when it is queried, and responds when the test lets it. */
@@ -106,7 +106,7 @@ t.test(
 
 t.test('a tenant regains bytes with time, up to a burst', async (t) => {
   let nowMs = 0
-  const rates = createByteRates(() => nowMs)
+  const rates = createTenantRates(() => nowMs)
   t.equal(rates.secondsInDebt('acme', 100), 0)
   rates.charge('acme', 100, 1_250)
   t.equal(rates.secondsInDebt('acme', 100), 3)
