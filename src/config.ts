@@ -65,6 +65,7 @@ export type Config = {
   readonly sweepIntervalMs: number
   readonly reconcileIntervalMs: number
   readonly leaseMs: number
+  readonly swap: { readonly quoteTtlMs: number; readonly maxSlippageBps: number }
   /** Null when only Bursar serves metadata. `authorization` is the value of the header. */
   readonly ipfs: { readonly url: string; readonly authorization: string | null } | null
   /** Ends with `/`. Null for `ipfs://`. */
@@ -192,6 +193,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     sweepIntervalMs: general.SWEEP_INTERVAL_MS,
     reconcileIntervalMs: general.RECONCILE_INTERVAL_MS,
     leaseMs: general.LEASE_MS,
+    swap: { quoteTtlMs: general.SWAP_QUOTE_TTL_MS, maxSlippageBps: general.SWAP_MAX_SLIPPAGE_BPS },
     ipfs:
       general.IPFS_API_URL === undefined
         ? null

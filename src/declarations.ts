@@ -22,6 +22,7 @@ import { mpcKeys } from './mpc-wallets/declaration.ts'
 import { nft } from './nft/declaration.ts'
 import { recovery } from './recovery/declaration.ts'
 import { signatures } from './signatures/declaration.ts'
+import { swaps } from './swaps/declaration.ts'
 import { transactions } from './transactions/declaration.ts'
 import { wallets } from './wallets/declaration.ts'
 
@@ -30,6 +31,7 @@ const DECLARATIONS = [
   wallets,
   transactions,
   signatures,
+  swaps,
   assets,
   balances,
   nft,

@@ -6,6 +6,7 @@ import { addressWord, uintWord, wordAt } from './hex.ts'
 
 const TRANSFER = '0xa9059cbb'
 const BALANCE_OF = '0x70a08231'
+const APPROVE = '0x095ea7b3'
 
 /** keccak256 of `Transfer(address,address,uint256)`. */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -15,6 +16,11 @@ export type TokenTransfer = { readonly from: string; readonly to: string; readon
 /** Call data of `transfer(to, amount)`. @param amount base units */
 export function encodeTransfer(to: string, amount: bigint): string {
   return TRANSFER + addressWord(to) + uintWord(amount)
+}
+
+/** Call data of `approve(spender, amount)`. @param amount base units */
+export function encodeApprove(spender: string, amount: bigint): string {
+  return APPROVE + addressWord(spender) + uintWord(amount)
 }
 
 /** Call data of `balanceOf(owner)`. */

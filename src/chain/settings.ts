@@ -8,6 +8,26 @@ export type TokenSetting = {
   readonly decimals: number
 }
 
+export type VenueSettings = {
+  /** For responses and metrics. */
+  readonly name: string
+  /** Uniswap V2 or V3, or an exchange with the same contracts. */
+  readonly kind: 'v2' | 'v3'
+  /** A V2 router, or SwapRouter02. EIP-55, as all addresses here. */
+  readonly router: string
+  /** QuoterV2; the router itself for V2. */
+  readonly quoter: string
+  /** Fees of the pools, in millionths; none for V2. */
+  readonly tiers: readonly number[]
+}
+
+export type SwapSettings = {
+  readonly venues: readonly VenueSettings[]
+  readonly wrappedNative: string
+  /** Tokens that a route may pass through, beside the wrapped native token. */
+  readonly hops: readonly string[]
+}
+
 export type ChainSettings = ChainKey & {
   readonly chainId: number
   /** In order of preference. They may contain keys: never log them. */
@@ -23,6 +43,8 @@ export type ChainSettings = ChainKey & {
   /** Chainlink feeds in US dollars, by asset symbol. */
   readonly priceFeeds: Readonly<Record<string, string>>
   readonly tokens: readonly TokenSetting[]
+  /** Absent where swaps are not configured. */
+  readonly swaps?: SwapSettings
 }
 
 /** What nodes, and proxies in front of them, accept in one body. */

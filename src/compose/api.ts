@@ -15,6 +15,7 @@ import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
+import { composeSwapRoutes } from './api-swaps.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
 import { addGauges, CAPABILITIES } from './capabilities.ts'
@@ -45,12 +46,14 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const additions = add(kernel, transactions)
   const metadata = composeMetadata(kernel)
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
+  const swaps = composeSwapRoutes(kernel, parts, transactions, balances)
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
   const routes: Routes[] = [
     ...composeWalletRoutes(kernel, parts),
     balanceRoutes({ readBalance: balances.readBalance }),
     ...composeTransactionRoutes(kernel, parts, transactions, balances),
+    swaps.routes,
     ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
     composeAssetRoutes(kernel, parts),
     quotaRoutes,
@@ -68,7 +71,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     newId,
     quotas,
     authenticator: createAuthenticator({ keys: createApiKeyRows(pool), clock }),
-    readiness: createReadiness(readinessChecks(kernel), clock),
+    readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })
 }
 

@@ -3,6 +3,7 @@ import { parseAddress } from '../chain/address.ts'
 import { MULTICALL3_ADDRESS, PUBLIC_CONTRACTS, type PublicContracts } from '../chain/public-networks.ts'
 import type { ChainSettings, TokenSetting } from '../chain/settings.ts'
 import { type ChainKey, ENVIRONMENTS, NETWORKS, type Network, PUBLIC_CHAIN_IDS } from '../core/networks.ts'
+import { type SwapInput, swapSettings } from './swap.ts'
 
 const GWEI = 1_000_000_000n
 
@@ -24,7 +25,7 @@ const TESTNET_CONFIRMATIONS = 12
 const UNKNOWN_CONTRACTS: PublicContracts = { priceFeeds: {}, tokens: [] }
 
 /** The settings of one chain; undefined where unset. */
-export type ChainInput = {
+export type ChainInput = SwapInput & {
   readonly RPC_URLS?: readonly string[]
   readonly CHAIN_ID?: number
   readonly CONFIRMATIONS?: number
@@ -59,6 +60,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
   const known = isPublic ? PUBLIC_CONTRACTS[environment][network] : UNKNOWN_CONTRACTS
   const defaults = DEFAULTS[network]
   const multicall3 = input.MULTICALL3_ADDRESS
+  const swaps = swapSettings(input, prefix)
   return {
     network,
     environment,
@@ -77,6 +79,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
         : parseAddress(multicall3, `${prefix}MULTICALL3_ADDRESS`),
     priceFeeds: input.PRICE_FEEDS === undefined ? known.priceFeeds : feedsOf(input.PRICE_FEEDS, `${prefix}PRICE_FEEDS`),
     tokens: input.TOKENS === undefined ? known.tokens : input.TOKENS.map((token) => tokenOf(token, `${prefix}TOKENS`)),
+    ...(swaps === null ? {} : { swaps }),
   }
 }
 

@@ -10,6 +10,7 @@ import { MPC_SETTINGS } from './mpc.ts'
 import { QUOTA_SETTINGS } from './quotas.ts'
 import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
+import { CHAIN_SWAP_SETTINGS, SWAP_SETTINGS } from './swap.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -129,6 +130,7 @@ export const GENERAL_SETTINGS = {
     { minimum: SECOND, maximum: 5 * MINUTE, default: 10 * SECOND },
     'Duration of a lease. After a process dies, another process can take over its lanes and its leadership when the lease expires.',
   ),
+  ...SWAP_SETTINGS,
   IPFS_API_URL: text(
     '^https?://[^\\s/?#@"]+(/[^\\s?#@"]*)?$',
     'must be an http:// or https:// URL without user name and password, such as http://127.0.0.1:5001',
@@ -211,6 +213,7 @@ export const CHAIN_SETTINGS = {
       'x-default': 'well-known tokens',
     },
   ),
+  ...CHAIN_SWAP_SETTINGS,
 }
 
 /** A row of the table of settings. */

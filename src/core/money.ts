@@ -19,6 +19,17 @@ export function smallest(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 
+/** The largest whole number whose square is at most `value`, which is not negative (Newton's method). */
+export function squareRoot(value: bigint): bigint {
+  if (value < 2n) return value
+  let root = 1n << BigInt(Math.ceil(value.toString(2).length / 2))
+  for (;;) {
+    const next = (root + value / root) >> 1n
+    if (next >= root) return root
+    root = next
+  }
+}
+
 /**
  * Parses a decimal string into base units, exactly.
  *

@@ -6,6 +6,7 @@ import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
 import { createQuotaMetrics, type QuotaMetrics } from './quota-metrics.ts'
 import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
 import { createSetAsideMetrics, type SetAsideMetrics } from './set-aside-metrics.ts'
+import { createSwapMetrics, type SwapMetrics } from './swap-metrics.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -17,7 +18,8 @@ export type Metrics = ReorgMetrics &
   LaneMetrics &
   ConnectionMetrics &
   SetAsideMetrics &
-  QuotaMetrics & {
+  QuotaMetrics &
+  SwapMetrics & {
     readonly registry: Registry
     /** One answered request. `route` is the template, not the path, to keep the number of labels small. */
     readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
@@ -105,6 +107,7 @@ export function createMetrics(processName: string): Metrics {
     ...parts,
     ...createConnectionMetrics(registry),
     ...createSetAsideMetrics(registry),
+    ...createSwapMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
     countAuditRefusal: () => refusals.inc(),

@@ -5,6 +5,7 @@
 import { Interface } from 'ethers/abi'
 import { MaxUint256 } from 'ethers/constants'
 import { toQuantity } from '../chain/hex.ts'
+import { squareRoot } from '../core/money.ts'
 import { OWNER, send } from './deploy.ts'
 import type { Exchanges } from './exchanges.ts'
 import { callRpc } from './rpc.ts'
@@ -127,14 +128,4 @@ async function make(url: string, { positionManager, v2Router }: Exchanges, plan:
 
 function amountOf({ decimals, price }: PoolToken, dollars: bigint): bigint {
   return (dollars * PRICE_UNIT * 10n ** BigInt(decimals)) / price
-}
-
-/** The largest whole number whose square is at most `value`, by Newton's method. */
-function squareRoot(value: bigint): bigint {
-  let root = 1n << BigInt(Math.ceil(value.toString(2).length / 2))
-  for (;;) {
-    const next = (root + value / root) >> 1n
-    if (next >= root) return root
-    root = next
-  }
 }

@@ -68,7 +68,11 @@ export type Wanted = Pick<
 > & { readonly gasLimit: bigint }
 
 /** The wallet that sends and pays. @throws errors of `findSender`, ValidationFailed `watch_only` */
-export async function findPayer({ findSender }: PreparePorts, owner: Owner, walletId: string): Promise<Sender> {
+export async function findPayer(
+  { findSender }: Pick<PreparePorts, 'findSender'>,
+  owner: Owner,
+  walletId: string,
+): Promise<Sender> {
   const sender = await findSender(owner, walletId)
   if (sender.type !== 'watch') return sender
   throw ValidationFailed.field(

@@ -46,6 +46,7 @@ export const API_OPERATIONS = [
   'post /v1/wallets/{wallet_id}/shares/refresh refreshWalletShares',
   'post /v1/wallets/{wallet_id}/sign/message signMessage',
   'post /v1/wallets/{wallet_id}/sign/typed-data signTypedData',
+  'post /v1/wallets/{wallet_id}/swap/quote quoteSwap',
   'post /v1/wallets/{wallet_id}/transactions/{transaction_id}/cancel cancelTransaction',
   'post /v1/wallets/{wallet_id}/transactions/{transaction_id}/speed-up speedUpTransaction',
   'post /v1/wallets/{wallet_id}/transfer createTransfer',

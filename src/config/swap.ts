@@ -1,0 +1,88 @@
+/** The settings of swaps: the exchanges of each chain, its wrapped native token, and tokens that routes pass through. */
+import { Type } from '@sinclair/typebox'
+import { parseAddress } from '../chain/address.ts'
+import type { SwapSettings, VenueSettings } from '../chain/settings.ts'
+import { ValidationFailed } from '../core/errors.ts'
+import { list, milliseconds, text } from './schema-kinds.ts'
+
+const ADDRESS = '0x[0-9a-fA-F]{40}'
+/** A fee tier of Uniswap V3 is a uint24, in millionths. */
+const TIER = '[1-9][0-9]{0,5}'
+const VENUE = `[a-z0-9][a-z0-9-]{0,31}:(v2:${ADDRESS}|v3:${ADDRESS}:${ADDRESS}(:${TIER}(\\+${TIER})*)?)`
+const USUAL_TIERS = [100, 500, 3_000, 10_000]
+/** Each adds up to six pools and quotes to every request. */
+const MAX_HOPS = 6
+const MAX_VENUES = 6
+
+/** Settings of the whole installation. */
+export const SWAP_SETTINGS = {
+  SWAP_QUOTE_TTL_MS: milliseconds(
+    { minimum: 1_000, maximum: 10 * 60_000, default: 30_000 },
+    'How long a swap can use a quote.',
+  ),
+  SWAP_MAX_SLIPPAGE_BPS: Type.Integer({
+    minimum: 0,
+    maximum: 5_000,
+    default: 5_000,
+    description: 'Maximum slippage that a request may accept, in hundredths of a percent.',
+  }),
+}
+
+/** Settings of one chain. */
+export const CHAIN_SWAP_SETTINGS = {
+  SWAP_VENUES: list(
+    `^${VENUE}$`,
+    'must be a comma-separated list of at most 6 exchanges: name:v2:0xrouter or name:v3:0xrouter02:0xquoter[:tier+tier…]',
+    {
+      description:
+        'Exchanges for swaps: `name:v2:0xrouter` for Uniswap V2 and exchanges like it, `name:v3:0xrouter02:0xquoter` for SwapRouter02 and ' +
+        'QuoterV2 of Uniswap V3, with the fee tiers in millionths after another colon if they are not `100+500+3000+10000`. Without it, swaps are off.',
+      maxItems: MAX_VENUES,
+    },
+  ),
+  WRAPPED_NATIVE: text(`^${ADDRESS}$`, 'must be an address', {
+    description: 'Address of the wrapped native token, such as WETH9. `SWAP_VENUES` needs it.',
+  }),
+  SWAP_HOPS: list(`^${ADDRESS}$`, 'must be a comma-separated list of at most 6 addresses', {
+    description: 'Tokens that the route of a swap may pass through, beside the wrapped native token.',
+    maxItems: MAX_HOPS,
+  }),
+}
+
+/** Undefined where unset. */
+export type SwapInput = {
+  readonly SWAP_VENUES?: readonly string[]
+  readonly WRAPPED_NATIVE?: string
+  readonly SWAP_HOPS?: readonly string[]
+}
+
+/**
+ * @param prefix of the names of the settings
+ * @returns null without exchanges
+ * @throws ValidationFailed for an address with a wrong checksum, a name that is used twice, or a missing WRAPPED_NATIVE
+ */
+export function swapSettings(input: SwapInput, prefix: string): SwapSettings | null {
+  const { SWAP_VENUES: venues = [], WRAPPED_NATIVE: wrapped, SWAP_HOPS: hops = [] } = input
+  if (venues.length === 0) return null
+  if (wrapped === undefined) throw invalid(`${prefix}WRAPPED_NATIVE`, `must be set if ${prefix}SWAP_VENUES is set`)
+  const read = venues.map((venue) => venueOf(venue, `${prefix}SWAP_VENUES`))
+  const names = new Set(read.map(({ name }) => name))
+  if (names.size < read.length) throw invalid(`${prefix}SWAP_VENUES`, 'must not use a name twice')
+  return {
+    venues: read,
+    wrappedNative: parseAddress(wrapped, `${prefix}WRAPPED_NATIVE`),
+    hops: hops.map((hop) => parseAddress(hop, `${prefix}SWAP_HOPS`)),
+  }
+}
+
+function venueOf(text: string, setting: string): VenueSettings {
+  const [name = '', kind, router = '', quoter = '', tiers] = text.split(':')
+  const common = { name, router: parseAddress(router, setting) }
+  if (kind === 'v2') return { ...common, kind, quoter: common.router, tiers: [] }
+  const own = tiers?.split('+').map(Number) ?? USUAL_TIERS
+  return { ...common, kind: 'v3', quoter: parseAddress(quoter, setting), tiers: [...new Set(own)] }
+}
+
+function invalid(setting: string, rule: string): ValidationFailed {
+  return ValidationFailed.field(setting, 'invalid', `${setting} ${rule}`)
+}

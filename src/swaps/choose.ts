@@ -1,0 +1,108 @@
+/**
+ * The best of the quoted routes: most out, or least in, net of gas. Two direct V3 paths of one exchange compete as a
+ * split route in steps of a quarter. Pure.
+ */
+import { ceilDiv, limitOf } from './bounds.ts'
+import { type Price, priceImpactBps } from './impact.ts'
+import type { Venue } from './market.ts'
+import type { QuotedPath } from './quote-paths.ts'
+import { type AmountType, amountsOf, type PoolRoute, type Route } from './route.ts'
+
+/** A route with what it costs and loses. */
+export type Option = {
+  readonly route: PoolRoute
+  readonly legs: readonly QuotedPath[]
+  /** Expected gas of the transaction. */
+  readonly gas: bigint
+  readonly priceImpactBps: number
+}
+
+export type Choice = {
+  readonly amountType: AmountType
+  /** Base units of the fixed amount. */
+  readonly amount: bigint
+  readonly slippageBps: number
+  readonly native: 'in' | 'out' | null
+  /** Wei per gas that the transaction is expected to pay. */
+  readonly gasPrice: bigint
+  /** The other asset for one wei; `null` when unknown: then gas only decides between equal amounts. */
+  readonly gasValue: Price | null
+}
+
+/**
+ * Gas of a swap as measured on chain, of one transaction with one hop: a V3 swap that wraps the native currency uses
+ * 119,000 to 138,000, a V2 swap 90,000 to 102,000, each further hop or leg the rest.
+ */
+const GAS = {
+  v3: { base: 65_000n, hop: 65_000n },
+  v2: { base: 58_000n, hop: 45_000n },
+  unwrap: 10_000n,
+} as const
+const WRAP_GAS = { wrap: 46_000n, unwrap: 36_000n } as const
+
+/** Every route, best first. */
+export function optionsOf(quotes: readonly QuotedPath[], choice: Choice): readonly Option[] {
+  const fixed = (quote: QuotedPath) => (choice.amountType === 'exact_input' ? quote.amountIn : quote.amountOut)
+  const whole = quotes.filter((quote) => fixed(quote) === choice.amount).map((quote) => [quote])
+  const parts = quotes.filter((quote) => fixed(quote) < choice.amount)
+  const split = parts.flatMap((first, i) =>
+    parts
+      .slice(i + 1)
+      .filter((second) => fixed(first) + fixed(second) === choice.amount && areSeparate(first, second))
+      .map((second) => [first, second]),
+  )
+  return [...whole, ...split].flatMap((legs) => optionOf(legs, choice) ?? []).sort((a, b) => compare(a, b, choice))
+}
+
+function areSeparate(a: QuotedPath, b: QuotedPath): boolean {
+  return a.venue === b.venue && a.hops[0]?.pool !== b.hops[0]?.pool
+}
+
+function optionOf(legs: readonly QuotedPath[], choice: Choice): Option | null {
+  const [first] = legs
+  if (first === undefined) return null
+  const { venue } = first
+  const { amountType, slippageBps, native } = choice
+  const route: PoolRoute = {
+    type: 'pools',
+    venue: venue.name,
+    router: { kind: venue.kind, address: venue.router },
+    amountType,
+    native,
+    legs: legs.map((leg) => ({
+      kind: venue.kind,
+      hops: leg.hops.map(({ from, to, pool, feePpm }) => ({ from, to, pool, feePpm })),
+      amountIn: leg.amountIn.toString(),
+      amountOut: leg.amountOut.toString(),
+      limit: limitOf(amountType, leg, slippageBps).toString(),
+    })),
+  }
+  return { route, legs, gas: gasOf(venue, legs, native), priceImpactBps: priceImpactBps(legs) }
+}
+
+function gasOf({ kind }: Venue, legs: readonly QuotedPath[], native: Choice['native']): bigint {
+  const { base, hop } = GAS[kind]
+  const inPools = legs.map(({ hops, quotedGas }) => {
+    const usual = BigInt(hops.length) * hop
+    return quotedGas !== null && quotedGas > usual ? quotedGas : usual
+  })
+  return base + inPools.reduce((sum, gas) => sum + gas, 0n) + (native === 'out' ? GAS.unwrap : 0n)
+}
+
+/** Expected gas of a wrap or an unwrap. */
+export function wrapGas(type: Exclude<Route['type'], 'pools'>): bigint {
+  return WRAP_GAS[type]
+}
+
+function compare(a: Option, b: Option, choice: Choice): number {
+  const [first, second] = [netLoss(a, choice), netLoss(b, choice)]
+  if (first !== second) return first < second ? -1 : 1
+  return a.gas < b.gas ? -1 : a.gas > b.gas ? 1 : 0
+}
+
+/** Lower is better: what goes in, or what comes out as a negative number, with the gas added in the same asset. */
+function netLoss({ route, gas }: Option, { amountType, gasPrice, gasValue }: Choice): bigint {
+  const { amountIn, amountOut } = amountsOf(route)
+  const cost = gasValue === null ? 0n : ceilDiv(gas * gasPrice * gasValue.out, gasValue.in)
+  return (amountType === 'exact_input' ? -amountOut : amountIn) + cost
+}

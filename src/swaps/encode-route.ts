@@ -1,0 +1,39 @@
+/**
+ * The contract call of a route. Pure: the same route, wallet and deadline always give the same bytes, so that a quote,
+ * its rehearsal and the recorded transaction agree.
+ */
+import {
+  type ContractCallData,
+  encodeUnwrap,
+  encodeV2Swap,
+  encodeV3Swap,
+  encodeWrap,
+  type RouterLeg,
+} from '../chain/swap-router.ts'
+import type { Leg, Route } from './route.ts'
+
+export type RouteTerms = {
+  /** The wallet that pays and receives. */
+  readonly wallet: string
+  /** Seconds since the epoch; wraps and unwraps have no deadline. */
+  readonly deadline: number
+}
+
+/** @throws Error for a route that no router can execute: a V2 route with several legs, or an amount of 0 */
+export function encodeRoute(route: Route, { wallet, deadline }: RouteTerms): ContractCallData {
+  if (route.type !== 'pools') {
+    const encode = route.type === 'wrap' ? encodeWrap : encodeUnwrap
+    return encode(route.contract, BigInt(route.amount))
+  }
+  const { router, amountType, native, legs } = route
+  const exactOutput = amountType === 'exact_output'
+  const swap = { router: router.address, exactOutput, native, wallet, deadline }
+  if (router.kind === 'v3') return encodeV3Swap(swap, legs.map(legOf))
+  const [leg, other] = legs
+  if (leg === undefined || other !== undefined) throw new Error('a V2 router swaps exactly one leg')
+  return encodeV2Swap(swap, legOf(leg))
+}
+
+function legOf({ hops, amountIn, amountOut, limit }: Leg): RouterLeg {
+  return { hops, amountIn: BigInt(amountIn), amountOut: BigInt(amountOut), limit: BigInt(limit) }
+}

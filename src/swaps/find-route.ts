@@ -1,0 +1,86 @@
+/**
+ * The routes of a swap at one block, best first: those through pools, as every exchange quotes them, or the wrap of the
+ * native currency, which needs no exchange.
+ */
+import { type BlockRef, readHead } from '../chain/blocks.ts'
+import type { Asset } from '../core/assets.ts'
+import { type AskPorts, askVenues } from './ask-venues.ts'
+import { priceBetween } from './candidates.ts'
+import { optionsOf, wrapGas } from './choose.ts'
+import { lpFeeBps, type PricedLeg } from './impact.ts'
+import type { SwapTerms } from './quote.ts'
+import { impactTooHigh, insufficientLiquidity, noRoute } from './refusals.ts'
+import { amountsOf, type Route } from './route.ts'
+
+export type RouteRequest = {
+  readonly from: Asset
+  readonly to: Asset
+  /** Base units of the fixed amount. */
+  readonly amount: bigint
+  readonly terms: SwapTerms
+  readonly wallet: string
+  /** Wei per gas that the swap is expected to pay. */
+  readonly gasPrice: bigint
+}
+
+/** A route with its figures. */
+export type FoundRoute = {
+  readonly route: Route
+  /** What was quoted; none for a wrap. */
+  readonly legs: readonly PricedLeg[]
+  /** Expected gas of the transaction. */
+  readonly gas: bigint
+  readonly priceImpactBps: number
+  readonly lpFeeBps: number
+}
+
+export type FoundRoutes = {
+  readonly block: BlockRef
+  /** Best first, at least one; all within the bound of the price impact. */
+  readonly routes: readonly [FoundRoute, ...FoundRoute[]]
+  /** What each router may take of the sold token, base units. */
+  readonly allowances: ReadonlyMap<string, bigint>
+}
+
+/**
+ * @throws ValidationFailed `no_route`, `insufficient_liquidity` or `price_impact_too_high`; Unavailable when no node
+ *   answered
+ */
+export async function findRoutes(ports: AskPorts, request: RouteRequest): Promise<FoundRoutes> {
+  const { wrapped } = ports.market
+  const { from, to, amount } = request
+  if ((from.contract ?? wrapped) !== (to.contract ?? wrapped)) return findPools(ports, request)
+  const type = from.contract === null ? 'wrap' : 'unwrap'
+  const route: Route = { type, contract: wrapped, amount: amount.toString() }
+  const block = await readHead(ports.client)
+  return {
+    block,
+    allowances: new Map(),
+    routes: [{ route, legs: [], gas: wrapGas(type), priceImpactBps: 0, lpFeeBps: 0 }],
+  }
+}
+
+async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundRoutes> {
+  const { wrapped } = ports.market
+  const { from, to, amount, terms, wallet, gasPrice } = request
+  const { amountType, slippageBps, maxPriceImpactBps } = terms
+  const pair = [from.contract ?? wrapped, to.contract ?? wrapped] as const
+  const owner = from.contract === null ? null : wallet
+  const { block, pools, quotes, asked, allowances } = await askVenues(ports, { pair, amountType, amount, owner })
+  const options = optionsOf(quotes, {
+    amountType,
+    amount,
+    slippageBps,
+    native: from.contract === null ? 'in' : to.contract === null ? 'out' : null,
+    gasPrice,
+    gasValue: priceBetween(pools, [wrapped, amountType === 'exact_input' ? pair[1] : pair[0]]),
+  })
+  const [best] = options
+  if (best === undefined) throw asked ? insufficientLiquidity(request) : noRoute(request)
+  const [first, ...others] = options
+    .filter((option) => option.priceImpactBps <= maxPriceImpactBps)
+    .map((option) => ({ ...option, lpFeeBps: lpFeeBps(option.legs) }))
+  if (first === undefined)
+    throw impactTooHigh(request, amountsOf(best.route), { priceImpactBps: best.priceImpactBps, maxPriceImpactBps })
+  return { block, allowances, routes: [first, ...others] }
+}

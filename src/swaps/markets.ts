@@ -1,0 +1,95 @@
+/**
+ * The exchanges that swaps can use: those of the settings whose contracts fit together on chain. Each is checked at its
+ * first use. What is right stays so, since contracts do not change; a wrong one is checked again after a minute.
+ */
+
+import type { ChainClient } from '../chain/client-set.ts'
+import { readContracts } from '../chain/multicall.ts'
+import type { SwapSettings, VenueSettings } from '../chain/settings.ts'
+import { addressAt, encodeRead } from '../chain/swap-reads.ts'
+import { Unavailable } from '../core/errors.ts'
+import type { ChainKey } from '../core/networks.ts'
+import type { Market, Venue } from './market.ts'
+import { notConfigured } from './refusals.ts'
+
+export type Markets = {
+  /** @throws ValidationFailed `swap_not_configured`; Unavailable `swap_venues_unusable` or `rpc_unavailable` */
+  readonly marketOf: (chain: ChainKey & { readonly chainId: number }) => Promise<Market>
+  /** One line for each exchange that is off; `null` when none is. */
+  readonly problem: () => string | null
+}
+
+type Checked = { readonly venue: Venue } | { readonly problem: string; readonly againAt: number }
+
+const AGAIN_AFTER_MS = 60_000
+
+export type MarketPorts = {
+  readonly chainOf: (chainId: number) => Pick<ChainClient, 'client' | 'settings'>
+  /** A clock, ms. */
+  readonly now: () => number
+}
+
+export function createMarkets({ chainOf, now }: MarketPorts): Markets {
+  const checked = new Map<string, Checked>()
+
+  async function venuesOf(chainId: number, swaps: SwapSettings): Promise<readonly Venue[]> {
+    const { client, settings } = chainOf(chainId)
+    const keyOf = ({ name }: VenueSettings) => `${settings.network} (${settings.environment}) ${name}`
+    const open = swaps.venues.filter((venue) => {
+      const known = checked.get(keyOf(venue))
+      return known === undefined || ('againAt' in known && known.againAt <= now())
+    })
+    const calls = open.flatMap(readsOf)
+    const returns = calls.length === 0 ? [] : await readContracts(client, settings.multicall3Address, calls, 'latest')
+    let next = 0
+    for (const venue of open) {
+      const own = returns.slice(next, next + readsOf(venue).length)
+      next += own.length
+      const result = check(venue, own.map(addressAt), swaps.wrappedNative)
+      checked.set(keyOf(venue), 'venue' in result ? result : { ...result, againAt: now() + AGAIN_AFTER_MS })
+    }
+    return swaps.venues.flatMap((venue) => {
+      const known = checked.get(keyOf(venue))
+      return known !== undefined && 'venue' in known ? [known.venue] : []
+    })
+  }
+
+  return {
+    async marketOf(chain) {
+      const { swaps } = chainOf(chain.chainId).settings
+      if (swaps === undefined) throw notConfigured(chain)
+      const venues = await venuesOf(chain.chainId, swaps)
+      if (venues.length === 0)
+        throw new Unavailable(
+          'swap_venues_unusable',
+          `No exchange of ${chain.network} can be used: ask the operator to look at /readyz.`,
+        )
+      return { chainId: chain.chainId, venues, wrapped: swaps.wrappedNative, hops: swaps.hops }
+    },
+    problem() {
+      const problems = [...checked].flatMap(([key, known]) => ('problem' in known ? [`${key}: ${known.problem}`] : []))
+      return problems.length === 0 ? null : `exchanges are off: ${problems.join('; ')}`
+    },
+  }
+}
+
+/** The router names its factory and its wrapped token; a quoter names its factory, which must be the same. */
+function readsOf({ kind, router, quoter }: VenueSettings) {
+  const own = [
+    { target: router, data: encodeRead('factory') },
+    { target: router, data: encodeRead(kind === 'v2' ? 'WETH' : 'WETH9') },
+  ]
+  return kind === 'v2' ? own : [...own, { target: quoter, data: encodeRead('factory') }]
+}
+
+function check(
+  venue: VenueSettings,
+  [factory = null, wrapped = null, quotersFactory = null]: readonly (string | null)[],
+  wrappedNative: string,
+): { readonly venue: Venue } | { readonly problem: string } {
+  if (factory === null) return { problem: `its router ${venue.router} is no ${venue.kind} router` }
+  if (wrapped !== wrappedNative) return { problem: `its router wraps as ${wrapped}, not as WRAPPED_NATIVE says` }
+  if (venue.kind === 'v3' && quotersFactory !== factory)
+    return { problem: `its quoter ${venue.quoter} is not of the factory ${factory}` }
+  return { venue: { ...venue, factory } }
+}

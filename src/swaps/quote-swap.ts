@@ -1,0 +1,175 @@
+/**
+ * Quotes a swap: the best route of every configured exchange at one block, checked by executing it in a simulation.
+ * Nothing is sent, and no event is recorded.
+ */
+import type { ChainClient } from '../chain/client-set.ts'
+import { type Asset, nativeAsset } from '../core/assets.ts'
+import { type Clock, toInstant } from '../core/ids.ts'
+import type { Owner } from '../core/tenants.ts'
+import { findPayer, type PreparePorts, type Sender } from '../transactions/prepare-transaction.ts'
+import { type FoundRoutes, findRoutes } from './find-route.ts'
+import type { Market } from './market.ts'
+import type { PoolBook } from './pools.ts'
+import type { SwapQuote, SwapTerms } from './quote.ts'
+import { approvalOf, gasOf, issuesOf } from './quote-issues.ts'
+import { readAmount, requireSlippage, requireTwoAssets } from './refusals.ts'
+import { amountsOf, mostIn } from './route.ts'
+import { type TriedRoute, tryRoutes } from './try-routes.ts'
+import { valueDifferenceBps } from './value-difference.ts'
+
+/** A request as the API reads it. */
+export type SwapRequest = {
+  readonly walletId: string
+  readonly fromAsset: string
+  readonly toAsset: string
+  /** A decimal string of the asset whose amount is fixed. */
+  readonly amount: string
+  readonly terms: SwapTerms
+}
+
+/** US dollars for a whole unit; `null` when unknown. */
+type PricedAsset = Asset & { readonly usd: string | null }
+
+export type QuotePorts = Pick<PreparePorts, 'findSender' | 'newId' | 'quoteOf'> & {
+  readonly clock: Clock
+  /** @throws Conflict `wallet_archived` */
+  readonly requireActive: (walletId: string) => Promise<void>
+  /** @throws ValidationFailed `swap_not_configured`, Unavailable when no exchange can be used */
+  readonly marketOf: (sender: Sender) => Promise<Market>
+  /** @param field the request field that an error names */
+  readonly resolveAsset: (name: string, field: string, sender: Sender, tenantId: string) => Promise<PricedAsset>
+  readonly nodeOf: (chainId: number) => Pick<ChainClient, 'foreign' | 'settings'>
+  /** Base units that the wallet may spend. */
+  readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
+  readonly pools: PoolBook
+  readonly ttlMs: number
+  readonly maxSlippageBps: number
+}
+
+/**
+ * @throws NotFound, PermissionDenied, Conflict (`wallet_archived`, `wallet_not_ready`, `ambiguous_asset`,
+ *   `token_unreadable`), ValidationFailed that names the field, Unavailable
+ */
+export type QuoteSwap = (request: SwapRequest, owner: Owner) => Promise<SwapQuote>
+
+/** A request whose names are resolved. */
+type Swap = {
+  readonly tenantId: string
+  readonly sender: Sender
+  readonly market: Market
+  readonly from: Asset
+  readonly to: Asset
+  readonly amount: bigint
+  readonly terms: SwapTerms
+  readonly gasPrice: SwapQuote['gasPrice']
+  readonly prices: readonly (string | null)[]
+}
+
+export function createQuoteSwap(ports: QuotePorts): QuoteSwap {
+  return async (request, owner) => {
+    const swap = await readSwap(ports, request, owner)
+    const [found, available] = await Promise.all([route(ports, swap), availableTo(ports, swap)])
+    const tried = await tryAffordable(ports, swap, found, available.asset)
+    return quoteOf(ports, swap, { found, tried, available })
+  }
+}
+
+async function readSwap(ports: QuotePorts, request: SwapRequest, owner: Owner): Promise<Swap> {
+  const { terms } = request
+  const { tenantId } = owner
+  requireSlippage(terms.slippageBps, ports.maxSlippageBps)
+  const sender = await findPayer(ports, owner, request.walletId)
+  await ports.requireActive(sender.walletId)
+  const market = await ports.marketOf(sender)
+  const [{ usd: price, ...from }, { usd: otherPrice, ...to }] = await Promise.all([
+    ports.resolveAsset(request.fromAsset, 'from_asset', sender, tenantId),
+    ports.resolveAsset(request.toAsset, 'to_asset', sender, tenantId),
+  ])
+  requireTwoAssets({ from, to })
+  const amount = readAmount(request.amount, terms.amountType, { from, to })
+  const { baseFeePerGas, medium } = await ports.quoteOf(sender.chainId)
+  const expected = (baseFeePerGas + medium.maxPriorityFeePerGas).toString()
+  return {
+    tenantId,
+    sender,
+    market,
+    from,
+    to,
+    amount,
+    terms,
+    gasPrice: { expected, max: medium.maxFeePerGas.toString() },
+    prices: [price, otherPrice],
+  }
+}
+
+function route({ nodeOf, pools }: QuotePorts, swap: Swap): Promise<FoundRoutes> {
+  const { sender, market, gasPrice } = swap
+  const { foreign: client, settings } = nodeOf(sender.chainId)
+  const asking = { client, multicall3: settings.multicall3Address, market, pools }
+  return findRoutes(asking, { ...swap, wallet: sender.address, gasPrice: BigInt(gasPrice.expected) })
+}
+
+export type Available = { readonly asset: bigint; readonly native: bigint }
+
+async function availableTo({ availableOf }: QuotePorts, { sender, from }: Swap): Promise<Available> {
+  const { walletId, network, chainId } = sender
+  const [asset, native] = await Promise.all([
+    availableOf(walletId, from.assetId),
+    availableOf(walletId, nativeAsset(network, chainId).assetId),
+  ])
+  return { asset, native }
+}
+
+/** The route that works. A swap that the wallet cannot pay is not simulated: it would only show that. */
+async function tryAffordable(
+  { nodeOf }: QuotePorts,
+  { sender, from, to, terms }: Swap,
+  found: FoundRoutes,
+  available: bigint,
+): Promise<TriedRoute | null> {
+  const [best] = found.routes
+  if (available < mostIn(best.route)) return null
+  return tryRoutes(nodeOf(sender.chainId).foreign, { wallet: sender.address, from, to, terms }, found)
+}
+
+function quoteOf(
+  ports: QuotePorts,
+  swap: Swap,
+  {
+    found,
+    tried,
+    available,
+  }: {
+    readonly found: FoundRoutes
+    readonly tried: TriedRoute | null
+    readonly available: Available
+  },
+): SwapQuote {
+  const { sender, from, to, tenantId, terms, gasPrice, prices } = swap
+  const chosen = tried?.found ?? found.routes[0]
+  const outcome = tried?.outcome ?? null
+  const approval = approvalOf(chosen.route, found.allowances, outcome)
+  const gas = gasOf(chosen, approval, outcome)
+  const now = ports.clock()
+  return {
+    quoteId: ports.newId('quote'),
+    tenantId,
+    walletId: sender.walletId,
+    network: sender.network,
+    chainId: sender.chainId,
+    fromAsset: from,
+    toAsset: to,
+    terms,
+    route: chosen.route,
+    priceImpactBps: chosen.priceImpactBps,
+    lpFeeBps: chosen.lpFeeBps,
+    valueDifferenceBps: valueDifferenceBps({ ...amountsOf(chosen.route), from, to, prices }),
+    approval,
+    gas,
+    gasPrice,
+    issues: issuesOf({ chosen, found, outcome, from, gas, gasPrice, available, sender }),
+    block: found.block,
+    quotedAt: toInstant(now),
+    expiresAt: toInstant(now + ports.ttlMs),
+  }
+}

@@ -1,0 +1,74 @@
+/** A quote for a swap as it is stored: plain JSON, with everything that the swap needs to be what was quoted. */
+import type { Asset } from '../core/assets.ts'
+import type { Network } from '../core/networks.ts'
+import type { AmountType, Route } from './route.ts'
+
+/** What the caller asked, with the defaults filled in. */
+export type SwapTerms = {
+  readonly amountType: AmountType
+  readonly slippageBps: number
+  readonly maxPriceImpactBps: number
+  /** From acceptance to the last second in which a block may contain the swap. */
+  readonly deadlineSeconds: number
+}
+
+export type Approval = {
+  /** Whether the router may take less than the swap needs. */
+  readonly needed: boolean
+  /** Who takes the token; `null` when nothing is approved, as for the native currency. */
+  readonly spender: string | null
+  /** Base units of the sold asset. Never more than the swap takes. */
+  readonly amount: string
+  /** The token refuses to change an allowance that is not 0: it is set to 0 first. */
+  readonly resetFirst: boolean
+}
+
+/** Why the swap would not succeed now, or may not be wanted. `null`: no such issue. Amounts are base units. */
+export type SwapIssues = {
+  readonly allowance: { readonly spender: string; readonly actual: string; readonly needed: string } | null
+  readonly balance: Shortfall | null
+  /** The swap was executed in a simulation with its approvals and failed, or could not be simulated. */
+  readonly simulation: { readonly code: SimulationIssue; readonly reason: string } | null
+  readonly priceImpact: { readonly priceImpactBps: number } | null
+}
+
+export type SimulationIssue = 'reverted' | 'insufficient_balance' | 'could_not_simulate'
+
+export type Shortfall = { readonly symbol: string; readonly decimals: number } & {
+  readonly actual: string
+  readonly needed: string
+}
+
+export type SwapQuote = {
+  readonly quoteId: string
+  readonly tenantId: string
+  readonly walletId: string
+  readonly network: Network
+  readonly chainId: number
+  readonly fromAsset: Asset
+  readonly toAsset: Asset
+  readonly terms: SwapTerms
+  readonly route: Route
+  readonly priceImpactBps: number
+  readonly lpFeeBps: number
+  /** What the swap loses at the prices of the feeds; negative for a gain. `null` without a price of both. */
+  readonly valueDifferenceBps: number | null
+  readonly approval: Approval
+  /** Expected gas, of all approvals together and of the swap. `gasReserve` says what to hold. */
+  readonly gas: { readonly approval: string; readonly swap: string }
+  /** Wei per gas: what it is expected to cost, and the most it may. */
+  readonly gasPrice: { readonly expected: string; readonly max: string }
+  readonly issues: SwapIssues
+  /** All amounts are of this block. */
+  readonly block: { readonly number: number; readonly hash: string }
+  readonly quotedAt: string
+  readonly expiresAt: string
+}
+
+/**
+ * Gas to hold for a call whose expected gas is known: half as much again. A swap may cross more ticks than when it was
+ * quoted, and a node estimates up to 28 % above what is used, since refunds come at the end.
+ */
+export function gasReserve(expected: bigint): bigint {
+  return (expected * 3n) / 2n
+}

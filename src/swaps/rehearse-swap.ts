@@ -1,0 +1,103 @@
+/**
+ * Executes a quoted swap with its approvals in a simulation, as the wallet and at the block of the quote: whether it
+ * succeeds, its gas, and what the wallet really receives.
+ */
+import { encodeApprove } from '../chain/erc20.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
+import { balanceRead, type RehearsalStep, type Rehearsed, rehearse } from '../chain/rehearsal.ts'
+import { decodeRevert } from '../chain/revert-reason.ts'
+import type { ContractCallData } from '../chain/swap-router.ts'
+import type { Asset } from '../core/assets.ts'
+import { BursarError } from '../core/errors.ts'
+
+export type SwapToRehearse = {
+  readonly wallet: string
+  readonly from: Asset
+  readonly to: Asset
+  readonly call: ContractCallData
+  /** The approval before the swap; `null` when none is needed. */
+  readonly approval: { readonly token: string; readonly spender: string; readonly amount: bigint } | null
+  /** Whether the allowance is not 0: some tokens refuse to change it before it is. */
+  readonly hasAllowance: boolean
+  readonly blockHash: string
+}
+
+export type RehearsalOutcome =
+  | {
+      readonly type: 'swapped'
+      /** Base units that the wallet paid and received, without gas. */
+      readonly paid: bigint
+      readonly received: bigint
+      readonly resetFirst: boolean
+      /** Of the transactions: all approvals together, and the swap. */
+      readonly gas: { readonly approval: bigint; readonly swap: bigint }
+    }
+  | { readonly type: 'reverted'; readonly reason: string }
+  | { readonly type: 'unknown'; readonly reason: string }
+
+/** Gas of a transaction before its execution (G_transaction), and of its call data at 16 for each byte (EIP-2028). */
+const TRANSACTION_GAS = 21_000n
+const BYTE_GAS = 16n
+
+type Attempt = { readonly resetFirst: boolean; readonly steps: readonly RehearsalStep[] }
+
+/** Never throws for what the node or a contract answers: the outcome is then `unknown`. */
+export async function rehearseSwap(client: RpcReader, swap: SwapToRehearse): Promise<RehearsalOutcome> {
+  const outcomes = await Promise.all(
+    attemptsOf(swap).map(async (attempt) => {
+      try {
+        return outcomeOf(swap, attempt, await rehearseAttempt(client, swap, attempt))
+      } catch (error) {
+        if (!(error instanceof BursarError)) throw error
+        return { type: 'unknown', reason: error.message } as const
+      }
+    }),
+  )
+  const [first] = outcomes
+  return (
+    outcomes.find(({ type }) => type === 'swapped') ?? first ?? { type: 'unknown', reason: 'nothing was rehearsed' }
+  )
+}
+
+/** With the approval as it is, and, where the allowance is not 0, also with a reset before it. */
+function attemptsOf({ call, approval, hasAllowance }: SwapToRehearse): readonly Attempt[] {
+  if (approval === null) return [{ resetFirst: false, steps: [call] }]
+  const approve = (amount: bigint): RehearsalStep => ({
+    to: approval.token,
+    value: 0n,
+    data: encodeApprove(approval.spender, amount),
+  })
+  const steps = [approve(approval.amount), call]
+  return [{ resetFirst: false, steps }, ...(hasAllowance ? [{ resetFirst: true, steps: [approve(0n), ...steps] }] : [])]
+}
+
+function rehearseAttempt(client: RpcReader, { wallet, from, to, blockHash }: SwapToRehearse, { steps }: Attempt) {
+  const reads = [from, to].flatMap(({ contract }) => (contract === null ? [] : [balanceRead(contract, wallet)]))
+  return rehearse(client, wallet, { steps, reads }, { blockHash })
+}
+
+function outcomeOf(
+  { from, to }: SwapToRehearse,
+  { resetFirst, steps }: Attempt,
+  rehearsed: Rehearsed,
+): RehearsalOutcome {
+  const failed = rehearsed.steps.find(({ success }) => !success)
+  if (failed !== undefined || rehearsed.steps.length < steps.length) {
+    const reason = decodeRevert(failed?.data ?? '0x')?.text
+    return { type: 'reverted', reason: reason ?? 'The call reverts without a reason.' }
+  }
+  const reads = [...rehearsed.reads]
+  const [paid, received] = [from, to].map(({ contract }) => {
+    const change = contract === null ? rehearsed.native : (reads.shift() ?? null)
+    return change === null ? null : change.after - change.before
+  })
+  if (paid == null || received == null) return { type: 'unknown', reason: 'A token did not return its balance.' }
+  const gas = rehearsed.steps.map((step, i) => step.gas + TRANSACTION_GAS + dataGas(steps[i]?.data ?? '0x'))
+  const total = gas.reduce((sum, one) => sum + one, 0n)
+  const swap = gas.at(-1) ?? 0n
+  return { type: 'swapped', paid: -paid, received, resetFirst, gas: { approval: total - swap, swap } }
+}
+
+function dataGas(data: string): bigint {
+  return BigInt(data.length / 2 - 1) * BYTE_GAS
+}

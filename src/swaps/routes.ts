@@ -1,0 +1,61 @@
+/** HTTP routes of swaps. */
+import type { Static } from '@sinclair/typebox'
+import { success, successOf } from '../http/envelope.ts'
+import type { Routes } from '../http/request.ts'
+import type { KeepQuote } from './quote-rows.ts'
+import type { QuoteSwap, SwapRequest } from './quote-swap.ts'
+import { DEFAULT_TERMS, quoteBody, quoteSchema, walletParams } from './schemas.ts'
+import { toView } from './view.ts'
+
+export type SwapRoutePorts = { readonly quoteSwap: QuoteSwap; readonly keepQuote: KeepQuote }
+
+const quote = {
+  tags: ['Swaps'],
+  operationId: 'quoteSwap',
+  summary: 'Quote a swap',
+  description:
+    'Returns the best route for a swap over every configured exchange, at one block: amounts, price impact, fees, the approval that it ' +
+    'needs, and what stands in its way. The swap is executed in a simulation first. Nothing is sent.',
+  params: walletParams,
+  body: quoteBody,
+  response: { 200: successOf(quoteSchema, 'The quote.') },
+}
+
+export function swapRoutes({ quoteSwap, keepQuote }: SwapRoutePorts): Routes {
+  return (app) => {
+    app.post(
+      '/v1/wallets/:wallet_id/swap/quote',
+      {
+        schema: quote,
+        config: {
+          scope: 'transactions:read',
+          rate: 'quotes_per_second',
+          refusals: {
+            409: 'The wallet is archived, or a token cannot be read.',
+            503: 'No node answers, or gas costs more than the cap.',
+          },
+        },
+      },
+      async (request) => {
+        const made = await quoteSwap(toSwap(request.params.wallet_id, request.body), request.caller)
+        await keepQuote(made)
+        return success(toView(made))
+      },
+    )
+  }
+}
+
+function toSwap(walletId: string, body: Static<typeof quoteBody>): SwapRequest {
+  return {
+    walletId,
+    fromAsset: body.from_asset,
+    toAsset: body.to_asset,
+    amount: body.amount,
+    terms: {
+      amountType: body.amount_type ?? DEFAULT_TERMS.amountType,
+      slippageBps: body.slippage_bps ?? DEFAULT_TERMS.slippageBps,
+      maxPriceImpactBps: body.max_price_impact_bps ?? DEFAULT_TERMS.maxPriceImpactBps,
+      deadlineSeconds: body.deadline_seconds ?? DEFAULT_TERMS.deadlineSeconds,
+    },
+  }
+}
