@@ -60,7 +60,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
   const known = isPublic ? PUBLIC_CONTRACTS[environment][network] : UNKNOWN_CONTRACTS
   const defaults = DEFAULTS[network]
   const multicall3 = input.MULTICALL3_ADDRESS
-  const swaps = swapSettings(input, prefix)
+  const swaps = swapSettings(input, prefix, known.swaps)
   return {
     network,
     environment,

@@ -1,6 +1,7 @@
 /** The settings of swaps: the exchanges of each chain, its wrapped native token, and tokens that routes pass through. */
 import { Type } from '@sinclair/typebox'
 import { parseAddress } from '../chain/address.ts'
+import { USUAL_TIERS } from '../chain/public-networks.ts'
 import type { SwapSettings, VenueSettings } from '../chain/settings.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { list, milliseconds, text } from './schema-kinds.ts'
@@ -9,7 +10,6 @@ const ADDRESS = '0x[0-9a-fA-F]{40}'
 /** A fee tier of Uniswap V3 is a uint24, in millionths. */
 const TIER = '[1-9][0-9]{0,5}'
 const VENUE = `[a-z0-9][a-z0-9-]{0,31}:(v2:${ADDRESS}|v3:${ADDRESS}:${ADDRESS}(:${TIER}(\\+${TIER})*)?)`
-const USUAL_TIERS = [100, 500, 3_000, 10_000]
 /** Each adds up to six pools and quotes to every request. */
 const MAX_HOPS = 6
 const MAX_VENUES = 6
@@ -36,16 +36,19 @@ export const CHAIN_SWAP_SETTINGS = {
     {
       description:
         'Exchanges for swaps: `name:v2:0xrouter` for Uniswap V2 and exchanges like it, `name:v3:0xrouter02:0xquoter` for SwapRouter02 and ' +
-        'QuoterV2 of Uniswap V3, with the fee tiers in millionths after another colon if they are not `100+500+3000+10000`. Without it, swaps are off.',
+        'QuoterV2 of Uniswap V3, with the fee tiers in millionths after another colon if they are not `100+500+3000+10000`. Without exchanges, swaps are off.',
       maxItems: MAX_VENUES,
+      'x-default': 'public exchanges',
     },
   ),
   WRAPPED_NATIVE: text(`^${ADDRESS}$`, 'must be an address', {
     description: 'Address of the wrapped native token, such as WETH9. `SWAP_VENUES` needs it.',
+    'x-default': 'of the public chain',
   }),
   SWAP_HOPS: list(`^${ADDRESS}$`, 'must be a comma-separated list of at most 6 addresses', {
     description: 'Tokens that the route of a swap may pass through, beside the wrapped native token.',
     maxItems: MAX_HOPS,
+    'x-default': 'well-known tokens',
   }),
 }
 
@@ -58,20 +61,22 @@ export type SwapInput = {
 
 /**
  * @param prefix of the names of the settings
+ * @param known the exchanges of the public chain, for what is not set
  * @returns null without exchanges
  * @throws ValidationFailed for an address with a wrong checksum, a name that is used twice, or a missing WRAPPED_NATIVE
  */
-export function swapSettings(input: SwapInput, prefix: string): SwapSettings | null {
-  const { SWAP_VENUES: venues = [], WRAPPED_NATIVE: wrapped, SWAP_HOPS: hops = [] } = input
+export function swapSettings(input: SwapInput, prefix: string, known: SwapSettings | undefined): SwapSettings | null {
+  const setting = `${prefix}SWAP_VENUES`
+  const venues = input.SWAP_VENUES?.map((venue) => venueOf(venue, setting)) ?? known?.venues ?? []
   if (venues.length === 0) return null
-  if (wrapped === undefined) throw invalid(`${prefix}WRAPPED_NATIVE`, `must be set if ${prefix}SWAP_VENUES is set`)
-  const read = venues.map((venue) => venueOf(venue, `${prefix}SWAP_VENUES`))
-  const names = new Set(read.map(({ name }) => name))
-  if (names.size < read.length) throw invalid(`${prefix}SWAP_VENUES`, 'must not use a name twice')
+  const wrapped = input.WRAPPED_NATIVE ?? known?.wrappedNative
+  if (wrapped === undefined) throw invalid(`${prefix}WRAPPED_NATIVE`, `must be set if ${setting} is set`)
+  const names = new Set(venues.map(({ name }) => name))
+  if (names.size < venues.length) throw invalid(setting, 'must not use a name twice')
   return {
-    venues: read,
+    venues,
     wrappedNative: parseAddress(wrapped, `${prefix}WRAPPED_NATIVE`),
-    hops: hops.map((hop) => parseAddress(hop, `${prefix}SWAP_HOPS`)),
+    hops: input.SWAP_HOPS?.map((hop) => parseAddress(hop, `${prefix}SWAP_HOPS`)) ?? known?.hops ?? [],
   }
 }
 
