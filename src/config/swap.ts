@@ -31,12 +31,12 @@ export const SWAP_SETTINGS = {
 /** Settings of one chain. */
 export const CHAIN_SWAP_SETTINGS = {
   SWAP_VENUES: list(
-    `^${VENUE}$`,
-    'must be a comma-separated list of at most 6 exchanges: name:v2:0xrouter or name:v3:0xrouter02:0xquoter[:tier+tier…]',
+    `^(none|${VENUE})$`,
+    'must be none or a comma-separated list of at most 6 exchanges: name:v2:0xrouter or name:v3:0xrouter02:0xquoter[:tier+tier…]',
     {
       description:
         'Exchanges for swaps: `name:v2:0xrouter` for Uniswap V2 and exchanges like it, `name:v3:0xrouter02:0xquoter` for SwapRouter02 and ' +
-        'QuoterV2 of Uniswap V3, with the fee tiers in millionths after another colon if they are not `100+500+3000+10000`. Without exchanges, swaps are off.',
+        'QuoterV2 of Uniswap V3, with the fee tiers in millionths after another colon if they are not `100+500+3000+10000`. `none` turns swaps off.',
       maxItems: MAX_VENUES,
       'x-default': 'public exchanges',
     },
@@ -67,6 +67,10 @@ export type SwapInput = {
  */
 export function swapSettings(input: SwapInput, prefix: string, known: SwapSettings | undefined): SwapSettings | null {
   const setting = `${prefix}SWAP_VENUES`
+  if (input.SWAP_VENUES?.includes('none')) {
+    if (input.SWAP_VENUES.length === 1) return null
+    throw invalid(setting, 'must not name exchanges beside none')
+  }
   const venues = input.SWAP_VENUES?.map((venue) => venueOf(venue, setting)) ?? known?.venues ?? []
   if (venues.length === 0) return null
   const wrapped = input.WRAPPED_NATIVE ?? known?.wrappedNative

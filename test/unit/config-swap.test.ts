@@ -58,7 +58,7 @@ t.test('a wrong exchange stops the start with the rule', (t) => {
   ]
   for (const venues of wrong) {
     const problems = problemsOf({ ...PRIVATE, ETHEREUM_SWAP_VENUES: venues })
-    t.match(problems, [/^ETHEREUM_SWAP_VENUES must be a comma-separated list of at most 6 exchanges/], venues)
+    t.match(problems, [/^ETHEREUM_SWAP_VENUES must be none or a comma-separated list of at most 6 exchanges/], venues)
   }
   const hops = Array.from({ length: 7 }, () => USDC).join(',')
   t.match(problemsOf({ ...PRIVATE, ETHEREUM_SWAP_HOPS: hops }), [/^ETHEREUM_SWAP_HOPS must be .* at most 6 addresses/])
@@ -90,6 +90,10 @@ t.test('public chains have exchanges, private ones and Amoy have none', (t) => {
   const own = swapsOf({ ...PRODUCTION, ETHEREUM_SWAP_VENUES: `two:v2:${ROUTER}` })
   t.match(own, { venues: [{ name: 'two' }], wrappedNative: WETH, hops: swaps?.hops })
   t.equal(swapsOf(PRIVATE), undefined)
+  t.equal(swapsOf({ ...PRODUCTION, ETHEREUM_SWAP_VENUES: 'none' }), undefined)
+  t.strictSame(problemsOf({ ...PRODUCTION, ETHEREUM_SWAP_VENUES: `none,two:v2:${ROUTER}` }), [
+    'ETHEREUM_SWAP_VENUES must not name exchanges beside none',
+  ])
   t.equal(PUBLIC_CONTRACTS.testnet.polygon.swaps, undefined)
   t.end()
 })
