@@ -104,7 +104,8 @@ export async function runSandbox(settings: {
       step('PostgreSQL', () => startDatabase(supervisor, dataDir, plans)),
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
     ])
-    if (chains.some(({ chain }) => chain.exchanges === null)) process.stdout.write(WITHOUT_EXCHANGES)
+    const swaps = chains.every(({ chain }) => chain.exchanges !== null)
+    if (!swaps) process.stdout.write(WITHOUT_EXCHANGES)
     const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
     const envWith = (url: string) =>
       amend({
@@ -140,7 +141,7 @@ export async function runSandbox(settings: {
         supervisor,
       })
     await publish()
-    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null })
+    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null, swaps })
     return {
       async stop() {
         publish = async () => undefined

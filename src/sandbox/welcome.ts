@@ -5,17 +5,29 @@ const MPC_WALLET = `
   api $URL/v1/wallets/create -d '{"type":"mpc","network":"ethereum","label":"shared","environment":"mainnet"}'
 `
 
-/** Only curl and sed are needed. @param mpc whether there are parties for mpc wallets */
+const SWAP = `
+  # what 0.1 ETH buys: the best route over the exchanges of the chain
+  api $URL/v1/wallets/$WALLET/swap/quote -d '{"from_asset":"ETH","to_asset":"USDC","amount":"0.1"}'
+`
+
+/**
+ * Only curl and sed are needed.
+ *
+ * @param mpc whether there are parties for mpc wallets
+ * @param swaps whether the chains have exchanges
+ */
 export function printWelcome({
   baseUrl,
   apiKey,
   dataDir,
   mpc,
+  swaps,
 }: {
   readonly baseUrl: string
   readonly apiKey: string
   readonly dataDir: string
   readonly mpc: boolean
+  readonly swaps: boolean
 }): void {
   process.stdout.write(`
 Ready: ${baseUrl}   API reference: ${baseUrl}/docs   logs: ${dataDir}/logs
@@ -35,7 +47,7 @@ To make a first transfer, paste this into another shell:
   T=$(api $URL/v1/wallets/$WALLET/transfer -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","amount":"0.5","asset":"ETH","gas_priority":"medium"}')
   TX=$(echo "$T" | field transaction_id); echo "$T"
   sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX; api $URL/v1/wallets/$WALLET/balance
-${mpc ? MPC_WALLET : ''}
+${swaps ? SWAP : ''}${mpc ? MPC_WALLET : ''}
 Ctrl-C stops everything. npm start -- --reset deletes all data and starts again.
 `)
 }
