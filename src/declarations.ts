@@ -6,6 +6,7 @@ import { access } from './access/declaration.ts'
 import { assets } from './assets/declaration.ts'
 import { audit } from './audit/declaration.ts'
 import { balances } from './balances/declaration.ts'
+import { contractCalls } from './contract-calls/declaration.ts'
 import type {
   Declaration,
   OpeningDeclaration,
@@ -30,6 +31,7 @@ import { wallets } from './wallets/declaration.ts'
 const DECLARATIONS = [
   wallets,
   transactions,
+  contractCalls,
   signatures,
   swaps,
   assets,

@@ -13,6 +13,7 @@ import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
 import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { composeBalanceReads } from './api-balances.ts'
+import { composeContractCallRoutes } from './api-contract-calls.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
@@ -54,6 +55,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     balanceRoutes({ readBalance: balances.readBalance }),
     ...composeTransactionRoutes(kernel, parts, transactions, balances),
     swaps.routes,
+    composeContractCallRoutes(kernel, parts, transactions),
     ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
     composeAssetRoutes(kernel, parts),
     quotaRoutes,

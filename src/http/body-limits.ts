@@ -23,3 +23,6 @@ export const MINT_BODY: BodyLimits = { bytes: Number.POSITIVE_INFINITY, values: 
  * data, indented. The values are those of 64 KiB of the shortest declarations (3 values in 24 bytes), plus a margin.
  */
 export const SIGNED_BODY: BodyLimits = { bytes: 256 * 1_024, values: 10 * 1_024 }
+
+/** For contract calls: 128 KiB of call data in hexadecimal, or 64 KiB of an ABI, indented, with as many arguments as fit. */
+export const CALL_BODY: BodyLimits = { bytes: 512 * 1_024, values: 24 * 1_024 }

@@ -3,8 +3,8 @@
  * strict form with the same digest as the input; refused data leaves no trace.
  */
 import { ValidationFailed } from '../core/errors.ts'
+import { createMistakes, type Mistakes } from '../core/mistakes.ts'
 import type { SignedTypedData } from './events.ts'
-import { createMistakes, type Mistakes } from './mistakes.ts'
 import { type Declaration, type Field, readTypes } from './read-types.ts'
 import { createValueReader } from './read-values.ts'
 import { parseShape } from './shapes.ts'

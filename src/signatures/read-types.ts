@@ -3,7 +3,7 @@
  * library hashes identically and in time bounded by its size.
  */
 import { ValidationFailed } from '../core/errors.ts'
-import { adviceFor, createMistakes, type Mistakes } from './mistakes.ts'
+import { adviceFor, createMistakes, type Mistakes } from '../core/mistakes.ts'
 import { isFieldName, isStructName, parseShape, type Shape, structIn } from './shapes.ts'
 
 export type Declaration = { readonly name: string; readonly type: string }

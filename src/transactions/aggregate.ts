@@ -131,6 +131,7 @@ function toRow(
     asset_contract: intent.asset.contract,
     amount: intent.amount.toString(),
     amount_moved: inclusion?.moved?.toString() ?? null,
+    call: intent.call ?? null,
     depends_on: intent.dependsOn,
     subject_type: intent.subject?.type ?? null,
     subject_id: intent.subject?.id ?? null,

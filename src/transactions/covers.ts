@@ -9,11 +9,8 @@ import { COVERED, type Coverage, notCovered, sameHex } from '../keys/coverage.ts
 import type { UnsignedTransaction } from '../keys/signer.ts'
 import { buildCall, buildCancellation, type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
 import { outcomeOf } from './dependency.ts'
-import { mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
+import { MAX_GAS, mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
 import { highestOffer, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
-
-/** Gas limit of a transaction (EIP-7825). */
-const MAX_GAS = 1n << 24n
 
 export type AskedTransaction = {
   /** The address of the signing key, which is the sender. */

@@ -33,6 +33,27 @@ export type Subject = { readonly type: string; readonly id: string }
 /** What a call takes from the wallet besides `amount`, as far as it is known in advance. Base units, above 0. */
 export type Outflow = { readonly asset: AssetRef; readonly amount: bigint }
 
+/** A decoded argument; `note` says why the value is missing. */
+export type RecordedArgument = {
+  readonly name: string
+  readonly type: string
+  readonly value: unknown
+  readonly note?: 'undecodable' | 'hash'
+}
+
+/** What a contract call does, as its caller described it. `null` where only call data was given. */
+export type CallRecord = {
+  readonly function: string | null
+  /** `transfer(address,uint256)`. */
+  readonly signature: string | null
+  /** The first 4 bytes of the call data; `null` for shorter data. */
+  readonly selector: string | null
+  /** Decoded; `null` if they are too large to record. */
+  readonly args: readonly RecordedArgument[] | null
+  /** Events of the ABI as text, to decode the logs by. */
+  readonly events: readonly string[]
+}
+
 /** The fields of every opening intent. */
 export type Intent = {
   readonly tenantId: string
@@ -50,6 +71,8 @@ export type Intent = {
   readonly data: string | null
   /** Held like the amount, each asset once; missing for none. */
   readonly outflows?: readonly Outflow[]
+  /** Only of contract calls. */
+  readonly call?: CallRecord
   /** The transaction that must be mined successfully before this one is signed. */
   readonly dependsOn: string | null
   readonly subject: Subject | null

@@ -6,7 +6,7 @@ import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Opening, SubjectType } from '../declarations.ts'
-import type { GasPriority, Outflow, Subject } from './events.ts'
+import type { CallRecord, GasPriority, Outflow, Subject } from './events.ts'
 import {
   completeIntent,
   findPayer,
@@ -32,6 +32,8 @@ export type CallRequest = {
   readonly value?: bigint
   /** Tokens that the call takes from the wallet: they are held until it is in a block. */
   readonly outflows?: readonly Outflow[]
+  /** For a contract call of the owner: what it does. */
+  readonly call?: CallRecord
   /**
    * Gas units held, and the minimum gas of the call. If the lane's estimate before signing plus a fifth is higher, that
    * is used.
@@ -75,6 +77,7 @@ export async function prepareCall(
     amount: request.value ?? 0n,
     data,
     ...(request.outflows?.length ? { outflows: request.outflows } : {}),
+    ...(request.call === undefined ? {} : { call: request.call }),
     gasLimit,
     gasPriority: request.gasPriority ?? 'medium',
     dependsOn: request.dependsOn ?? null,

@@ -59,6 +59,7 @@ export type Wanted = Pick<
   | 'amount'
   | 'data'
   | 'outflows'
+  | 'call'
   | 'dependsOn'
   | 'subject'
   | 'gasPriority'

@@ -101,7 +101,7 @@ function fold(
   const { recordedAt, streamVersion: version } = last
   const { rows } = project(before, after, { id: of.id, tenantId: of.tenantId, version, recordedAt })
   const row = rows[0]?.row as TransactionRow | undefined
-  return row === undefined ? null : toView(row, { head, required: of.required })
+  return row === undefined ? null : toView(row, { head, required: of.required }, true)
 }
 
 /** The newest block that the event names. */

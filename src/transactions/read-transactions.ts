@@ -50,8 +50,12 @@ export function createTransactionReads(settings: {
   readonly confirmationsOf: (chainId: number) => number
 }): TransactionReads {
   const { pool, wakeUps, confirmationsOf } = settings
-  const view = (row: Found) =>
-    toView(row, { head: row.head === null ? null : Number(row.head), required: confirmationsOf(row.chain_id) })
+  const view = (row: Found, isDetailed: boolean) =>
+    toView(
+      row,
+      { head: row.head === null ? null : Number(row.head), required: confirmationsOf(row.chain_id) },
+      isDetailed,
+    )
 
   async function readById(tenantId: string, transactionId: string): Promise<Found> {
     const { rows } = await pool.query<Found>({
@@ -72,9 +76,9 @@ export function createTransactionReads(settings: {
         const message = `This API key is for ${environment} and the transaction is on ${row.environment}: use a key for ${row.environment}.`
         throw new PermissionDenied('environment_mismatch', message)
       }
-      return view(row)
+      return view(row, true)
     },
-    readById: async (tenantId, transactionId) => view(await readById(tenantId, transactionId)),
+    readById: async (tenantId, transactionId) => view(await readById(tenantId, transactionId), true),
     async list(tenantId, walletId, filter) {
       const { rows } = await pool.query<Found>({
         name: 'list_transactions',
@@ -97,7 +101,7 @@ export function createTransactionReads(settings: {
           filter.limit,
         ],
       })
-      return rows.map(view)
+      return rows.map((row) => view(row, false))
     },
     untilSigned: createWaitUntil({
       wakeUps,

@@ -17,11 +17,12 @@ import {
   searchText,
   text,
 } from '../http/schemas.ts'
+import { callSchema, eventsSchema } from './call-schemas.ts'
 import { FINAL_STATES, UNMINED_STATES } from './state.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
 const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
-const TYPES = [...new Set([...Object.values(TRANSACTION_TYPES), 'SWAP', 'APPROVAL', 'CONTRACT'] as const)]
+const TYPES = [...new Set([...Object.values(TRANSACTION_TYPES), 'SWAP', 'APPROVAL'] as const)]
 
 const gasPrioritySchema = oneOf(['low', 'medium', 'high'] as const, {
   description: 'How high the tip is compared with recent blocks. A higher priority is mined sooner and costs more.',
@@ -164,6 +165,8 @@ export const transactionSchema = named(
       }),
       { description: 'Every state that the transaction entered, oldest first.' },
     ),
+    call: nullable(callSchema),
+    events: nullable(eventsSchema),
     depends_on: nullable(
       idSchema('transaction', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
     ),

@@ -3,17 +3,20 @@
  * refuse what exceeds them: a coordinator that lies about fees can waste little, and each increase is in the log before
  * the next one. Pure; wei per gas.
  */
-import { largest } from '../core/money.ts'
+import { largest, smallest } from '../core/money.ts'
 import type { Fees, Intent } from './events.ts'
+
+/** Gas limit of a transaction (EIP-7825). */
+export const MAX_GAS = 1n << 24n
 
 /** The chain state may require more gas than before; a call to an empty account costs some 20,000 more. */
 const LEAST_EXTRA_GAS = 100_000n
 
 type Reserved<Field extends keyof Intent['reserved']> = { readonly reserved: Pick<Intent['reserved'], Field> }
 
-/** The maximum gas of a call: twice the reserved gas, or 100,000 more if that is higher. */
+/** The maximum gas of a call: twice the reserved gas, or 100,000 more if that is higher, within the limit of the chain. */
 export function mostGas({ reserved }: Reserved<'gasLimit'>): bigint {
-  return largest(2n * reserved.gasLimit, reserved.gasLimit + LEAST_EXTRA_GAS)
+  return smallest(largest(2n * reserved.gasLimit, reserved.gasLimit + LEAST_EXTRA_GAS), MAX_GAS)
 }
 
 /**

@@ -8,7 +8,7 @@ import type { PreviewTransfer } from './preview-transfer.ts'
 import type { TransactionReads } from './read-transactions.ts'
 import type { RequestTransfer, TransferRequest } from './request-transfer.ts'
 import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
-import type { TransactionView } from './view.ts'
+import { toAccepted } from './view.ts'
 
 export type TransferRoutePorts = {
   readonly requestTransfer: RequestTransfer
@@ -99,8 +99,4 @@ function toTransfer(walletId: string, body: Static<typeof transferBody>): Transf
     memo: body.memo ?? null,
     validUntil: body.valid_until === undefined ? null : new Date(body.valid_until).toISOString(),
   }
-}
-
-function toAccepted({ transaction_id, status, hash, estimated_completion_time, state }: TransactionView) {
-  return { transaction_id, status, hash, estimated_completion_time, state } as Static<typeof acceptedSchema>
 }

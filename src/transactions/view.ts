@@ -5,8 +5,9 @@ import type { SubjectType, TransactionType } from '../declarations.ts'
 import type { Change } from '../event-log/aggregate.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
-import type { GasPriority, RecordedLogs } from './events.ts'
-import type { transactionSchema } from './schemas.ts'
+import { decodeLogs } from './decode-logs.ts'
+import type { CallRecord, GasPriority, RecordedLogs } from './events.ts'
+import type { acceptedSchema, transactionSchema } from './schemas.ts'
 import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
 
 export type TransactionView = View<typeof transactionSchema>
@@ -23,13 +24,18 @@ export type TransactionRow = ReadOrWrittenRow<
     readonly history: readonly HistoryEntry[]
     readonly logs: RecordedLogs | null
     readonly subject_type: SubjectType | null
+    readonly call: CallRecord | null
   }
 >
 
-/** @param chain number of the newest processed block (null: none yet), and the required confirmations */
+/**
+ * @param chain number of the newest processed block (null: none yet), and the required confirmations
+ * @param isDetailed with the events of a contract call, which take milliseconds to decode
+ */
 export function toView(
   row: TransactionRow,
   chain: { readonly head: number | null; readonly required: number },
+  isDetailed = false,
 ): TransactionView {
   const native = nativeAsset(row.network, row.chain_id)
   const blockNumber = row.block_number === null ? null : Number(row.block_number)
@@ -60,6 +66,8 @@ export function toView(
     },
     failure: row.failure,
     history: row.history,
+    call: row.call === null ? null : toCall(row.call),
+    events: isDetailed && row.call !== null && row.logs !== null ? decodeLogs(row.logs, row.call) : null,
     depends_on: row.depends_on,
     subject:
       row.subject_type === null || row.subject_id === null ? null : { type: row.subject_type, id: row.subject_id },
@@ -72,6 +80,10 @@ export function toView(
   }
 }
 
+function toCall({ function: name, signature, selector, args }: CallRecord): NonNullable<TransactionView['call']> {
+  return { function: name, signature, selector, args }
+}
+
 /** The view of a transaction that was just requested, from the row that its append wrote. */
 export function viewOf(requested: Change, required = 0): TransactionView {
   const row = requested.readModels.rows.find(({ table }) => table === 'transactions')?.row
@@ -81,4 +93,10 @@ export function viewOf(requested: Change, required = 0): TransactionView {
 
 function instant(time: Date | string): string {
   return typeof time === 'string' ? time : time.toISOString()
+}
+
+/** What the response to a request shows of it. */
+export function toAccepted(view: TransactionView): View<typeof acceptedSchema> {
+  const { transaction_id, status, hash, estimated_completion_time, state } = view
+  return { transaction_id, status, hash, estimated_completion_time, state }
 }

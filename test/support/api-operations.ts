@@ -40,6 +40,7 @@ export const API_OPERATIONS = [
   'post /v1/sandbox/faucet requestFaucetFunds',
   'post /v1/wallets/create createWallet',
   'post /v1/wallets/watch watchAddress',
+  'post /v1/wallets/{wallet_id}/contract-call callContract',
   'post /v1/wallets/{wallet_id}/export exportWalletKey',
   'post /v1/wallets/{wallet_id}/restore restoreWallet',
   'post /v1/wallets/{wallet_id}/shares/recover recoverWalletShare',

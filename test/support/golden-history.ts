@@ -221,6 +221,8 @@ const HISTORY: readonly Commit[] = [
   // Logs are recorded from here on.
   [[tx('15'), 'TransactionSigned.v2', signed(6, '0x1501')]],
   [[tx('15'), 'TransactionMined.v2', { hash: '0x1501', blockNumber: 103 }]],
+  // A contract call, with the tokens that it takes.
+  [[tx('21'), 'ContractCallRequested.v1', {}, key('contract-call')]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

@@ -99,6 +99,20 @@ function transactionCases({ sandbox, client, wallet }: Stage): Readonly<Record<s
     }
   }
   return {
+    'POST /v1/wallets/{wallet_id}/contract-call': async () => {
+      const { rpc_url: url } = sandbox.state.networks.ethereum
+      const contract_address = await deployToken(url, { name: 'Called', symbol: 'CALL', decimals: 6 })
+      const approve = (amount: string) => ({
+        contract_address,
+        function_signature: 'approve(address,uint256)',
+        args: [wallet.address, amount],
+      })
+      return calls('transaction_id', `${wallet.path}/contract-call`, {
+        good: approve('1'),
+        bad: { ...approve('1'), contract_address: newAddress() },
+        other: approve('2'),
+      })
+    },
     'POST /v1/wallets/{wallet_id}/transfer': async () =>
       calls('transaction_id', `${wallet.path}/transfer`, {
         good: { to: newAddress(), amount: '0.1', asset: 'ETH' },

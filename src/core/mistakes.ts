@@ -1,7 +1,7 @@
 /** Collects all problems of a request, so that a caller gets them at once. */
-import { closest } from '../core/closest.ts'
-import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
-import { fieldPath } from '../core/field-path.ts'
+import { closest } from './closest.ts'
+import { type ErrorItem, ValidationFailed } from './errors.ts'
+import { fieldPath } from './field-path.ts'
 
 /** More are not useful. */
 const MAX_MISTAKES = 100

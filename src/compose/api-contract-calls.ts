@@ -1,0 +1,35 @@
+/** The route of contract calls and its dependencies. */
+import { createRequestCall } from '../contract-calls/request-call.ts'
+import { contractCallRoutes } from '../contract-calls/routes.ts'
+import { createTryCall } from '../contract-calls/try-call.ts'
+import type { Routes } from '../http/request.ts'
+import { isManagedContract } from '../nft/collections/is-managed.ts'
+import { readTokensInTransfer } from '../nft/transfers/in-transfer.ts'
+import type { ApiParts } from './api-parts.ts'
+import type { Kernel } from './kernel.ts'
+import type { TransactionParts } from './transaction-parts.ts'
+
+export function composeContractCallRoutes(
+  { config, pool, chainOf }: Kernel,
+  { accept, books }: ApiParts,
+  { ports: transactions, reads }: TransactionParts,
+): Routes {
+  const ports = {
+    ...transactions,
+    accept,
+    nodeOf: (chainId: number) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
+    async tokensOf(tenantId: string, { chainId }: { readonly chainId: number }) {
+      const { all } = await books.open(tenantId, chainOf(chainId).settings)
+      return all.filter(({ contract }) => contract !== null)
+    },
+    isManaged: (chainId: number, address: string) => isManagedContract(pool, chainId, address),
+    tokensInTransfer: ({ chainId, address }: { readonly chainId: number; readonly address: string }) =>
+      readTokensInTransfer(pool, chainId, address),
+  }
+  return contractCallRoutes({
+    requestCall: createRequestCall(ports),
+    tryCall: createTryCall(ports),
+    reads,
+    signWaitMs: config.signWaitMs,
+  })
+}

@@ -1,0 +1,149 @@
+/**
+ * Accepts a contract call: reads and simulates it, then records it as a transaction and holds what it takes, in one
+ * append. A refused request leaves no trace.
+ */
+import { addressWord, uintWord } from '../chain/hex.ts'
+import { nativeAsset } from '../core/assets.ts'
+import { Conflict, Unavailable, ValidationFailed } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
+import { smallest } from '../core/money.ts'
+import type { Environment } from '../core/networks.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { GAS_MARGIN_PERCENT } from '../transactions/estimate-gas.ts'
+import type { GasPriority } from '../transactions/events.ts'
+import { prepareCall } from '../transactions/prepare-call.ts'
+import { findPayer, type Sender } from '../transactions/prepare-transaction.ts'
+import { MAX_GAS } from '../transactions/spend-bounds.ts'
+import { describeCall } from './describe-call.ts'
+import type { CallPorts, TokenInTransfer } from './ports.ts'
+import { type CallFields, type DescribedCall, readCall } from './read-call.ts'
+import { outflowsOf, type RehearsedCall, rehearseCall } from './rehearse-call.ts'
+import { requireContract } from './require-contract.ts'
+import { simulateCall } from './simulate-call.ts'
+
+/** Held where the wallet has too little for an estimate: the append refuses it. */
+const UNESTIMATED_GAS = 100_000n
+
+export type CallRequest = CallFields & {
+  readonly walletId: string
+  readonly gasLimit: bigint | null
+  readonly gasPriority: GasPriority
+  readonly referenceId: string | null
+  readonly memo: string | null
+  readonly validUntil: string | null
+}
+
+/**
+ * @throws NotFound, PermissionDenied, ValidationFailed (the errors of `readCall`, `not_a_contract`, `view_function`,
+ *   `call_reverts`, `watch_only`, `expired`), Conflict `managed_contract`, `token_in_transfer`, `wallet_archived` or
+ *   `wallet_not_ready`, InsufficientFunds, IdempotencyKeyReused, ChainRefused, Unavailable
+ */
+export type RequestCall = (request: CallRequest, metadata: Metadata, environment: Environment) => Promise<Accepted>
+
+export function createRequestCall(ports: CallPorts & { readonly accept: Accept }): RequestCall {
+  return (request, metadata, environment) =>
+    ports.accept(metadata, async (append) => {
+      const owner = { tenantId: metadata.tenantId, environment }
+      const sender = await findPayer(ports, owner, request.walletId)
+      const call = readCall(request, sender.address)
+      requireWriting(call)
+      await Promise.all([
+        requireContract(ports.nodeOf(sender.chainId).code, call.to),
+        requireUnmanaged(ports, sender, call),
+      ])
+      const [gasLimit, outflows] = await Promise.all([
+        gasOf(ports, sender, call, request),
+        outflowsFor(ports, owner.tenantId, sender, call),
+      ])
+      const { gasPriority, referenceId, memo, validUntil } = request
+      const {
+        transactionId: id,
+        change,
+        guards,
+        explain,
+      } = await prepareCall(
+        ports,
+        {
+          owner,
+          walletId: sender.walletId,
+          kind: 'ContractCallRequested',
+          to: call.to,
+          data: call.data,
+          value: call.value,
+          call: describeCall(call),
+          outflows,
+          gasLimit,
+          gasPriority,
+          subject: null,
+          referenceId,
+          memo,
+          validUntil,
+        },
+        metadata,
+      )
+      return append({ id, commit: { changes: [change], guards }, explain, made: null })
+    })
+}
+
+function requireWriting({ called }: DescribedCall): void {
+  if (called === null || (called.mutability !== 'view' && called.mutability !== 'pure')) return
+  const rule = `mode must be read or simulate: ${called.signature} is a ${called.mutability} function, so a transaction would change nothing.`
+  throw ValidationFailed.field('mode', 'view_function', rule)
+}
+
+async function requireUnmanaged({ isManaged }: CallPorts, { chainId }: Sender, { to }: DescribedCall): Promise<void> {
+  if (!(await isManaged(chainId, to))) return
+  const rule =
+    'contract_address is a contract that this service manages: use the routes for NFTs, or mode read or simulate.'
+  throw new Conflict('managed_contract', rule)
+}
+
+/** @throws ValidationFailed `call_reverts`, unless the caller states the gas: the state may change before it is signed */
+async function gasOf(
+  ports: CallPorts,
+  sender: Sender,
+  call: DescribedCall,
+  { gasLimit }: CallRequest,
+): Promise<bigint> {
+  if (gasLimit !== null) return gasLimit
+  const { client } = ports.nodeOf(sender.chainId)
+  const simulation = await simulateCall(client, sender.address, call, { gas: MAX_GAS, estimates: true })
+  if (simulation.outcome === 'insufficient_funds') return UNESTIMATED_GAS
+  if (simulation.outcome === 'returned') return smallest(((simulation.gas ?? 0n) * GAS_MARGIN_PERCENT) / 100n, MAX_GAS)
+  const { error } = simulation
+  const reason = error.reason ?? 'it returned no reason'
+  const rule = `contract_address would revert now: ${reason}. Correct the call, or send gas_limit to have it simulated again before it is signed.`
+  throw ValidationFailed.field('contract_address', 'call_reverts', rule, { revert: error })
+}
+
+async function outflowsFor(ports: CallPorts, tenantId: string, sender: Sender, call: DescribedCall) {
+  const [tokens, inTransfer] = await Promise.all([ports.tokensOf(tenantId, sender), ports.tokensInTransfer(sender)])
+  const rehearsed = await rehearseCall(ports.nodeOf(sender.chainId).client, sender.address, call, {
+    native: nativeAsset(sender.network, sender.chainId),
+    tokens,
+    watched: inTransfer.map((token) => holdingRead(token, sender.address)),
+  })
+  requireUntouched(inTransfer, rehearsed)
+  return outflowsOf(call, sender.address, tokens, rehearsed)
+}
+
+/** Selectors of `ownerOf(uint256)` and `balanceOf(address,uint256)`. */
+function holdingRead({ contract, standard, tokenId }: TokenInTransfer, wallet: string) {
+  const data =
+    standard === 'ERC721' ? `0x6352211e${uintWord(tokenId)}` : `0x00fdd58e${addressWord(wallet)}${uintWord(tokenId)}`
+  return { target: contract, data }
+}
+
+function requireUntouched(inTransfer: readonly TokenInTransfer[], rehearsed: RehearsedCall | null): void {
+  if (inTransfer.length > 0 && rehearsed === null)
+    throw new Unavailable(
+      'rpc_unavailable',
+      'The call could not be rehearsed, and an NFT transfer of the wallet is open: try again when it is in a block.',
+    )
+  for (const [index, { tokenId, transferId }] of inTransfer.entries()) {
+    const change = rehearsed?.watched[index]
+    if (change == null || change.before === change.after) continue
+    const rule = `The call would move token ${tokenId}, which the transfer ${transferId} is sending: wait for that transfer.`
+    throw new Conflict('token_in_transfer', rule, { transfer_id: transferId })
+  }
+}

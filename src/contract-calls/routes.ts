@@ -1,0 +1,100 @@
+/** The HTTP route that calls contracts. */
+import type { Static } from '@sinclair/typebox'
+import { PermissionDenied } from '../core/errors.ts'
+import { allows } from '../core/scopes.ts'
+import { CALL_BODY } from '../http/body-limits.ts'
+import { success, successOf } from '../http/envelope.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
+import type { Routes } from '../http/request.ts'
+import type { TransactionReads } from '../transactions/read-transactions.ts'
+import { acceptedSchema, walletParams } from '../transactions/schemas.ts'
+import { toAccepted } from '../transactions/view.ts'
+import type { CallRequest, RequestCall } from './request-call.ts'
+import { contractCallBody, triedCallSchema } from './schemas.ts'
+import type { TryCall } from './try-call.ts'
+
+export type CallRoutePorts = {
+  readonly requestCall: RequestCall
+  readonly tryCall: TryCall
+  readonly reads: TransactionReads
+  /** Default time that a response waits for the hash, ms. */
+  readonly signWaitMs: number
+}
+
+const SEND_SCOPE = 'transactions:write'
+
+const schema = {
+  tags: ['Transactions'],
+  operationId: 'callContract',
+  summary: 'Call a contract',
+  description:
+    'Calls a function of any contract: sends it as a transaction, simulates it, or reads what it returns. The function is given by `abi` ' +
+    'and `function`, by `function_signature`, or by encoded `data`. `send` requires the scope `transactions:write`; an Idempotency-Key ' +
+    'applies to it alone. A sent call has the guarantees of a transfer: it is sent at most once. Its effects are those of the contract: ' +
+    'call only contracts that you trust.',
+  params: walletParams,
+  body: contractCallBody,
+  response: {
+    200: successOf(triedCallSchema, 'The result of `simulate` and `read`.'),
+    202: successOf(acceptedSchema, 'The transaction is accepted.'),
+  },
+}
+
+export function contractCallRoutes({ requestCall, tryCall, reads, signWaitMs }: CallRoutePorts): Routes {
+  return (app) => {
+    app.post(
+      '/v1/wallets/:wallet_id/contract-call',
+      {
+        schema,
+        config: {
+          scope: 'transactions:read',
+          idempotent: true,
+          quotas: (body) =>
+            (body as Body).mode === undefined || (body as Body).mode === 'send' ? ['transactions_waiting'] : [],
+          body: CALL_BODY,
+          waits: 'up to 2 seconds for the hash',
+          refusals: {
+            409: 'The wallet is archived, or the service manages the contract.',
+            503: 'No node is available, or gas costs more than the cap.',
+          },
+        },
+      },
+      async (request, reply) => {
+        const { tenantId, environment, scopes } = request.caller
+        const call = toCall(request.params.wallet_id, request.body)
+        const { mode = 'send' } = request.body
+        if (mode !== 'send') return success(await tryCall(call, mode, { tenantId, environment }))
+        if (!allows(scopes, SEND_SCOPE))
+          throw new PermissionDenied('insufficient_scope', `mode send requires the scope ${SEND_SCOPE}.`)
+        return replyAccepted(request, reply, {
+          accept: (metadata) => requestCall(call, metadata, environment),
+          async answer({ id }, waitMs) {
+            const limitMs = waitMs ?? signWaitMs
+            if (limitMs > 0) await reads.untilSigned(id, limitMs)
+            return { code: 202, view: toAccepted(await reads.readById(tenantId, id)) }
+          },
+        })
+      },
+    )
+  }
+}
+
+type Body = Static<typeof contractCallBody>
+
+function toCall(walletId: string, body: Body): CallRequest {
+  return {
+    walletId,
+    contractAddress: body.contract_address,
+    abi: body.abi,
+    function: body.function,
+    functionSignature: body.function_signature,
+    data: body.data,
+    args: body.args,
+    value: body.value,
+    gasLimit: body.gas_limit === undefined ? null : BigInt(body.gas_limit),
+    gasPriority: body.gas_priority ?? 'medium',
+    referenceId: body.reference_id ?? null,
+    memo: body.memo ?? null,
+    validUntil: body.valid_until === undefined ? null : new Date(body.valid_until).toISOString(),
+  }
+}

@@ -1,0 +1,74 @@
+/** Reads from a contract, or simulates a call with all that it would change. Sends and records nothing. */
+import { type DecodedValue, decodeValues } from '../chain/abi-decode.ts'
+import { nativeAsset } from '../core/assets.ts'
+import { ValidationFailed } from '../core/errors.ts'
+import { formatAmount } from '../core/money.ts'
+import type { Owner } from '../core/tenants.ts'
+import { MAX_GAS } from '../transactions/spend-bounds.ts'
+import { describeCall } from './describe-call.ts'
+import type { CallPorts } from './ports.ts'
+import { readCall } from './read-call.ts'
+import { type BalanceChange, rehearseCall } from './rehearse-call.ts'
+import type { CallRequest } from './request-call.ts'
+import { requireContract } from './require-contract.ts'
+import { simulateCall } from './simulate-call.ts'
+import type { TriedCallView } from './view.ts'
+
+/** Any wallet can try a call: the contract sees its address as the sender. */
+export type TryCall = (request: CallRequest, mode: 'read' | 'simulate', owner: Owner) => Promise<TriedCallView>
+
+/** @throws the errors of `readCall`, NotFound, PermissionDenied, Conflict `wallet_not_ready`, Unavailable, ChainRefused */
+export function createTryCall(ports: CallPorts): TryCall {
+  return async (request, mode, owner) => {
+    const sender = await ports.findSender(owner, request.walletId)
+    const call = readCall(request, sender.address)
+    const { client, code } = ports.nodeOf(sender.chainId)
+    await requireContract(code, call.to)
+    const isSimulated = mode === 'simulate'
+    const native = nativeAsset(sender.network, sender.chainId)
+    const [simulation, rehearsed] = await Promise.all([
+      simulateCall(client, sender.address, call, { gas: request.gasLimit ?? MAX_GAS, estimates: isSimulated }),
+      isSimulated
+        ? rehearseCall(client, sender.address, call, { native, tokens: await ports.tokensOf(owner.tenantId, sender) })
+        : null,
+    ])
+    if (simulation.outcome === 'insufficient_funds') {
+      const rule = `value is more than the wallet has: send at most its ${native.symbol} balance.`
+      throw ValidationFailed.field('value', 'exceeds_balance', rule)
+    }
+    const { function: name, signature, selector, args } = describeCall(call)
+    const described = { function: name, signature, selector, args }
+    if (simulation.outcome === 'reverted')
+      return { mode, success: false, call: described, ...NOTHING, balance_changes: [], revert: simulation.error }
+    return {
+      mode,
+      success: true,
+      call: described,
+      ...readReturn(call.called?.outputs ?? null, simulation.data),
+      gas_estimate: simulation.gas?.toString() ?? null,
+      balance_changes: rehearsed?.changes.map(toView) ?? null,
+      revert: null,
+    }
+  }
+}
+
+const NOTHING = { return_values: null, return_data: null, decoding: 'none', gas_estimate: null } as const
+
+function readReturn(outputs: Parameters<typeof decodeValues>[0] | null, data: string) {
+  const values = outputs === null || outputs.length === 0 ? [] : decodeValues(outputs, data)
+  return { return_values: values, return_data: data, decoding: decodingOf(outputs, values) }
+}
+
+function decodingOf(
+  outputs: readonly unknown[] | null,
+  values: readonly DecodedValue[] | null,
+): TriedCallView['decoding'] {
+  if (values === null) return 'too_large'
+  if (outputs === null || outputs.length === 0) return 'none'
+  return values.some(({ note }) => note !== undefined) ? 'incomplete' : 'complete'
+}
+
+function toView({ asset: { symbol, assetId, decimals }, change }: BalanceChange) {
+  const amount = formatAmount(change < 0n ? -change : change, decimals)
+  return { asset: symbol, asset_id: assetId, change: change < 0n ? `-${amount}` : amount }
+}

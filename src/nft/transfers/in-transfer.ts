@@ -1,0 +1,34 @@
+/** The tokens that open transfers of a wallet move, for other parts that must leave them alone. */
+import type { Pool } from 'pg'
+import type { TokenStandard } from '../../chain/nft-collection.ts'
+import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
+
+export type MovingToken = {
+  readonly contract: string
+  readonly standard: TokenStandard
+  readonly tokenId: bigint
+  readonly transferId: string
+}
+
+/** Each token once. */
+export async function readTokensInTransfer(pool: Pool, chainId: number, from: string): Promise<readonly MovingToken[]> {
+  const { rows } = await pool.query<{
+    contract_address: string
+    standard: TokenStandard
+    token_id: string
+    transfer_id: string
+  }>({
+    name: 'tokens_in_transfer',
+    text: `SELECT DISTINCT ON (i.collection_id, i.token_id) c.contract_address, c.standard, i.token_id, i.transfer_id
+             FROM ${TRANSACTIONS} t JOIN nft_transfer_items i USING (transaction_id) JOIN nft_collections c USING (collection_id)
+            WHERE t.chain_id = $1 AND t.from_address = $2 AND t.type = 'NFT_TRANSFER' AND t.state IN ${UNMINED}
+            ORDER BY i.collection_id, i.token_id, i.transfer_id`,
+    values: [chainId, from],
+  })
+  return rows.map((row) => ({
+    contract: row.contract_address,
+    standard: row.standard,
+    tokenId: BigInt(row.token_id),
+    transferId: row.transfer_id,
+  }))
+}
