@@ -7,9 +7,12 @@ import type { ReadinessCheck } from '../http/health.ts'
 import type { Routes } from '../http/request.ts'
 import { createMarkets } from '../swaps/markets.ts'
 import { createPoolBook } from '../swaps/pools.ts'
-import { createKeepQuote } from '../swaps/quote-rows.ts'
+import { createKeepQuote, createReadQuote } from '../swaps/quote-rows.ts'
 import { createQuoteSwap, type QuotePorts, type QuoteSwap } from '../swaps/quote-swap.ts'
+import { createRequestSwap } from '../swaps/request-swap.ts'
 import { swapRoutes } from '../swaps/routes.ts'
+import { requestSwapRoutes } from '../swaps/swap-routes.ts'
+import { createSwapRows } from '../swaps/swap-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import type { BalanceReads } from './api-balances.ts'
 import type { ApiParts } from './api-parts.ts'
@@ -28,8 +31,24 @@ export function composeSwapRoutes(
     ...quotePorts(kernel, parts, transactions, balances),
     marketOf: markets.marketOf,
   })
+  const quoting = { quoteSwap: counted(quoteSwap, metrics), keepQuote: createKeepQuote(pool) }
+  const rows = createSwapRows(pool)
+  const requestSwap = createRequestSwap({
+    ...transactions.ports,
+    ...quoting,
+    clock: kernel.clock,
+    nodeOf: chainOf,
+    readQuote: createReadQuote(pool),
+    rows,
+  })
+  const routes = [
+    swapRoutes(quoting),
+    requestSwapRoutes({ requestSwap, rows, reads: transactions.reads, signWaitMs: kernel.config.signWaitMs }),
+  ]
   return {
-    routes: swapRoutes({ quoteSwap: counted(quoteSwap, metrics), keepQuote: createKeepQuote(pool) }),
+    routes: (app) => {
+      for (const add of routes) add(app)
+    },
     // Everything else works without exchanges.
     readiness: { name: 'swaps', check: async () => undefined, warning: async () => markets.problem() },
   }

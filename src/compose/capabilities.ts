@@ -12,6 +12,7 @@ import { nft } from '../nft/capability.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
 import { recovery } from '../recovery/capability.ts'
 import { signatures } from '../signatures/capability.ts'
+import { swaps } from '../swaps/capability.ts'
 import { transactions } from '../transactions/capability.ts'
 import { wallets } from '../wallets/capability.ts'
 import type { Kernel } from './kernel.ts'
@@ -25,6 +26,7 @@ export const CAPABILITIES: readonly Capability[] = [
   recovery,
   balances,
   assets,
+  swaps,
   transactions,
   follower,
   access,

@@ -18,10 +18,10 @@ import {
 } from '../chain/swap-reads.ts'
 import { squareRoot } from '../core/money.ts'
 import { candidatesOf, type LivingPool } from './candidates.ts'
+import type { AmountType } from './events.ts'
 import { type Market, type Pair, pairsOf } from './market.ts'
 import type { Pool, PoolBook } from './pools.ts'
 import { partsOf, type QuotedPath, questionsOf, readAnswers } from './quote-paths.ts'
-import type { AmountType } from './route.ts'
 
 export type AskPorts = {
   /** Pools and tokens are third-party contracts: never the client of Bursar's own reads. */

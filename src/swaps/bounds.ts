@@ -2,7 +2,7 @@
  * Slippage bounds of a swap. Both are rounded in favour of the caller: no swap ever costs more than the slippage that
  * the caller accepted, not even by one base unit. With a slippage of 0 the bound is the quote itself. Pure.
  */
-import type { AmountType } from './route.ts'
+import type { AmountType } from './events.ts'
 
 const BPS = 10_000n
 

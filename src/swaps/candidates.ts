@@ -3,10 +3,10 @@
  * itself, and the deepest two of each hop of a longer path. Pure.
  */
 
+import type { Hop } from './events.ts'
 import type { Price, PricedHop } from './impact.ts'
 import { betweenTokens, type Market, type Pair, type Venue } from './market.ts'
 import type { Pool } from './pools.ts'
-import type { Hop } from './route.ts'
 
 /** A pool that can exchange something, at a block. */
 export type LivingPool = Pool & {

@@ -3,10 +3,11 @@
  * split route in steps of a quarter. Pure.
  */
 import { ceilDiv, limitOf } from './bounds.ts'
+import type { AmountType, PoolRoute, Route } from './events.ts'
 import { type Price, priceImpactBps } from './impact.ts'
 import type { Venue } from './market.ts'
 import type { QuotedPath } from './quote-paths.ts'
-import { type AmountType, amountsOf, type PoolRoute, type Route } from './route.ts'
+import { amountsOf } from './route.ts'
 
 /** A route with what it costs and loses. */
 export type Option = {

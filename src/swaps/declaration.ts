@@ -1,13 +1,28 @@
-/** The declaration of swaps: quotes. */
-import type { Declaration } from '../core/declaration.ts'
+/** The declaration of swaps: quotes, and the swaps that use them. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import type { Declaration, EventWriters } from '../core/declaration.ts'
+import type { SwapEvent } from './events.ts'
 
 export const swaps = {
   name: 'swaps',
-  ids: { quote: 'quo' },
+  ids: { quote: 'quo', swap: 'swap' },
   tables: {
     swap_quotes: {
       beside: 'what exchanges answered at a block, for half a minute; another installation asks them again',
       grants: { api: 'SELECT, INSERT, DELETE', operator: 'SELECT' },
+    },
+    swaps: { follows: 'stream', grants: readBy(READERS) },
+  },
+  openings: {
+    SwapRequested: { type: 'SWAP', writers: ['api'], since: 3, keepsLogs: true },
+    TokenApprovalRequested: { type: 'APPROVAL', writers: ['api'], since: 3 },
+  },
+  subjects: ['swap'],
+  streams: {
+    swap: {
+      rows: ['swaps'],
+      readScope: 'transactions:read',
+      events: { SwapRecorded: ['api'] } satisfies EventWriters<SwapEvent>,
     },
   },
 } as const satisfies Declaration

@@ -10,7 +10,7 @@ import {
   encodeWrap,
   type RouterLeg,
 } from '../chain/swap-router.ts'
-import type { Leg, Route } from './route.ts'
+import type { Leg, Route } from './events.ts'
 
 export type RouteTerms = {
   /** The wallet that pays and receives. */

@@ -7,10 +7,10 @@ import type { Asset } from '../core/assets.ts'
 import { type AskPorts, askVenues } from './ask-venues.ts'
 import { priceBetween } from './candidates.ts'
 import { optionsOf, wrapGas } from './choose.ts'
+import type { Route, SwapTerms } from './events.ts'
 import { lpFeeBps, type PricedLeg } from './impact.ts'
-import type { SwapTerms } from './quote.ts'
 import { impactTooHigh, insufficientLiquidity, noRoute } from './refusals.ts'
-import { amountsOf, type Route } from './route.ts'
+import { amountsOf } from './route.ts'
 
 export type RouteRequest = {
   readonly from: Asset

@@ -1,6 +1,7 @@
 /** What a quote says about its approval, its gas, and what stands in its way. Pure. */
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import type { Network } from '../core/networks.ts'
+import type { Route } from './events.ts'
 import type { FoundRoute, FoundRoutes } from './find-route.ts'
 import {
   type Approval,
@@ -11,11 +12,11 @@ import {
   type SwapQuote,
 } from './quote.ts'
 import type { RehearsalOutcome } from './rehearse-swap.ts'
-import { mostIn, type Route } from './route.ts'
+import { mostIn } from './route.ts'
 import { allowanceFor } from './try-routes.ts'
 
 /** Gas of an approval that was not simulated: 46,298 of a plain token, more of one behind a proxy. */
-const APPROVAL_GAS = 60_000n
+export const APPROVAL_GAS = 60_000n
 
 const UNPAID = issue('insufficient_balance', 'The swap was not simulated: the wallet cannot pay the amount.')
 

@@ -3,6 +3,7 @@
  * Expired ones are deleted as new ones are written, a few at a time, so that the table stays as small as its use.
  */
 import type { Pool } from 'pg'
+import { NotFound } from '../core/errors.ts'
 import type { SwapQuote } from './quote.ts'
 
 /** An expired quote is kept for this long, so that a late swap gets a precise refusal. */
@@ -32,5 +33,21 @@ export function createKeepQuote(pool: Pool): KeepQuote {
         new Date(Date.parse(quote.quotedAt) - KEPT_MS).toISOString(),
       ],
     })
+  }
+}
+
+/** @throws NotFound `quote_not_found` when the wallet of the tenant has no such quote, or it expired long ago */
+export type ReadQuote = (tenantId: string, walletId: string, quoteId: string) => Promise<SwapQuote>
+
+export function createReadQuote(pool: Pool): ReadQuote {
+  return async (tenantId, walletId, quoteId) => {
+    const { rows } = await pool.query<{ quote: SwapQuote }>({
+      name: 'read_swap_quote',
+      text: 'SELECT quote FROM swap_quotes WHERE quote_id = $1 AND tenant_id = $2 AND wallet_id = $3',
+      values: [quoteId, tenantId, walletId],
+    })
+    const [row] = rows
+    if (row === undefined) throw new NotFound('quote')
+    return row.quote
   }
 }

@@ -1,16 +1,7 @@
 /** A quote for a swap as it is stored: plain JSON, with everything that the swap needs to be what was quoted. */
 import type { Asset } from '../core/assets.ts'
 import type { Network } from '../core/networks.ts'
-import type { AmountType, Route } from './route.ts'
-
-/** What the caller asked, with the defaults filled in. */
-export type SwapTerms = {
-  readonly amountType: AmountType
-  readonly slippageBps: number
-  readonly maxPriceImpactBps: number
-  /** From acceptance to the last second in which a block may contain the swap. */
-  readonly deadlineSeconds: number
-}
+import type { Route, SwapTerms } from './events.ts'
 
 export type Approval = {
   /** Whether the router may take less than the swap needs. */

@@ -3,7 +3,8 @@ import type { Asset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { formatAmount, parseAmount } from '../core/money.ts'
 import type { ChainKey } from '../core/networks.ts'
-import type { AmountType, RouteAmounts } from './route.ts'
+import type { AmountType } from './events.ts'
+import type { RouteAmounts } from './route.ts'
 
 /** Uniswap V3 takes no larger amounts, and no token has so much of it. */
 const MAX_AMOUNT = (1n << 128n) - 1n

@@ -45,7 +45,7 @@ export function swapRoutes({ quoteSwap, keepQuote }: SwapRoutePorts): Routes {
   }
 }
 
-function toSwap(walletId: string, body: Static<typeof quoteBody>): SwapRequest {
+export function toSwap(walletId: string, body: Static<typeof quoteBody>): SwapRequest {
   return {
     walletId,
     fromAsset: body.from_asset,

@@ -2,7 +2,8 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
 import { amountSchema, closedObject, idSchema, instant, nullable, oneOf, searchText } from '../http/schemas.ts'
-import { AMOUNT_TYPES } from './route.ts'
+import { gasPrioritySchema, memoSchema, referenceSchema } from '../transactions/schemas.ts'
+import { AMOUNT_TYPES } from './events.ts'
 
 /** Every slippage is below this; an installation may allow less. */
 const LARGEST_SLIPPAGE_BPS = 5_000
@@ -205,3 +206,17 @@ export const quoteSchema = named(
     expires_at: instant('When the quote expires.'),
   }),
 )
+
+/** A stored quote, or the fields of one: the route checks which belong together. */
+export const swapBody = closedObject({
+  quote_id: Type.Optional(
+    idSchema(
+      'quote',
+      'A quote of this wallet that has not expired. Each can be used once. Without it, send the fields of a quote.',
+    ),
+  ),
+  ...Type.Partial(quoteBody).properties,
+  gas_priority: Type.Optional(gasPrioritySchema),
+  reference_id: Type.Optional(referenceSchema),
+  memo: Type.Optional(memoSchema),
+})

@@ -6,12 +6,12 @@ import type { RpcReader } from '../chain/json-rpc.ts'
 import type { Asset } from '../core/assets.ts'
 import { minimumOut } from './bounds.ts'
 import { encodeRoute } from './encode-route.ts'
+import type { PoolRoute, Route, SwapTerms } from './events.ts'
 import type { FoundRoute, FoundRoutes } from './find-route.ts'
 import { priceImpactBps } from './impact.ts'
-import type { SwapTerms } from './quote.ts'
 import { impactTooHigh, unusualToken } from './refusals.ts'
 import { type RehearsalOutcome, rehearseSwap } from './rehearse-swap.ts'
-import { amountsOf, mostIn, type PoolRoute, type Route, spenderOf } from './route.ts'
+import { amountsOf, mostIn, spenderOf } from './route.ts'
 
 export type SwapToTry = {
   readonly wallet: string

@@ -3,8 +3,9 @@ import { formatAmount } from '../core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../core/networks.ts'
 import type { View } from '../http/view.ts'
 import { ceilDiv } from './bounds.ts'
+import type { Leg, Route } from './events.ts'
 import { gasReserve, type SwapIssues, type SwapQuote } from './quote.ts'
-import { amountsOf, type Leg, type Route } from './route.ts'
+import { amountsOf } from './route.ts'
 import type { quoteSchema } from './schemas.ts'
 
 export type QuoteView = View<typeof quoteSchema>

@@ -145,6 +145,7 @@ function toRow(
     fee_estimated: highestFee(transaction).toString(),
     fee_actual: inclusion === null ? null : (inclusion.gasUsed * inclusion.effectiveGasPrice).toString(),
     logs: inclusion?.logs ?? null,
+    swap: intent.swap ?? null,
     failure: transaction.failure,
     history: transaction.history,
     attention: attentionOf(transaction),

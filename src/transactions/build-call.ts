@@ -9,8 +9,10 @@ export type Call = { readonly to: string; readonly value: bigint; readonly data:
 export const PLAIN_TRANSFER_GAS = 21_000n
 
 export function buildCall({ to, asset, amount, data }: Pick<Intent, 'to' | 'asset' | 'amount' | 'data'>): Call {
-  if (data !== null) return { to, value: amount, data }
-  if (asset.contract === null) return { to, value: amount, data: '0x' }
+  const value = asset.contract === null ? amount : 0n
+  // A swap of a token holds its amount, and its call data says how the router takes it.
+  if (data !== null) return { to, value, data }
+  if (asset.contract === null) return { to, value, data: '0x' }
   return { to: asset.contract, value: 0n, data: encodeTransfer(to, amount) }
 }
 

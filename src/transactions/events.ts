@@ -54,6 +54,21 @@ export type CallRecord = {
   readonly events: readonly string[]
 }
 
+/** What a swap exchanges, as accepted. Base units. */
+export type SwapIntent = {
+  readonly amountType: 'exact_input' | 'exact_output'
+  readonly toAsset: AssetRef
+  /** The quoted amounts. */
+  readonly fromAmount: string
+  readonly toAmount: string
+  /** The least that an exact input gives, or the most that an exact output takes: the call data contains it. */
+  readonly limit: string
+  /** The wrapped native token, whose logs show what was exchanged of the native currency; `null` if there is none. */
+  readonly wrapped: string | null
+  /** The transaction that sets the allowance; `null` when none was needed. */
+  readonly approvalTransactionId: string | null
+}
+
 /** The fields of every opening intent. */
 export type Intent = {
   readonly tenantId: string
@@ -64,7 +79,7 @@ export type Intent = {
   readonly from: string
   /** The recipient of the asset; with `data`, the called contract. */
   readonly to: string
-  /** With `data`, the native currency. */
+  /** With `data`, the native currency, except for a swap: what it sells. */
   readonly asset: AssetRef
   readonly amount: bigint
   /** Call data, `0x` and hex digits; `null` for a transfer, whose call is derived from the asset. */
@@ -73,6 +88,8 @@ export type Intent = {
   readonly outflows?: readonly Outflow[]
   /** Only of contract calls. */
   readonly call?: CallRecord
+  /** Only of swaps. */
+  readonly swap?: SwapIntent
   /** The transaction that must be mined successfully before this one is signed. */
   readonly dependsOn: string | null
   readonly subject: Subject | null

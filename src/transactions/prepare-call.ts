@@ -6,7 +6,7 @@ import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Opening, SubjectType } from '../declarations.ts'
-import type { CallRecord, GasPriority, Outflow, Subject } from './events.ts'
+import type { AssetRef, CallRecord, GasPriority, Outflow, Subject, SwapIntent } from './events.ts'
 import {
   completeIntent,
   findPayer,
@@ -34,6 +34,8 @@ export type CallRequest = {
   readonly outflows?: readonly Outflow[]
   /** For a contract call of the owner: what it does. */
   readonly call?: CallRecord
+  /** Instead of `value`: what a swap sells, native or a token, base units, and what it buys. */
+  readonly sells?: { readonly asset: AssetRef; readonly amount: bigint; readonly swap: SwapIntent }
   /**
    * Gas units held, and the minimum gas of the call. If the lane's estimate before signing plus a fifth is higher, that
    * is used.
@@ -66,15 +68,16 @@ export async function prepareCall(
   request: CallRequest,
   metadata: Metadata,
 ): Promise<PreparedTransaction> {
-  const { owner, walletId, kind, to, data, gasLimit, subject } = request
+  const { owner, walletId, kind, to, data, gasLimit, subject, sells } = request
   const sender = await findPayer(ports, owner, walletId)
   const now = ports.log.now()
   const validUntil = request.validUntil ?? null
   requireFuture(validUntil, now)
   const wanted = {
     to,
-    asset: nativeAsset(sender.network, sender.chainId),
-    amount: request.value ?? 0n,
+    asset: sells?.asset ?? nativeAsset(sender.network, sender.chainId),
+    amount: sells?.amount ?? request.value ?? 0n,
+    ...(sells === undefined ? {} : { swap: sells.swap }),
     data,
     ...(request.outflows?.length ? { outflows: request.outflows } : {}),
     ...(request.call === undefined ? {} : { call: request.call }),

@@ -60,6 +60,7 @@ export type Wanted = Pick<
   | 'data'
   | 'outflows'
   | 'call'
+  | 'swap'
   | 'dependsOn'
   | 'subject'
   | 'gasPriority'

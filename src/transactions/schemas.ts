@@ -19,15 +19,26 @@ import {
 } from '../http/schemas.ts'
 import { callSchema, eventsSchema } from './call-schemas.ts'
 import { FINAL_STATES, UNMINED_STATES } from './state.ts'
+import { swapSchema } from './swap-schemas.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
 const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
-const TYPES = [...new Set([...Object.values(TRANSACTION_TYPES), 'SWAP', 'APPROVAL'] as const)]
+const TYPES = [...new Set(Object.values(TRANSACTION_TYPES))]
 
-const gasPrioritySchema = oneOf(['low', 'medium', 'high'] as const, {
+export const gasPrioritySchema = oneOf(['low', 'medium', 'high'] as const, {
   description: 'How high the tip is compared with recent blocks. A higher priority is mined sooner and costs more.',
   default: 'medium',
   examples: ['medium'],
+})
+
+export const referenceSchema = text(128, {
+  minLength: 1,
+  description: 'Your own reference. You can list transactions by it.',
+  examples: ['invoice-1042'],
+})
+export const memoSchema = text(256, {
+  description: 'A note for your own use. It is not sent to the chain.',
+  examples: ['March rent'],
 })
 
 export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet that sends.') })
@@ -47,16 +58,8 @@ export const transferBody = closedObject({
     examples: ['ETH'],
   }),
   gas_priority: Type.Optional(gasPrioritySchema),
-  reference_id: Type.Optional(
-    text(128, {
-      minLength: 1,
-      description: 'Your own reference. You can list transactions by it.',
-      examples: ['invoice-1042'],
-    }),
-  ),
-  memo: Type.Optional(
-    text(256, { description: 'A note for your own use. It is not sent to the chain.', examples: ['March rent'] }),
-  ),
+  reference_id: Type.Optional(referenceSchema),
+  memo: Type.Optional(memoSchema),
   valid_until: Type.Optional(
     Type.String({
       format: 'date-time',
@@ -167,6 +170,7 @@ export const transactionSchema = named(
     ),
     call: nullable(callSchema),
     events: nullable(eventsSchema),
+    swap: nullable(swapSchema),
     depends_on: nullable(
       idSchema('transaction', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
     ),

@@ -6,9 +6,10 @@ import type { Change } from '../event-log/aggregate.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import { decodeLogs } from './decode-logs.ts'
-import type { CallRecord, GasPriority, RecordedLogs } from './events.ts'
+import type { CallRecord, GasPriority, RecordedLogs, SwapIntent } from './events.ts'
 import type { acceptedSchema, transactionSchema } from './schemas.ts'
 import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
+import { swapFailure, toSwapView } from './swap-view.ts'
 
 export type TransactionView = View<typeof transactionSchema>
 
@@ -23,6 +24,7 @@ export type TransactionRow = ReadOrWrittenRow<
     readonly hashes: readonly string[]
     readonly history: readonly HistoryEntry[]
     readonly logs: RecordedLogs | null
+    readonly swap: SwapIntent | null
     readonly subject_type: SubjectType | null
     readonly call: CallRecord | null
   }
@@ -64,7 +66,8 @@ export function toView(
       actual: row.fee_actual === null ? null : formatAmount(BigInt(row.fee_actual), native.decimals),
       currency: native.symbol,
     },
-    failure: row.failure,
+    failure: row.failure === null || row.swap === null ? row.failure : swapFailure(row.failure, row.swap),
+    swap: row.swap === null ? null : toSwapView(row, row.swap),
     history: row.history,
     call: row.call === null ? null : toCall(row.call),
     events: isDetailed && row.call !== null && row.logs !== null ? decodeLogs(row.logs, row.call) : null,

@@ -47,6 +47,7 @@ export const API_OPERATIONS = [
   'post /v1/wallets/{wallet_id}/shares/refresh refreshWalletShares',
   'post /v1/wallets/{wallet_id}/sign/message signMessage',
   'post /v1/wallets/{wallet_id}/sign/typed-data signTypedData',
+  'post /v1/wallets/{wallet_id}/swap createSwap',
   'post /v1/wallets/{wallet_id}/swap/quote quoteSwap',
   'post /v1/wallets/{wallet_id}/transactions/{transaction_id}/cancel cancelTransaction',
   'post /v1/wallets/{wallet_id}/transactions/{transaction_id}/speed-up speedUpTransaction',

@@ -223,6 +223,16 @@ const HISTORY: readonly Commit[] = [
   [[tx('15'), 'TransactionMined.v2', { hash: '0x1501', blockNumber: 103 }]],
   // A contract call, with the tokens that it takes.
   [[tx('21'), 'ContractCallRequested.v1', {}, key('contract-call')]],
+  // A swap with its approval, in one append.
+  [
+    [tx('22'), 'TokenApprovalRequested.v1', {}, key('swap')],
+    [tx('23'), 'SwapRequested.v1', {}, key('swap')],
+    ['swap-swap_1', 'SwapRecorded.v1', {}, key('swap')],
+  ],
+  [[tx('22'), 'TransactionSigned.v2', signed(7, '0x2201')]],
+  [[tx('22'), 'TransactionMined.v2', { hash: '0x2201', blockNumber: 104, logs: null }]],
+  [[tx('23'), 'TransactionSigned.v2', signed(8, '0x2301')]],
+  [[tx('23'), 'TransactionMined.v2', { hash: '0x2301', blockNumber: 105 }]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

@@ -119,6 +119,12 @@ function transactionCases({ sandbox, client, wallet }: Stage): Readonly<Record<s
         bad: { to: newAddress(), amount: TOO_MUCH, asset: 'ETH' },
         other: { to: newAddress(), amount: '0.1', asset: 'ETH' },
       }),
+    'POST /v1/wallets/{wallet_id}/swap': async () =>
+      calls('transaction_id', `${wallet.path}/swap`, {
+        good: { from_asset: 'ETH', to_asset: 'USDC', amount: '0.1' },
+        bad: { from_asset: 'ETH', to_asset: 'USDC', amount: '0' },
+        other: { from_asset: 'ETH', to_asset: 'USDC', amount: '0.2' },
+      }),
     'POST /v1/wallets/{wallet_id}/transactions/{transaction_id}/cancel': changing('cancel'),
     'POST /v1/wallets/{wallet_id}/transactions/{transaction_id}/speed-up': changing('speed-up'),
   }

@@ -44,6 +44,7 @@ const IN_NO_ERROR = new Set([
   'mpc_key_assigned',
   'mpc_key_exists',
   'signature_exists',
+  'swap_exists',
   'transfer_exists',
   'wallet_exists',
   // From a signer, recorded as the refusal of an export.

@@ -12,7 +12,7 @@ import {
   v3QuoteOf,
 } from '../../src/chain/swap-reads.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
-import type { PoolRoute } from '../../src/swaps/route.ts'
+import type { PoolRoute } from '../../src/swaps/events.ts'
 
 const A = '0x1111111111111111111111111111111111111111'
 const B = '0x2222222222222222222222222222222222222222'

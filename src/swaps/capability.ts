@@ -1,0 +1,32 @@
+/** What swaps do. Their routes join several capabilities, and are composed in `compose`. */
+import { type Capability, explained } from '../capability.ts'
+import { formatAmount } from '../core/money.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { swapAggregate } from './aggregate.ts'
+import { amountsOf } from './route.ts'
+
+export const swaps: Capability = {
+  aggregates: [anyAggregate(swapAggregate)],
+  explains: [
+    explained(swapAggregate, {
+      kind: 'swap',
+      noun: 'swap',
+      transactionsOf: 'swap',
+      texts: {
+        SwapRecorded({ quote: { fromAsset, toAsset, terms, route, block }, walletId, deadline }) {
+          const { amountIn, amountOut, limit } = amountsOf(route)
+          const [paid, received] = [
+            formatAmount(amountIn, fromAsset.decimals),
+            formatAmount(amountOut, toAsset.decimals),
+          ]
+          const bound =
+            terms.amountType === 'exact_input'
+              ? `at least ${formatAmount(limit, toAsset.decimals)} ${toAsset.symbol}`
+              : `at most ${formatAmount(limit, fromAsset.decimals)} ${fromAsset.symbol}`
+          const venue = route.type === 'pools' ? route.venue : route.type
+          return `${paid} ${fromAsset.symbol} for ${received} ${toAsset.symbol} requested from wallet ${walletId} by ${venue}, ${bound}, until ${deadline}; quoted at block ${block.number}`
+        },
+      },
+    }),
+  ],
+}

@@ -1,0 +1,71 @@
+/**
+ * Asks a quoted route once more at the newest block, with the call data that would be sent: whether it still gives its
+ * minimum, and which approvals it needs now.
+ */
+import { HEAD_REQUEST, headOf } from '../chain/blocks.ts'
+import { readCount, readQuantity } from '../chain/hex.ts'
+import { type RpcReader, resultValue } from '../chain/json-rpc.ts'
+import { encodeAllowance } from '../chain/swap-reads.ts'
+import type { ContractCallData } from '../chain/swap-router.ts'
+import { encodeRoute } from './encode-route.ts'
+import type { Approval, SwapQuote } from './quote.ts'
+import { type RehearsalOutcome, rehearseSwap } from './rehearse-swap.ts'
+import { mostIn, spenderOf } from './route.ts'
+
+export type ConfirmedQuote = {
+  readonly call: ContractCallData
+  /** The last second in which a block may contain the swap. */
+  readonly deadline: string
+  readonly approval: Approval
+  readonly outcome: RehearsalOutcome
+}
+
+/** @param now ms. The clock of the chain may be ahead: the deadline counts from the later one. @throws Unavailable */
+export async function confirmQuote(
+  client: RpcReader,
+  quote: SwapQuote,
+  { wallet, now }: { readonly wallet: string; readonly now: number },
+): Promise<ConfirmedQuote> {
+  const { route, fromAsset: from, toAsset: to, terms } = quote
+  const spender = from.contract === null ? null : spenderOf(route)
+  const { block, timestamp, allowance } = await readState(client, from.contract, wallet, spender)
+  const deadline = Math.max(Math.floor(now / 1_000), timestamp) + terms.deadlineSeconds
+  const call = encodeRoute(route, { wallet, deadline })
+  const needed = mostIn(route)
+  const approves = from.contract !== null && spender !== null && allowance < needed
+  const outcome = await rehearseSwap(client, {
+    wallet,
+    from,
+    to,
+    call,
+    approval: approves ? { token: from.contract, spender, amount: needed } : null,
+    hasAllowance: allowance > 0n,
+    blockHash: block.hash,
+  })
+  const resetFirst = outcome.type === 'swapped' ? outcome.resetFirst : allowance > 0n && quote.approval.resetFirst
+  return {
+    call,
+    deadline: new Date(deadline * 1_000).toISOString(),
+    approval: {
+      needed: approves,
+      spender,
+      amount: spender === null ? '0' : needed.toString(),
+      resetFirst: approves && resetFirst,
+    },
+    outcome,
+  }
+}
+
+async function readState(client: RpcReader, token: string | null, wallet: string, spender: string | null) {
+  const reads =
+    token === null || spender === null
+      ? []
+      : [{ method: 'eth_call', params: [{ to: token, data: encodeAllowance(wallet, spender) }, 'latest'] }]
+  const [head, allowance] = await client.batch([HEAD_REQUEST, ...reads])
+  const { timestamp } = resultValue(head, 'eth_getBlockByNumber') as Readonly<Record<string, unknown>>
+  return {
+    block: headOf(head),
+    timestamp: readCount(timestamp, 'a timestamp'),
+    allowance: allowance === undefined ? 0n : readQuantity(resultValue(allowance, 'eth_call'), 'an allowance'),
+  }
+}

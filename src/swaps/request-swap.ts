@@ -1,0 +1,169 @@
+/**
+ * Accepts a swap: asks its route once more, then records it with its approvals in one append and holds what it may
+ * spend. A refused request leaves no trace.
+ *
+ * Invariant: the call data with its minimum is final here, and is never made again. What is signed later exchanges at
+ * least the minimum, before the deadline, or nothing.
+ */
+import type { ChainClient } from '../chain/client-set.ts'
+import { Conflict } from '../core/errors.ts'
+import type { Clock } from '../core/ids.ts'
+import type { Metadata } from '../core/messages.ts'
+import { formatAmount } from '../core/money.ts'
+import type { Environment } from '../core/networks.ts'
+import type { Accept, Accepted, AppendPrepared } from '../event-log/accept.ts'
+import { opened } from '../event-log/aggregate.ts'
+import { UniqueRuleBroken } from '../event-log/commit.ts'
+import { findPayer, type PreparePorts, type Sender } from '../transactions/prepare-transaction.ts'
+import { type TransactionView, viewOf } from '../transactions/view.ts'
+import { swapAggregate } from './aggregate.ts'
+import { type ConfirmedQuote, confirmQuote } from './confirm-quote.ts'
+import type { Swap } from './events.ts'
+import { prepareSwapCalls, type SwapExtras } from './prepare-swap-calls.ts'
+import type { SwapQuote } from './quote.ts'
+import type { KeepQuote, ReadQuote } from './quote-rows.ts'
+import type { QuoteSwap, SwapRequest } from './quote-swap.ts'
+import { amountsOf } from './route.ts'
+import type { SwapRows } from './swap-rows.ts'
+
+/** A stored quote, or the fields of one. */
+export type SwapOrder = SwapExtras & {
+  readonly walletId: string
+  readonly quote: { readonly quoteId: string } | { readonly request: SwapRequest }
+}
+
+export type SwapPorts = PreparePorts & {
+  readonly accept: Accept
+  readonly clock: Clock
+  readonly nodeOf: (chainId: number) => Pick<ChainClient, 'foreign'>
+  readonly quoteSwap: QuoteSwap
+  readonly keepQuote: KeepQuote
+  readonly readQuote: ReadQuote
+  readonly rows: SwapRows
+}
+
+/**
+ * @throws the errors of a quote; NotFound `quote_not_found`, Conflict `quote_expired`, `quote_used`, `quote_moved`,
+ *   `swap_in_progress` or `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, Unavailable
+ */
+export type RequestSwap = (
+  order: SwapOrder,
+  metadata: Metadata,
+  environment: Environment,
+) => Promise<Accepted<TransactionView>>
+
+export function createRequestSwap(ports: SwapPorts): RequestSwap {
+  return (order, metadata, environment) => {
+    const owner = { tenantId: metadata.tenantId, environment }
+    const attempt = async (append: AppendPrepared) => {
+      const sender = await findPayer(ports, owner, order.walletId)
+      const quote = await quoteOf(ports, order, owner)
+      const wallet = { wallet: sender.address, now: ports.clock() }
+      const confirmed = await confirmQuote(ports.nodeOf(sender.chainId).foreign, quote, wallet)
+      await requireUnmoved(ports, quote, confirmed, owner)
+      return record(ports, { order, metadata, sender, quote, confirmed }, append)
+    }
+    // A quote is used and its key is found before anything is asked again.
+    return ports.accept(metadata, attempt, { replayFirst: true, isConflict: isOvertaken })
+  }
+}
+
+/** Another swap of the same allowance was recorded meanwhile: this one finds it, and is refused. */
+function isOvertaken(error: unknown): boolean {
+  return error instanceof UniqueRuleBroken && error.constraint === 'swaps_in_sequence'
+}
+
+type Owner = { readonly tenantId: string; readonly environment: Environment }
+
+async function quoteOf(ports: SwapPorts, { walletId, quote }: SwapOrder, owner: Owner): Promise<SwapQuote> {
+  if ('request' in quote) return ports.quoteSwap(quote.request, owner)
+  const stored = await ports.readQuote(owner.tenantId, walletId, quote.quoteId)
+  if (Date.parse(stored.expiresAt) > ports.clock()) return stored
+  throw new Conflict('quote_expired', `The quote expired at ${stored.expiresAt}: request a new quote.`)
+}
+
+/** @throws Conflict `quote_moved` with fresh figures, as a quote that can be used */
+async function requireUnmoved(
+  { quoteSwap, keepQuote }: SwapPorts,
+  quote: SwapQuote,
+  { outcome }: ConfirmedQuote,
+  owner: Owner,
+): Promise<void> {
+  if (outcome.type !== 'reverted') return
+  const { fromAsset: from, toAsset: to, terms, route, walletId } = quote
+  const isInput = terms.amountType === 'exact_input'
+  const { amountIn, amountOut } = amountsOf(route)
+  const amount = isInput ? formatAmount(amountIn, from.decimals) : formatAmount(amountOut, to.decimals)
+  const request = { walletId, fromAsset: from.assetId, toAsset: to.assetId, amount, terms }
+  const fresh = await quoteSwap(request, owner)
+  // The append refuses a swap that the wallet cannot pay, and says what is missing.
+  if (fresh.issues.balance !== null) return
+  await keepQuote(fresh)
+  const now = amountsOf(fresh.route)
+  const message = `The swap would not give what was quoted any more: ${outcome.reason} Use the fresh quote in details, or request another one.`
+  throw new Conflict('quote_moved', message, {
+    quote_id: fresh.quoteId,
+    from_amount: formatAmount(now.amountIn, from.decimals),
+    to_amount: formatAmount(now.amountOut, to.decimals),
+    [isInput ? 'min_to_amount' : 'max_from_amount']: formatAmount(now.limit, (isInput ? to : from).decimals),
+    expires_at: fresh.expiresAt,
+  })
+}
+
+type Accepting = {
+  readonly order: SwapOrder
+  readonly metadata: Metadata
+  readonly sender: Sender
+  readonly quote: SwapQuote
+  readonly confirmed: ConfirmedQuote
+}
+
+async function record(ports: SwapPorts, accepting: Accepting, append: AppendPrepared) {
+  const { metadata, sender, quote, confirmed } = accepting
+  const sequence = await nextSequence(ports, accepting)
+  const swapId = ports.newId('swap')
+  const { approvals, swap } = await prepareSwapCalls(ports, { swapId, ...accepting })
+  const recorded: Swap = {
+    tenantId: metadata.tenantId,
+    walletId: sender.walletId,
+    network: sender.network,
+    environment: sender.environment,
+    chainId: sender.chainId,
+    quote: quotePart(quote),
+    spender: confirmed.approval.spender,
+    sequence,
+    approvalIds: approvals.map(({ transactionId }) => transactionId),
+    transactionId: swap.transactionId,
+    deadline: confirmed.deadline,
+    requestedAt: ports.log.now(),
+  }
+  const command = { type: 'RecordSwap', swap: recorded } as const
+  const opening = opened(swapAggregate, swapId, command, { metadata, now: recorded.requestedAt })
+  const changes = [...approvals.map(({ change }) => change), swap.change, opening]
+  const explain = (error: unknown) => explainUsed(swap.explain(error))
+  return append({ id: swapId, commit: { changes, guards: swap.guards }, explain, made: viewOf(swap.change) })
+}
+
+/** @throws Conflict `swap_in_progress` */
+async function nextSequence({ rows }: SwapPorts, { sender, quote, confirmed }: Accepting): Promise<number | null> {
+  const { spender } = confirmed.approval
+  const token = quote.fromAsset.contract
+  if (spender === null || token === null) return null
+  const last = await rows.last({ walletId: sender.walletId, token, spender })
+  if (last === null) return 1
+  if (!last.isOpen) return last.sequence + 1
+  const message = `The swap ${last.swapId} of this wallet also sells ${quote.fromAsset.symbol} and is not in a block yet: wait for it, so that none uses the allowance of the other.`
+  throw new Conflict('swap_in_progress', message, { swap_id: last.swapId })
+}
+
+function explainUsed(error: unknown): unknown {
+  return error instanceof UniqueRuleBroken && error.constraint === 'swaps_quote_once'
+    ? new Conflict('quote_used', 'Another swap has used this quote: request a new quote.')
+    : error
+}
+
+function quotePart(quote: SwapQuote): Swap['quote'] {
+  const { quoteId, fromAsset, toAsset, terms, route, priceImpactBps, lpFeeBps, valueDifferenceBps, block, quotedAt } =
+    quote
+  return { quoteId, fromAsset, toAsset, terms, route, priceImpactBps, lpFeeBps, valueDifferenceBps, block, quotedAt }
+}

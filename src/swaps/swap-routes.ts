@@ -1,0 +1,101 @@
+/** The HTTP route that makes a swap. */
+import type { Static } from '@sinclair/typebox'
+import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
+import { successOf } from '../http/envelope.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
+import type { Routes } from '../http/request.ts'
+import type { TransactionReads } from '../transactions/read-transactions.ts'
+import { acceptedSchema } from '../transactions/schemas.ts'
+import { toAccepted } from '../transactions/view.ts'
+import type { RequestSwap, SwapOrder } from './request-swap.ts'
+import { toSwap } from './routes.ts'
+import { quoteBody, swapBody, walletParams } from './schemas.ts'
+import type { SwapRows } from './swap-rows.ts'
+
+export type RequestSwapRoutePorts = {
+  readonly requestSwap: RequestSwap
+  readonly rows: SwapRows
+  readonly reads: TransactionReads
+  /** Default time that a response waits for the hash, ms. */
+  readonly signWaitMs: number
+}
+
+const swap = {
+  tags: ['Swaps'],
+  operationId: 'createSwap',
+  summary: 'Create a swap',
+  description:
+    'Swaps by a quote, or quotes and swaps at once. The minimum that the quote promises is part of what is sent: the swap gives at least ' +
+    'that, or fails. If a token must be approved first, the approval of the exact amount is a transaction before it. Of a wallet, one swap ' +
+    'of a token is open at a time. The response has the transaction of the swap: poll it for its result.',
+  params: walletParams,
+  body: swapBody,
+  response: { 202: successOf(acceptedSchema, 'The swap is accepted.') },
+}
+
+export function requestSwapRoutes({ requestSwap, rows, reads, signWaitMs }: RequestSwapRoutePorts): Routes {
+  return (app) => {
+    app.post(
+      '/v1/wallets/:wallet_id/swap',
+      {
+        schema: swap,
+        config: {
+          scope: 'transactions:write',
+          idempotent: true,
+          quotas: ['transactions_waiting'],
+          rate: 'quotes_per_second',
+          waits: 'up to 2 seconds for the hash',
+          refusals: {
+            404: 'The wallet or the quote does not exist.',
+            409: 'The quote has expired, is used or has moved, another swap is open, or the wallet is archived.',
+            503: 'No node answers, or gas costs more than the cap.',
+          },
+        },
+      },
+      (request, reply) => {
+        const { tenantId, environment } = request.caller
+        return replyAccepted(request, reply, {
+          accept: (metadata) => requestSwap(toOrder(request.params.wallet_id, request.body), metadata, environment),
+          async answer({ id: swapId, made }, waitMs) {
+            const view = made ?? (await reads.readById(tenantId, await rows.transactionOf(swapId)))
+            const { transaction_id: id } = view
+            const limitMs = waitMs ?? signWaitMs
+            const waits = view.state === 'requested' && limitMs > 0
+            const signed = waits && (await reads.untilSigned(id, limitMs)) !== null
+            return { code: 202, view: toAccepted(signed ? await reads.readById(tenantId, id) : view) }
+          },
+        })
+      },
+    )
+  }
+}
+
+/** @throws ValidationFailed naming each missing field, or each field that the quote contains already */
+function toOrder(walletId: string, body: Static<typeof swapBody>): SwapOrder {
+  const shared = {
+    walletId,
+    gasPriority: body.gas_priority ?? 'medium',
+    referenceId: body.reference_id ?? null,
+    memo: body.memo ?? null,
+  } as const
+  const { quote_id: quoteId, from_asset, to_asset, amount } = body
+  if (quoteId !== undefined) {
+    const others = Object.keys(quoteBody.properties).filter((field) => field in body)
+    refuse(
+      others.map((field) => ({
+        field,
+        code: 'not_with_quote',
+        message: `${field} is part of the quote: omit it, or omit quote_id.`,
+      })),
+    )
+    return { ...shared, quote: { quoteId } }
+  }
+  const missing = Object.entries({ from_asset, to_asset, amount }).filter(([, value]) => value === undefined)
+  refuse(missing.map(([field]) => ({ field, code: 'required', message: `${field} is required without quote_id.` })))
+  const fields = { ...body, from_asset: from_asset ?? '', to_asset: to_asset ?? '', amount: amount ?? '' }
+  return { ...shared, quote: { request: toSwap(walletId, fields) } }
+}
+
+function refuse(mistakes: readonly Omit<ErrorItem, 'type'>[]): void {
+  if (mistakes.length > 0) throw new ValidationFailed(mistakes)
+}

@@ -1,0 +1,66 @@
+/**
+ * What a mined swap exchanged, from the logs of its receipt: a balance of a block would mix it with other transactions.
+ * Pure; base units.
+ */
+import { parseAnyTransferLog, parseWrapLog } from '../chain/erc20.ts'
+import { sameHex } from '../keys/coverage.ts'
+import type { RecordedLog, RecordedLogs, SwapIntent } from './events.ts'
+
+/** `null` where the logs do not show an amount. */
+export type ExecutedSwap = { readonly fromAmount: bigint | null; readonly toAmount: bigint | null }
+
+/**
+ * A token: the net amount of its Transfers from or to the wallet. The native currency: what the router wrapped for the
+ * wallet, or unwrapped for it, since the router keeps none. A wrap and an unwrap are logged by the token alone.
+ *
+ * @param call the wallet, the called contract, and the contract of the sold token
+ * @param logs of a successful execution; `null`, or cut ones, show nothing
+ */
+export function executedSwap(
+  { from: wallet, to, contract }: { readonly from: string; readonly to: string; readonly contract: string | null },
+  { toAsset, wrapped }: Pick<SwapIntent, 'toAsset' | 'wrapped'>,
+  logs: RecordedLogs | null,
+): ExecutedSwap {
+  if (logs === null || logs.cut) return { fromAmount: null, toAmount: null }
+  const { entries } = logs
+  // A wrap or an unwrap calls the wrapped token itself.
+  const account = wrapped !== null && sameHex(to, wrapped) ? wallet : to
+  const moved = (token: string | null, sign: bigint): bigint | null => {
+    const [net, found] =
+      token === null ? wrappedBy(entries, wrapped, account) : received(entries, token, wallet, wrapped)
+    return found && net * sign > 0n ? net * sign : null
+  }
+  return { fromAmount: moved(contract, -1n), toAmount: moved(toAsset.contract, 1n) }
+}
+
+type Net = readonly [net: bigint, found: boolean]
+
+/** What the wallet received of a token, minus what it sent. */
+function received(entries: readonly RecordedLog[], contract: string, wallet: string, wrapped: string | null): Net {
+  const amounts = entries.flatMap((log) => {
+    if (!sameHex(log.address, contract)) return []
+    const wrapping = wrapped !== null && sameHex(contract, wrapped) ? parseWrapLog(log) : null
+    if (wrapping !== null)
+      return sameHex(wrapping.account, wallet) ? [wrapping.type === 'deposit' ? wrapping.amount : -wrapping.amount] : []
+    const transfer = parseAnyTransferLog(log)
+    if (transfer === null) return []
+    const net =
+      (sameHex(transfer.to, wallet) ? transfer.value : 0n) - (sameHex(transfer.from, wallet) ? transfer.value : 0n)
+    return sameHex(transfer.to, wallet) || sameHex(transfer.from, wallet) ? [net] : []
+  })
+  return [sum(amounts), amounts.length > 0]
+}
+
+/** What an account unwrapped of the native currency, minus what it wrapped. */
+function wrappedBy(entries: readonly RecordedLog[], wrapped: string | null, account: string): Net {
+  const amounts = entries.flatMap((log) => {
+    const wrapping = wrapped !== null && sameHex(log.address, wrapped) ? parseWrapLog(log) : null
+    if (wrapping === null || !sameHex(wrapping.account, account)) return []
+    return [wrapping.type === 'withdrawal' ? wrapping.amount : -wrapping.amount]
+  })
+  return [sum(amounts), amounts.length > 0]
+}
+
+function sum(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((total, amount) => total + amount, 0n)
+}

@@ -1,0 +1,90 @@
+/** What a swap exchanged, from the logs of its receipt, and why one failed. */
+import t from 'tap'
+import { DEPOSIT_TOPIC, TRANSFER_TOPIC, WITHDRAWAL_TOPIC } from '../../src/chain/erc20.ts'
+import type { RecordedLog } from '../../src/transactions/events.ts'
+import { executedSwap } from '../../src/transactions/executed-swap.ts'
+import { swapFailureCode } from '../../src/transactions/swap-failure.ts'
+
+const at = (digit: string) => `0x${digit.repeat(40)}`
+const [wallet, router, pool, usdc, weth, xyz] = [at('a'), at('b'), at('c'), at('1'), at('2'), at('3')]
+const word = (value: string | bigint) => `0x${BigInt(value).toString(16).padStart(64, '0')}`
+const log = (address: string, topics: readonly string[], data: bigint): RecordedLog => ({
+  address,
+  topics,
+  data: word(data),
+  logIndex: 0,
+})
+const transfer = (token: string, from: string, to: string, value: bigint) =>
+  log(token, [TRANSFER_TOPIC, word(from), word(to)], value)
+const deposit = (account: string, wad: bigint) => log(weth, [DEPOSIT_TOPIC, word(account)], wad)
+const withdrawal = (account: string, wad: bigint) => log(weth, [WITHDRAWAL_TOPIC, word(account)], wad)
+const asset = (contract: string | null) => ({ assetId: '', symbol: '', decimals: 18, contract })
+const executed = (from: string | null, to: string | null, entries: readonly RecordedLog[], called = router) =>
+  executedSwap(
+    { from: wallet, to: called, contract: from },
+    { toAsset: asset(to), wrapped: weth },
+    { entries, cut: false },
+  )
+
+t.test('a token for a token is the net of the transfers of the wallet', async (t) => {
+  const entries = [
+    transfer(xyz, pool, wallet, 70n),
+    transfer(usdc, wallet, pool, 100n),
+    transfer(usdc, pool, wallet, 3n),
+    transfer(usdc, pool, router, 9n),
+  ]
+  t.strictSame(executed(usdc, xyz, entries), { fromAmount: 97n, toAmount: 70n })
+})
+
+t.test('the native currency is what the router wrapped or unwrapped', async (t) => {
+  const buys = [deposit(router, 50n), transfer(weth, router, pool, 50n), transfer(usdc, pool, wallet, 7n)]
+  t.strictSame(executed(null, usdc, buys), { fromAmount: 50n, toAmount: 7n })
+  const refunded = [...buys, withdrawal(router, 4n)]
+  t.strictSame(
+    executed(null, usdc, refunded),
+    { fromAmount: 46n, toAmount: 7n },
+    'a V2 router wraps only what it needs',
+  )
+  const sells = [transfer(usdc, wallet, pool, 7n), transfer(weth, pool, router, 49n), withdrawal(router, 49n)]
+  t.strictSame(executed(usdc, null, sells), { fromAmount: 7n, toAmount: 49n })
+  t.strictSame(executed(null, usdc, [deposit(pool, 50n)]), { fromAmount: null, toAmount: null }, 'of another account')
+})
+
+t.test('a wrap and an unwrap are one to one', async (t) => {
+  t.strictSame(executed(null, weth, [deposit(wallet, 5n)], weth), { fromAmount: 5n, toAmount: 5n })
+  t.strictSame(executed(weth, null, [withdrawal(wallet, 5n)], weth), { fromAmount: 5n, toAmount: 5n })
+})
+
+t.test('amounts are unknown without logs, with cut ones, and for malformed ones', async (t) => {
+  const call = { from: wallet, to: router, contract: usdc }
+  const swap = { toAsset: asset(xyz), wrapped: null }
+  const nothing = { fromAmount: null, toAmount: null }
+  const entries = [transfer(usdc, wallet, pool, 1n), transfer(xyz, pool, wallet, 1n)]
+  t.strictSame(executedSwap(call, swap, { entries, cut: false }), { fromAmount: 1n, toAmount: 1n })
+  t.strictSame(executedSwap(call, swap, { entries, cut: true }), nothing)
+  t.strictSame(executedSwap(call, swap, null), nothing)
+  t.strictSame(executed(usdc, xyz, [log(usdc, [TRANSFER_TOPIC], 1n), log(xyz, [], 1n)]), nothing)
+})
+
+t.test('the reason of a router gives the code of the failure', async (t) => {
+  const codeOf = (message: string, amountType: 'exact_input' | 'exact_output' = 'exact_input') =>
+    swapFailureCode({ code: 'execution_reverted', message }, { amountType })
+  for (const message of [
+    'Too little received',
+    'Too much requested',
+    'Insufficient WETH9',
+    'UniswapV2Router: INSUFFICIENT_OUTPUT_AMOUNT',
+    'UniswapV2Router: EXCESSIVE_INPUT_AMOUNT',
+  ])
+    t.equal(codeOf(message), 'slippage_exceeded', message)
+  for (const message of ['Transaction too old', 'UniswapV2Router: EXPIRED']) t.equal(codeOf(message), 'deadline_passed')
+  for (const message of [
+    'STF',
+    'TransferHelper: TRANSFER_FROM_FAILED',
+    'TransferHelper::transferFrom: transferFrom failed',
+  ])
+    t.equal(codeOf(message), 'allowance_missing', message)
+  t.equal(codeOf('STF', 'exact_output'), 'slippage_exceeded', 'an exact allowance hides that the maximum was exceeded')
+  t.equal(codeOf('UniswapV2: K'), 'execution_reverted')
+  t.equal(swapFailureCode({ code: 'expired', message: 'STF' }, { amountType: 'exact_input' }), 'expired')
+})
