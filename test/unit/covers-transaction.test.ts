@@ -92,20 +92,21 @@ t.test('a token transfer is covered only with the recipient, contract and call d
     given(transfer)
       .when({ ...call, ...change })
       .refused(test, /call/)
-  const opened = {
-    to: mint.data.to,
-    value: BigInt(mint.data.amount),
-    data: String(mint.data.data),
-    gasLimit: 200_000n,
+})
+
+t.test('a mint and a contract call are covered only with the call data and value of their intent', async (test) => {
+  for (const { type, data: intent } of [mint, golden('ContractCallRequested')]) {
+    const opening = { type, data: { ...intent, dependsOn: null, validUntil: null } } as TransactionEvent
+    const { from: address, chainId, to: contract } = intent
+    const data = String(intent.data)
+    const call = { address, chainId, to: contract, value: BigInt(intent.amount), data, gasLimit: 60_000n }
+    given(opening).when(call).covered(test)
+    const others = [`0x095ea7b3${data.slice(10)}`, `${data.slice(0, -1)}6`, data.slice(0, -2), `${data}00`, '0x']
+    for (const change of [...others.map((other) => ({ data: other })), { value: 1n }, { to: THIEF }])
+      given(opening)
+        .when({ ...call, ...change })
+        .refused(test, /call/)
   }
-  const sender = { address: mint.data.from, chainId: mint.data.chainId }
-  const free: TransactionEvent = { ...mint, data: { ...mint.data, dependsOn: null, validUntil: null } }
-  given(free)
-    .when({ ...sender, ...opened })
-    .covered(test)
-  given(free)
-    .when({ ...sender, ...opened, data: `${opened.data}00` })
-    .refused(test, /call/)
 })
 
 t.test('a transaction has one nonce until a final block gives it to another', async (test) => {
