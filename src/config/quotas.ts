@@ -35,6 +35,11 @@ export const QUOTA_SETTINGS = {
     10,
     'Maximum number of swap quotes of a tenant per second and API process. A burst can use ten seconds of it',
   ),
+  // A call asks a node up to five times before it is accepted.
+  QUOTA_CALLS_PER_SECOND: limit(
+    50,
+    'Maximum number of contract calls of a tenant per second and API process, in every mode. A burst can use ten seconds of it',
+  ),
   QUOTA_OVERRIDES: list(
     `^[a-z0-9][a-z0-9_-]{0,62}:(${QUOTAS.join('|')})=[0-9]{1,9}$`,
     `must be a comma-separated list of tenant:quota=limit, where quota is one of ${QUOTAS.join(', ')}`,

@@ -49,6 +49,7 @@ export function contractCallRoutes({ requestCall, tryCall, reads, signWaitMs }: 
         config: {
           scope: 'transactions:read',
           idempotent: true,
+          rate: 'calls_per_second',
           quotas: (body) =>
             (body as Body).mode === undefined || (body as Body).mode === 'send' ? ['transactions_waiting'] : [],
           body: CALL_BODY,

@@ -6,10 +6,10 @@ export const COUNTED_QUOTAS = ['wallets', 'watched_addresses', 'assets', 'transa
 export type CountedQuota = (typeof COUNTED_QUOTAS)[number]
 
 /** Of single requests, for routes that ask nodes a lot. */
-export const RATE_QUOTAS = ['quotes_per_second'] as const
+export const RATE_QUOTAS = ['quotes_per_second', 'calls_per_second'] as const
 export type RateQuota = (typeof RATE_QUOTAS)[number]
 
-/** Every quota. Each API process counts the last three on its own. */
+/** Every quota. Each API process counts the last four on its own. */
 export const QUOTAS = [...COUNTED_QUOTAS, 'requests_in_flight', 'bytes_per_second', ...RATE_QUOTAS] as const
 export type Quota = (typeof QUOTAS)[number]
 
@@ -36,6 +36,7 @@ const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>>
   ceremonies: ['unfinished wallets, share refreshes, signatures and exports', 'Wait until some of them are finished'],
   requests_in_flight: ['concurrent requests', 'Send fewer concurrent requests'],
   bytes_per_second: ['bytes of request and response bodies per second', 'Send the request again later'],
+  calls_per_second: ['contract calls per second', 'Send the request again later'],
   quotes_per_second: ['quotes of swaps per second', 'Send the request again later'],
 }
 

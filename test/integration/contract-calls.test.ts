@@ -236,4 +236,17 @@ t.test('a watch wallet reads and simulates, and does not send', async (t) => {
   t.equal(await mistakeOf({ function: 'count', args: ['1', ''] }, watch), '422 wallet_id watch_only')
 })
 
+t.test('calls above the rate of the tenant are refused, whatever their mode', async (t) => {
+  const limited = await withStage(t, { env: { QUOTA_CALLS_PER_SECOND: '1' } })
+  const [asked] = (await limited.service.makeWallets(1)) as [LoadWallet]
+  const path = `/v1/wallets/${asked.id}/contract-call`
+  const body = { mode: 'read', contract_address: RECIPIENT, function_signature: 'total()' }
+  const ask = () => limited.service.api.once({ method: 'POST', path, body })
+  const answers = await Promise.all(Array.from({ length: 40 }, ask))
+  const codes = new Set(answers.map(({ status, body: { errors } }) => `${status} ${errors?.[0]?.code}`))
+  t.strictSame([...codes].toSorted(), ['422 not_a_contract', '429 quota_calls_per_second'])
+  const refused = answers.find(({ status }) => status === 429)
+  t.ok(Number(refused?.headers['retry-after']) >= 1)
+})
+
 t.end()
