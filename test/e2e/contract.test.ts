@@ -2,6 +2,7 @@
 import t from 'tap'
 import { startSandbox } from '../support/e2e-sandbox.ts'
 import { checkAccess } from './checks/access.ts'
+import { checkContractCalls } from './checks/contract-calls.ts'
 import { checkContractRows } from './checks/contract-rows.ts'
 import { checkCrowd } from './checks/crowd.ts'
 import { checkHostile } from './checks/hostile.ts'
@@ -22,6 +23,7 @@ const CHECKS = {
   rows: ['the rows of the contract', checkContractRows],
   wallets: ['wallets', checkWallets],
   transfers: ['transfers', checkTransfers],
+  calls: ['contract calls', checkContractCalls],
   signatures: ['signatures', checkSigning],
   mpc: ['mpc wallets', checkMpc],
   nft: ['collections and mints', checkNft],

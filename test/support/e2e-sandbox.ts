@@ -37,6 +37,8 @@ export type Sandbox = {
   readonly tenant: (name: string, scopes?: string) => Promise<Client>
   /** A new hd wallet; funded by the faucet when `amount` is given. */
   readonly wallet: (client: Client, network: Network, funds?: Readonly<Record<string, string>>) => Promise<Wallet>
+  /** The contract of a token that every tenant has. */
+  readonly token: (client: Client, network: Network, symbol: string) => Promise<string>
   /** Polls a transaction until the condition holds. */
   readonly until: (client: Client, path: string, wanted: (data: Transaction) => boolean) => Promise<Transaction>
   /**
@@ -108,6 +110,13 @@ export async function startSandbox(t: Test): Promise<Sandbox> {
       return clientOf(issued.api_key)
     },
     wallet,
+    async token(client, network, symbol) {
+      const { body } = await client.get(`/v1/assets?network=${network}`)
+      const { assets } = body.data as { assets: { symbol: string; contract_address: string | null }[] }
+      const found = assets.find((asset) => asset.symbol === symbol)?.contract_address
+      if (found == null) throw new Error(`${network} has no ${symbol}`)
+      return found
+    },
     until,
     holdBlocks(t) {
       const pid = Number.parseInt(readFileSync(join(service.directory, 'data', 'sandbox.pid'), 'utf8'), 10)

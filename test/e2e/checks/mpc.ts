@@ -3,7 +3,8 @@
  */
 import { verifyMessage } from 'ethers'
 import type { Test } from 'tap'
-import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
+import type { Client } from '../../support/e2e-client.ts'
+import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, sendTransfer, type Wallet } from '../../support/e2e-sandbox.ts'
 
 const MESSAGE = 'any two of the three'
 
@@ -34,6 +35,8 @@ export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   const transfer = await sandbox.until(client, sent, ({ status }) => status !== 'pending')
   t.equal(transfer.status, 'confirmed', 'two of three parties sign')
 
+  await callContract(t, sandbox, client, wallet)
+
   const before = (await client.get(`${path}/shares`)).body.data
   t.match(before, { threshold: 2, parties: 3, epoch: 0, banned: [] })
   const refresh = await client.post(`${path}/shares/refresh`, {}, AS_LONG_AS_MAY_BE)
@@ -41,4 +44,24 @@ export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   await sandbox.until(client, `${path}/shares`, (data) => (data as unknown as { epoch: number }).epoch === 1)
   const again = await client.post(`${path}/sign/message`, { message: MESSAGE }, AS_LONG_AS_MAY_BE)
   t.equal(verifyMessage(MESSAGE, again.body.data.signature), address, 'the address is the same after the refresh')
+}
+
+/** The parties that sign read the call data in the log. */
+async function callContract(t: Test, sandbox: Sandbox, client: Client, { path, address }: Wallet): Promise<void> {
+  const contract_address = await sandbox.token(client, 'ethereum', 'USDC')
+  const spender = newAddress()
+  const approve = { contract_address, function_signature: 'approve(address,uint256)', args: [spender, '1000000'] }
+  const called = await client.post(`${path}/contract-call`, approve, AS_LONG_AS_MAY_BE)
+  t.equal(called.status, 202, called.text)
+  const sent = `${path}/transactions/${called.body.data.transaction_id}`
+  const transaction = await sandbox.until(client, sent, ({ status }) => status !== 'pending')
+  t.equal(transaction.status, 'confirmed', 'two of three parties sign a contract call')
+  const allowance = {
+    contract_address,
+    mode: 'read',
+    function_signature: 'allowance(address,address) view returns (uint256)',
+    args: [address, spender],
+  }
+  const read = await client.post(`${path}/contract-call`, allowance)
+  t.match(read.body.data, { success: true, return_values: [{ value: '1000000' }] })
 }

@@ -1,11 +1,9 @@
 /** Collections and mints: the contract's exact requests, on the chains of the sandbox. */
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
 import { told } from '../../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
+import { pastePage } from '../../support/paste-page.ts'
 
 const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
@@ -139,16 +137,8 @@ async function crowd(t: Test, { rpc }: Sandbox, client: Client): Promise<void> {
   t.equal(BigInt(left as string), 0n, 'the contract has no remaining supply')
 }
 
-/** Runs the page's shell blocks one after the other, as a reader would. */
 async function page(t: Test, { state }: Sandbox): Promise<void> {
-  const text = readFileSync(new URL('../../../docs/nft.md', import.meta.url), 'utf8')
-  const script = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block).join('\n')
-  const env = { PATH: process.env.PATH, URL: state.base_url, KEY: state.api_key }
-  const { stdout } = await promisify(execFile)('bash', ['-c', script], { env, maxBuffer: 1 << 24 })
-  const answers = stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as { status: string; data: Record<string, unknown> })
+  const answers = await pastePage('nft.md', { URL: state.base_url, KEY: state.api_key })
   t.ok(answers.length >= 6, 'each request has an answer')
   for (const { status, data } of answers) t.equal(status, 'success', JSON.stringify(data))
   t.match(answers[0]?.data, { name: 'Lighthouses', status: 'DEPLOYED' })
