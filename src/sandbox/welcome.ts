@@ -6,8 +6,12 @@ const MPC_WALLET = `
 `
 
 const SWAP = `
-  # what 0.1 ETH buys: the best route over the exchanges of the chain
-  api $URL/v1/wallets/$WALLET/swap/quote -d '{"from_asset":"ETH","to_asset":"USDC","amount":"0.1"}'
+  # quote a swap of 0.1 ETH over the exchanges of the chain, make it, then get what it gave
+  Q=$(api $URL/v1/wallets/$WALLET/swap/quote -d '{"from_asset":"ETH","to_asset":"USDC","amount":"0.1"}')
+  QUOTE=$(echo "$Q" | field quote_id); echo "$Q"
+  S=$(api $URL/v1/wallets/$WALLET/swap -d '{"quote_id":"'$QUOTE'"}')
+  TX=$(echo "$S" | field transaction_id); echo "$S"
+  sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX
 `
 
 /**

@@ -14,6 +14,7 @@ import { checkOnce } from './checks/once.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkRefusals } from './checks/refusals.ts'
 import { checkSigning } from './checks/signing.ts'
+import { checkSwaps } from './checks/swaps.ts'
 import { checkTransfers } from './checks/transfers.ts'
 import { checkWallets } from './checks/wallets.ts'
 
@@ -28,6 +29,7 @@ const CHECKS = {
   mpc: ['mpc wallets', checkMpc],
   nft: ['collections and mints', checkNft],
   vouchers: ['vouchers, and tokens that change', checkVouchers],
+  swaps: ['swaps', checkSwaps],
   once: ['idempotency', checkOnce],
   idempotent: ['every route that takes an Idempotency-Key', checkIdempotentRoutes],
   access: ['access', checkAccess],

@@ -34,6 +34,11 @@ export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   t.equal(verifyMessage(MESSAGE, signed.body.data.signature), address)
   const transfer = await sandbox.until(client, sent, ({ status }) => status !== 'pending')
   t.equal(transfer.status, 'confirmed', 'two of three parties sign')
+  const swap = { from_asset: 'ETH', to_asset: 'USDC', amount: '0.1' }
+  const swapped = await client.post(`${path}/swap`, swap, AS_LONG_AS_MAY_BE)
+  const swapPath = `${path}/transactions/${swapped.body.data.transaction_id}`
+  const executed = await sandbox.until(client, swapPath, ({ status }) => status !== 'pending')
+  t.match(executed, { status: 'confirmed', type: 'SWAP' }, 'two of three parties sign the call data of a swap')
 
   await callContract(t, sandbox, client, wallet)
 
